@@ -1,0 +1,153 @@
+//! `XStat`: a typed fact about an event, an event metadata entry or a plane.
+
+use std::io::Read;
+
+use crate::Faults;
+use crate::wire::Fields;
+
+const MESSAGE: &str = "XStat";
+
+/// The value of a stat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StatValue<'a> {
+    /// `double_value` (field 2).
+    Double(f64),
+    /// `uint64_value` (field 3).
+    Uint(u64),
+    /// `int64_value` (field 4).
+    Int(i64),
+    /// `str_value` (field 5); UTF-8 as a rule.
+    Str(&'a [u8]),
+    /// `bytes_value` (field 6).
+    Bytes(&'a [u8]),
+    /// `ref_value` (field 7): the *name* of that stat metadata entry is the string.
+    Ref(u64),
+    /// A string compressed with gzip (field 8); see [`StatValue::unzip`].
+    Compressed(&'a [u8]),
+}
+
+impl StatValue<'_> {
+    /// The number, of whichever numeric kind, as a double.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        match *self {
+            Self::Double(v) => Some(v),
+            Self::Uint(v) => Some(v as f64),
+            Self::Int(v) => Some(v as f64),
+            _ => None,
+        }
+    }
+
+    /// The number if it is an integer that fits; doubles are not rounded.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Self::Uint(v) => i64::try_from(v).ok(),
+            Self::Int(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The integer as 64 bits, whichever sign the writer chose: program ids and context ids are written both ways.
+    #[must_use]
+    pub fn as_u64_bits(&self) -> Option<u64> {
+        match *self {
+            Self::Uint(v) => Some(v),
+            Self::Int(v) => Some(v as u64),
+            _ => None,
+        }
+    }
+
+    /// The text of a compressed string, at most `limit` bytes of it.
+    ///
+    /// # Errors
+    /// What the decompressor says of data that is not gzip; `InvalidData` for a text of more than `limit` bytes.
+    pub fn unzip(compressed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        flate2::read::GzDecoder::new(compressed).take(limit + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > limit {
+            let message = format!("a compressed string of more than {limit} bytes");
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
+        }
+        Ok(text)
+    }
+}
+
+/// One stat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StatView<'a> {
+    /// `metadata_id` (field 1): key of the plane's stat metadata.
+    pub metadata_id: i64,
+    /// The value; `None` where the writer set none or one of a later schema.
+    pub value: Option<StatValue<'a>>,
+}
+
+impl<'a> StatView<'a> {
+    /// Decodes one stat; a malformed one is reported to `faults` and gives `None`.
+    pub(crate) fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Option<Self> {
+        let mut stat = Self { metadata_id: 0, value: None };
+        let mut fields = Fields::new(body, offset);
+        for field in fields.by_ref() {
+            let part = match field.number {
+                1 => field.int(MESSAGE).map(|v| stat.metadata_id = v),
+                2 => field.double(MESSAGE).map(|v| stat.value = Some(StatValue::Double(v))),
+                3 => field.int(MESSAGE).map(|v| stat.value = Some(StatValue::Uint(v as u64))),
+                4 => field.int(MESSAGE).map(|v| stat.value = Some(StatValue::Int(v))),
+                5 => field.bytes(MESSAGE).map(|v| stat.value = Some(StatValue::Str(v))),
+                6 => field.bytes(MESSAGE).map(|v| stat.value = Some(StatValue::Bytes(v))),
+                7 => field.int(MESSAGE).map(|v| stat.value = Some(StatValue::Ref(v as u64))),
+                8 => field.bytes(MESSAGE).map(|v| stat.value = Some(StatValue::Compressed(v))),
+                _ => Ok(()),
+            };
+            if let Err(fault) = part {
+                faults.push(fault);
+                return None;
+            }
+        }
+        match fields.fault(MESSAGE) {
+            Some(fault) => {
+                faults.push(fault);
+                None
+            }
+            None => Some(stat),
+        }
+    }
+}
+
+/// The stats inside a message, decoded one by one. Malformed ones are left out and kept in [`Stats::faults`].
+#[derive(Debug, Clone)]
+pub struct Stats<'a> {
+    fields: Fields<'a>,
+    number: u32,
+    faults: Faults,
+}
+
+impl<'a> Stats<'a> {
+    pub(crate) fn new(body: &'a [u8], offset: u64, number: u32) -> Self {
+        Self { fields: Fields::new(body, offset), number, faults: Faults::default() }
+    }
+
+    /// What was malformed so far.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+}
+
+impl<'a> Iterator for Stats<'a> {
+    type Item = StatView<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<StatView<'a>> {
+        loop {
+            let field = self.fields.next()?;
+            if field.number != self.number {
+                continue;
+            }
+            let Ok(body) = field.bytes(MESSAGE) else { continue };
+            if let Some(stat) = StatView::parse(body, field.content, &mut self.faults) {
+                return Some(stat);
+            }
+        }
+    }
+}

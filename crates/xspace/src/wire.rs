@@ -1,0 +1,203 @@
+//! Protobuf wire primitives: varints, tags and a cursor over the fields of one message.
+
+use crate::{Fault, FaultKind};
+
+/// The value of a field, still undecoded where it is length-delimited.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// Wire type 0.
+    Varint(u64),
+    /// Wire type 1.
+    Fixed64(u64),
+    /// Wire type 2. Where the length reached past the end, what there was; [`Fields::fault`] then says so.
+    Bytes(&'a [u8]),
+    /// Wire type 5.
+    Fixed32(u32),
+}
+
+impl Value<'_> {
+    fn wire_type(&self) -> u8 {
+        match self {
+            Self::Varint(_) => 0,
+            Self::Fixed64(_) => 1,
+            Self::Bytes(_) => 2,
+            Self::Fixed32(_) => 5,
+        }
+    }
+}
+
+/// One field of a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Field<'a> {
+    /// Field number, 1 to 2^29 - 1.
+    pub number: u32,
+    /// Its value.
+    pub value: Value<'a>,
+    /// Offset in the file of the field's tag.
+    pub offset: u64,
+    /// Offset in the file of the value (of the content, where length-delimited).
+    pub content: u64,
+    /// False where the value is length-delimited and was cut short by the end of the data.
+    pub whole: bool,
+}
+
+/// Reads a varint at `pos`, and the position behind it.
+///
+/// # Errors
+/// [`FaultKind::CutNumber`] at the end of the data, [`FaultKind::LongVarint`] after ten bytes.
+#[inline]
+pub fn varint(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {
+    match data.get(pos) {
+        Some(&byte) if byte < 0x80 => Ok((u64::from(byte), pos + 1)),
+        Some(_) => long_varint(data, pos),
+        None => Err(FaultKind::CutNumber),
+    }
+}
+
+fn long_varint(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {
+    let mut value = 0_u64;
+    for i in 0..10 {
+        let Some(&byte) = data.get(pos + i) else { return Err(FaultKind::CutNumber) };
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Ok((value, pos + i + 1));
+        }
+    }
+    Err(FaultKind::LongVarint)
+}
+
+/// A cursor over the fields of one message. Iteration ends at the end of the message or at the first malformed field;
+/// then [`Fields::fault`] holds what was wrong.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    data: &'a [u8],
+    pos: usize,
+    base: u64,
+    fault: Option<(u64, FaultKind)>,
+}
+
+impl<'a> Fields<'a> {
+    /// A cursor over `data`, whose first byte stands at `base` in the file.
+    #[inline]
+    #[must_use]
+    pub fn new(data: &'a [u8], base: u64) -> Self {
+        Self { data, pos: 0, base, fault: None }
+    }
+
+    /// What ended the iteration early, if anything did.
+    #[must_use]
+    pub fn fault(&self, message: &'static str) -> Option<Fault> {
+        self.fault.map(|(offset, kind)| Fault { offset, message, kind })
+    }
+
+    fn fail(&mut self, at: usize, kind: FaultKind) {
+        self.fault = Some((self.base + at as u64, kind));
+        self.pos = self.data.len();
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Field<'a>, (usize, FaultKind)> {
+        let start = self.pos;
+        let (tag, after) = varint(self.data, start).map_err(|k| (start, k))?;
+        let number = u32::try_from(tag >> 3).map_err(|_| (start, FaultKind::FieldZero))?;
+        if number == 0 {
+            return Err((start, FaultKind::FieldZero));
+        }
+        let mut content = after;
+        let mut whole = true;
+        let (value, end) = match tag & 7 {
+            0 => {
+                let (v, end) = varint(self.data, after).map_err(|k| (start, k))?;
+                (Value::Varint(v), end)
+            }
+            1 => {
+                let bytes = fixed::<8>(self.data, after).ok_or((start, FaultKind::CutNumber))?;
+                (Value::Fixed64(u64::from_le_bytes(bytes)), after + 8)
+            }
+            2 => {
+                let (length, body) = varint(self.data, after).map_err(|k| (start, k))?;
+                content = body;
+                let left = (self.data.len() - body) as u64;
+                let end = if length <= left { body + length as usize } else { self.data.len() };
+                if length > left {
+                    whole = false;
+                    self.fault = Some((self.base + start as u64, FaultKind::LengthPastEnd { length, left }));
+                }
+                (Value::Bytes(&self.data[body..end]), end)
+            }
+            5 => {
+                let bytes = fixed::<4>(self.data, after).ok_or((start, FaultKind::CutNumber))?;
+                (Value::Fixed32(u32::from_le_bytes(bytes)), after + 4)
+            }
+            other => return Err((start, FaultKind::UnknownWireType(other as u8))),
+        };
+        self.pos = end;
+        let offset = self.base + start as u64;
+        Ok(Field { number, value, offset, content: self.base + content as u64, whole })
+    }
+}
+
+fn fixed<const N: usize>(data: &[u8], pos: usize) -> Option<[u8; N]> {
+    data.get(pos..pos.checked_add(N)?)?.try_into().ok()
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field<'a>> {
+        if self.pos >= self.data.len() {
+            return None;
+        }
+        match self.read() {
+            Ok(field) => Some(field),
+            Err((at, kind)) => {
+                self.fail(at, kind);
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    fn wrong(&self, message: &'static str) -> Fault {
+        let kind = FaultKind::WrongWireType { field: self.number, found: self.value.wire_type() };
+        Fault { offset: self.offset, message, kind }
+    }
+
+    /// The value as a 64-bit integer (`int64` and `uint64` share this form).
+    ///
+    /// # Errors
+    /// [`FaultKind::WrongWireType`] if it is not a varint.
+    #[inline]
+    pub fn int(&self, message: &'static str) -> Result<i64, Fault> {
+        match self.value {
+            Value::Varint(v) => Ok(v as i64),
+            _ => Err(self.wrong(message)),
+        }
+    }
+
+    /// The value as bytes (strings, bytes and messages).
+    ///
+    /// # Errors
+    /// [`FaultKind::WrongWireType`] if it is not length-delimited.
+    #[inline]
+    pub fn bytes(&self, message: &'static str) -> Result<&'a [u8], Fault> {
+        match self.value {
+            Value::Bytes(b) => Ok(b),
+            _ => Err(self.wrong(message)),
+        }
+    }
+
+    /// The value as a double.
+    ///
+    /// # Errors
+    /// [`FaultKind::WrongWireType`] if it is not eight fixed bytes.
+    #[inline]
+    pub fn double(&self, message: &'static str) -> Result<f64, Fault> {
+        match self.value {
+            Value::Fixed64(v) => Ok(f64::from_bits(v)),
+            _ => Err(self.wrong(message)),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+
+import { formatBytes, formatCell, formatDuration, formatInt, formatQuantity, formatShare, formatValue, isShareId, significant } from "./format";
+
+describe("formatDuration", () => {
+  it.each([
+    [0, "0 s"],
+    [1, "1 ps"],
+    [999, "999 ps"],
+    [1_500, "1.500 ns"],
+    [999_960, "1.000 µs"],
+    [12_340_000, "12.34 µs"],
+    [123_456_789_000, "123.5 ms"],
+    [2.5e12, "2.500 s"],
+    [-3e9, "-3.000 ms"],
+    [3_600e12, "3600 s"],
+  ])("%d ps is %s", (ps, text) => expect(formatDuration(ps)).toBe(text));
+});
+
+describe("sizes and rates", () => {
+  it("writes bytes in binary words", () => {
+    expect(formatBytes(512)).toBe("512 B");
+    expect(formatBytes(1536)).toBe("1.500 KiB");
+    expect(formatBytes(16 * 1024 ** 3)).toBe("16.00 GiB");
+  });
+  it("writes rates in decimal words", () => {
+    expect(formatQuantity(819e9, "B/s")).toBe("819.0 GB/s");
+    expect(formatQuantity(1.97e14, "FLOP/s")).toBe("197.0 TFLOP/s");
+    expect(formatQuantity(12, "FLOP")).toBe("12 FLOP");
+  });
+});
+
+describe("shares", () => {
+  it("never rounds something to nothing", () => {
+    expect(formatShare(0)).toBe("0.0%");
+    expect(formatShare(0.0002)).toBe("<0.1%");
+    expect(formatShare(0.9999)).toBe(">99.9%");
+    expect(formatShare(1)).toBe("100.0%");
+    expect(formatShare(0.983)).toBe("98.3%");
+  });
+  it("knows a fraction by its id", () => {
+    expect(isShareId("idle_share_of_capture")).toBe(true);
+    expect(isShareId("duty_cycle")).toBe(true);
+    expect(isShareId("step_count")).toBe(false);
+  });
+});
+
+describe("cells and values", () => {
+  it("says unknown, not zero", () => {
+    expect(formatValue(null, "ps")).toBe("unknown");
+    expect(formatCell(null, "share", "1")).toBe("unknown");
+  });
+  it("follows the kind", () => {
+    expect(formatCell(0.25, "share", "1")).toBe("25.0%");
+    expect(formatCell(true, "flag", "")).toBe("yes");
+    expect(formatCell(1234567, "int", "")).toBe("1\u202f234\u202f567");
+    expect(formatCell(2e9, "int", "FLOP")).toBe("2.000 GFLOP");
+    expect(formatValue(3.25, "FLOP/B")).toBe("3.250 FLOP/B");
+  });
+  it("keeps significant digits", () => {
+    expect(significant(0.000001234)).toBe("1.234e-6");
+    expect(significant(0.01234)).toBe("0.01234");
+    expect(significant(9.99999)).toBe("10.00");
+    expect(formatInt(1000)).toBe("1\u202f000");
+  });
+});

@@ -1,0 +1,27 @@
+import { defineConfig } from "vitest/config";
+
+import { mockApi } from "./mock/server.mjs";
+
+// The Rust server embeds these files by name, so names carry no hashes. The page's answers are
+// revalidated by ETag instead.
+export default defineConfig(({ mode }) => ({
+  plugins: mode === "mock" ? [mockApi()] : [],
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  server: { proxy: mode === "mock" ? {} : { "/api": "http://127.0.0.1:7070" } },
+  build: {
+    outDir: "../crates/serve/dist",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    assetsInlineLimit: 0,
+    rollupOptions: {
+      output: {
+        entryFileNames: "app.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: (asset) => (asset.names.some((name) => name.endsWith(".css")) ? "app.css" : "[name][extname]"),
+      },
+    },
+  },
+  test: { include: ["src/**/*.test.ts"], environment: "node" },
+}));
