@@ -1,0 +1,146 @@
+//! The registry: every analysis is one value, in one file, and every door is derived from this list.
+
+use std::collections::BTreeMap;
+
+use crate::Error;
+use crate::profile::Profile;
+use crate::report::{Notes, Report};
+use crate::scope::Scope;
+
+mod inspect;
+mod ops;
+mod overview;
+mod roofline;
+mod steps;
+
+/// All analyses, in the order in which a person would ask.
+pub static ALL: &[&Analysis] =
+    &[&overview::ANALYSIS, &steps::ANALYSIS, &ops::ANALYSIS, &roofline::ANALYSIS, &inspect::ANALYSIS];
+
+/// One question and how it is answered.
+pub struct Analysis {
+    /// Its name on the command line, in routes and in JSON.
+    pub id: &'static str,
+    /// The question it answers, one sentence.
+    pub question: &'static str,
+    /// Its parameters beside the scope.
+    pub params: &'static [Param],
+    /// What a profile must hold for a full answer, in words.
+    pub needs: &'static [&'static str],
+    /// An example command line, without the program's name.
+    pub example: &'static str,
+    /// Computes the answer. Call it through [`run`], which fills what all reports share.
+    pub run: fn(&Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>,
+}
+
+/// The definition of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// Its name: `--by`, `?by=`.
+    pub id: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What values it takes.
+    pub kind: ParamKind,
+    /// The value where none is given.
+    pub default: &'static str,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamKind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number, 0 or more.
+    Count,
+    /// A number with an optional unit prefix, such as `138.8G`.
+    Quantity,
+    /// Any text.
+    Text,
+}
+
+/// Parameter values as given, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params(BTreeMap<String, String>);
+
+impl Params {
+    /// Adds a value.
+    pub fn set(&mut self, id: &str, value: &str) {
+        self.0.insert(id.to_owned(), value.to_owned());
+    }
+
+    /// The text given for a parameter, else its default.
+    #[must_use]
+    pub fn text<'a>(&'a self, param: &Param) -> &'a str {
+        self.0.get(param.id).map_or(param.default, String::as_str)
+    }
+
+    /// The whole number given for a parameter, else its default; 0 where neither is one.
+    #[must_use]
+    pub fn count(&self, param: &Param) -> usize {
+        self.text(param).parse().unwrap_or(0)
+    }
+
+    /// The quantity given for a parameter, if one was given.
+    #[must_use]
+    pub fn quantity(&self, param: &Param) -> Option<f64> {
+        parse_quantity(self.text(param))
+    }
+
+    fn check(&self, analysis: &Analysis) -> Result<(), Error> {
+        for (id, value) in &self.0 {
+            let Some(param) = analysis.params.iter().find(|p| p.id == id) else {
+                let known: Vec<_> = analysis.params.iter().map(|p| p.id).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                return Err(Error::Usage(format!(
+                    "`{}` has no parameter `{id}`; it has: {known}",
+                    analysis.id
+                )));
+            };
+            let expected = match param.kind {
+                ParamKind::Choice(words) if !words.contains(&value.as_str()) => words.join(", "),
+                ParamKind::Count if value.parse::<usize>().is_err() => "a whole number".into(),
+                ParamKind::Quantity if !value.is_empty() && parse_quantity(value).is_none() => {
+                    "a number such as 138.8G".into()
+                }
+                _ => continue,
+            };
+            return Err(Error::Usage(format!("`{id}` of `{}`: expected {expected}, found `{value}`", analysis.id)));
+        }
+        Ok(())
+    }
+}
+
+fn parse_quantity(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, scale) = match text.char_indices().next_back()? {
+        (i, 'k') => (&text[..i], 1e3),
+        (i, 'M') => (&text[..i], 1e6),
+        (i, 'G') => (&text[..i], 1e9),
+        (i, 'T') => (&text[..i], 1e12),
+        (i, 'P') => (&text[..i], 1e15),
+        _ => (text, 1.0),
+    };
+    digits.trim().parse::<f64>().ok().map(|v| v * scale).filter(|v| v.is_finite() && *v >= 0.0)
+}
+
+/// The analysis with this id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Analysis> {
+    ALL.iter().copied().find(|a| a.id == id)
+}
+
+/// Answers a question: checks the parameters, runs the analysis and fills in what all reports share.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters or a scope that do not fit, [`Error::Nothing`] where the profile holds nothing that
+/// the question is about.
+pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
+    params.check(analysis)?;
+    let mut notes = Notes::default();
+    let mut report = (analysis.run)(profile, scope, params, &mut notes)?;
+    report.analysis = analysis.id;
+    crate::derive::provenance::fill(&mut report, profile, scope, &mut notes);
+    report.quality = notes.into_sorted();
+    Ok(report)
+}

@@ -1,0 +1,2 @@
+//! What analyses share.
+pub mod provenance;

@@ -1,0 +1,130 @@
+//! Discovery: which files a RUN argument stands for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::Error;
+
+/// The files of one run, and how they were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The files, one a host, sorted by name.
+    pub files: Vec<PathBuf>,
+    /// The session's folder, or the single file.
+    pub path: PathBuf,
+    /// Where the argument was a log folder with several sessions: how many there are. The newest was taken.
+    pub chosen_from: usize,
+}
+
+/// A session in a log folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its name: the path below the log folder, without `plugins/profile`.
+    pub name: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its files, sorted by name.
+    pub files: Vec<PathBuf>,
+    /// Size of all files in bytes.
+    pub bytes: u64,
+    /// When the newest file was written.
+    pub modified: SystemTime,
+}
+
+/// How deep below a log folder sessions are looked for.
+const DEPTH: usize = 8;
+
+/// What XSpace files are called.
+const SUFFIXES: [&str; 2] = [".xplane.pb", ".xplane.pb.gz"];
+
+fn is_profile(path: &Path) -> bool {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// The run that `path` stands for: a profile file, a session folder, or a log folder whose newest session is taken.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be read, [`Error::Input`] if there is no profile in it.
+pub fn find(path: &Path) -> Result<Run, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    if fs::metadata(path).map_err(io)?.is_file() {
+        return Ok(Run { files: vec![path.to_owned()], path: path.to_owned(), chosen_from: 1 });
+    }
+    let mut all = sessions(path)?;
+    let count = all.len();
+    if all.is_empty() {
+        let message = "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
+                       folder, or a .xplane.pb file; found none of these. Pass the folder that was given to \
+                       jax.profiler.trace or start_trace"
+            .to_owned();
+        return Err(Error::Input { path: path.to_owned(), message });
+    }
+    let newest = all.swap_remove(0);
+    Ok(Run { files: newest.files, path: newest.path, chosen_from: count })
+}
+
+/// All sessions at or below a folder, the newest first (by the session's name where times are equal, later names first).
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be listed. Folders below it that cannot be listed are passed over.
+pub fn sessions(root: &Path) -> Result<Vec<Session>, Error> {
+    let mut found = Vec::new();
+    fs::read_dir(root).map_err(|source| Error::Io { path: root.to_owned(), source })?;
+    collect(root, root, 0, &mut found);
+    found.sort_by(|a, b| (b.modified, &b.name).cmp(&(a.modified, &a.name)));
+    Ok(found)
+}
+
+fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut files = Vec::new();
+    let mut folders = Vec::new();
+    let (mut bytes, mut modified) = (0, SystemTime::UNIX_EPOCH);
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Ok(meta) = fs::metadata(&path) else { continue };
+        if meta.is_dir() {
+            // A link to a folder could lead in a circle; profiles are not laid out with links.
+            if entry.file_type().is_ok_and(|t| !t.is_symlink()) {
+                folders.push(path);
+            }
+        } else if is_profile(&path) {
+            bytes += meta.len();
+            modified = modified.max(meta.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+            files.push(path);
+        }
+    }
+    if !files.is_empty() {
+        files.sort();
+        let name = session_name(root, folder);
+        found.push(Session { name, path: folder.to_owned(), files, bytes, modified });
+    }
+    folders.sort();
+    if depth < DEPTH {
+        for folder in folders {
+            collect(root, &folder, depth + 1, found);
+        }
+    }
+}
+
+fn session_name(root: &Path, folder: &Path) -> String {
+    let below = folder.strip_prefix(root).unwrap_or(folder);
+    let parts: Vec<_> = below.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    let mut name = Vec::new();
+    let mut i = 0;
+    while i < parts.len() {
+        if parts[i] == "plugins" && parts.get(i + 1).is_some_and(|p| p == "profile") {
+            i += 2;
+        } else {
+            name.push(parts[i].clone());
+            i += 1;
+        }
+    }
+    if name.is_empty() {
+        let own = folder.file_name().map(|n| n.to_string_lossy().into_owned());
+        return own.unwrap_or_else(|| "run".to_owned());
+    }
+    name.join("/")
+}

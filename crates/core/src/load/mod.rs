@@ -1,0 +1,7 @@
+//! Finds and opens inputs. The only room that touches the file system.
+
+mod find;
+mod open;
+
+pub use find::{Run, Session, find, sessions};
+pub use open::{from_bytes, open};

@@ -1,0 +1,174 @@
+//! Devices: what computes, and how fast it could.
+
+use super::{DeviceId, HostId, Plane, PlaneId, PlaneKind, Profile, Stat, chips};
+
+/// What kind of device computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// A TPU TensorCore.
+    Tpu,
+    /// A GPU.
+    Gpu,
+    /// The host's processor, where the profile has no accelerator.
+    Cpu,
+}
+
+/// A device of the run.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Its row in [`Profile::devices`].
+    pub id: DeviceId,
+    /// The host it hangs on.
+    pub host: HostId,
+    /// The plane that shows it.
+    pub plane: PlaneId,
+    /// Kind.
+    pub kind: DeviceKind,
+    /// `TPU:0`; with the host in front (`w-1/TPU:0`) where the run has several hosts.
+    pub name: String,
+    /// Such as `TPU v6 Lite`, `NVIDIA GPU (compute capability 9.0)`, `CPU`.
+    pub type_name: String,
+    /// What it can do at most.
+    pub peaks: Peaks,
+    /// True if the plane has any event: planes of unused GPUs have none.
+    pub active: bool,
+}
+
+/// The most that a device can do, as far as known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Peaks {
+    /// FLOP/s at the precision for which the vendor states the highest dense rate of 16-bit floats (bf16 or fp16).
+    pub flops: Option<Peak>,
+    /// Bytes a second to and from HBM (or the GPU's global memory).
+    pub hbm: Option<Peak>,
+}
+
+/// A peak rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// FLOP/s or B/s, of one device: a core where a chip has several.
+    pub rate: f64,
+    /// Where it comes from.
+    pub source: PeakSource,
+}
+
+/// Where a peak rate comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeakSource {
+    /// The profile states it.
+    Trace,
+    /// From the clock rate and core count that the profile states, and operations a cycle of the architecture.
+    Derived,
+    /// From the table of chips, see [`chips`].
+    Table,
+}
+
+impl PeakSource {
+    /// The word used in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Derived => "derived",
+            Self::Table => "table",
+        }
+    }
+}
+
+impl Peaks {
+    /// FLOP per byte at which compute and memory limits meet.
+    #[must_use]
+    pub fn ridge_point(&self) -> Option<f64> {
+        Some(self.flops?.rate / self.hbm?.rate)
+    }
+}
+
+/// Finds the devices of a profile whose planes and lines are in place.
+pub(super) fn find(profile: &Profile) -> Vec<Device> {
+    let many_hosts = profile.hosts.len() > 1;
+    let mut devices = Vec::new();
+    for (h, host) in profile.hosts.iter().enumerate() {
+        let host_id = HostId(h as u32);
+        let before = devices.len();
+        for plane in profile.planes_of(host_id) {
+            let kind = match plane.kind {
+                PlaneKind::Tpu => DeviceKind::Tpu,
+                PlaneKind::Gpu => DeviceKind::Gpu,
+                _ => continue,
+            };
+            let short = plane.name.trim_start_matches("/device:");
+            devices.push(device(profile, plane, kind, label(many_hosts, &host.name, short)));
+        }
+        if devices.len() == before
+            && let Some(plane) = profile.planes_of(host_id).find(|p| p.kind == PlaneKind::Host)
+        {
+            devices.push(device(profile, plane, DeviceKind::Cpu, label(many_hosts, &host.name, "CPU")));
+        }
+    }
+    // A plane that is split in several parts of one name is one device each; the order is by host and ordinal.
+    devices.sort_by_key(|d: &Device| (d.host, profile.plane(d.plane).ordinal, d.plane));
+    for (i, device) in devices.iter_mut().enumerate() {
+        device.id = DeviceId(i as u32);
+    }
+    devices
+}
+
+fn label(many_hosts: bool, host: &str, short: &str) -> String {
+    if many_hosts { format!("{host}/{short}") } else { short.to_owned() }
+}
+
+fn device(profile: &Profile, plane: &Plane, kind: DeviceKind, name: String) -> Device {
+    let active = profile.lines_of(plane.id).any(|l| l.event_count > 0);
+    let (type_name, peaks) = match kind {
+        DeviceKind::Tpu => tpu(plane),
+        DeviceKind::Gpu => gpu(plane),
+        DeviceKind::Cpu => ("CPU".to_owned(), Peaks::default()),
+    };
+    Device { id: DeviceId(0), host: plane.host, plane: plane.id, kind, name, type_name, peaks, active }
+}
+
+fn stated(plane: &Plane, name: &str, scale: f64) -> Option<Peak> {
+    let value = plane.stat(name).and_then(Stat::as_f64)?;
+    (value > 0.0).then_some(Peak { rate: value * scale, source: PeakSource::Trace })
+}
+
+fn tpu(plane: &Plane) -> (String, Peaks) {
+    let type_name = plane.stat("device_type_string").and_then(Stat::as_text).unwrap_or("TPU").to_owned();
+    let chip = chips::tpu(&type_name);
+    let from_table = |rate: f64| Peak { rate, source: PeakSource::Table };
+    let flops = stated(plane, "peak_teraflops_per_second", 1e12);
+    let hbm = stated(plane, "peak_hbm_bw_gigabytes_per_second", 1e9);
+    let peaks = Peaks {
+        flops: flops.or_else(|| chip.map(|c| from_table(c.bf16_flops))),
+        hbm: hbm.or_else(|| chip.map(|c| from_table(c.hbm_bytes_per_s))),
+    };
+    (type_name, peaks)
+}
+
+fn gpu(plane: &Plane) -> (String, Peaks) {
+    let number = |name| plane.stat(name).and_then(Stat::as_f64).filter(|v| *v > 0.0);
+    let whole = |name| plane.stat(name).and_then(Stat::as_i64);
+    let vendor = plane.stat("device_vendor").and_then(Stat::as_text).unwrap_or("NVIDIA");
+    let model = plane.stat("gpu_device_name").and_then(Stat::as_text);
+    let capability = whole("compute_cap_major").map(|major| (major, whole("compute_cap_minor").unwrap_or(0)));
+    let type_name = match (model, capability) {
+        (Some(model), _) if !model.is_empty() => model.to_owned(),
+        (_, Some((major, minor))) if vendor == "AMD" => format!("AMD GPU (compute capability {major}.{minor})"),
+        (_, Some((major, minor))) => format!("{vendor} GPU (compute capability {major}.{minor})"),
+        _ => format!("{vendor} GPU"),
+    };
+    let derived = || {
+        let per_cycle = match vendor {
+            "AMD" => chips::amd_flops_per_cycle(model?)?,
+            _ => chips::nvidia_flops_per_cycle(capability?)?,
+        };
+        let rate = per_cycle * number("clock_rate")? * 1e3 * number("core_count")?;
+        Some(Peak { rate, source: PeakSource::Derived })
+    };
+    let peaks = Peaks {
+        flops: stated(plane, "peak_teraflops_per_second", 1e12).or_else(derived),
+        hbm: stated(plane, "peak_hbm_bw_gigabytes_per_second", 1e9)
+            .or_else(|| Some(Peak { rate: number("memory_bandwidth")?, source: PeakSource::Trace })),
+    };
+    (type_name, peaks)
+}

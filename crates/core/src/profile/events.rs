@@ -1,0 +1,226 @@
+//! The events of one line as columns.
+
+use haloscope_xspace::{EventTime, Faults, LineView, StatValue, Stats};
+
+use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS};
+use super::{Line, MetaIdx, Plane, Source, Span};
+
+/// The events of a line, sorted by start, longer ones first among equals, so that a parent stands before its children.
+///
+/// An event costs 28 bytes, and 16 more on lines whose events carry device times.
+#[derive(Debug, Default)]
+pub struct Events {
+    start_ps: Vec<i64>,
+    duration_ps: Vec<i64>,
+    meta: Vec<MetaIdx>,
+    /// Body of each event: 40 bits of offset from the line's body, 24 bits of length.
+    body: Vec<u64>,
+    /// Bodies that do not fit in 24 bits of length, by event.
+    long: Vec<(usize, Span)>,
+    device: Option<DeviceTimes>,
+    line: Span,
+    /// Events without a place in time: metadata, how many, and their total duration in picoseconds.
+    pub aggregated: Vec<(MetaIdx, i64, i64)>,
+    /// Events with a negative duration, which count as 0.
+    pub negative: u64,
+    /// Events whose metadata is missing.
+    pub nameless: u64,
+    /// What was malformed.
+    pub faults: Faults,
+}
+
+#[derive(Debug)]
+struct DeviceTimes {
+    start_ps: Vec<i64>,
+    duration_ps: Vec<i64>,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Its row.
+    pub index: usize,
+    /// What it is.
+    pub meta: MetaIdx,
+    /// Start on the run's clock, picoseconds.
+    pub start_ps: i64,
+    /// End, picoseconds.
+    pub end_ps: i64,
+}
+
+const LENGTH_BITS: u32 = 24;
+const LONG: u64 = (1 << LENGTH_BITS) - 1;
+
+impl Events {
+    pub(super) fn decode(line: &Line, plane: &Plane, source: &Source) -> Self {
+        let body = source.slice(line.body);
+        let view = LineView { body, offset: line.body.at, ..LineView::default() };
+        let ids = [plane.stat_id(DEVICE_OFFSET_PS), plane.stat_id(DEVICE_DURATION_PS)];
+        let wants_device = plane.kind.is_device() && ids.iter().any(Option::is_some);
+        let mut all = Self { line: line.body, ..Self::default() };
+        // A count from a header is trusted only as far as the bytes could hold it: an event takes two at least.
+        let room = (line.event_count as usize).min(body.len() / 2 + 1);
+        all.start_ps.reserve(room);
+        all.duration_ps.reserve(room);
+        all.meta.reserve(room);
+        all.body.reserve(room);
+        let mut device = DeviceTimes { start_ps: Vec::new(), duration_ps: Vec::new() };
+        let mut sorted = true;
+        let mut last = (i64::MIN, 0);
+        let mut events = view.events();
+        for event in events.by_ref() {
+            let meta = plane.meta_index(event.metadata_id);
+            all.nameless += u64::from(meta == 0);
+            let duration = event.duration_ps.max(0);
+            all.negative += u64::from(event.duration_ps < 0);
+            let offset = match event.time {
+                EventTime::OffsetPs(offset) => offset,
+                EventTime::Occurrences(n) => {
+                    all.aggregated.push((meta, n, duration));
+                    continue;
+                }
+            };
+            let start = line.base_ps.saturating_add(offset);
+            let duration = duration.min(i64::MAX.saturating_sub(start.max(0)));
+            sorted &= last <= (start, -duration);
+            last = (start, -duration);
+            let at = event.offset - line.body.at;
+            let len = event.body.len() as u64;
+            if len >= LONG {
+                all.long.push((all.meta.len(), Span { at: event.offset, len }));
+            }
+            all.start_ps.push(start);
+            all.duration_ps.push(duration);
+            all.meta.push(meta);
+            all.body.push(at << LENGTH_BITS | len.min(LONG));
+            if wants_device {
+                let (mut from, mut took) = (start, duration);
+                for stat in event.stats() {
+                    let value = || stat.value.and_then(|v| v.as_i64());
+                    if Some(stat.metadata_id) == ids[0] {
+                        from = value().map_or(from, |v| line.base_ps.saturating_add(v));
+                    } else if Some(stat.metadata_id) == ids[1] {
+                        took = value().map_or(took, |v| v.max(0));
+                    }
+                }
+                device.start_ps.push(from);
+                device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
+            }
+        }
+        all.faults = events.faults();
+        if wants_device {
+            all.device = Some(device);
+        }
+        if !sorted {
+            all.sort();
+        }
+        all
+    }
+
+    fn sort(&mut self) {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|&i| (self.start_ps[i], -self.duration_ps[i], i));
+        let pick = |v: &Vec<i64>| order.iter().map(|&i| v[i]).collect::<Vec<_>>();
+        self.start_ps = pick(&self.start_ps);
+        self.duration_ps = pick(&self.duration_ps);
+        if let Some(device) = &mut self.device {
+            device.start_ps = pick(&device.start_ps);
+            device.duration_ps = pick(&device.duration_ps);
+        }
+        self.meta = order.iter().map(|&i| self.meta[i]).collect();
+        self.body = order.iter().map(|&i| self.body[i]).collect();
+        for (index, _) in &mut self.long {
+            *index = order.iter().position(|&i| i == *index).unwrap_or(usize::MAX);
+        }
+    }
+
+    /// Number of events with a place in time.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.meta.len()
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.meta.is_empty()
+    }
+
+    /// Starts on the run's clock, picoseconds, ascending.
+    #[must_use]
+    pub fn starts_ps(&self) -> &[i64] {
+        &self.start_ps
+    }
+
+    /// Durations in picoseconds, 0 or more.
+    #[must_use]
+    pub fn durations_ps(&self) -> &[i64] {
+        &self.duration_ps
+    }
+
+    /// Metadata rows.
+    #[must_use]
+    pub fn metas(&self) -> &[MetaIdx] {
+        &self.meta
+    }
+
+    /// One event.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: usize) -> Event {
+        let start_ps = self.start_ps[index];
+        Event { index, meta: self.meta[index], start_ps, end_ps: start_ps + self.duration_ps[index] }
+    }
+
+    /// All events, by start.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The event by the device's own clock (`device_offset_ps`, `device_duration_ps`), which XProf's op tables use; the
+    /// same as [`Events::get`] where the profiler did not record it.
+    #[inline]
+    #[must_use]
+    pub fn on_device_clock(&self, index: usize) -> Event {
+        let Some(device) = &self.device else { return self.get(index) };
+        let start_ps = device.start_ps[index];
+        Event { index, meta: self.meta[index], start_ps, end_ps: start_ps + device.duration_ps[index] }
+    }
+
+    /// First start and last end, picoseconds on the run's clock.
+    #[must_use]
+    pub fn span_ps(&self) -> Option<(i64, i64)> {
+        let first = *self.start_ps.first()?;
+        Some((first, self.iter().map(|e| e.end_ps).max()?))
+    }
+
+    /// The number of events that start before `to_ps`: the rows after them cannot overlap a window that ends there.
+    #[must_use]
+    pub fn rows_before(&self, to_ps: i64) -> usize {
+        self.start_ps.partition_point(|&s| s < to_ps)
+    }
+
+    fn body_span(&self, index: usize) -> Span {
+        let packed = self.body[index];
+        if packed & LONG == LONG
+            && let Some((_, span)) = self.long.iter().find(|(i, _)| *i == index)
+        {
+            return *span;
+        }
+        Span { at: self.line.at + (packed >> LENGTH_BITS), len: packed & LONG }
+    }
+
+    /// The stats of an event, decoded as they are asked for.
+    #[must_use]
+    pub fn stats<'a>(&self, source: &'a Source, index: usize) -> Stats<'a> {
+        let span = self.body_span(index);
+        Stats::of_event(source.slice(span), span.at)
+    }
+
+    /// The stat of an event with this key.
+    #[must_use]
+    pub fn stat<'a>(&self, source: &'a Source, index: usize, id: Option<i64>) -> Option<StatValue<'a>> {
+        let id = id?;
+        self.stats(source, index).find(|s| s.metadata_id == id).and_then(|s| s.value)
+    }
+}

@@ -1,0 +1,75 @@
+//! Lines: a stream, a thread, or one of the profiler's views of a device.
+
+use std::sync::OnceLock;
+
+use super::{Events, Plane, PlaneId, Source, Span};
+
+/// What a line shows, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// `Steps`: one event a step.
+    Steps,
+    /// `XLA Modules`: one event a program execution.
+    XlaModules,
+    /// `XLA Ops`: one event an HLO instruction executed; nested.
+    XlaOps,
+    /// `Async XLA Ops`: from the start to the done of asynchronous ops.
+    AsyncXlaOps,
+    /// A GPU stream: kernels and copies as they ran.
+    Stream,
+    /// A host thread.
+    Thread,
+    /// `_counters_`, `counters_*`: samples.
+    Counters,
+    /// A view that the profiler derived from other lines (framework ops, name scopes, source, overlays).
+    Derived,
+    /// Anything else.
+    Other,
+}
+
+/// One line of a plane. Its header has been read; [`super::Profile::events`] decodes the events.
+#[derive(Debug)]
+pub struct Line {
+    /// Its row in [`super::Profile::lines`].
+    pub id: super::LineId,
+    /// The plane it belongs to.
+    pub plane: PlaneId,
+    /// The id that the profiler gave it; a thread id on host planes.
+    pub wire_id: i64,
+    /// `display_name` where there is one, else `name`.
+    pub name: String,
+    /// What it shows.
+    pub kind: LineKind,
+    /// Number of events.
+    pub event_count: u64,
+    /// What is added to event offsets, in picoseconds, to come to the run's clock.
+    pub base_ps: i64,
+    pub(super) body: Span,
+    pub(super) events: OnceLock<Events>,
+}
+
+impl Line {
+    pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
+        self.events.get_or_init(|| Events::decode(self, plane, source))
+    }
+}
+
+impl LineKind {
+    /// The kind of a line with this name on a device plane (or, if not `device`, on a host plane).
+    #[must_use]
+    pub fn of(name: &str, device: bool) -> Self {
+        match name {
+            "_counters_" => Self::Counters,
+            _ if name.starts_with("counters_") => Self::Counters,
+            _ if !device => Self::Thread,
+            "Steps" => Self::Steps,
+            "XLA Modules" => Self::XlaModules,
+            "XLA Ops" => Self::XlaOps,
+            "Async XLA Ops" => Self::AsyncXlaOps,
+            _ if name.starts_with("Stream #") => Self::Stream,
+            "Framework Ops" | "Framework Name Scope" | "Source code" | "Launch Stats" | "TensorFlow Ops"
+            | "TensorFlow Name Scope" | "TC Overlay" | "Overlay" | "Host Offload Ops" => Self::Derived,
+            _ => Self::Other,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The bytes of a file, and places in it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use haloscope_xspace::Faults;
+
+/// One file of the run.
+pub struct Source {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// What was malformed in its structure. Events report their own when their line is read.
+    pub faults: Faults,
+    /// `errors` that the profiler wrote into the file.
+    pub errors: Vec<String>,
+    /// `warnings` that the profiler wrote into the file.
+    pub warnings: Vec<String>,
+    bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Offset of its first byte.
+    pub at: u64,
+    /// Length in bytes.
+    pub len: u64,
+}
+
+impl Source {
+    pub(super) fn new(path: PathBuf, bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>) -> Self {
+        Self { path, faults: Faults::default(), errors: Vec::new(), warnings: Vec::new(), bytes }
+    }
+
+    /// The whole file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes at a place; empty if the place is not in this file.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &[u8] {
+        let range = span.at as usize..span.at.saturating_add(span.len) as usize;
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// The text at a place; bytes that are not UTF-8 become U+FFFD.
+    #[must_use]
+    pub fn text(&self, span: Span) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.slice(span))
+    }
+
+    /// The place of a slice that was borrowed from this file.
+    pub(super) fn span_of(&self, part: &[u8]) -> Span {
+        let at = (part.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize);
+        if part.is_empty() || at >= self.bytes.len() {
+            return Span::default();
+        }
+        Span { at: at as u64, len: part.len() as u64 }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("path", &self.path).field("bytes", &self.bytes.len()).finish()
+    }
+}
