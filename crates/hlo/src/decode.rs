@@ -1,0 +1,383 @@
+//! From protos to the crate's own types: ids become indices, and what dangles becomes an error.
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+
+use crate::{
+    error::Error,
+    graph::Users,
+    index::{ComputationIdx, InstructionIdx},
+    instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias},
+    module::{InputOutputAlias, Module, Names},
+    opcode::Opcode,
+    proto, replica_groups,
+    shape::Shape,
+    stack_frames::StackFrames,
+};
+
+impl Module {
+    /// Decodes an `HloProto`: a module with, as a rule, its buffer assignment. This is what profiles embed.
+    ///
+    /// # Errors
+    /// Where the bytes are not such a message, hold no module, or refer to something that is not there.
+    pub fn from_hlo_proto(bytes: &[u8]) -> Result<Self, Error> {
+        const EXPECTED: &str = "an HloProto";
+        let hlo = proto::Hlo::decode(bytes).map_err(|source| Error::Protobuf {
+            expected: EXPECTED,
+            bytes: bytes.len(),
+            source,
+        })?;
+        let module = hlo.hlo_module.ok_or_else(|| Error::NoModule {
+            expected: EXPECTED,
+            found: format!("{} bytes without an HLO module (field 1)", bytes.len()),
+        })?;
+        from_proto(module, hlo.buffer_assignment)
+    }
+
+    /// Decodes a bare `HloModuleProto`, which has no buffer assignment.
+    ///
+    /// # Errors
+    /// Where the bytes are not such a message, hold no computations, or refer to something that is not there.
+    pub fn from_module_proto(bytes: &[u8]) -> Result<Self, Error> {
+        let module = proto::HloModule::decode(bytes).map_err(|source| Error::Protobuf {
+            expected: "an HloModuleProto",
+            bytes: bytes.len(),
+            source,
+        })?;
+        from_proto(module, None)
+    }
+
+    /// Decodes either: an `HloProto`'s first field holds a message, an `HloModuleProto`'s first field a name, and only
+    /// one of the two readings yields a module with computations.
+    ///
+    /// # Errors
+    /// The complaint of the reading that got further: as `HloModuleProto` if that found computations, else as `HloProto`.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        match Self::from_hlo_proto(bytes) {
+            Ok(module) => Ok(module),
+            Err(as_hlo) => match Self::from_module_proto(bytes) {
+                Ok(module) => Ok(module),
+                Err(as_module @ (Error::MissingId { .. } | Error::MissingRoot { .. })) => Err(as_module),
+                Err(_) => Err(as_hlo),
+            },
+        }
+    }
+}
+
+fn from_proto(
+    module: proto::HloModule,
+    buffer_assignment: Option<proto::BufferAssignment>,
+) -> Result<Module, Error> {
+    if module.computations.is_empty() {
+        return Err(Error::NoModule {
+            expected: "an HLO module with computations",
+            found: format!("module {:?} with none", module.name),
+        });
+    }
+    let total: usize = module.computations.iter().map(|c| c.instructions.len()).sum();
+    for (what, found) in [("instructions", total), ("computations", module.computations.len())] {
+        let limit = u32::MAX as usize - 1;
+        if found > limit {
+            return Err(Error::TooMany { what, limit, found });
+        }
+    }
+    let computation_ids: IdMap<ComputationIdx> =
+        IdMap::new(module.computations.iter().enumerate().map(|(i, c)| (c.id, ComputationIdx(i as u32))));
+    let entry = if module.entry_computation_id != 0 {
+        computation_ids.get(module.entry_computation_id)
+    } else {
+        let named = |c: &proto::HloComputation| c.name == module.entry_computation_name;
+        module.computations.iter().position(named).and_then(ComputationIdx::from_index)
+    };
+    let entry = entry.ok_or_else(|| Error::MissingRoot {
+        role: "entry computation",
+        id: module.entry_computation_id,
+        within: module.name.clone(),
+    })?;
+
+    let mut decoder =
+        Decoder { computation_ids, payloads: module.payloads, instructions: Vec::with_capacity(total) };
+    let mut computations = Vec::with_capacity(module.computations.len());
+    let mut instruction_ids = Vec::with_capacity(module.computations.len());
+    for (position, computation) in module.computations.into_iter().enumerate() {
+        let (computation, ids) = decoder.computation(computation, ComputationIdx(position as u32))?;
+        computations.push(computation);
+        instruction_ids.push(ids);
+    }
+    for instruction in decoder.instructions.iter().filter(|i| i.opcode == Opcode::Fusion) {
+        for called in &instruction.called_computations {
+            computations[called.index()].is_fusion = true;
+        }
+    }
+
+    // A schedule is advice: what it says about computations or instructions that are not there is left out.
+    let mut schedule = BTreeMap::new();
+    for (id, sequence) in module.schedule.unwrap_or_default().sequences {
+        if let Some(computation) = decoder.computation_ids.get(id) {
+            let ids = &instruction_ids[computation.index()];
+            schedule
+                .insert(computation, sequence.instruction_ids.iter().filter_map(|i| ids.get(*i)).collect());
+        }
+    }
+
+    let users = Users::new(&decoder.instructions);
+    let mut decoded = Module {
+        name: module.name,
+        id: module.id,
+        fingerprint: module.profile_info.into_iter().map(|p| p.fingerprint).find(|f| !f.is_empty()),
+        device_type: some_text(module.device_type),
+        input_output_aliases: module
+            .input_output_alias
+            .unwrap_or_default()
+            .entries
+            .into_iter()
+            .map(|e| InputOutputAlias {
+                output_index: e.output_shape_index,
+                parameter: e.parameter_number,
+                parameter_index: e.parameter_shape_index,
+                must_alias: e.kind == 2,
+            })
+            .collect(),
+        buffer_donors: module
+            .buffer_donor
+            .unwrap_or_default()
+            .entries
+            .into_iter()
+            .map(|e| (e.parameter_number, e.parameter_shape_index))
+            .collect(),
+        frontend_attributes: module.frontend_attributes.unwrap_or_default().map,
+        stack_frames: StackFrames::from(module.stack_frame_index.unwrap_or_default()),
+        buffer_assignment: buffer_assignment.map(Into::into),
+        entry,
+        computations,
+        instructions: decoder.instructions,
+        schedule,
+        names: Names::default(),
+        users,
+    };
+    decoded.build_names();
+    Ok(decoded)
+}
+
+/// Ids sorted for binary search. Newer XLA writes ids whose upper half is the computation's; as XLA's own reader does,
+/// an id that is not found is looked up by its lower half.
+struct IdMap<T> {
+    full: Vec<(i64, T)>,
+    local: Vec<(i64, T)>,
+}
+
+/// The part of an id that counts within a computation.
+fn local_id(id: i64) -> i64 {
+    id & 0xffff_ffff
+}
+
+impl<T: Copy + Ord> IdMap<T> {
+    fn new(ids: impl Iterator<Item = (i64, T)>) -> Self {
+        let mut full: Vec<(i64, T)> = ids.collect();
+        let mut local: Vec<(i64, T)> = full.iter().map(|(id, value)| (local_id(*id), *value)).collect();
+        full.sort_unstable();
+        local.sort_unstable();
+        Self { full, local }
+    }
+
+    fn get(&self, id: i64) -> Option<T> {
+        let find = |table: &[(i64, T)], id: i64| {
+            let at = table.partition_point(|entry| entry.0 < id);
+            table.get(at).filter(|entry| entry.0 == id).map(|entry| entry.1)
+        };
+        find(&self.full, id).or_else(|| find(&self.local, local_id(id)))
+    }
+}
+
+struct Decoder {
+    computation_ids: IdMap<ComputationIdx>,
+    payloads: Vec<Vec<u8>>,
+    instructions: Vec<Instruction>,
+}
+
+impl Decoder {
+    fn computation(
+        &mut self,
+        computation: proto::HloComputation,
+        index: ComputationIdx,
+    ) -> Result<(Computation, IdMap<InstructionIdx>), Error> {
+        let start = self.instructions.len() as u32;
+        let ids = IdMap::new(
+            computation
+                .instructions
+                .iter()
+                .enumerate()
+                .map(|(i, hlo)| (hlo.id, InstructionIdx(start + i as u32))),
+        );
+        let missing_root = || Error::MissingRoot {
+            role: "root instruction",
+            id: computation.root_id,
+            within: computation.name.clone(),
+        };
+        // A root id of 0 is either the instruction with that id or, in old protos, nothing: the last one is meant then.
+        let last = computation.instructions.len().checked_sub(1).map(|i| InstructionIdx(start + i as u32));
+        let root = ids.get(computation.root_id).or(last.filter(|_| computation.root_id == 0));
+        let root = root.ok_or_else(missing_root)?;
+        let mut parameters = Vec::new();
+        for (position, hlo) in computation.instructions.into_iter().enumerate() {
+            let instruction = self.instruction(hlo, index, &computation.name, &ids)?;
+            if let Some(number) = instruction.attributes().parameter_number {
+                parameters.push((number, InstructionIdx(start + position as u32)));
+            }
+            self.instructions.push(instruction);
+        }
+        parameters.sort_unstable();
+        let decoded = Computation {
+            id: computation.id,
+            name: computation.name,
+            root,
+            is_fusion: computation.is_fusion_computation,
+            execution_thread: some_text(computation.execution_thread),
+            instructions: start..self.instructions.len() as u32,
+            parameters: parameters.into_iter().map(|(_, idx)| idx).collect(),
+        };
+        Ok((decoded, ids))
+    }
+
+    fn instruction(
+        &self,
+        mut hlo: proto::HloInstruction,
+        computation: ComputationIdx,
+        computation_name: &str,
+        ids: &IdMap<InstructionIdx>,
+    ) -> Result<Instruction, Error> {
+        let missing = |role, id| Error::MissingId {
+            instruction: hlo.name.clone(),
+            computation: computation_name.to_owned(),
+            role,
+            id,
+        };
+        let resolve = |of: &[i64], role| -> Result<Vec<InstructionIdx>, Error> {
+            of.iter().map(|id| ids.get(*id).ok_or_else(|| missing(role, *id))).collect()
+        };
+        let operands = resolve(&hlo.operand_ids, "operand")?;
+        let control_predecessors = resolve(&hlo.control_predecessor_ids, "control predecessor")?;
+        let called_computations = hlo
+            .called_computation_ids
+            .iter()
+            .map(|id| self.computation_ids.get(*id).ok_or_else(|| missing("called computation", *id)))
+            .collect::<Result<_, _>>()?;
+        let opcode = Opcode::from_name(&hlo.opcode);
+        let unknown = opcode == Opcode::Other;
+        let no_shape = || Shape::array(crate::ElementType::Unknown(0), &[]);
+        Ok(Instruction {
+            id: hlo.id,
+            opcode,
+            opcode_name: unknown.then(|| std::mem::take(&mut hlo.opcode).into_boxed_str()),
+            shape: hlo.shape.take().map_or_else(no_shape, Shape::from),
+            computation,
+            operands,
+            called_computations,
+            control_predecessors,
+            metadata: hlo.metadata.take().map(metadata).filter(|m| *m != Metadata::default()).map(Box::new),
+            name: std::mem::take(&mut hlo.name),
+            attributes: self.attributes(opcode, hlo),
+        })
+    }
+
+    fn attributes(&self, opcode: Opcode, mut hlo: proto::HloInstruction) -> Option<Box<Attributes>> {
+        let convolves = opcode == Opcode::Convolution || hlo.convolution_dimension_numbers.is_some();
+        let backend_config = self.backend_config(&mut hlo);
+        let replica_groups = replica_groups::of_instruction(&mut hlo);
+        let attributes = Attributes {
+            parameter_number: (opcode == Opcode::Parameter).then_some(hlo.parameter_number),
+            tuple_index: (opcode == Opcode::GetTupleElement).then_some(hlo.tuple_index),
+            fusion_kind: some_text(hlo.fusion_kind).map(fusion_kind),
+            replica_groups,
+            dimensions: hlo.dimensions,
+            window: hlo.window.unwrap_or_default().dimensions.into_iter().map(Into::into).collect(),
+            convolution: hlo.convolution_dimension_numbers.map(Into::into),
+            feature_group_count: convolves.then_some(hlo.feature_group_count.max(1)),
+            batch_group_count: convolves.then_some(hlo.batch_group_count.max(1)),
+            dot: hlo.dot_dimension_numbers.map(Into::into),
+            ragged_dot: hlo.ragged_dot_dimension_numbers.map(Into::into),
+            slice: hlo.slice_dimensions.into_iter().map(Into::into).collect(),
+            dynamic_slice_sizes: hlo.dynamic_slice_sizes,
+            padding: hlo.padding_config.unwrap_or_default().dimensions.into_iter().map(Into::into).collect(),
+            gather: hlo.gather_dimension_numbers.map(Into::into),
+            gather_slice_sizes: hlo.gather_slice_sizes,
+            scatter: hlo.scatter_dimension_numbers.map(Into::into),
+            fft_length: hlo.fft_length,
+            reduce_precision_bits: (opcode == Opcode::ReducePrecision)
+                .then_some((hlo.exponent_bits, hlo.mantissa_bits)),
+            comparison_direction: some_text(hlo.comparison_direction),
+            precision: hlo
+                .precision_config
+                .map(|p| (p.operand_precision, p.algorithm))
+                .filter(|(operands, algorithm)| *algorithm != 0 || operands.iter().any(|p| *p != 0)),
+            channel_id: Some(hlo.channel_id).filter(|id| *id > 0),
+            source_target_pairs: hlo.source_target_pairs.into_iter().map(|p| (p.source, p.target)).collect(),
+            use_global_device_ids: hlo.use_global_device_ids,
+            is_host_transfer: hlo.is_host_transfer,
+            custom_call_target: some_text(hlo.custom_call_target),
+            output_operand_aliasing: hlo
+                .output_operand_aliasing
+                .into_iter()
+                .map(|a| OutputOperandAlias {
+                    output_index: a.output_shape_index,
+                    operand: a.operand_index,
+                    operand_index: a.operand_shape_index,
+                })
+                .collect(),
+            async_execution_thread: some_text(hlo.async_execution_thread),
+            cross_program_prefetch_index: hlo.cross_program_prefetch_index,
+            backend_config,
+            literal: hlo.literal,
+            sharding: hlo.sharding,
+            frontend_attributes: hlo.frontend_attributes.unwrap_or_default().map,
+            statistics: hlo
+                .statistics_viz
+                .unwrap_or_default()
+                .statistics
+                .into_iter()
+                .map(|s| (s.stat_name, s.stat_val))
+                .collect(),
+        };
+        (attributes != Attributes::default()).then(|| Box::new(attributes))
+    }
+
+    /// The backend's configuration, from whichever place its XLA wrote it to: inline, as a payload, or shared by number.
+    fn backend_config(&self, hlo: &mut proto::HloInstruction) -> Vec<u8> {
+        let inline = std::mem::take(&mut hlo.backend_config);
+        let Some(payload) = hlo.backend_config_payload.take().filter(|_| inline.is_empty()) else {
+            return inline;
+        };
+        let shared = || self.payloads.get(usize::try_from(payload.id?).ok()?).cloned();
+        payload.value.or_else(shared).unwrap_or_default()
+    }
+}
+
+fn metadata(m: proto::OpMetadata) -> Metadata {
+    let positive = |number: i32| Some(number).filter(|n| *n > 0);
+    Metadata {
+        op_type: some_text(m.op_type),
+        op_name: some_text(m.op_name),
+        source_file: some_text(m.source_file),
+        source_line: positive(m.source_line),
+        source_end_line: positive(m.source_end_line),
+        source_column: positive(m.source_column),
+        source_end_column: positive(m.source_end_column),
+        stack_frame_id: positive(m.stack_frame_id),
+        deduplicated_name: some_text(m.deduplicated_name),
+    }
+}
+
+fn fusion_kind(kind: String) -> FusionKind {
+    match kind.as_str() {
+        "kLoop" => FusionKind::Loop,
+        "kInput" => FusionKind::Input,
+        "kOutput" => FusionKind::Output,
+        "kCustom" => FusionKind::Custom,
+        _ => FusionKind::Other(kind),
+    }
+}
+
+fn some_text(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,159 @@
+//! A whole HLO module, decoded once.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    buffers::BufferAssignment,
+    graph::Users,
+    index::{ComputationIdx, InstructionIdx},
+    instruction::{Computation, Instruction},
+    stack_frames::StackFrames,
+};
+
+/// An HLO module. Made by [`Module::decode`] and its siblings; the tables never change afterwards.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Name, for instance `jit_train_step`.
+    pub name: String,
+    /// Id that the compiling process gave it.
+    pub id: i64,
+    /// Fingerprint, where a profile-guided compilation recorded one.
+    pub fingerprint: Option<String>,
+    /// Kind of device it was compiled for, where the proto says.
+    pub device_type: Option<String>,
+    /// Outputs that reuse a parameter's memory (donation).
+    pub input_output_aliases: Vec<InputOutputAlias>,
+    /// Parameters whose memory the program may reuse for anything: number and path into its tuple.
+    pub buffer_donors: Vec<(i64, Vec<i64>)>,
+    /// What the framework attached, by key.
+    pub frontend_attributes: BTreeMap<String, String>,
+    /// Source positions and call stacks.
+    pub stack_frames: StackFrames,
+    /// What the compiler decided about memory; `None` for a bare module proto.
+    pub buffer_assignment: Option<BufferAssignment>,
+    pub(crate) entry: ComputationIdx,
+    pub(crate) computations: Vec<Computation>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) schedule: BTreeMap<ComputationIdx, Vec<InstructionIdx>>,
+    pub(crate) names: Names,
+    pub(crate) users: Users,
+}
+
+/// An output that reuses a parameter's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputOutputAlias {
+    /// Path into the output's tuple.
+    pub output_index: Vec<i64>,
+    /// Parameter number.
+    pub parameter: i64,
+    /// Path into the parameter's tuple.
+    pub parameter_index: Vec<i64>,
+    /// The compiler relied on it, rather than only being allowed to.
+    pub must_alias: bool,
+}
+
+/// Positions sorted by name and by id, for binary search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) instructions_by_name: Vec<InstructionIdx>,
+    pub(crate) instructions_by_id: Vec<InstructionIdx>,
+    pub(crate) computations_by_name: Vec<ComputationIdx>,
+    pub(crate) computations_by_id: Vec<ComputationIdx>,
+}
+
+impl Module {
+    /// The computation that runs when the module is launched.
+    #[must_use]
+    pub fn entry(&self) -> ComputationIdx {
+        self.entry
+    }
+
+    /// A computation.
+    ///
+    /// # Panics
+    /// Where `index` comes from another module and is past the end of this one.
+    #[must_use]
+    pub fn computation(&self, index: ComputationIdx) -> &Computation {
+        &self.computations[index.index()]
+    }
+
+    /// An instruction.
+    ///
+    /// # Panics
+    /// Where `index` comes from another module and is past the end of this one.
+    #[must_use]
+    pub fn instruction(&self, index: InstructionIdx) -> &Instruction {
+        &self.instructions[index.index()]
+    }
+
+    /// All computations in the order of the proto: called before callers, the entry last as a rule.
+    pub fn computations(&self) -> impl ExactSizeIterator<Item = (ComputationIdx, &Computation)> {
+        self.computations.iter().enumerate().map(|(i, c)| (ComputationIdx(i as u32), c))
+    }
+
+    /// All instructions, computation by computation.
+    pub fn instructions(&self) -> impl ExactSizeIterator<Item = (InstructionIdx, &Instruction)> {
+        self.instructions.iter().enumerate().map(|(i, c)| (InstructionIdx(i as u32), c))
+    }
+
+    /// The order in which a computation's instructions run, where the compiler scheduled it.
+    #[must_use]
+    pub fn schedule(&self, computation: ComputationIdx) -> Option<&[InstructionIdx]> {
+        self.schedule.get(&computation).map(Vec::as_slice)
+    }
+
+    /// Whether the compiler scheduled the module.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        !self.schedule.is_empty()
+    }
+
+    /// The instruction of this name (without `%`), or `None`.
+    #[must_use]
+    pub fn instruction_by_name(&self, name: &str) -> Option<InstructionIdx> {
+        let table = &self.names.instructions_by_name;
+        let at = table.partition_point(|idx| self.instruction(*idx).name.as_str() < name);
+        table.get(at).copied().filter(|idx| self.instruction(*idx).name == name)
+    }
+
+    /// The first instruction of this id, or `None`.
+    #[must_use]
+    pub fn instruction_by_id(&self, id: i64) -> Option<InstructionIdx> {
+        let table = &self.names.instructions_by_id;
+        let at = table.partition_point(|idx| self.instruction(*idx).id < id);
+        table.get(at).copied().filter(|idx| self.instruction(*idx).id == id)
+    }
+
+    /// The computation of this name (without `%`), or `None`.
+    #[must_use]
+    pub fn computation_by_name(&self, name: &str) -> Option<ComputationIdx> {
+        let table = &self.names.computations_by_name;
+        let at = table.partition_point(|idx| self.computation(*idx).name.as_str() < name);
+        table.get(at).copied().filter(|idx| self.computation(*idx).name == name)
+    }
+
+    /// The first computation of this id, or `None`.
+    #[must_use]
+    pub fn computation_by_id(&self, id: i64) -> Option<ComputationIdx> {
+        let table = &self.names.computations_by_id;
+        let at = table.partition_point(|idx| self.computation(*idx).id < id);
+        table.get(at).copied().filter(|idx| self.computation(*idx).id == id)
+    }
+
+    pub(crate) fn build_names(&mut self) {
+        let instructions = || (0..self.instructions.len() as u32).map(InstructionIdx).collect::<Vec<_>>();
+        let computations = || (0..self.computations.len() as u32).map(ComputationIdx).collect::<Vec<_>>();
+        let (mut by_name, mut by_id) = (instructions(), instructions());
+        by_name.sort_by(|a, b| self.instruction(*a).name.cmp(&self.instruction(*b).name));
+        by_id.sort_by_key(|idx| self.instruction(*idx).id);
+        let (mut computations_by_name, mut computations_by_id) = (computations(), computations());
+        computations_by_name.sort_by(|a, b| self.computation(*a).name.cmp(&self.computation(*b).name));
+        computations_by_id.sort_by_key(|idx| self.computation(*idx).id);
+        self.names = Names {
+            instructions_by_name: by_name,
+            instructions_by_id: by_id,
+            computations_by_name,
+            computations_by_id,
+        };
+    }
+}
