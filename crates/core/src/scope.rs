@@ -57,7 +57,9 @@ impl StepRange {
     /// [`Error::Usage`] with the expected form.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let bad = || {
-            Error::Usage(format!("expected steps as a number, a range or a list (3, 2-5, 2-5,9), found `{text}`"))
+            Error::Usage(format!(
+                "expected steps as a number, a range or a list (3, 2-5, 2-5,9), found `{text}`"
+            ))
         };
         let number = |s: &str| s.trim().parse::<i64>().map_err(|_| bad());
         let mut parts = Vec::new();

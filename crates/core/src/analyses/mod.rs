@@ -7,6 +7,7 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
+mod host_ops;
 mod inspect;
 mod ops;
 mod overview;
@@ -105,7 +106,10 @@ impl Params {
                 }
                 _ => continue,
             };
-            return Err(Error::Usage(format!("`{id}` of `{}`: expected {expected}, found `{value}`", analysis.id)));
+            return Err(Error::Usage(format!(
+                "`{id}` of `{}`: expected {expected}, found `{value}`",
+                analysis.id
+            )));
         }
         Ok(())
     }

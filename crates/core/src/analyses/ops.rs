@@ -1,5 +1,295 @@
-//! stub
-use super::{Analysis, Params};
-use crate::{Error, profile::Profile, report::{Notes, Report}, scope::Scope};
-pub(super) static ANALYSIS: Analysis = Analysis { id: "ops", question: "", params: &[], needs: &[], example: "", run };
-fn run(_: &Profile, _: &Scope, _: &Params, _: &mut Notes) -> Result<Report, Error> { Ok(Report::default()) }
+//! `ops`: where the time goes, op by op.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use super::{Analysis, Param, ParamKind, Params, host_ops};
+use crate::Error;
+use crate::derive::limits::Work;
+use crate::derive::op_meta::is_container;
+use crate::derive::ops::{self, Op};
+use crate::derive::quality;
+use crate::derive::select::Selection;
+use crate::profile::{Peaks, Profile};
+use crate::report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
+use crate::scope::Scope;
+
+const BY: Param = Param {
+    id: "by",
+    doc: "what ops are put together by",
+    kind: ParamKind::Choice(&["op", "category", "module", "framework-op", "source", "deduplicated"]),
+    default: "op",
+};
+
+const ON: Param = Param {
+    id: "on",
+    doc: "ops of the devices, or events of the host's threads",
+    kind: ParamKind::Choice(&["device", "host"]),
+    default: "device",
+};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    id: "ops",
+    question: "Which ops take the time, and how near are they to what the device can do?",
+    params: &[BY, ON],
+    needs: &[
+        "TPU: the XLA Ops line; GPU: streams whose kernels name their hlo_op; CPU: host events with hlo_op",
+        "for FLOPs and bytes: the compiler's counts on the ops, or the HLO modules in the profile",
+    ],
+    example: "ops logs --by category --steps 2-5",
+    run,
+};
+
+const COLUMNS: &[Column] = &[
+    Column::text("name", "Name", "The op's name, or that of the group."),
+    Column::duration(
+        "self_ps",
+        "Self time",
+        "Time less that of ops directly inside, summed over executions and devices.",
+    ),
+    Column::share("self_share", "Share", "Self time over the self time of all ops in the scope."),
+    Column::share("cumulative_share", "Cumulative", "Sum of the shares down to this row."),
+    Column::count("occurrences", "Count", "Executions, summed over devices."),
+    Column::text("bound_by", "Bound by", "The nearer limit of the roofline: compute or memory."),
+    Column::share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over the device's peak, of one device."),
+    Column::share("hbm_share_of_peak", "HBM of peak", "HBM rate over the device's peak, of one device."),
+    Column::text("category", "Category", "HLO category; empty for groups that hold several."),
+    Column::duration(
+        "total_ps",
+        "Total time",
+        "Time with all ops inside, summed over executions and devices.",
+    ),
+    Column::duration("average_ps", "Average", "Total time of one execution."),
+    Column::rate(
+        "flop_rate",
+        "FLOP rate",
+        Unit::FlopRate,
+        "FLOPs over time, of one device: total time by op, self time for groups.",
+    ),
+    Column::rate("hbm_rate", "HBM rate", Unit::ByteRate, "Bytes to and from HBM over time, of one device."),
+    Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
+    Column::float(
+        "flops",
+        "FLOPs",
+        Unit::Flop,
+        "FLOPs of all executions as counted for the device; in groups without those of while, call and conditional, which are those of the ops inside.",
+    ),
+    Column::float(
+        "model_flops",
+        "Model FLOPs",
+        Unit::Flop,
+        "FLOPs of all executions of the operation as written.",
+    ),
+    Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories."),
+    Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions."),
+    Column::text("module", "Module", "The HLO module."),
+    Column::text("program_id", "Program", "The program's id, as the profiler labels it."),
+    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
+    Column::text("source", "Source", "File and line that the op comes from."),
+    Column::count("devices", "Devices", "Devices it ran on."),
+    Column::text("expression", "Expression", "The HLO expression, cut to 200 characters."),
+];
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    if params.text(&ON) == "host" {
+        return host_ops::report(profile, &selection);
+    }
+    let ops = ops::collect(profile, &selection);
+    if ops.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::remarks(profile, &selection, &ops, notes);
+    let peaks = selection.peaks();
+    let by = params.text(&BY);
+    let groups = group(&ops, by);
+    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let mut table = Table::new("ops", "Ops by self time", COLUMNS);
+    let mut cumulative = 0;
+    for group in &groups {
+        cumulative += group.op.self_ps;
+        table.push(row(group, by == "op", all, cumulative, &peaks));
+    }
+    let sums = Sums::of(&ops);
+    let values = vec![
+        Value::new(
+            "self_time_ps",
+            "Self time of all ops",
+            Some(all),
+            Unit::Ps,
+            Status::Measured,
+            "Sum over ops and devices.",
+        ),
+        Value::new(
+            "op_count",
+            "Distinct ops",
+            Some(ops.len()),
+            Unit::Count,
+            Status::Measured,
+            "Ops by program and name.",
+        ),
+        Value::new(
+            "occurrences",
+            "Executions",
+            Some(sums.occurrences),
+            Unit::Count,
+            Status::Measured,
+            "Events of all ops in the scope.",
+        ),
+        Value::new(
+            "flops",
+            "FLOPs",
+            sums.flops,
+            Unit::Flop,
+            Status::Derived,
+            "Without while, call and conditional, whose FLOPs are those of the ops inside. Ops whose FLOPs nobody counted add nothing: see time_without_flops_share.",
+        ),
+        Value::new("hbm_bytes", "HBM bytes", sums.hbm_bytes, Unit::Bytes, Status::Derived, "Likewise."),
+        Value::new(
+            "time_without_flops_share",
+            "Time of ops without a FLOP count",
+            Some(sums.unknown_ps as f64 / all.max(1) as f64),
+            Unit::Share,
+            Status::Derived,
+            "Self time of ops (custom calls as a rule) whose FLOPs nobody counted.",
+        ),
+    ];
+    Ok(Report { values, tables: vec![table], ..Report::default() })
+}
+
+/// Sums over ops that count nothing twice.
+pub(super) struct Sums {
+    pub(super) occurrences: u64,
+    pub(super) self_ps: i64,
+    pub(super) flops: Option<f64>,
+    pub(super) hbm_bytes: Option<f64>,
+    pub(super) unknown_ps: i64,
+}
+
+impl Sums {
+    pub(super) fn of<'a, 'p: 'a>(ops: impl IntoIterator<Item = &'a Op<'p>>) -> Self {
+        let mut sums = Self { occurrences: 0, self_ps: 0, flops: None, hbm_bytes: None, unknown_ps: 0 };
+        for op in ops {
+            sums.occurrences += op.occurrences;
+            sums.self_ps += op.self_ps;
+            if is_container(&op.meta.category) {
+                continue;
+            }
+            match op.flops {
+                Some(flops) => *sums.flops.get_or_insert(0.0) += flops,
+                None => sums.unknown_ps += op.self_ps,
+            }
+            if let Some(bytes) = op.hbm_bytes {
+                *sums.hbm_bytes.get_or_insert(0.0) += bytes;
+            }
+        }
+        sums
+    }
+
+    pub(super) fn work(&self) -> Work {
+        Work { time_ps: self.self_ps as f64, flops: self.flops, hbm_bytes: self.hbm_bytes }
+    }
+}
+
+/// Ops under one name.
+struct Group<'p> {
+    op: Op<'p>,
+    devices: u32,
+}
+
+fn key<'p>(op: &Op<'p>, by: &str) -> Cow<'p, str> {
+    let text = match by {
+        "category" => op.meta.category.clone(),
+        "module" => op.module.clone(),
+        "framework-op" => op.meta.framework_op.clone(),
+        "source" => op.meta.source.clone(),
+        "deduplicated" if op.meta.deduplicated_name.is_empty() => op.meta.name.clone(),
+        _ => op.meta.deduplicated_name.clone(),
+    };
+    if text.is_empty() { Cow::Borrowed("(not recorded)") } else { text }
+}
+
+fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
+    if by == "op" {
+        return ops.iter().map(|op| Group { devices: op.devices, op: op.clone() }).collect();
+    }
+    let mut groups: Vec<Group<'p>> = Vec::new();
+    let mut row_of: FxHashMap<Cow<'p, str>, usize> = FxHashMap::default();
+    for op in ops {
+        let name = key(op, by);
+        let row = *row_of.entry(name.clone()).or_insert(groups.len());
+        if row == groups.len() {
+            let mut first = Op { occurrences: 0, total_ps: 0, self_ps: 0, ..op.clone() };
+            (first.flops, first.model_flops, first.bytes, first.hbm_bytes) = (None, None, None, None);
+            first.meta.name = name;
+            first.meta.expression = Cow::Borrowed("");
+            groups.push(Group { op: first, devices: 0 });
+        }
+        let Group { op: into, devices } = &mut groups[row];
+        *devices = (*devices).max(op.devices);
+        into.occurrences += op.occurrences;
+        into.total_ps += op.total_ps;
+        into.self_ps += op.self_ps;
+        let blank = |a: &mut Cow<'_, str>, b: &Cow<'_, str>| {
+            if *a != *b {
+                *a = Cow::Borrowed("");
+            }
+        };
+        blank(&mut into.meta.category, &op.meta.category);
+        blank(&mut into.module, &op.module);
+        blank(&mut into.meta.framework_op, &op.meta.framework_op);
+        blank(&mut into.meta.source, &op.meta.source);
+        if into.meta.program_id != op.meta.program_id {
+            into.meta.program_id = None;
+        }
+        if !is_container(&op.meta.category) {
+            let add = |a: &mut Option<f64>, b: Option<f64>| {
+                if let Some(b) = b {
+                    *a.get_or_insert(0.0) += b;
+                }
+            };
+            add(&mut into.flops, op.flops);
+            add(&mut into.model_flops, op.model_flops);
+            add(&mut into.bytes, op.bytes);
+            add(&mut into.hbm_bytes, op.hbm_bytes);
+        }
+    }
+    groups.sort_by(|a, b| (b.op.self_ps, &a.op.meta.name).cmp(&(a.op.self_ps, &b.op.meta.name)));
+    groups
+}
+
+fn row(group: &Group<'_>, single: bool, all: i64, cumulative: i64, peaks: &Peaks) -> Vec<Cell> {
+    let op = &group.op;
+    let time_ps = if single { op.total_ps } else { op.self_ps };
+    let limits = Work { time_ps: time_ps as f64, flops: op.flops, hbm_bytes: op.hbm_bytes }.against(peaks);
+    let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
+    let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
+    let expression: String = op.meta.expression.chars().take(200).collect();
+    vec![
+        Cell::from(op.meta.name.as_ref()),
+        op.self_ps.into(),
+        share(op.self_ps).into(),
+        share(cumulative).into(),
+        op.occurrences.into(),
+        limits.bound.map(|b| b.word()).into(),
+        limits.flop_share.into(),
+        limits.hbm_share.into(),
+        text(&op.meta.category),
+        op.total_ps.into(),
+        (op.occurrences > 0).then(|| op.total_ps as f64 / op.occurrences as f64).into(),
+        limits.flop_rate.into(),
+        limits.hbm_rate.into(),
+        limits.intensity.into(),
+        op.flops.into(),
+        op.model_flops.into(),
+        op.bytes.into(),
+        op.hbm_bytes.into(),
+        text(&op.module),
+        op.meta.program_id.map(|id| id.to_string()).into(),
+        text(&op.meta.framework_op),
+        text(&op.meta.source),
+        Cell::Int(i64::from(group.devices)),
+        text(&expression),
+    ]
+}

@@ -1,5 +1,258 @@
-//! stub
+//! `steps`: how long each step took on each device, and which are usual.
+
 use super::{Analysis, Params};
-use crate::{Error, profile::Profile, report::{Notes, Report}, scope::Scope};
-pub(super) static ANALYSIS: Analysis = Analysis { id: "steps", question: "", params: &[], needs: &[], example: "", run };
-fn run(_: &Profile, _: &Scope, _: &Params, _: &mut Notes) -> Result<Report, Error> { Ok(Report::default()) }
+use crate::Error;
+use crate::derive::busy;
+use crate::derive::intervals::Intervals;
+use crate::derive::select::Selection;
+use crate::derive::stats::Summary;
+use crate::derive::steps::{Step, StepClass, Steps};
+use crate::profile::Profile;
+use crate::report::{Cell, Column, Notes, Report, Series, Severity, Status, Table, Unit, Value};
+use crate::scope::Scope;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    id: "steps",
+    question: "How long does a step take, how steady is it, and which steps are not like the others?",
+    params: &[],
+    needs: &[
+        "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
+    ],
+    example: "steps logs --format json",
+    run,
+};
+
+const STEPS: &[Column] = &[
+    Column::count("step", "Step", "The marker's number; counted from 0 where steps are inferred."),
+    Column::text(
+        "class",
+        "Class",
+        "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations.",
+    ),
+    Column::duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step."),
+    Column::share("off_median", "Off median", "Time over the median of the counted steps, less 1."),
+    Column::duration("idle_ps", "Idle", "Time in the step in which the slowest device ran no op."),
+    Column::duration("spread_ps", "Spread", "Slowest less fastest device."),
+    Column::text("slowest_device", "Slowest device", "The device that took longest."),
+    Column::duration("start_ps", "Start", "Earliest start, from the start of the run."),
+    Column::text("name", "Name", "The marker's name."),
+];
+
+const DEVICES: &[Column] = &[
+    Column::count("step", "Step", "Step number."),
+    Column::text("device", "Device", "Device."),
+    Column::duration(
+        "duration_ps",
+        "Time",
+        "Time of the step on this device, by its own clock where it recorded one.",
+    ),
+    Column::duration("busy_ps", "Busy", "Time in the step in which the device ran at least one op."),
+    Column::duration("start_ps", "Start", "Start, from the start of the run."),
+    Column::duration("end_ps", "End", "End, from the start of the run."),
+];
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let mut steps = Steps::find(profile, &selection.devices);
+    if steps.rows.is_empty() {
+        return Err(Error::Nothing(format!(
+            "no steps: {}. Wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            steps.source.explain()
+        )));
+    }
+    remarks(&steps, notes);
+    steps.rows.retain(|step| in_scope(step, scope));
+    let busy: Vec<Intervals> = selection.devices.iter().map(|d| busy::intervals(profile, d)).collect();
+    let busy_in = |i: &crate::derive::steps::StepInstance| {
+        selection.position(i.device).map_or(0, |position| busy[position].overlap(i.start_ps, i.end_ps))
+    };
+    let name = |device| profile.device(device).name.as_str();
+    let summary = Summary::of(&steps.durations());
+    let median = summary.map(|s| s.p50);
+    let mut table = Table::new("steps", "Steps", STEPS);
+    let mut by_device = Table::new("devices", "Steps by device", DEVICES);
+    for step in &steps.rows {
+        let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
+        let fastest = step.instances.iter().map(|i| i.duration_ps).min();
+        let duration = step.duration_ps();
+        table.push(vec![
+            step.number.into(),
+            step.class.word().into(),
+            duration.into(),
+            median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0).into(),
+            slowest.map(|i| (i.end_ps - i.start_ps - busy_in(i)).max(0)).into(),
+            fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f).into(),
+            slowest.map(|i| name(i.device)).into(),
+            step.start_ps().into(),
+            if step.name.is_empty() { Cell::Unknown } else { step.name.as_str().into() },
+        ]);
+        for instance in &step.instances {
+            by_device.push(vec![
+                step.number.into(),
+                name(instance.device).into(),
+                instance.duration_ps.into(),
+                busy_in(instance).into(),
+                instance.start_ps.into(),
+                instance.end_ps.into(),
+            ]);
+        }
+    }
+    let series = selection.devices.iter().map(|device| Series {
+        id: format!("step_time:{}", device.name),
+        title: device.name.clone(),
+        x: ("Step", Unit::Count),
+        y: ("Time", Unit::Ps),
+        points: steps
+            .rows
+            .iter()
+            .filter_map(|s| Some([s.number as f64, s.on(device.id)?.duration_ps as f64]))
+            .collect(),
+    });
+    let series = series.collect();
+    Ok(Report {
+        values: values(&steps, summary.as_ref()),
+        tables: vec![table, by_device],
+        series,
+        ..Report::default()
+    })
+}
+
+pub(super) fn in_scope(step: &Step, scope: &Scope) -> bool {
+    let in_window = scope
+        .window_ps
+        .is_none_or(|(from, to)| step.instances.iter().any(|i| i.start_ps < to && i.end_ps > from));
+    in_window
+        && scope.steps.as_ref().is_none_or(|range| range.contains(step.number))
+        && (!scope.steady || step.class == StepClass::Steady)
+}
+
+/// Remarks on how steps were found and which ones statistics leave out.
+pub(super) fn remarks(steps: &Steps, notes: &mut Notes) {
+    if steps.source.is_inferred() {
+        notes.add(
+            "no_step_markers",
+            Severity::Info,
+            format!("no step markers; steps are {}", steps.source.explain()),
+            "if a step of yours launches that program several times, steps are counted too small",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    }
+    let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();
+    if edge > 0 {
+        notes.add(
+            "steps_cut_at_the_edges",
+            Severity::Info,
+            format!("{edge} steps at the edges of the capture may have been cut"),
+            "they are listed and left out of the statistics, as XProf does",
+            "",
+        );
+    }
+}
+
+fn mean_over_devices(steps: &Steps) -> Option<f64> {
+    let counted = steps.rows.iter().filter(|s| s.class != StepClass::Edge).flat_map(|s| &s.instances);
+    let samples: Vec<f64> = counted.map(|i| i.duration_ps as f64).collect();
+    Summary::of(&samples).map(|s| s.mean)
+}
+
+/// Headline numbers of steps; the overview shows them too.
+pub(super) fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
+    let status = if steps.source.is_inferred() { Status::Estimated } else { Status::Measured };
+    let derived = if steps.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    let time =
+        |id, label, value: Option<f64>, status, doc| Value::new(id, label, value, Unit::Ps, status, doc);
+    let classed = |class| steps.rows.iter().filter(|s| s.class == class).count();
+    vec![
+        Value::new(
+            "step_count",
+            "Steps",
+            Some(summary.map_or(0, |s| s.count)),
+            Unit::Count,
+            status,
+            "Steps counted: those at the edges of the capture that may be cut are not.",
+        ),
+        time(
+            "step_time_mean_ps",
+            "Step time, mean",
+            summary.map(|s| s.mean),
+            derived,
+            "Mean over the counted steps of the slowest device's time.",
+        ),
+        time(
+            "step_time_device_mean_ps",
+            "Step time, mean over devices",
+            mean_over_devices(steps),
+            derived,
+            "Mean over counted steps and devices. The slowest device's mean is above it where devices take turns at being slow.",
+        ),
+        time(
+            "step_time_sd_ps",
+            "Step time, standard deviation",
+            summary.and_then(|s| s.standard_deviation),
+            derived,
+            "Sample standard deviation (n - 1).",
+        ),
+        time(
+            "step_time_min_ps",
+            "Step time, shortest",
+            summary.map(|s| s.min),
+            status,
+            "Shortest counted step.",
+        ),
+        time("step_time_p50_ps", "Step time, median", summary.map(|s| s.p50), derived, "Median."),
+        time(
+            "step_time_p90_ps",
+            "Step time, 90th percentile",
+            summary.map(|s| s.p90),
+            derived,
+            "90th percentile, linear between neighbours.",
+        ),
+        time(
+            "step_time_max_ps",
+            "Step time, longest",
+            summary.map(|s| s.max),
+            status,
+            "Longest counted step.",
+        ),
+        Value::new(
+            "jitter",
+            "Jitter",
+            summary.and_then(Summary::variation),
+            Unit::Share,
+            derived,
+            "Standard deviation over mean.",
+        ),
+        Value::new(
+            "step_source",
+            "Where steps come from",
+            Some(steps.source.explain()),
+            Unit::None,
+            status,
+            "Device markers, host markers, or inferred from launches.",
+        ),
+        Value::new(
+            "warm_up_steps",
+            "Warm-up steps",
+            Some(classed(StepClass::WarmUp)),
+            Unit::Count,
+            derived,
+            "Slow steps at the start.",
+        ),
+        Value::new(
+            "outlier_steps",
+            "Outlier steps",
+            Some(classed(StepClass::Outlier)),
+            Unit::Count,
+            derived,
+            "Steps off the median by more than 5% and 4 robust deviations.",
+        ),
+        Value::new(
+            "edge_steps",
+            "Edge steps",
+            Some(classed(StepClass::Edge)),
+            Unit::Count,
+            derived,
+            "Steps that the capture may have cut; not counted.",
+        ),
+    ]
+}

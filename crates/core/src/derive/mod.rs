@@ -1,2 +1,20 @@
-//! What analyses share.
+//! What analyses share: the part of the run that a scope selects, ops with their self time, busy time, steps.
+
+pub mod bound;
+pub mod busy;
+pub mod hlo_costs;
+
+pub mod intervals;
+pub mod launches;
+pub mod limits;
+pub mod op_meta;
+pub mod op_rows;
+pub mod ops;
+pub mod precision;
 pub mod provenance;
+pub mod quality;
+pub mod select;
+pub mod stats;
+pub mod steps;
+pub mod timeline;
+pub mod usage;

@@ -55,10 +55,11 @@ pub fn find(path: &Path) -> Result<Run, Error> {
     let mut all = sessions(path)?;
     let count = all.len();
     if all.is_empty() {
-        let message = "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
+        let message =
+            "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
                        folder, or a .xplane.pb file; found none of these. Pass the folder that was given to \
                        jax.profiler.trace or start_trace"
-            .to_owned();
+                .to_owned();
         return Err(Error::Input { path: path.to_owned(), message });
     }
     let newest = all.swap_remove(0);

@@ -2,16 +2,13 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
 use crate::Error;
 use crate::load::Run;
-use crate::profile::Profile;
-
-type Bytes = Box<dyn Deref<Target = [u8]> + Send + Sync>;
+use crate::profile::{Bytes, Profile};
 
 /// Opens a run: all its files as one profile. A file that cannot be used is named in the error.
 ///
@@ -38,7 +35,9 @@ fn bytes_of(path: &Path) -> Result<Bytes, Error> {
         let mut bytes = Vec::new();
         GzDecoder::new(file).read_to_end(&mut bytes).map_err(|error| Error::Input {
             path: path.to_owned(),
-            message: format!("expected gzip data, found: {error}. The file may have been cut while it was copied"),
+            message: format!(
+                "expected gzip data, found: {error}. The file may have been cut while it was copied"
+            ),
         })?;
         return Ok(Box::new(bytes));
     }
@@ -69,7 +68,9 @@ fn check(profile: Profile) -> Result<Profile, Error> {
         }
         let bytes = source.bytes();
         let found = match source.faults.kept().first() {
-            _ if bytes.is_empty() => "found an empty file; the profiler may have been killed before it wrote".to_owned(),
+            _ if bytes.is_empty() => {
+                "found an empty file; the profiler may have been killed before it wrote".to_owned()
+            }
             _ if looks_like_text(bytes) => format!(
                 "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
                  original bytes",

@@ -1,1 +1,12 @@
-//! Presents reports.
+//! Presents finished reports: as text for a terminal, as CSV, as JSON. Presenters format; they never compute an answer.
+
+mod columns;
+mod csv;
+mod grid;
+mod json;
+mod table;
+mod text;
+
+pub use csv::csv;
+pub use json::json;
+pub use table::{Layout, table};

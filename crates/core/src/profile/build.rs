@@ -1,6 +1,5 @@
 //! From the bytes of files to tables.
 
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -9,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::module::split_label;
 use super::{
-    EventMeta, Host, HostId, HloModule, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile, Source, Span,
-    Stat, device,
+    Bytes, EventMeta, HloModule, Host, HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile,
+    Source, Span, Stat, device,
 };
 
 /// Line timestamps above this are nanoseconds since 1970; below, since the start of the capture.
@@ -19,7 +18,7 @@ const EPOCH_NS: i64 = 100_000_000_000_000_000;
 impl Profile {
     /// A profile from the bytes of one or more files, in the order given. Damage is kept in [`Source::faults`].
     #[must_use]
-    pub fn from_files(files: Vec<(PathBuf, Box<dyn Deref<Target = [u8]> + Send + Sync>)>) -> Self {
+    pub fn from_files(files: Vec<(PathBuf, Bytes)>) -> Self {
         let mut profile = Self::default();
         for (path, bytes) in files {
             profile.add_file(Source::new(path, bytes));
@@ -74,7 +73,9 @@ impl Profile {
             let timestamp_ns = line.base_ps;
             let host = &self.hosts[self.planes[line.plane.index()].host.index()];
             line.base_ps = match zero_ns {
-                Some(zero) if timestamp_ns > EPOCH_NS => timestamp_ns.saturating_sub(zero).saturating_mul(1000),
+                Some(zero) if timestamp_ns > EPOCH_NS => {
+                    timestamp_ns.saturating_sub(zero).saturating_mul(1000)
+                }
                 _ => timestamp_ns.saturating_mul(1000).saturating_add(host.base_ps),
             };
         }
@@ -193,6 +194,7 @@ fn find_modules(plane: &Plane, source: &Source) -> Vec<HloModule> {
             name: name.to_owned(),
             program_id,
             proto: source.span_of(proto),
+            decoded: OnceLock::new(),
         })
     };
     plane.metas.iter().filter_map(module).collect()

@@ -24,12 +24,48 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The TPUs known.
 pub const TPUS: &[Tpu] = &[
-    Tpu { type_name: "TPU v3", short_name: "v3", bf16_flops: 123e12, hbm_bytes_per_s: 900e9, hbm_bytes: 32.0 * GIB },
-    Tpu { type_name: "TPU v4", short_name: "v4", bf16_flops: 275e12, hbm_bytes_per_s: 1200e9, hbm_bytes: 32.0 * GIB },
-    Tpu { type_name: "TPU v5 Lite", short_name: "v5e", bf16_flops: 197e12, hbm_bytes_per_s: 819e9, hbm_bytes: 16.0 * GIB },
-    Tpu { type_name: "TPU v5", short_name: "v5p", bf16_flops: 459e12, hbm_bytes_per_s: 2765e9, hbm_bytes: 95.0 * GIB },
-    Tpu { type_name: "TPU v6 Lite", short_name: "v6e", bf16_flops: 918e12, hbm_bytes_per_s: 1638e9, hbm_bytes: 32.0 * GIB },
-    Tpu { type_name: "TPU v7x", short_name: "v7x", bf16_flops: 1153.5e12, hbm_bytes_per_s: 3690e9, hbm_bytes: 96.0 * GIB },
+    Tpu {
+        type_name: "TPU v3",
+        short_name: "v3",
+        bf16_flops: 123e12,
+        hbm_bytes_per_s: 900e9,
+        hbm_bytes: 32.0 * GIB,
+    },
+    Tpu {
+        type_name: "TPU v4",
+        short_name: "v4",
+        bf16_flops: 275e12,
+        hbm_bytes_per_s: 1200e9,
+        hbm_bytes: 32.0 * GIB,
+    },
+    Tpu {
+        type_name: "TPU v5 Lite",
+        short_name: "v5e",
+        bf16_flops: 197e12,
+        hbm_bytes_per_s: 819e9,
+        hbm_bytes: 16.0 * GIB,
+    },
+    Tpu {
+        type_name: "TPU v5",
+        short_name: "v5p",
+        bf16_flops: 459e12,
+        hbm_bytes_per_s: 2765e9,
+        hbm_bytes: 95.0 * GIB,
+    },
+    Tpu {
+        type_name: "TPU v6 Lite",
+        short_name: "v6e",
+        bf16_flops: 918e12,
+        hbm_bytes_per_s: 1638e9,
+        hbm_bytes: 32.0 * GIB,
+    },
+    Tpu {
+        type_name: "TPU v7x",
+        short_name: "v7x",
+        bf16_flops: 1153.5e12,
+        hbm_bytes_per_s: 3690e9,
+        hbm_bytes: 96.0 * GIB,
+    },
 ];
 
 /// The TPU with this device type or short name.

@@ -153,7 +153,9 @@ fn gpu(plane: &Plane) -> (String, Peaks) {
     let capability = whole("compute_cap_major").map(|major| (major, whole("compute_cap_minor").unwrap_or(0)));
     let type_name = match (model, capability) {
         (Some(model), _) if !model.is_empty() => model.to_owned(),
-        (_, Some((major, minor))) if vendor == "AMD" => format!("AMD GPU (compute capability {major}.{minor})"),
+        (_, Some((major, minor))) if vendor == "AMD" => {
+            format!("AMD GPU (compute capability {major}.{minor})")
+        }
         (_, Some((major, minor))) => format!("{vendor} GPU (compute capability {major}.{minor})"),
         _ => format!("{vendor} GPU"),
     };

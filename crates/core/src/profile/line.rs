@@ -49,6 +49,12 @@ pub struct Line {
 }
 
 impl Line {
+    /// The events, if somebody has read them already.
+    #[must_use]
+    pub fn loaded(&self) -> Option<&Events> {
+        self.events.get()
+    }
+
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
         self.events.get_or_init(|| Events::decode(self, plane, source))
     }
@@ -67,8 +73,15 @@ impl LineKind {
             "XLA Ops" => Self::XlaOps,
             "Async XLA Ops" => Self::AsyncXlaOps,
             _ if name.starts_with("Stream #") => Self::Stream,
-            "Framework Ops" | "Framework Name Scope" | "Source code" | "Launch Stats" | "TensorFlow Ops"
-            | "TensorFlow Name Scope" | "TC Overlay" | "Overlay" | "Host Offload Ops" => Self::Derived,
+            "Framework Ops"
+            | "Framework Name Scope"
+            | "Source code"
+            | "Launch Stats"
+            | "TensorFlow Ops"
+            | "TensorFlow Name Scope"
+            | "TC Overlay"
+            | "Overlay"
+            | "Host Offload Ops" => Self::Derived,
             _ => Self::Other,
         }
     }

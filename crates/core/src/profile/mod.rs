@@ -4,8 +4,8 @@
 //! become columns the first time somebody reads that line ([`Line::events`]). All times are picoseconds from the start of
 //! the run: the earliest capture start of its hosts.
 
-pub mod chips;
 mod build;
+pub mod chips;
 mod device;
 mod events;
 mod host;
@@ -19,9 +19,9 @@ pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events};
 pub use host::Host;
 pub use line::{Line, LineKind};
-pub use module::HloModule;
+pub use module::{Decoded, HloModule, split_label};
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
-pub use source::{Source, Span};
+pub use source::{Bytes, Source, Span};
 
 /// A typed position in one of the profile's tables.
 macro_rules! handle {

@@ -1,6 +1,10 @@
 //! HLO modules that the profiler embedded.
 
-use super::{HostId, Span};
+use std::sync::OnceLock;
+
+use haloscope_hlo::{CostAnalysis, CostOptions, Module};
+
+use super::{HostId, Source, Span};
 
 /// An HLO module of the run, decoded when first asked for.
 #[derive(Debug)]
@@ -15,6 +19,16 @@ pub struct HloModule {
     pub program_id: Option<u64>,
     /// The serialised `HloProto`.
     pub proto: Span,
+    pub(super) decoded: OnceLock<Result<Box<Decoded>, String>>,
+}
+
+/// A decoded module and what its instructions cost.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The module.
+    pub module: Module,
+    /// FLOPs and bytes of its instructions, as XLA's cost analysis counts them.
+    pub costs: CostAnalysis,
 }
 
 impl HloModule {
@@ -23,10 +37,24 @@ impl HloModule {
     pub fn label(&self) -> String {
         self.program_id.map_or_else(|| self.name.clone(), |id| format!("{}({id})", self.name))
     }
+
+    /// The decoded module.
+    ///
+    /// # Errors
+    /// What is wrong with the proto, in words.
+    pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
+        let decoded = self.decoded.get_or_init(|| {
+            let module = Module::decode(source.slice(self.proto)).map_err(|error| error.to_string())?;
+            let costs = CostAnalysis::new(&module, CostOptions::xla());
+            Ok(Box::new(Decoded { module, costs }))
+        });
+        decoded.as_deref().map_err(String::as_str)
+    }
 }
 
-/// Splits `name(program id)`.
-pub(super) fn split_label(label: &str) -> (&str, Option<u64>) {
+/// Splits `name(program id)`, the form in which the profiler labels programs.
+#[must_use]
+pub fn split_label(label: &str) -> (&str, Option<u64>) {
     let parts = label.strip_suffix(')').and_then(|l| l.rsplit_once('('));
     match parts.and_then(|(name, id)| Some((name, id.parse().ok()?))) {
         Some((name, id)) => (name, Some(id)),

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 use haloscope_xspace::Faults;
 
+/// The bytes of a file: mapped, or in memory.
+pub type Bytes = Box<dyn Deref<Target = [u8]> + Send + Sync>;
+
 /// One file of the run.
 pub struct Source {
     /// Where it was read from.
@@ -17,7 +20,7 @@ pub struct Source {
     pub errors: Vec<String>,
     /// `warnings` that the profiler wrote into the file.
     pub warnings: Vec<String>,
-    bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
+    bytes: Bytes,
 }
 
 /// A place in a file.
@@ -30,7 +33,7 @@ pub struct Span {
 }
 
 impl Source {
-    pub(super) fn new(path: PathBuf, bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>) -> Self {
+    pub(super) fn new(path: PathBuf, bytes: Bytes) -> Self {
         Self { path, faults: Faults::default(), errors: Vec::new(), warnings: Vec::new(), bytes }
     }
 

@@ -1,0 +1,198 @@
+//! What the profiler says of an HLO op once, on its metadata: category, FLOPs, bytes, names.
+
+use std::borrow::Cow;
+
+use haloscope_xspace::{StatValue, wire};
+
+use crate::profile::{Plane, Source};
+
+/// What is known of an op. Texts borrow from the profile.
+#[derive(Debug, Clone, Default)]
+pub struct OpMeta<'a> {
+    /// The instruction's name.
+    pub name: Cow<'a, str>,
+    /// The HLO expression, where the profiler wrote it.
+    pub expression: Cow<'a, str>,
+    /// `hlo_category`, such as `convolution fusion`.
+    pub category: Cow<'a, str>,
+    /// The program that the op belongs to.
+    pub program_id: Option<u64>,
+    /// `tf_op`: the framework's scope path and, behind the last colon, its op type.
+    pub framework_op: Cow<'a, str>,
+    /// `source`: file and line.
+    pub source: Cow<'a, str>,
+    /// `deduplicated_name`: what identical ops share.
+    pub deduplicated_name: Cow<'a, str>,
+    /// `flops` of one execution, as the compiler counts them for the device.
+    pub flops: Option<f64>,
+    /// `model_flops` of one execution: those of the operation as written.
+    pub model_flops: Option<f64>,
+    /// `bytes_accessed` of one execution, all memories.
+    pub bytes: Option<f64>,
+    /// Bytes of one execution read from and written to HBM: `memory_access_breakdown` entries with memory space 1; all
+    /// bytes where there is no breakdown.
+    pub hbm_bytes: Option<f64>,
+}
+
+/// Memory space of HBM in `memory_access_breakdown`.
+const HBM: u64 = 1;
+
+impl<'a> OpMeta<'a> {
+    /// Reads an event metadata entry of a TPU plane.
+    #[must_use]
+    pub fn read(plane: &Plane, source: &'a Source, meta: u32, ids: &MetaIds) -> Self {
+        let entry = &plane.metas[meta as usize];
+        let mut op = Self { name: plane.meta_label(source, meta), ..Self::default() };
+        if entry.display_name.len > 0 {
+            op.expression = source.text(entry.name);
+        }
+        let mut breakdown = None;
+        for stat in plane.meta_stats(source, meta) {
+            let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
+            let text = || plane.text(source, value).unwrap_or_default();
+            if id == ids.category {
+                op.category = text();
+            } else if id == ids.program_id {
+                op.program_id = value.as_u64_bits();
+            } else if id == ids.framework_op {
+                op.framework_op = text();
+            } else if id == ids.source {
+                op.source = text();
+            } else if id == ids.deduplicated_name {
+                op.deduplicated_name = text();
+            } else if id == ids.flops {
+                op.flops = value.as_f64();
+            } else if id == ids.model_flops {
+                op.model_flops = value.as_f64();
+            } else if id == ids.bytes {
+                op.bytes = value.as_f64();
+            } else if id == ids.breakdown
+                && let StatValue::Bytes(bytes) = value
+            {
+                breakdown = hbm_bytes(bytes);
+            }
+        }
+        op.hbm_bytes = breakdown.or(op.bytes);
+        op
+    }
+}
+
+/// Keys of the stats that [`OpMeta`] reads, on one plane.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MetaIds {
+    category: Option<i64>,
+    program_id: Option<i64>,
+    framework_op: Option<i64>,
+    source: Option<i64>,
+    deduplicated_name: Option<i64>,
+    pub(super) flops: Option<i64>,
+    pub(super) model_flops: Option<i64>,
+    pub(super) bytes: Option<i64>,
+    breakdown: Option<i64>,
+}
+
+impl MetaIds {
+    /// The keys on a plane.
+    #[must_use]
+    pub fn of(plane: &Plane) -> Self {
+        Self {
+            category: plane.stat_id("hlo_category"),
+            program_id: plane.stat_id("program_id"),
+            framework_op: plane.stat_id("tf_op"),
+            source: plane.stat_id("source"),
+            deduplicated_name: plane.stat_id("deduplicated_name"),
+            flops: plane.stat_id("flops"),
+            model_flops: plane.stat_id("model_flops"),
+            bytes: plane.stat_id("bytes_accessed"),
+            breakdown: plane.stat_id("memory_access_breakdown"),
+        }
+    }
+}
+
+/// Bytes to and from HBM of a `memory_access_breakdown`: repeated field 1 of {1 operation type, 2 memory space, 3 bytes}.
+/// An empty or malformed one counts as absent.
+fn hbm_bytes(message: &[u8]) -> Option<f64> {
+    let mut total = None;
+    let mut entries = wire::Fields::new(message, 0);
+    for entry in entries.by_ref().filter(|f| f.number == 1) {
+        let wire::Value::Bytes(body) = entry.value else { return None };
+        let (mut space, mut bytes) = (0, 0);
+        for field in wire::Fields::new(body, 0) {
+            if let wire::Value::Varint(v) = field.value {
+                match field.number {
+                    2 => space = v,
+                    3 => bytes = v,
+                    _ => {}
+                }
+            }
+        }
+        let sum = total.get_or_insert(0.0);
+        if space == HBM {
+            *sum += bytes as f64;
+        }
+    }
+    total
+}
+
+/// True for categories whose events contain other ops: their FLOPs and bytes are those of the ops inside.
+#[must_use]
+pub fn is_container(category: &str) -> bool {
+    matches!(category, "while" | "call" | "conditional")
+}
+
+/// True for collective operations between devices, whatever their form (start, done, fusion, asynchronous wrapper).
+#[must_use]
+pub fn is_collective(category: &str, name: &str) -> bool {
+    const KINDS: [&str; 10] = [
+        "all-reduce",
+        "all-reduce-scatter",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+        "ragged-all-to-all",
+        "collective-permute",
+        "collective-broadcast",
+        "send",
+        "recv",
+    ];
+    if category.starts_with("async-") {
+        // An asynchronous wrapper is named after the op that it wraps: `all-gather-start.3`.
+        return KINDS.iter().any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('-')));
+    }
+    let base = category.trim_end_matches(" fusion");
+    let base = base.strip_suffix("-start").or_else(|| base.strip_suffix("-done")).unwrap_or(base);
+    KINDS.contains(&base) || category == "collective kernel"
+}
+
+/// True for categories in which the device waits for, or moves data to and from, the host. Off-duty in XProf's terms.
+#[must_use]
+pub fn is_off_duty(category: &str) -> bool {
+    let base = category.strip_suffix("-done").unwrap_or(category);
+    matches!(base, "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion" | "async")
+        && category != "async"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_categories() {
+        assert!(is_collective("all-reduce", "") && is_collective("all-reduce fusion", ""));
+        assert!(is_collective("collective-permute-done", "") && !is_collective("reduce", "reduce.1"));
+        assert!(
+            is_collective("async-done", "all-gather-done.2") && !is_collective("async-done", "slice-done.2")
+        );
+        assert!(is_off_duty("async-done") && !is_off_duty("async-start") && !is_off_duty("copy-done"));
+        assert!(is_off_duty("infeed") && is_off_duty("host recv-done"));
+        assert!(is_container("while") && !is_container("fusion"));
+    }
+
+    #[test]
+    fn hbm_bytes_are_those_of_space_1() {
+        // Two entries: read 128 from HBM, write 64 to VMEM.
+        let message = [10, 7, 8, 1, 16, 1, 24, 0x80, 1, 10, 6, 8, 2, 16, 3, 24, 64];
+        assert_eq!(hbm_bytes(&message), Some(128.0));
+        assert_eq!(hbm_bytes(&[]), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Ops: how often each ran, how long in all and by itself, how many FLOPs and bytes it took.
+//!
+//! Self time is an event's time less that of the events directly inside it. TPU ops come from the `XLA Ops` line by the
+//! device's own clock; GPU ops are the kernels on the streams, grouped by the HLO op that launched them; CPU ops are the
+//! host events that name an HLO op.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::intervals::Intervals;
+use super::limits::Work;
+use super::op_meta::{OpMeta, is_container};
+use super::op_rows::DeviceOps;
+use super::select::Selection;
+use crate::profile::{Device, Event, Profile};
+
+/// One op of one program, summed over its executions on the selected devices.
+#[derive(Debug, Clone, Default)]
+pub struct Op<'p> {
+    /// What the profile says of it.
+    pub meta: OpMeta<'p>,
+    /// The program's name; empty where it is not known.
+    pub module: Cow<'p, str>,
+    /// Executions that start in the selection.
+    pub occurrences: u64,
+    /// Time of all executions, picoseconds, nested ops included.
+    pub total_ps: i64,
+    /// Time less that of ops directly inside, picoseconds.
+    pub self_ps: i64,
+    /// FLOPs of all executions as counted for the device; `None` where nobody counted them.
+    pub flops: Option<f64>,
+    /// FLOPs of all executions as written in the model.
+    pub model_flops: Option<f64>,
+    /// Bytes accessed in all memories.
+    pub bytes: Option<f64>,
+    /// Bytes to and from HBM.
+    pub hbm_bytes: Option<f64>,
+    /// Number of devices it ran on.
+    pub devices: u32,
+}
+
+/// Sums of one op on one device while they are collected.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    occurrences: u64,
+    total_ps: i64,
+    self_ps: i64,
+    /// Executions in units of a whole one: the share of each event's time that is in the selection.
+    executions: f64,
+}
+
+/// The share of an event that counts: its time in the cut over all its time.
+fn share_inside(event: &Event, cut: Option<&Intervals>) -> f64 {
+    let Some(cut) = cut else { return 1.0 };
+    let length = event.end_ps - event.start_ps;
+    if length > 0 {
+        cut.overlap(event.start_ps, event.end_ps) as f64 / length as f64
+    } else {
+        starts_inside(event, cut)
+    }
+}
+
+fn starts_inside(event: &Event, cut: &Intervals) -> f64 {
+    cut.overlap(event.start_ps, event.start_ps.saturating_add(1)) as f64
+}
+
+impl Sums {
+    fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
+        let length = event.end_ps - event.start_ps;
+        self.occurrences += cut.map_or(1, |c| starts_inside(event, c) as u64);
+        self.total_ps += cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
+        self.self_ps += self_ps;
+        self.executions += share_inside(event, cut);
+    }
+}
+
+/// Collects the ops of a selection, largest self time first. FLOPs and bytes of an execution that is partly in the
+/// selection count by its share of time.
+#[must_use]
+pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p>> {
+    let parts: Vec<Vec<Op<'p>>> = (0..selection.devices.len())
+        .into_par_iter()
+        .map(|position| of_device(profile, selection.devices[position], selection.window(position)))
+        .collect();
+    let mut ops: Vec<Op<'p>> = Vec::new();
+    let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();
+    for op in parts.into_iter().flatten() {
+        if selection.names_modules() && !selection.takes_module(&op.module) {
+            continue;
+        }
+        let row = *row_of.entry((op.meta.program_id, op.meta.name.clone())).or_insert(ops.len());
+        if row == ops.len() {
+            ops.push(op);
+        } else {
+            merge(&mut ops[row], &op);
+        }
+    }
+    ops.sort_by(|a, b| {
+        (b.self_ps, &a.meta.name, a.meta.program_id).cmp(&(a.self_ps, &b.meta.name, b.meta.program_id))
+    });
+    ops
+}
+
+fn merge(into: &mut Op<'_>, op: &Op<'_>) {
+    fn add(a: &mut Option<f64>, b: Option<f64>) {
+        *a = a.zip(b).map(|(a, b)| a + b).or(*a).or(b);
+    }
+    into.occurrences += op.occurrences;
+    into.total_ps += op.total_ps;
+    into.self_ps += op.self_ps;
+    into.devices += op.devices;
+    add(&mut into.flops, op.flops);
+    add(&mut into.model_flops, op.model_flops);
+    add(&mut into.bytes, op.bytes);
+    add(&mut into.hbm_bytes, op.hbm_bytes);
+}
+
+fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
+    let rows = DeviceOps::find(profile, device);
+    let mut sums = vec![Sums::default(); rows.ops.len()];
+    rows.walk(profile, cut, |row, event, self_ps| {
+        if touches(cut, event) {
+            sums[row].add(event, self_ps, cut);
+        }
+    });
+    let counted = rows.ops.into_iter().zip(&sums).filter(|(_, s)| s.occurrences > 0 || s.total_ps > 0);
+    let finish = |((meta, module), sum): ((OpMeta<'p>, Cow<'p, str>), &Sums)| {
+        let times = |per_run: Option<f64>| per_run.map(|v| v * sum.executions);
+        Op {
+            module,
+            occurrences: sum.occurrences,
+            total_ps: sum.total_ps,
+            self_ps: sum.self_ps,
+            flops: times(meta.flops),
+            model_flops: times(meta.model_flops),
+            bytes: times(meta.bytes),
+            hbm_bytes: times(meta.hbm_bytes),
+            devices: 1,
+            meta,
+        }
+    };
+    counted.map(finish).collect()
+}
+
+fn touches(cut: Option<&Intervals>, event: &Event) -> bool {
+    cut.is_none_or(|c| c.overlap(event.start_ps, event.end_ps.max(event.start_ps.saturating_add(1))) > 0)
+}
+
+/// The work done in each of a device's windows, in one pass. Windows are sorted and disjoint; the time of each piece of
+/// work is left at 0 for the caller, who knows what to compare with.
+#[must_use]
+pub fn work_in_windows(
+    profile: &Profile,
+    device: &Device,
+    windows: &[(i64, i64)],
+    takes_module: impl Fn(&str) -> bool,
+) -> Vec<Work> {
+    let rows = DeviceOps::find(profile, device);
+    let counts: Vec<bool> =
+        rows.ops.iter().map(|(m, module)| !is_container(&m.category) && takes_module(module)).collect();
+    let mut out = vec![Work::default(); windows.len()];
+    rows.walk(profile, None, |row, event, _| {
+        if !counts[row] {
+            return;
+        }
+        let meta = &rows.ops[row].0;
+        let first = windows.partition_point(|w| w.1 <= event.start_ps);
+        for (window, work) in windows[first..]
+            .iter()
+            .zip(&mut out[first..])
+            .take_while(|(w, _)| w.0 <= event.start_ps || w.0 < event.end_ps)
+        {
+            let share = share_inside(event, Some(&Intervals::one(window.0, window.1)));
+            let add = |sum: &mut Option<f64>, per_run: Option<f64>| {
+                if let Some(amount) = per_run {
+                    *sum.get_or_insert(0.0) += amount * share;
+                }
+            };
+            add(&mut work.flops, meta.flops);
+            add(&mut work.hbm_bytes, meta.hbm_bytes);
+        }
+    });
+    out
+}
+
+/// Walks nested events and gives each with its self time. Parents must come before children.
+pub fn walk_nested(
+    events: impl Iterator<Item = Event>,
+    cut: Option<&Intervals>,
+    mut each: impl FnMut(Event, i64),
+) {
+    let length = |e: &Event| cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
+    let mut stack: Vec<(Event, i64)> = Vec::new();
+    for event in events {
+        while stack.last().is_some_and(|(top, _)| top.end_ps <= event.start_ps) {
+            if let Some((done, own)) = stack.pop() {
+                each(done, own);
+            }
+        }
+        let length = length(&event);
+        if let Some((_, own)) = stack.last_mut() {
+            *own -= length;
+        }
+        stack.push((event, length));
+    }
+    while let Some((done, own)) = stack.pop() {
+        each(done, own);
+    }
+}

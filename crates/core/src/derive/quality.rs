@@ -1,0 +1,197 @@
+//! Remarks on the data: what is missing, cut or guessed, what that costs, and which capture option cures it.
+
+use super::ops::Op;
+use super::select::Selection;
+use crate::Error;
+use crate::profile::{DeviceKind, LineKind, Profile};
+use crate::report::{Notes, Severity};
+use crate::units;
+
+/// The number of events at which exporters of trace viewers stop (JAX's `trace.json.gz`, XProf's trace viewer).
+const TRUNCATED_AT: u64 = 1_000_000;
+
+/// Why a selection has no op.
+#[must_use]
+pub fn no_ops(profile: &Profile, selection: &Selection<'_>) -> Error {
+    let all = selection.devices.iter();
+    if selection.cuts_time() || selection.names_modules() {
+        return Error::Nothing(
+            "no op ran in the scope; widen the window or the steps, or check the module's name".into(),
+        );
+    }
+    let kinds: Vec<_> = all.map(|d| d.kind).collect();
+    let message = if kinds.contains(&DeviceKind::Tpu) {
+        "the TPU planes have no XLA Ops line with events. Expected device tracing to be on: capture with \
+         device_tracer_level 1 while the program runs"
+    } else if kinds.contains(&DeviceKind::Gpu) {
+        "the GPU planes have no kernels. Expected streams with events: check that the profiler could use CUPTI or \
+         rocprofiler (driver permissions), and that the program ran while it was captured"
+    } else if profile.modules.is_empty() {
+        "the profile has no device plane, and no host event names an HLO op (stat hlo_op). A TensorFlow program on CPU \
+         without XLA has none; `inspect` shows what there is, `ops --on host` the host's events"
+    } else {
+        "the profile has no device plane, and no host event names an HLO op: capture with host_tracer_level 2 or more"
+    };
+    Error::Nothing(message.into())
+}
+
+/// Remarks that concern ops, times and rates.
+pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
+    peaks(selection, notes);
+    uncounted_flops(ops, notes);
+    unattributed_kernels(ops, notes);
+    events(profile, notes);
+}
+
+/// Missing or guessed peak rates.
+pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
+    for device in &selection.devices {
+        let missing = match (device.peaks.flops, device.peaks.hbm) {
+            (Some(_), Some(_)) => continue,
+            (None, Some(_)) => "no peak FLOP rate",
+            (Some(_), None) => "no peak HBM bandwidth",
+            (None, None) => "no peak rates",
+        };
+        let cure = match device.kind {
+            DeviceKind::Cpu => "",
+            DeviceKind::Gpu => {
+                "a profiler that writes gpu_device_name (AMD: with the gfx architecture) or peak_teraflops_per_second"
+            }
+            DeviceKind::Tpu => {
+                "a libtpu that writes peak_teraflops_per_second and peak_hbm_bw_gigabytes_per_second"
+            }
+        };
+        notes.add(
+            "missing_peaks",
+            if device.kind == DeviceKind::Cpu { Severity::Info } else { Severity::Warning },
+            format!("{missing} known for {}", device.type_name),
+            "shares of peak, ridge point and bound are unknown where they need it",
+            cure,
+        );
+    }
+    let first = selection.devices.first().map(|d| d.peaks);
+    if selection.devices.iter().any(|d| Some(d.peaks) != first) {
+        notes.add(
+            "mixed_peaks",
+            Severity::Warning,
+            "the devices in scope have different peak rates",
+            "shares of peak are unknown",
+            "choose devices of one type with --devices",
+        );
+    }
+}
+
+fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
+    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let calls: Vec<&Op<'_>> =
+        ops.iter().filter(|op| op.flops.is_none() && op.meta.category.contains("custom-call")).collect();
+    let time: i64 = calls.iter().map(|op| op.self_ps).sum();
+    if time == 0 {
+        return;
+    }
+    let share = time as f64 / all.max(1) as f64;
+    notes.add(
+        "uncounted_custom_calls",
+        if share > 0.1 { Severity::Warning } else { Severity::Info },
+        format!("{} custom calls ({} of op time) have no FLOP count", calls.len(), units::share(share)),
+        "FLOP rates, intensity and MFU are too low by what these kernels compute",
+        "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
+    );
+}
+
+fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {
+    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let time: i64 =
+        ops.iter().filter(|op| op.meta.category == "kernel without HLO op").map(|op| op.self_ps).sum();
+    if time > 0 {
+        let share = time as f64 / all.max(1) as f64;
+        notes.add(
+            "kernels_without_hlo_op",
+            if share > 0.1 { Severity::Warning } else { Severity::Info },
+            format!("kernels with {} of the kernel time name no HLO op", units::share(share)),
+            "they are listed under their own names, without FLOPs; XProf leaves them out of its op tables",
+            "kernels in command buffers (CUDA graphs) lose their names: capture with --xla_gpu_enable_command_buffer=",
+        );
+    }
+}
+
+/// Damage and oddities of events.
+pub fn events(profile: &Profile, notes: &mut Notes) {
+    for line in &profile.lines {
+        let plane = profile.plane(line.plane);
+        if line.event_count == TRUNCATED_AT {
+            notes.add(
+                "exactly_one_million_events",
+                Severity::Warning,
+                format!("line {} of {} has exactly {TRUNCATED_AT} events", line.name, plane.name),
+                "the writer probably stopped there: what came later is missing",
+                "capture for a shorter time, or with a lower host_tracer_level or python_tracer_level",
+            );
+        }
+        // Only lines that somebody has read: a remark must not cost a pass over all events.
+        let Some(events) = line.loaded() else { continue };
+        let host = &profile.host(plane.host).name;
+        if let Some(fault) = events.faults.kept().first() {
+            notes.add(
+                "damaged_events",
+                Severity::Error,
+                format!(
+                    "{} malformed events on line {} of {} ({host}): {fault}",
+                    events.faults.count(),
+                    line.name,
+                    plane.name
+                ),
+                "they are not counted",
+                "copy the file again from where it was written",
+            );
+        }
+        if events.negative > 0 {
+            notes.add(
+                "negative_durations",
+                Severity::Warning,
+                format!(
+                    "{} events on line {} of {} ({host}) end before they start",
+                    events.negative, line.name, plane.name
+                ),
+                "they count as 0",
+                "",
+            );
+        }
+        if events.nameless > 0
+            && matches!(line.kind, LineKind::XlaOps | LineKind::XlaModules | LineKind::Steps)
+        {
+            notes.add(
+                "missing_metadata",
+                Severity::Warning,
+                format!(
+                    "{} events on line {} of {} ({host}) point at metadata that is not in the file",
+                    events.nameless, line.name, plane.name
+                ),
+                "their time counts under an empty name",
+                "",
+            );
+        }
+    }
+}
+
+/// Events that the profiler itself dropped (`dropped_traces` of a plane).
+pub fn dropped(profile: &Profile, notes: &mut Notes) {
+    for plane in &profile.planes {
+        let Some(count) =
+            plane.stat("dropped_traces").and_then(crate::profile::Stat::as_f64).filter(|n| *n > 0.0)
+        else {
+            continue;
+        };
+        notes.add(
+            "dropped_events",
+            Severity::Error,
+            format!(
+                "{}: the profiler dropped {count} events of {}",
+                profile.host(plane.host).name,
+                plane.name
+            ),
+            "busy time, counts and rates are too low",
+            "capture for a shorter time, or trace fewer things (tpu_trace_mode, host_tracer_level)",
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! Rows of a line: where its events are drawn, and which of them a window shows.
+
+use crate::profile::{Events, MetaIdx};
+
+use super::Slice;
+
+/// Events per entry of [`Row::longest`].
+const BLOCK: usize = 64;
+
+/// The events of a line in rows. Within a row no two events overlap.
+///
+/// An event that lies within another stands below it; one that overlaps another takes the first row that is free. No
+/// event is left out, so the number of rows is the number of events at once at most.
+#[derive(Debug)]
+pub(super) struct Layout {
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    /// Events by start, which is also by end.
+    events: Vec<u32>,
+    /// The longest event of each block of [`BLOCK`].
+    longest: Vec<u32>,
+}
+
+/// A window of time in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    pub(super) start_ps: i64,
+    pub(super) end_ps: i64,
+    /// One pixel, 1 or more.
+    pub(super) width_ps: i64,
+}
+
+impl Layout {
+    pub(super) fn of(events: &Events) -> Self {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut free = FreeRows::default();
+        // Events that may enclose later ones: ends descend, so that each event enters and leaves once.
+        let mut open: Vec<(i64, usize)> = Vec::new();
+        for event in events.iter() {
+            let (start, end) = (event.start_ps, event.end_ps);
+            while open.last().is_some_and(|(open_end, _)| *open_end < end || *open_end <= start) {
+                open.pop();
+            }
+            let depth = free.first(open.last().map_or(0, |(_, depth)| depth + 1), start);
+            free.occupy(depth, end);
+            open.push((end, depth));
+            if depth >= rows.len() {
+                rows.resize_with(depth + 1, Row::default);
+            }
+            rows[depth].push(event.index as u32, events.durations_ps());
+        }
+        Self { rows }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The slices of a window; `name` gives the name's position for a metadata row.
+    pub(super) fn slices(
+        &self,
+        events: &Events,
+        view: View,
+        mut name: impl FnMut(MetaIdx) -> u32,
+    ) -> Vec<Slice> {
+        let mut out = Vec::new();
+        for (depth, row) in self.rows.iter().enumerate() {
+            row.slices(events, view, |first, last, longest, count| {
+                let start_ps = events.get(first as usize).start_ps;
+                out.push(Slice {
+                    start_ps,
+                    duration_ps: events.get(last as usize).end_ps - start_ps,
+                    depth: depth as u32,
+                    name: name(events.metas()[longest as usize]),
+                    count,
+                    event: (count == 1).then_some(first),
+                });
+            });
+        }
+        out
+    }
+}
+
+impl Row {
+    fn push(&mut self, event: u32, durations_ps: &[i64]) {
+        if self.events.len().is_multiple_of(BLOCK) {
+            self.longest.push(event);
+        } else if let Some(longest) = self.longest.last_mut()
+            && durations_ps[*longest as usize] < durations_ps[event as usize]
+        {
+            *longest = event;
+        }
+        self.events.push(event);
+    }
+
+    /// Calls `emit(first, last, longest, count)` for each slice of a window.
+    fn slices(&self, events: &Events, view: View, mut emit: impl FnMut(u32, u32, u32, u32)) {
+        let start = |event: u32| events.starts_ps()[event as usize];
+        let end = |event: u32| events.get(event as usize).end_ps;
+        let before = |e: &u32| start(*e) < view.start_ps && end(*e) <= view.start_ps;
+        let mut at = self.events.partition_point(before);
+        while let Some(&first) = self.events.get(at)
+            && start(first) < view.end_ps
+        {
+            let mut to = at + 1;
+            let pixel_end = view.pixel_end(start(first));
+            if start(first) >= view.start_ps && end(first) <= pixel_end {
+                let within = |e: u32| start(e) < pixel_end.min(view.end_ps) && end(e) <= pixel_end;
+                to += gallop(&self.events[to..], within);
+            }
+            emit(first, self.events[to - 1], self.longest(at, to, events.durations_ps()), (to - at) as u32);
+            at = to;
+        }
+    }
+
+    /// The longest of the events at these positions of the row, the first among equals.
+    fn longest(&self, from: usize, to: usize, durations_ps: &[i64]) -> u32 {
+        let mut best = self.events[from];
+        let mut try_one = |event: u32| {
+            if durations_ps[event as usize] > durations_ps[best as usize] {
+                best = event;
+            }
+        };
+        let mut at = from + 1;
+        while at < to {
+            if at.is_multiple_of(BLOCK) && at + BLOCK <= to {
+                try_one(self.longest[at / BLOCK]);
+                at += BLOCK;
+            } else {
+                try_one(self.events[at]);
+                at += 1;
+            }
+        }
+        best
+    }
+}
+
+impl View {
+    /// The end of the pixel that holds `time_ps`; of the first pixel for times before the window.
+    fn pixel_end(self, time_ps: i64) -> i64 {
+        let into = i128::from(time_ps.max(self.start_ps)) - i128::from(self.start_ps);
+        let end =
+            i128::from(self.start_ps) + (into / i128::from(self.width_ps) + 1) * i128::from(self.width_ps);
+        i64::try_from(end).unwrap_or(i64::MAX)
+    }
+}
+
+/// How many events at the start of the list fulfil a condition that holds for the first ones only. Short answers are
+/// found without looking far.
+fn gallop(list: &[u32], holds: impl Fn(u32) -> bool) -> usize {
+    let mut reach = 1;
+    while list.get(reach - 1).is_some_and(|e| holds(*e)) {
+        reach *= 2;
+    }
+    let known = reach / 2;
+    let end = (reach - 1).min(list.len());
+    known.min(end) + list[known.min(end)..end].partition_point(|e| holds(*e))
+}
+
+/// When each row is free again: a tree of minima over the rows' ends, so that thousands of events at once stay cheap.
+#[derive(Default)]
+struct FreeRows {
+    /// Node `i` has the children `2i` and `2i + 1`; the leaves are the second half. Unused rows are free since ever.
+    tree: Vec<i64>,
+}
+
+impl FreeRows {
+    /// The first row, `from` or below, that is free at `time_ps`.
+    fn first(&mut self, from: usize, time_ps: i64) -> usize {
+        loop {
+            let leaves = self.tree.len() / 2;
+            if from < leaves
+                && let Some(row) = self.search(leaves + from, time_ps)
+            {
+                return row;
+            }
+            self.grow();
+        }
+    }
+
+    fn search(&self, mut node: usize, time_ps: i64) -> Option<usize> {
+        let leaves = self.tree.len() / 2;
+        while self.tree[node] > time_ps {
+            // On to the next subtree on the right: up as long as this is a right child, then to the sibling.
+            while node % 2 == 1 {
+                node /= 2;
+            }
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        while node < leaves {
+            node *= 2;
+            if self.tree[node] > time_ps {
+                node += 1;
+            }
+        }
+        Some(node - leaves)
+    }
+
+    fn occupy(&mut self, row: usize, until_ps: i64) {
+        let mut node = self.tree.len() / 2 + row;
+        self.tree[node] = until_ps;
+        while node > 1 {
+            node /= 2;
+            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        }
+    }
+
+    fn grow(&mut self) {
+        let old = self.tree.split_off(self.tree.len() / 2);
+        let leaves = (old.len() * 2).max(8);
+        self.tree = vec![i64::MIN; 2 * leaves];
+        self.tree[leaves..leaves + old.len()].copy_from_slice(&old);
+        for node in (1..leaves).rev() {
+            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A report as text for a terminal: findings first, then headline numbers, tables, and what to know about the data.
+
+use std::io::{self, Write};
+
+use super::grid::Grid;
+use super::text::{clean, cut, width, wrap};
+use crate::report::{Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Unit, Value};
+use crate::units;
+
+/// How a report is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    /// Columns of the terminal; lines are no wider.
+    pub width: usize,
+    /// Rows of a table that are shown; 0 shows all.
+    pub limit: usize,
+    /// True to colour with ANSI escapes.
+    pub colour: bool,
+    /// Show only the table with this id, and nothing else.
+    pub only: Option<&'a str>,
+}
+
+impl Default for Layout<'_> {
+    fn default() -> Self {
+        Self { width: 80, limit: 20, colour: false, only: None }
+    }
+}
+
+/// Narrower terminals are written to as if they had this many columns.
+const NARROWEST: usize = 40;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+
+/// Writes the report as text.
+///
+/// # Errors
+/// What the writer says.
+pub fn table(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let width = layout.width.max(NARROWEST);
+    let mut page = Page { out, width, limit: layout.limit, colour: layout.colour, started: false };
+    if let Some(id) = layout.only {
+        return report.table(id).map_or(Ok(()), |t| page.table(t));
+    }
+    page.scope(&report.scope)?;
+    for finding in &report.findings {
+        page.finding(finding)?;
+    }
+    page.values(&report.values)?;
+    for table in &report.tables {
+        page.table(table)?;
+    }
+    page.quality(&report.quality)?;
+    page.source(report)
+}
+
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+    limit: usize,
+    colour: bool,
+    started: bool,
+}
+
+impl Page<'_> {
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// An empty line between what was written and what follows.
+    fn section(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.started, true) { writeln!(self.out) } else { Ok(()) }
+    }
+
+    /// A text behind a label, wrapped so that its lines start below each other.
+    fn labelled(&mut self, label: &str, style: &str, indent: usize, text: &str) -> io::Result<()> {
+        let room = self.width.saturating_sub(indent).max(NARROWEST / 2);
+        for (i, line) in wrap(&clean(text), room).iter().enumerate() {
+            let shown = if i == 0 { label } else { "" };
+            let pad = " ".repeat(indent.saturating_sub(width(shown)));
+            writeln!(self.out, "{}{pad}{line}", self.paint(style, shown))?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        for line in wrap(&clean(text), self.width) {
+            writeln!(self.out, "{}", self.paint(DIM, &line))?;
+        }
+        Ok(())
+    }
+
+    fn scope(&mut self, scope: &ScopeSummary) -> io::Result<()> {
+        let mut parts = Vec::new();
+        if !scope.modules.is_empty() {
+            parts.push(format!("modules {}", scope.modules.join(", ")));
+        }
+        parts.extend(scope.steps.as_ref().map(|steps| format!("steps {steps}")));
+        if let Some([from, to]) = scope.window_ps {
+            parts.push(format!("{} to {}", units::duration_ps(from as f64), units::duration_ps(to as f64)));
+        }
+        if scope.steady {
+            parts.push("steady state".to_owned());
+        }
+        parts.extend(scope.left_out.iter().map(|what| format!("left out: {what}")));
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.section()?;
+        self.labelled("scope", BOLD, 7, &parts.join("; "))
+    }
+
+    fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        self.section()?;
+        let (word, style) = severity(finding.severity);
+        let claim = match finding.status {
+            Status::Estimated => format!("{} (estimated)", finding.claim),
+            _ => finding.claim.clone(),
+        };
+        self.labelled(&format!("{word}:"), style, width(word) + 2, &claim)?;
+        let parts = [
+            ("evidence", &finding.evidence),
+            ("gain at most", &finding.ceiling),
+            ("try", &finding.lever),
+            ("refuted if", &finding.falsifier),
+        ];
+        for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            self.labelled(&format!("  {label}"), DIM, 16, text)?;
+        }
+        Ok(())
+    }
+
+    fn values(&mut self, values: &[Value]) -> io::Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.section()?;
+        let widest = values.iter().map(|v| width(v.label)).max().unwrap_or(0).min(self.width / 2);
+        for v in values {
+            let estimated = if v.status == Status::Estimated { " (estimated)" } else { "" };
+            let text = format!("{}{estimated}", value(v));
+            self.labelled(&cut(v.label, widest), DIM, widest + 2, &text)?;
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, table: &Table) -> io::Result<()> {
+        self.section()?;
+        for line in wrap(table.title, self.width) {
+            writeln!(self.out, "{}", self.paint(BOLD, &line))?;
+        }
+        if table.rows.is_empty() {
+            return self.note("no rows");
+        }
+        let shown = if self.limit == 0 { table.rows.len() } else { self.limit.min(table.rows.len()) };
+        let grid = Grid::new(table, shown, self.width);
+        for line in grid.header() {
+            writeln!(self.out, "{}", self.paint(BOLD, &line))?;
+        }
+        writeln!(self.out, "{}", self.paint(DIM, &grid.rule()))?;
+        for line in grid.rows() {
+            writeln!(self.out, "{line}")?;
+        }
+        match table.rows.len() - shown {
+            0 => {}
+            1 => self.note("1 more row; --limit 0 shows all")?,
+            more => self.note(&format!("{more} more rows; --limit 0 shows all"))?,
+        }
+        if grid.has_unknown {
+            self.note("- = unknown")?;
+        }
+        if !grid.unknown.is_empty() {
+            self.note(&format!("unknown in every row: {}", grid.unknown.join(", ")))?;
+        }
+        if !grid.left_out.is_empty() {
+            let (columns, what) = (self.width, grid.left_out.join(", "));
+            self.note(&format!(
+                "left out at {columns} columns: {what}; use --format csv or a wider terminal"
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn quality(&mut self, notes: &[Quality]) -> io::Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        self.section()?;
+        writeln!(self.out, "{}", self.paint(BOLD, "Data quality"))?;
+        for note in notes {
+            let (word, style) = severity(note.severity);
+            self.labelled(&format!("{word}:"), style, width(word) + 2, &note.message)?;
+            for (label, text) in [("  cost", &note.cost), ("  cure", &note.cure)] {
+                if !text.is_empty() {
+                    self.labelled(label, DIM, 8, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was read, how much of it the report covers, and against which peaks shares were computed.
+    fn source(&mut self, report: &Report) -> io::Result<()> {
+        let from = &report.provenance;
+        if from.files.is_empty() {
+            return Ok(());
+        }
+        self.section()?;
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let bytes: u64 = from.files.iter().map(|f| f.bytes).sum();
+        let mut text = format!("read {} ({})", count(from.files.len(), "file"), units::bytes(bytes as f64));
+        text += &format!(" of {}", count(from.hosts.len(), "host"));
+        let coverage = from.coverage;
+        if coverage.devices < coverage.devices_in_profile {
+            text +=
+                &format!("; covers {} of {}", coverage.devices, count(coverage.devices_in_profile, "device"));
+        } else {
+            text += &format!("; covers {}", count(coverage.devices, "device"));
+        }
+        self.note(&text)?;
+        for peak in &from.peaks {
+            let rate = match peak.unit {
+                Unit::FlopRate => units::flop_rate(peak.rate),
+                _ => units::byte_rate(peak.rate),
+            };
+            let source = match peak.source {
+                "trace" => "as the profile says",
+                "derived" => "derived from clock and core count",
+                _ => "from the chip table",
+            };
+            self.note(&format!("peak {} of {}: {rate} ({source})", peak.resource, peak.device_type))?;
+        }
+        Ok(())
+    }
+}
+
+fn severity(severity: Severity) -> (&'static str, &'static str) {
+    match severity {
+        Severity::Info => ("info", "36"),
+        Severity::Warning => ("warning", "1;33"),
+        Severity::Error => ("error", "1;31"),
+    }
+}
+
+/// A headline number in the unit that fits it.
+fn value(v: &Value) -> String {
+    let Some(number) = v.value.number() else {
+        return match &v.value {
+            Cell::Text(text) => text.clone(),
+            Cell::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+            _ => "unknown".to_owned(),
+        };
+    };
+    match (v.unit, &v.value) {
+        (Unit::Ps, _) => units::duration_ps(number),
+        (Unit::Bytes, _) => units::bytes(number),
+        (Unit::Flop, _) => units::flops(number),
+        (Unit::FlopRate, _) => units::flop_rate(number),
+        (Unit::ByteRate, _) => units::byte_rate(number),
+        (Unit::FlopPerByte, _) => format!("{} FLOP/B", units::number(number)),
+        (Unit::Share, _) => units::share(number),
+        (_, Cell::Int(whole)) => whole.to_string(),
+        _ => units::number(number),
+    }
+}
+
+#[cfg(test)]
+mod tests;
