@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Checks Haloscope's reports against XProf's recorded answers and against what forged runs were built to be.
+
+    run.py TRACES --bin target/release/haloscope [--only REGEX]
+
+TRACES holds `*/NAME/plugins/profile/run/*.xplane.pb`, `*/NAME.oracle/` (XProf's answers; index.json names them) and, for
+forged runs, `*/NAME/truth.json`. Prints a line for each check and `N passed, N failed`; exit status 1 if one failed.
+Differences that are XProf's own are listed in KNOWN, with the reason. Needs Python 3.9 and nothing else.
+"""
+import argparse
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+KNOWN = {
+    # (session, check): why XProf's number is not ours
+    ("v6e-pallas-matmul", "ops flops"): "XProf ignores FLOPs that kernel profiling puts on events of custom calls",
+    ("v6e-pallas-matmul", "ops bytes"): "likewise for bytes",
+    ("mi300-attention", "ops flops"): "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1",
+    ("mi300-conv", "ops flops"): "likewise, and XProf counts each kernel of a convolution as an execution of it",
+    ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
+    ("mi300-conv", "ops bytes"): "XProf counts bytes of a convolution once a kernel",
+    ("moe_v5p4", "truth step time"): "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps",
+}
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = self.known = 0
+
+    def add(self, session, name, ok, detail=""):
+        if not ok and (session, name) in KNOWN:
+            self.known += 1
+            print(f"known {session:30} {name:28} {detail} ({KNOWN[session, name]})")
+            return
+        self.passed += ok
+        self.failed += not ok
+        print(f"{'ok   ' if ok else 'FAIL '} {session:30} {name:28} {detail}")
+
+
+def ask(binary, analysis, run, *flags):
+    done = subprocess.run([binary, analysis, run, "--format", "json", *flags], capture_output=True, timeout=300)
+    if done.returncode == 4:
+        return None
+    if done.returncode != 0:
+        raise SystemExit(f"{analysis} {run}: exit {done.returncode}: {done.stderr.decode(errors='replace')}")
+    return json.loads(done.stdout)
+
+
+def oracle(folder, tool):
+    index = json.load(open(os.path.join(folder, "index.json")))
+    for entry in index["entries"]:
+        if entry["tool"] == tool:
+            raw = open(os.path.join(folder, entry["file"]), "rb").read()
+            return json.loads(gzip.decompress(raw) if entry["file"].endswith(".gz") else raw)
+    return None
+
+
+def rows(table):
+    ids = [c["id"] for c in table["cols"]]
+    return [dict(zip(ids, [(c or {}).get("v") for c in r["c"]])) for r in table["rows"]]
+
+
+def our_rows(report, table):
+    found = next((t for t in report["tables"] if t["id"] == table), None)
+    ids = [c["id"] for c in found["columns"]] if found else []
+    return [dict(zip(ids, r)) for r in found["rows"]] if found else []
+
+
+def value(report, key):
+    return report["values"][key]["value"]
+
+
+def near(a, b, relative, absolute=0.0):
+    return a is not None and b is not None and abs(a - b) <= max(absolute, relative * max(abs(a), abs(b)))
+
+
+def check_overview(checks, name, answers, overview):
+    props = answers[0].get("p", {})
+    stated = props.get("device_duty_cycle_percent")
+    ours = value(overview, "duty_cycle")
+    # XProf has no duty cycle for GPUs and prints 0.0% for CPUs: there is nothing to compare with.
+    if stated and ours is not None:
+        theirs = float(stated.rstrip("%"))
+        checks.add(name, "duty cycle", abs(100 * ours - theirs) <= 0.1, f"{100 * ours:.2f}% against {theirs}%")
+
+
+def check_steps(checks, name, answers, overview):
+    if overview is None or len(answers) < 2:
+        return
+    props, stated = answers[1].get("p", {}), rows(answers[1])
+    mean = float(props.get("steptime_ms_average", 0) or 0)
+    if mean == 0 or not stated:
+        return
+    ours = value(overview, "step_time_mean_ps") / 1e9
+    # Printed with one or two decimals; where the table has each step's time, the mean is taken from there.
+    digits = len(str(props["steptime_ms_average"]).split(".")[1])
+    times = [r["stepTimeMs"] for r in stated if r.get("stepTimeMs") is not None]
+    if times:
+        exact = sum(times) / len(times)
+        checks.add(name, "step time", abs(ours - exact) <= 1e-3, f"{ours:.6f} ms against {exact:.6f} ms")
+        checks.add(name, "step count", value(overview, "step_count") == len(times), f"{len(times)}")
+        steps = [r["duration_ps"] / 1e9 for r in overview["_steps"] if r["class"] != "edge"]
+        worst = max((abs(a - b) for a, b in zip(sorted(steps), sorted(times))), default=0)
+        checks.add(name, "each step", len(steps) == len(times) and worst <= 1e-3, f"largest difference {worst * 1e3:.3f} us")
+    else:
+        half = 0.5 * 10.0**-digits
+        checks.add(name, "step time", abs(ours - mean) <= half + 1e-3, f"{ours:.4f} ms against {mean} ms as printed")
+        checks.add(name, "step count", value(overview, "step_count") == len(stated), f"{len(stated)}")
+
+
+def check_ops(checks, name, answer, ops):
+    stated = {}
+    for r in rows(answer):
+        if r.get("rank"):
+            stated[str(r["program_id"]), r["hlo_op_name"]] = r
+    if not stated:
+        return
+    ours = {(r["program_id"], r["name"]): r for r in our_rows(ops, "ops")}
+    missing = [k for k in stated if k not in ours]
+    checks.add(name, "ops found", not missing, f"{len(stated) - len(missing)} of {len(stated)} {missing[:2] if missing else ''}")
+    wrong = {"occurrences": [], "time": [], "self time": [], "flops": [], "bytes": []}
+    for key, theirs in stated.items():
+        mine = ours.get(key)
+        if mine is None:
+            continue
+        seconds = theirs["total_time"] / 1e6
+        compare = {
+            "occurrences": (mine["occurrences"], theirs["occurrences"], 0),
+            "time": (mine["total_ps"] / 1e6, theirs["total_time"], 1e-9),
+            "self time": (mine["self_ps"] / 1e6, theirs["total_self_time"], 1e-9),
+            "flops": (mine["model_flops"] or 0, theirs["model_flop_rate"] * 1e9 * seconds, 1e-6),
+            "bytes": (mine["bytes_accessed"] or 0, theirs["measured_memory_bw"] * 2**30 * seconds, 1e-6),
+        }
+        for what, (a, b, tolerance) in compare.items():
+            if not near(a, b, tolerance, 1e-3):
+                wrong[what].append((key[1], a, b))
+    for what, bad in wrong.items():
+        checks.add(name, f"ops {what}", not bad, f"{len(stated) - len(missing) - len(bad)} of {len(stated)} equal {bad[:1] if bad else ''}")
+
+
+def check_truth(checks, name, truth, overview):
+    idle = truth["idle"]
+    for ours, theirs in (("idle_share_of_capture", "of_profile_window"), ("idle_share_of_active_window", "between_first_and_last_op")):
+        mine = value(overview, ours)
+        checks.add(name, f"truth {theirs}"[:28], abs(mine - idle[theirs]) <= 0.005, f"{mine:.4f} against {idle[theirs]:.4f}")
+    mean = truth["step_time_ms"]["mean"]
+    for label, key in (("truth step time", "step_time_mean_ps"), ("truth device mean", "step_time_device_mean_ps")):
+        mine = value(overview, key) / 1e9
+        checks.add(name, label, near(mine, mean, 1e-3), f"{mine:.4f} ms against {mean:.4f} ms")
+    checks.add(name, "truth steps", value(overview, "step_count") == truth["steps"], f"{truth['steps']}")
+    mfu = truth["model_flops_utilisation"]
+    checks.add(name, "truth FLOP share", near(value(overview, "flop_share_of_peak"), mfu, 0.003), f"{value(overview, 'flop_share_of_peak'):.4f} against {mfu:.4f}")
+
+
+def check_totals(checks, name, folder, binary, run):
+    """A session of several hosts is one run: its totals are those of its files read one by one."""
+    files = sorted(f for f in os.listdir(folder) if f.endswith(".xplane.pb"))
+    if len(files) < 2:
+        return
+    whole = ask(binary, "ops", run)
+    parts = [ask(binary, "ops", os.path.join(folder, f)) for f in files]
+    for key in ("self_time_ps", "occurrences", "flops", "hbm_bytes"):
+        total = sum(value(p, key) for p in parts)
+        checks.add(name, f"sum of files: {key}", near(value(whole, key), total, 1e-12), f"{total:.6g}")
+    hosts = our_rows(ask(binary, "overview", run), "hosts")
+    checks.add(name, "hosts", len(hosts) == len(files) and all(h["devices"] for h in hosts), f"{len(hosts)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("traces")
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    checks = Checks()
+    folders = sorted(d for d, subs, _ in os.walk(args.traces) if "plugins" in subs)
+    if not folders:
+        raise SystemExit(f"run.py: no */plugins below {args.traces}")
+    for run in folders:
+        name = os.path.basename(run)
+        if not re.search(args.only, name):
+            continue
+        answers = run + ".oracle"
+        overview = ask(args.bin, "overview", run)
+        if overview is None:
+            print(f"none  {name:30} overview has nothing to say (exit 4)")
+            continue
+        steps = ask(args.bin, "steps", run)
+        overview["_steps"] = our_rows(steps, "steps") if steps else []
+        if os.path.isdir(answers):
+            check_overview(checks, name, oracle(answers, "overview_page"), overview)
+            check_steps(checks, name, oracle(answers, "input_pipeline_analyzer"), overview)
+            check_ops(checks, name, oracle(answers, "hlo_stats"), ask(args.bin, "ops", run))
+        truth = os.path.join(run, "truth.json")
+        if os.path.exists(truth):
+            check_truth(checks, name, json.load(open(truth)), overview)
+        check_totals(checks, name, os.path.join(run, "plugins", "profile", "run"), args.bin, run)
+    print(f"{checks.known} known differences, see KNOWN in this file")
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
