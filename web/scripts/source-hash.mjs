@@ -18,7 +18,11 @@ const hash = createHash("sha256");
 // Bytewise order, as Rust's `sort` gives it; a locale's order would differ from machine to machine.
 const paths = roots.flatMap(filesUnder).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 for (const path of paths) {
-  hash.update(path).update("\0").update(readFileSync(join(web, path))).update("\0");
+  hash
+    .update(path)
+    .update("\0")
+    .update(readFileSync(join(web, path)))
+    .update("\0");
 }
 const digest = hash.digest("hex");
 writeFileSync(join(web, "../crates/serve/dist/SOURCE_HASH"), `${digest}\n`);

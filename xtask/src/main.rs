@@ -1,1 +1,78 @@
-fn main() {}
+//! Checks, generators and benchmarks of this workspace, one file a command: `cargo xtask --help`.
+
+mod bench;
+mod fuzz;
+mod rooms;
+mod web_hash;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+
+/// Checks, generators and benchmarks of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Measure haloscope against a bare scan and its peers, as ratios of one run on one machine
+    Bench(bench::Args),
+    /// Write a profile in the shape of a TPU training run
+    Generate(bench::generate::Args),
+    /// Run each fuzz target for a short while
+    Fuzz(fuzz::Args),
+    /// Check that the rooms of crates/core use each other only along the arrows of the design
+    Rooms,
+    /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
+    WebHash(web_hash::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
+        Task::Generate(args) => bench::generate::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::Rooms => rooms::run(),
+        Task::WebHash(args) => web_hash::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            talk(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Data: one line to stdout.
+fn say(line: &str) {
+    // Nothing is left to do where stdout is closed.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Talk: one line to stderr.
+fn talk(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The root of the checkout.
+fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_owned()
+}
+
+/// The folder of build results.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Runs `command`, and fails unless it succeeds.
+fn run_command(command: &mut Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let status = command.status().with_context(|| format!("cannot start {shown}"))?;
+    if !status.success() {
+        bail!("{shown}: {status}");
+    }
+    Ok(())
+}

@@ -30,7 +30,10 @@ fn main() {
         };
         match analyses::run(analyses::find(id).unwrap(), &p, &scope::Scope::default(), &params) {
             Ok(r) => print!("{}", r.to_json()),
-            Err(e) => { eprintln!("{e}"); std::process::exit(i32::from(e.exit_code())) }
+            Err(e) => {
+                eprintln!("{e}");
+                std::process::exit(i32::from(e.exit_code()))
+            }
         }
         eprintln!("{a} {:?}", t.elapsed());
     }

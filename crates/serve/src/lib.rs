@@ -1,1 +1,26 @@
-//! placeholder
+//! The HTTP API over the analyses, and the page that is embedded in it. No arithmetic: every number comes from the core.
+//!
+//! ```no_run
+//! use haloscope_serve::{Config, run};
+//!
+//! let store = haloscope_store::Store::new("logs".as_ref())?;
+//! run(Config::new(store), |url| eprintln!("open {url}"))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The server listens on this machine alone unless it is told otherwise, and then it demands a token; `guard.rs`
+//! says what it checks of every request.
+
+mod answer;
+mod api;
+mod config;
+mod error;
+mod guard;
+mod page;
+mod query;
+mod router;
+mod server;
+
+pub use config::Config;
+pub use error::Error;
+pub use server::{Server, run};

@@ -1,1 +1,136 @@
-//! placeholder
+//! Where runs live: lists the profiles below a folder and keeps the ones in use open.
+//!
+//! A [`Store`] looks at one place (a log folder, a session folder or a file) and only reads. Runs are named by what the
+//! listing says, so no request can reach a path outside that place.
+//!
+//! ```no_run
+//! let store = haloscope_store::Store::new("logs".as_ref())?;
+//! for run in store.list()? {
+//!     println!("{} {}", run.id, run.size_bytes);
+//! }
+//! let run = store.open("2026_11_21_10_00_00")?;
+//! println!("{} devices", run.profile.devices.len());
+//! # Ok::<(), haloscope_store::Error>(())
+//! ```
+
+mod error;
+mod listing;
+mod opened;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use haloscope_core::load;
+use haloscope_core::profile::Profile;
+
+pub use error::Error;
+pub use listing::RunInfo;
+pub use opened::Run;
+
+use listing::Listed;
+use opened::Opened;
+
+/// How many runs stay open. Files are mapped, so what a run costs is the lines that were looked at.
+const OPEN_RUNS: usize = 4;
+
+/// The runs of one place. All methods may be called from many threads at once.
+#[derive(Debug)]
+pub struct Store {
+    root: Option<PathBuf>,
+    in_memory: Mutex<Vec<Arc<Run>>>,
+    /// The listing as it was last read, so that opening a run does not walk the folders again.
+    listed: Mutex<Vec<Listed>>,
+    opened: Opened,
+}
+
+impl Store {
+    /// The runs at `root`: a log folder, a session folder or a single profile. There need not be any yet.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if there is no such file or folder.
+    pub fn new(root: &Path) -> Result<Self, Error> {
+        let io = |source| haloscope_core::Error::Io { path: root.to_owned(), source };
+        Ok(Self { root: Some(root.canonicalize().map_err(io)?), ..Self::in_memory() })
+    }
+
+    /// A store without a place, for runs that are added with [`Store::add`].
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self {
+            root: None,
+            in_memory: Mutex::default(),
+            listed: Mutex::default(),
+            opened: Opened::new(OPEN_RUNS),
+        }
+    }
+
+    /// The place, with links resolved; `None` for a store in memory.
+    #[must_use]
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// Adds a run that is in memory already. Its id is `name`; a run of that name that was added before is replaced.
+    pub fn add(&self, name: &str, profile: Profile) {
+        let info = RunInfo {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            path: "(in memory)".to_owned(),
+            hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
+            size_bytes: profile.sources.iter().map(|s| s.bytes().len() as u64).sum(),
+            modified: SystemTime::now(),
+        };
+        let mut runs = lock(&self.in_memory);
+        runs.retain(|r| r.info.id != name);
+        runs.insert(0, Arc::new(Run::new(info, profile)));
+    }
+
+    /// All runs: those in memory, then those of the place, each the newest first. Reads the folders anew.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if the place cannot be listed.
+    pub fn list(&self) -> Result<Vec<RunInfo>, Error> {
+        let mut runs: Vec<RunInfo> = lock(&self.in_memory).iter().map(|r| r.info.clone()).collect();
+        if let Some(root) = &self.root {
+            let listed = listing::read(root)?;
+            runs.extend(listed.iter().map(|l| l.info.clone()));
+            *lock(&self.listed) = listed;
+        }
+        Ok(runs)
+    }
+
+    /// The run with this id, opened now or before. Where several threads ask at once, one opens it and the others wait.
+    ///
+    /// A run whose files changed since is opened anew; who holds the former one keeps it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`] if the listing has no such id; [`Error::Read`] if its files cannot be read.
+    pub fn open(&self, id: &str) -> Result<Arc<Run>, Error> {
+        if let Some(run) = lock(&self.in_memory).iter().find(|r| r.info.id == id) {
+            return Ok(Arc::clone(run));
+        }
+        let listed = self.find(id)?;
+        let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
+        self.opened.get(id, listed.stamps(), || Ok(Run::new(listed.info, load::open(&files)?)))
+    }
+
+    /// The listed run with this id and its files as they are now.
+    fn find(&self, id: &str) -> Result<Listed, Error> {
+        let known = lock(&self.listed).iter().find(|l| l.info.id == id).cloned();
+        if let Some(known) = known.filter(Listed::is_unchanged) {
+            return Ok(known);
+        }
+        self.list()?;
+        let found = lock(&self.listed).iter().find(|l| l.info.id == id).cloned();
+        found.ok_or_else(|| Error::UnknownRun(id.to_owned()))
+    }
+}
+
+/// What a mutex guards here is whole after every statement, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

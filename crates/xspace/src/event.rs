@@ -1,10 +1,13 @@
 //! `XEvent`: the hot loop.
 
-use crate::wire::Fields;
+use crate::wire::{Fields, varint};
 use crate::{Fault, Stats};
 
 const EVENT: &str = "XEvent";
 const LINE: &str = "XLine";
+
+/// The tag of a line's events: field 4, length-delimited.
+pub(crate) const EVENTS_TAG: u8 = 4 << 3 | 2;
 
 /// When an event happened: at a place on its line, or so many times without one (aggregated).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,38 @@ impl<'a> EventView<'a> {
     /// The first malformed field.
     #[inline]
     pub fn parse(body: &'a [u8], offset: u64) -> Result<Self, Fault> {
+        match Self::parse_known(body, offset) {
+            Some(event) => Ok(event),
+            None => Self::parse_any(body, offset),
+        }
+    }
+
+    /// An event of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which
+    /// [`EventView::parse_any`] finds what is wrong, if anything is.
+    #[inline]
+    fn parse_known(body: &'a [u8], offset: u64) -> Option<Self> {
+        let mut event = Self { metadata_id: 0, time: EventTime::OffsetPs(0), duration_ps: 0, body, offset };
+        let mut pos = 0;
+        while let Some(&tag) = body.get(pos) {
+            let (value, next) = varint(body, pos + 1).ok()?;
+            pos = next;
+            match tag {
+                0x08 => event.metadata_id = value as i64,
+                0x10 => event.time = EventTime::OffsetPs(value as i64),
+                0x18 => event.duration_ps = value as i64,
+                // The value is the length of a stat.
+                0x22 => {
+                    pos = next.checked_add(usize::try_from(value).ok()?).filter(|end| *end <= body.len())?;
+                }
+                0x28 => event.time = EventTime::Occurrences(value as i64),
+                _ => return None,
+            }
+        }
+        Some(event)
+    }
+
+    #[cold]
+    fn parse_any(body: &'a [u8], offset: u64) -> Result<Self, Fault> {
         let mut event = Self { metadata_id: 0, time: EventTime::OffsetPs(0), duration_ps: 0, body, offset };
         let mut fields = Fields::new(body, offset);
         for field in fields.by_ref() {
@@ -57,12 +92,13 @@ impl<'a> EventView<'a> {
     /// `stats` (field 4), decoded as they are asked for.
     #[must_use]
     pub fn stats(&self) -> Stats<'a> {
-        Stats::new(self.body, self.offset, 4)
+        Stats::of_event(self.body, self.offset)
     }
 }
 
-/// The events of a line, in file order. A malformed event is left out and kept in [`Events::faults`]; one that is cut
-/// by the end of the line ends the iteration.
+/// The events of a line, in file order. A malformed event is left out and kept in [`Events::faults`]. One that is cut by
+/// the end of the line is left out too; that was reported when the line's header was read
+/// ([`SpaceView::faults`](crate::SpaceView::faults)), so adding the two together counts nothing twice.
 #[derive(Debug, Clone)]
 pub struct Events<'a> {
     fields: Fields<'a>,
@@ -74,14 +110,10 @@ impl<'a> Events<'a> {
         Self { fields: Fields::new(line, offset), faults: crate::Faults::default() }
     }
 
-    /// What was malformed so far: events that were left out, and what ended the line early.
+    /// The malformed events so far, which were left out.
     #[must_use]
     pub fn faults(&self) -> crate::Faults {
-        let mut all = self.faults.clone();
-        if let Some(fault) = self.fields.fault(LINE) {
-            all.push(fault);
-        }
-        all
+        self.faults.clone()
     }
 }
 
@@ -91,13 +123,18 @@ impl<'a> Iterator for Events<'a> {
     #[inline]
     fn next(&mut self) -> Option<EventView<'a>> {
         loop {
-            let field = self.fields.next()?;
-            if field.number != 4 || !field.whole {
-                continue;
-            }
-            // A field 4 of another wire type is reported when the line's header is read.
-            let Ok(body) = field.bytes(LINE) else { continue };
-            match EventView::parse(body, field.content) {
+            let (body, offset) = match self.fields.next_of(EVENTS_TAG) {
+                Some(next) => next,
+                None => {
+                    let field = self.fields.next()?;
+                    // A field 4 of another wire type is reported when the line's header is read.
+                    match field.bytes(LINE) {
+                        Ok(body) if field.number == 4 && field.whole => (body, field.content),
+                        _ => continue,
+                    }
+                }
+            };
+            match EventView::parse(body, offset) {
                 Ok(event) => return Some(event),
                 Err(fault) => self.faults.push(fault),
             }

@@ -31,6 +31,8 @@ pub enum FaultKind {
     },
     /// Field number 0, which protobuf never writes.
     FieldZero,
+    /// A field number above 2^29 - 1, which protobuf does not allow.
+    FieldTooLarge(u64),
     /// A wire type that is not used by proto3 (groups, 6 and 7).
     UnknownWireType(u8),
     /// A known field with the wrong wire type.
@@ -51,6 +53,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "expected a field of {length} bytes, but only {left} are left")
             }
             Self::FieldZero => f.write_str("expected a field number, found 0"),
+            Self::FieldTooLarge(n) => write!(f, "expected a field number of at most 536870911, found {n}"),
             Self::UnknownWireType(t) => write!(f, "expected wire type 0, 1, 2 or 5, found {t}"),
             Self::WrongWireType { field, found } => {
                 write!(f, "field {field} has wire type {found}, which is not the one of the schema")

@@ -34,7 +34,7 @@ mod stat;
 pub mod wire;
 pub mod write;
 
-pub use event::{Events, EventTime, EventView};
+pub use event::{EventTime, EventView, Events};
 pub use fault::{Fault, FaultKind, Faults};
 pub use metadata::{EventMetadataView, StatMetadataView};
 pub use plane::{LineView, PlaneView};

@@ -1,6 +1,6 @@
 //! `XEventMetadata` and `XStatMetadata`: what the ids of events and stats stand for.
 
-use crate::wire::{Fields, Value};
+use crate::wire::{Field, Fields, Value};
 use crate::{Faults, Stats};
 
 const EVENT: &str = "XEventMetadata";
@@ -22,15 +22,27 @@ pub struct EventMetadataView<'a> {
 }
 
 impl<'a> EventMetadataView<'a> {
+    /// Reads the bytes of an `XEventMetadata` that stand at `offset` in the file.
+    #[must_use]
+    pub fn new(body: &'a [u8], offset: u64) -> Self {
+        Self::parse(body, offset, &mut Faults::default())
+    }
+
+    /// The message's bytes, for [`EventMetadataView::new`].
+    #[must_use]
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
     pub(crate) fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Self {
         let mut meta = Self { body, offset, ..Self::default() };
         let mut fields = Fields::new(body, offset);
         for field in fields.by_ref() {
             let part = match field.number {
                 1 => field.int(EVENT).map(|v| meta.id = v),
-                2 => field.bytes(EVENT).map(|v| meta.name = v),
-                3 => field.bytes(EVENT).map(|v| meta.metadata = v),
-                4 => field.bytes(EVENT).map(|v| meta.display_name = v),
+                2 => field.text(EVENT).map(|v| meta.name = v),
+                3 => field.text(EVENT).map(|v| meta.metadata = v),
+                4 => field.text(EVENT).map(|v| meta.display_name = v),
                 _ => Ok(()),
             };
             if let Err(fault) = part {
@@ -46,7 +58,7 @@ impl<'a> EventMetadataView<'a> {
     /// `stats` (field 5): facts that hold for every event with this metadata, such as FLOPs of an HLO op.
     #[must_use]
     pub fn stats(&self) -> Stats<'a> {
-        Stats::new(self.body, self.offset, 5)
+        Stats::new(self.body, self.offset, 5, EVENT)
     }
 
     /// `child_id` (field 6), packed or not: metadata ids of the parts, such as the instructions of a fusion.
@@ -90,8 +102,8 @@ impl<'a> StatMetadataView<'a> {
         for field in fields.by_ref() {
             let part = match field.number {
                 1 => field.int(STAT).map(|v| meta.id = v),
-                2 => field.bytes(STAT).map(|v| meta.name = v),
-                3 => field.bytes(STAT).map(|v| meta.description = v),
+                2 => field.text(STAT).map(|v| meta.name = v),
+                3 => field.text(STAT).map(|v| meta.description = v),
                 _ => Ok(()),
             };
             if let Err(fault) = part {
@@ -105,23 +117,39 @@ impl<'a> StatMetadataView<'a> {
     }
 }
 
-/// A protobuf map entry: key (field 1) where there is one, the value's bytes (field 2) and their offset.
-pub(crate) fn map_entry<'a>(body: &'a [u8], offset: u64, faults: &mut Faults) -> (Option<i64>, &'a [u8], u64) {
-    const ENTRY: &str = "map entry";
-    let (mut key, mut value, mut at) = (None, &body[..0], offset);
-    let mut fields = Fields::new(body, offset);
-    for field in fields.by_ref() {
-        let part = match field.number {
-            1 => field.int(ENTRY).map(|v| key = Some(v)),
-            2 => field.bytes(ENTRY).map(|v| (value, at) = (v, field.content)),
-            _ => Ok(()),
-        };
-        if let Err(fault) = part {
+/// An entry of a protobuf map from integers to messages.
+pub(crate) struct MapEntry<'a> {
+    /// Field 1, where it is there.
+    pub(crate) key: Option<i64>,
+    /// The content of field 2; empty where it is not there.
+    pub(crate) value: &'a [u8],
+    /// Offset in the file of `value`.
+    pub(crate) offset: u64,
+}
+
+impl<'a> MapEntry<'a> {
+    /// Reads `field`, an entry. `None` for an entry that was cut before its value, which says nothing.
+    pub(crate) fn parse(body: &'a [u8], field: &Field<'a>, faults: &mut Faults) -> Option<Self> {
+        const ENTRY: &str = "map entry";
+        let mut entry = Self { key: None, value: &body[..0], offset: field.content };
+        let mut has_value = false;
+        let mut fields = Fields::new(body, field.content);
+        for part in fields.by_ref() {
+            let part = match part.number {
+                1 => part.int(ENTRY).map(|v| entry.key = Some(v)),
+                2 => part.bytes(ENTRY).map(|v| {
+                    (entry.value, entry.offset) = (v, part.content);
+                    has_value = true;
+                }),
+                _ => Ok(()),
+            };
+            if let Err(fault) = part {
+                faults.push(fault);
+            }
+        }
+        if let Some(fault) = fields.fault(ENTRY) {
             faults.push(fault);
         }
+        (field.whole || has_value).then_some(entry)
     }
-    if let Some(fault) = fields.fault(ENTRY) {
-        faults.push(fault);
-    }
-    (key, value, at)
 }

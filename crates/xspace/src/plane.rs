@@ -1,7 +1,7 @@
 //! `XPlane` and `XLine`.
 
-use crate::event::Events;
-use crate::metadata::{EventMetadataView, StatMetadataView, map_entry};
+use crate::event::{EVENTS_TAG, Events};
+use crate::metadata::{EventMetadataView, MapEntry, StatMetadataView};
 use crate::wire::Fields;
 use crate::{Faults, StatView};
 
@@ -34,25 +34,28 @@ impl<'a> PlaneView<'a> {
         for field in fields.by_ref() {
             let part = match field.number {
                 1 => field.int(PLANE).map(|v| plane.id = v),
-                2 => field.bytes(PLANE).map(|v| plane.name = v),
+                2 => field.text(PLANE).map(|v| plane.name = v),
                 3 => field.bytes(PLANE).map(|body| {
                     let line = LineView::parse(body, field.content, faults);
                     plane.lines.push(line);
                 }),
                 4 => field.bytes(PLANE).map(|body| {
-                    let (key, value, at) = map_entry(body, field.content, faults);
-                    let value = EventMetadataView::parse(value, at, faults);
-                    // A map entry without a key stands for key 0; writers that leave the key out set the inner id.
-                    plane.event_metadata.push((key.unwrap_or(value.id), value));
+                    if let Some(entry) = MapEntry::parse(body, &field, faults) {
+                        let value = EventMetadataView::parse(entry.value, entry.offset, faults);
+                        // An entry without a key stands for key 0; writers that leave the key out set the inner id.
+                        plane.event_metadata.push((entry.key.unwrap_or(value.id), value));
+                    }
                 }),
                 5 => field.bytes(PLANE).map(|body| {
-                    let (key, value, at) = map_entry(body, field.content, faults);
-                    let value = StatMetadataView::parse(value, at, faults);
-                    plane.stat_metadata.push((key.unwrap_or(value.id), value));
+                    if let Some(entry) = MapEntry::parse(body, &field, faults) {
+                        let value = StatMetadataView::parse(entry.value, entry.offset, faults);
+                        plane.stat_metadata.push((entry.key.unwrap_or(value.id), value));
+                    }
                 }),
                 6 => field.bytes(PLANE).map(|body| {
-                    if let Some(stat) = StatView::parse(body, field.content, faults) {
-                        plane.stats.push(stat);
+                    // A cut stat is reported as the cut of the plane, below.
+                    if field.whole {
+                        plane.stats.extend(StatView::parse(body, field.content, faults));
                     }
                 }),
                 _ => Ok(()),
@@ -95,15 +98,19 @@ impl<'a> LineView<'a> {
     fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Self {
         let mut line = Self { body, offset, ..Self::default() };
         let mut fields = Fields::new(body, offset);
-        for field in fields.by_ref() {
+        loop {
+            while fields.next_of(EVENTS_TAG).is_some() {
+                line.event_count += 1;
+            }
+            let Some(field) = fields.next() else { break };
             let part = match field.number {
                 4 => field.bytes(LINE).map(|_| line.event_count += u64::from(field.whole)),
                 1 => field.int(LINE).map(|v| line.id = v),
-                2 => field.bytes(LINE).map(|v| line.name = v),
+                2 => field.text(LINE).map(|v| line.name = v),
                 3 => field.int(LINE).map(|v| line.timestamp_ns = v),
                 9 => field.int(LINE).map(|v| line.duration_ps = v),
                 10 => field.int(LINE).map(|v| line.display_id = v),
-                11 => field.bytes(LINE).map(|v| line.display_name = v),
+                11 => field.text(LINE).map(|v| line.display_name = v),
                 _ => Ok(()),
             };
             if let Err(fault) = part {

@@ -36,7 +36,7 @@ impl<'a> SpaceView<'a> {
                 }),
                 2 => field.bytes(MESSAGE).map(|text| space.errors.push(text)),
                 3 => field.bytes(MESSAGE).map(|text| space.warnings.push(text)),
-                4 => field.bytes(MESSAGE).map(|text| space.hostnames.push(text)),
+                4 => field.text(MESSAGE).map(|text| space.hostnames.extend(field.whole.then_some(text))),
                 _ => {
                     space.unknown_fields += 1;
                     Ok(())

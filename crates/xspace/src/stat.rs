@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::Faults;
-use crate::wire::Fields;
+use crate::wire::{Fields, varint};
 
 const MESSAGE: &str = "XStat";
 
@@ -64,7 +64,7 @@ impl StatValue<'_> {
     /// What the decompressor says of data that is not gzip; `InvalidData` for a text of more than `limit` bytes.
     pub fn unzip(compressed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        flate2::read::GzDecoder::new(compressed).take(limit + 1).read_to_end(&mut text)?;
+        flate2::read::GzDecoder::new(compressed).take(limit.saturating_add(1)).read_to_end(&mut text)?;
         if text.len() as u64 > limit {
             let message = format!("a compressed string of more than {limit} bytes");
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
@@ -84,7 +84,48 @@ pub struct StatView<'a> {
 
 impl<'a> StatView<'a> {
     /// Decodes one stat; a malformed one is reported to `faults` and gives `None`.
+    #[inline]
     pub(crate) fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Option<Self> {
+        Self::parse_known(body).or_else(|| Self::parse_any(body, offset, faults))
+    }
+
+    /// A stat of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which
+    /// [`StatView::parse_any`] finds what is wrong, if anything is.
+    #[inline]
+    fn parse_known(body: &'a [u8]) -> Option<Self> {
+        let mut stat = Self { metadata_id: 0, value: None };
+        let mut pos = 0;
+        while let Some(&tag) = body.get(pos) {
+            pos += 1;
+            if tag == 0x11 {
+                let bits = body.get(pos..)?.first_chunk()?;
+                stat.value = Some(StatValue::Double(f64::from_le_bytes(*bits)));
+                pos += 8;
+                continue;
+            }
+            let (number, next) = varint(body, pos).ok()?;
+            pos = next;
+            let mut text = || {
+                let text = body.get(next..)?.get(..usize::try_from(number).ok()?)?;
+                pos += text.len();
+                Some(text)
+            };
+            match tag {
+                0x08 => stat.metadata_id = number as i64,
+                0x18 => stat.value = Some(StatValue::Uint(number)),
+                0x20 => stat.value = Some(StatValue::Int(number as i64)),
+                0x2a => stat.value = Some(StatValue::Str(text()?)),
+                0x32 => stat.value = Some(StatValue::Bytes(text()?)),
+                0x38 => stat.value = Some(StatValue::Ref(number)),
+                0x42 => stat.value = Some(StatValue::Compressed(text()?)),
+                _ => return None,
+            }
+        }
+        Some(stat)
+    }
+
+    #[cold]
+    fn parse_any(body: &'a [u8], offset: u64, faults: &mut Faults) -> Option<Self> {
         let mut stat = Self { metadata_id: 0, value: None };
         let mut fields = Fields::new(body, offset);
         for field in fields.by_ref() {
@@ -114,17 +155,27 @@ impl<'a> StatView<'a> {
     }
 }
 
-/// The stats inside a message, decoded one by one. Malformed ones are left out and kept in [`Stats::faults`].
+/// The stats inside a message, decoded one by one. Malformed ones are left out and kept in [`Stats::faults`]; one that
+/// is cut by the end of the message is left out, and the message's own reader has reported the cut.
 #[derive(Debug, Clone)]
 pub struct Stats<'a> {
     fields: Fields<'a>,
-    number: u32,
+    /// The tag of the message's stats; of one byte in every message that has some.
+    tag: u8,
+    message: &'static str,
     faults: Faults,
 }
 
 impl<'a> Stats<'a> {
-    pub(crate) fn new(body: &'a [u8], offset: u64, number: u32) -> Self {
-        Self { fields: Fields::new(body, offset), number, faults: Faults::default() }
+    /// The stats in field `number`, at most 15, of `message`, whose content is `body`.
+    pub(crate) fn new(body: &'a [u8], offset: u64, number: u8, message: &'static str) -> Self {
+        Self { fields: Fields::new(body, offset), tag: number << 3 | 2, message, faults: Faults::default() }
+    }
+
+    /// The stats of an event whose bytes stand at `offset` in the file.
+    #[must_use]
+    pub fn of_event(body: &'a [u8], offset: u64) -> Self {
+        Self::new(body, offset, 4, "XEvent")
     }
 
     /// What was malformed so far.
@@ -140,12 +191,23 @@ impl<'a> Iterator for Stats<'a> {
     #[inline]
     fn next(&mut self) -> Option<StatView<'a>> {
         loop {
-            let field = self.fields.next()?;
-            if field.number != self.number {
-                continue;
-            }
-            let Ok(body) = field.bytes(MESSAGE) else { continue };
-            if let Some(stat) = StatView::parse(body, field.content, &mut self.faults) {
+            let (body, offset) = match self.fields.next_of(self.tag) {
+                Some(next) => next,
+                None => {
+                    let field = self.fields.next()?;
+                    if field.number != u32::from(self.tag >> 3) || !field.whole {
+                        continue;
+                    }
+                    match field.bytes(self.message) {
+                        Ok(body) => (body, field.content),
+                        Err(fault) => {
+                            self.faults.push(fault);
+                            continue;
+                        }
+                    }
+                }
+            };
+            if let Some(stat) = StatView::parse(body, offset, &mut self.faults) {
                 return Some(stat);
             }
         }

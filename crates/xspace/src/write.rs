@@ -1,6 +1,11 @@
 //! A writer of XSpace messages: fixtures, slices of profiles, tests.
 //!
 //! The structs mirror the messages field by field, in file order; maps are lists, so that a test can write a key twice.
+//! `Space::from(&view)` turns a profile that was read into one that can be changed and written.
+
+mod from_view;
+#[cfg(feature = "strategies")]
+pub mod strategies;
 
 /// An `XSpace`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -162,13 +167,15 @@ impl Plane {
         }
         for (key, meta) in &self.event_metadata {
             message(out, 4, |out| {
-                int(out, 1, *key);
+                // Protobuf writes the key of a map entry even where it is 0.
+                oneof_int(out, 1, *key as u64);
                 message(out, 2, |out| meta.encode(out));
             });
         }
         for (key, meta) in &self.stat_metadata {
             message(out, 5, |out| {
-                int(out, 1, *key);
+                // Protobuf writes the key of a map entry even where it is 0.
+                oneof_int(out, 1, *key as u64);
                 message(out, 2, |out| meta.encode(out));
             });
         }

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 
-import { formatBytes, formatCell, formatDuration, formatInt, formatQuantity, formatShare, formatValue, isShareId, significant } from "./format";
+import {
+  formatBytes,
+  formatCell,
+  formatDuration,
+  formatInt,
+  formatQuantity,
+  formatShare,
+  formatValue,
+  isShareId,
+  significant,
+} from "./format";
 
 describe("formatDuration", () => {
   it.each([
@@ -37,6 +47,9 @@ describe("shares", () => {
     expect(formatShare(0.9999)).toBe(">99.9%");
     expect(formatShare(1)).toBe("100.0%");
     expect(formatShare(0.983)).toBe("98.3%");
+    expect(formatShare(-0.0002)).toBe(">-0.1%");
+    expect(formatShare(-0.036)).toBe("-3.6%");
+    expect(formatShare(546268.983)).toBe("54\u202f626\u202f898%");
   });
   it("knows a fraction by its id", () => {
     expect(isShareId("idle_share_of_capture")).toBe(true);

@@ -63,6 +63,8 @@ export function formatQuantity(value: number, unit: string, digits = 4): string 
 export function formatShare(value: Share): string {
   const percent = value * 100;
   if (value > 0 && percent < 0.1) return "<0.1%";
+  if (value < 0 && percent > -0.1) return ">-0.1%";
+  if (Math.abs(percent) >= 1000) return `${formatInt(percent)}%`;
   if (value < 1 && percent > 99.9 && percent < 100) return ">99.9%";
   return `${percent.toFixed(1)}%`;
 }
@@ -128,7 +130,7 @@ export function formatCell(value: Cell, kind: string, unit: string): string {
 
 /** Value ids whose bare number is a fraction of one. */
 export function isShareId(id: string): boolean {
-  return /(^|_)(share|duty_cycle|ratio|efficiency|utilisation|utilization|coverage)(_|$)/.test(id);
+  return /(^|_)(share|duty_cycle|ratio|efficiency|jitter|utilisation|utilization|coverage)(_|$)/.test(id);
 }
 
 /** Local date and time to the minute, in the order that sorts. */

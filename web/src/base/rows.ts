@@ -19,10 +19,7 @@ export function formatSort(key: SortKey): string {
 /** Unknown sorts last in both directions: it is neither large nor small. */
 export function compareCells(a: Cell, b: Cell, descending: boolean): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  const order =
-    typeof a === "string" || typeof b === "string"
-      ? compareText(String(a), String(b))
-      : Number(a) - Number(b);
+  const order = typeof a === "string" || typeof b === "string" ? compareText(String(a), String(b)) : Number(a) - Number(b);
   return descending ? -order : order;
 }
 
@@ -42,11 +39,17 @@ export function sortedIndex(rows: readonly (readonly Cell[])[], indices: readonl
 
 /** Rows where every word of the filter occurs in some text cell; `-word` excludes. */
 export function filteredIndex(rows: readonly (readonly Cell[])[], textColumns: readonly number[], filter: string): number[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "" && word !== "-");
   const all = rows.map((_, i) => i);
   if (words.length === 0) return all;
   return all.filter((i) => {
-    const text = textColumns.map((c) => String(rows[i]?.[c] ?? "")).join("\n").toLowerCase();
+    const text = textColumns
+      .map((c) => String(rows[i]?.[c] ?? ""))
+      .join("\n")
+      .toLowerCase();
     return words.every((word) => (word.startsWith("-") ? !text.includes(word.slice(1)) : text.includes(word)));
   });
 }

@@ -6,7 +6,7 @@ use super::op_meta::{is_collective, is_off_duty};
 use super::ops::Op;
 use super::select::Selection;
 use super::usage::Usage;
-use crate::profile::{LineKind, Peaks, Profile};
+use crate::profile::{LineKind, Mark, Peaks, Profile};
 
 /// A class of time. Each instant of the active window is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,9 +192,8 @@ fn input_work(profile: &Profile, host: crate::profile::HostId) -> Intervals {
         }
         for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
             let events = profile.events(line);
-            let input = events.iter().filter(|e| {
-                named[e.meta as usize] || stage.is_some() && events.stat(source, e.index, stage).is_some()
-            });
+            let input =
+                events.iter().filter(|e| named[e.meta as usize] || events.has(e.index, Mark::InputStage));
             parts.extend(input.map(|e| (e.start_ps, e.end_ps)));
         }
     }

@@ -3,7 +3,7 @@
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
 use super::ops::walk_nested;
-use crate::profile::{Device, DeviceKind, LineKind, Profile};
+use crate::profile::{Device, DeviceKind, LineKind, Mark, Profile};
 
 /// Gaps shorter than this inside one program execution on a TPU are the program's own overhead (set-up, tear-down, steps
 /// from op to op), not idleness: a TPU runs a program without the host's help. On a GPU each kernel is a launch of its own
@@ -14,23 +14,19 @@ const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;
 /// program of under 10 us), all streams (GPU) or all host events that name an HLO op (CPU).
 #[must_use]
 pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
-    let plane = profile.plane(device.plane);
-    let source = profile.source_of(plane);
-    let hlo_op = plane.stat_id("hlo_op");
     let mut parts = Vec::new();
     for line in profile.lines_of(device.plane) {
         let takes = match device.kind {
             DeviceKind::Tpu => line.kind == LineKind::XlaOps,
             DeviceKind::Gpu => line.kind == LineKind::Stream,
-            DeviceKind::Cpu => line.kind == LineKind::Thread && hlo_op.is_some(),
+            DeviceKind::Cpu => line.kind == LineKind::Thread,
         };
         if !takes {
             continue;
         }
         let events = profile.events(line);
-        let is_op = |e: &crate::profile::Event| {
-            device.kind != DeviceKind::Cpu || events.stat(source, e.index, hlo_op).is_some()
-        };
+        let is_op =
+            |e: &crate::profile::Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
         let union = Intervals::union_of_sorted(events.iter().filter(is_op).map(|e| (e.start_ps, e.end_ps)));
         parts.extend_from_slice(union.as_slice());
     }

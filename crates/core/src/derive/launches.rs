@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::profile::{Device, DeviceKind, LineKind, Profile};
+use crate::profile::{Device, DeviceKind, LineKind, Mark, Profile};
 
 /// One execution of a program on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
             continue;
         }
         let events = profile.events(line);
-        for event in events.iter() {
+        for event in events.iter().filter(|e| events.has(e.index, Mark::HloOp)) {
             let (mut op, mut module, mut program, mut run) = (None, None, None, None);
             for stat in events.stats(source, event.index) {
                 let id = Some(stat.metadata_id);

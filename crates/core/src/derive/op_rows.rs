@@ -8,7 +8,9 @@ use super::hlo_costs::Costs;
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta};
 use super::ops::walk_nested;
-use crate::profile::{Device, DeviceKind, Event, Events, Line, LineKind, MetaIdx, Plane, Profile, Source};
+use crate::profile::{
+    Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, Source,
+};
 
 /// The ops of a device, and for each of its op lines which event is which op.
 #[derive(Debug)]
@@ -156,6 +158,9 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     for line in profile.lines_of(plane.id).filter(|l| l.kind == wanted_kind) {
         let events = profile.events(line);
         let rows = events.iter().map(|event| {
+            if device.kind == DeviceKind::Cpu && !events.has(event.index, Mark::HloOp) {
+                return NONE;
+            }
             let names = EventNames::read(plane, source, events, event.index, ids);
             let (name, program_id) = match (names.op, device.kind) {
                 (Some(op), _) => (op, names.program_id),

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
-use crate::profile::{Device, DeviceId, DeviceKind, LineKind, Profile};
+use crate::profile::{Device, DeviceId, DeviceKind, LineKind, Mark, Profile};
 
 /// The steps of a run.
 #[derive(Debug, Clone)]
@@ -188,7 +188,7 @@ impl Steps {
                 let source = profile.source_of(plane);
                 for line in profile.lines_of(plane.id) {
                     let events = profile.events(line);
-                    for event in events.iter() {
+                    for event in events.iter().filter(|e| events.has(e.index, Mark::Step)) {
                         let stat = events.stat(source, event.index, Some(step_id));
                         let Some(number) = stat.and_then(|v| v.as_i64()) else { continue };
                         let instance = StepInstance {

@@ -193,7 +193,7 @@ impl Timeline {
         spans.extend(of_lines.iter().filter_map(|(_, span)| *span));
 
         let mut planes: Vec<&Plane> = profile.planes.iter().collect();
-        planes.sort_by_key(|p| (p.host, !p.kind.is_device(), p.ordinal, p.id));
+        planes.sort_by_key(|p| (p.host, !p.kind.is_device(), device_number(&p.name), p.name.len(), p.id));
         let group = |plane: &Plane| {
             let mut lines: Vec<_> = profile
                 .lines_of(plane.id)
@@ -235,6 +235,12 @@ fn reading_order(line: &Line, first_ps: i64) -> (u8, i64, LineId) {
         LineKind::Counters => (7, false),
     };
     (rank, if by_time { first_ps } else { 0 }, line.id)
+}
+
+/// The first number in a plane's name, so that the parts of a device (its SparseCores) stand beside it.
+fn device_number(name: &str) -> Option<u64> {
+    let digits = name[name.find(|c: char| c.is_ascii_digit())?..].split(|c: char| !c.is_ascii_digit());
+    digits.into_iter().next()?.parse().ok()
 }
 
 fn track_name(line: &Line, shared: bool) -> String {

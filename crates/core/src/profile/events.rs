@@ -2,12 +2,12 @@
 
 use haloscope_xspace::{EventTime, Faults, LineView, StatValue, Stats};
 
-use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS};
+use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::{Line, MetaIdx, Plane, Source, Span};
 
 /// The events of a line, sorted by start, longer ones first among equals, so that a parent stands before its children.
 ///
-/// An event costs 28 bytes, and 16 more on lines whose events carry device times.
+/// An event costs 28 bytes, 16 more on lines whose events carry device times, and 1 more where any is marked ([`Mark`]).
 #[derive(Debug, Default)]
 pub struct Events {
     start_ps: Vec<i64>,
@@ -18,6 +18,7 @@ pub struct Events {
     /// Bodies that do not fit in 24 bits of length, by event.
     long: Vec<(usize, Span)>,
     device: Option<DeviceTimes>,
+    marks: Vec<u8>,
     line: Span,
     /// Events without a place in time: metadata, how many, and their total duration in picoseconds.
     pub aggregated: Vec<(MetaIdx, i64, i64)>,
@@ -27,6 +28,17 @@ pub struct Events {
     pub nameless: u64,
     /// What was malformed.
     pub faults: Faults,
+}
+
+/// A stat that analyses look for on all events of a line. Noted when events are decoded, so that nobody has to look twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// The event names its HLO op (`hlo_op`).
+    HloOp = 1,
+    /// The event marks a step (`step_num`).
+    Step = 2,
+    /// The event is a stage of an input pipeline (`_ipl_stage_id`).
+    InputStage = 4,
 }
 
 #[derive(Debug)]
@@ -57,6 +69,9 @@ impl Events {
         let view = LineView { body, offset: line.body.at, ..LineView::default() };
         let ids = [plane.stat_id(DEVICE_OFFSET_PS), plane.stat_id(DEVICE_DURATION_PS)];
         let wants_device = plane.kind.is_device() && ids.iter().any(Option::is_some);
+        let marked = [(HLO_OP, Mark::HloOp), (STEP_NUM, Mark::Step), (INPUT_STAGE, Mark::InputStage)];
+        let marked = marked.map(|(name, mark)| (plane.stat_id(name), mark as u8));
+        let wants_marks = marked.iter().any(|(id, _)| id.is_some());
         let mut all = Self { line: line.body, ..Self::default() };
         // A count from a header is trusted only as far as the bytes could hold it: an event takes two at least.
         let room = (line.event_count as usize).min(body.len() / 2 + 1);
@@ -93,9 +108,12 @@ impl Events {
             all.duration_ps.push(duration);
             all.meta.push(meta);
             all.body.push(at << LENGTH_BITS | len.min(LONG));
-            if wants_device {
-                let (mut from, mut took) = (start, duration);
+            if wants_device || wants_marks {
+                let (mut from, mut took, mut marks) = (start, duration, 0);
                 for stat in event.stats() {
+                    for (id, mark) in &marked {
+                        marks |= if Some(stat.metadata_id) == *id { *mark } else { 0 };
+                    }
                     let value = || stat.value.and_then(|v| v.as_i64());
                     if Some(stat.metadata_id) == ids[0] {
                         from = value().map_or(from, |v| line.base_ps.saturating_add(v));
@@ -103,11 +121,17 @@ impl Events {
                         took = value().map_or(took, |v| v.max(0));
                     }
                 }
-                device.start_ps.push(from);
-                device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
+                if wants_device {
+                    device.start_ps.push(from);
+                    device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
+                }
+                all.marks.push(marks);
             }
         }
         all.faults = events.faults();
+        if all.marks.iter().all(|m| *m == 0) {
+            all.marks = Vec::new();
+        }
         if wants_device {
             all.device = Some(device);
         }
@@ -126,6 +150,9 @@ impl Events {
         if let Some(device) = &mut self.device {
             device.start_ps = pick(&device.start_ps);
             device.duration_ps = pick(&device.duration_ps);
+        }
+        if !self.marks.is_empty() {
+            self.marks = order.iter().map(|&i| self.marks[i]).collect();
         }
         self.meta = order.iter().map(|&i| self.meta[i]).collect();
         self.body = order.iter().map(|&i| self.body[i]).collect();
@@ -185,6 +212,13 @@ impl Events {
         let Some(device) = &self.device else { return self.get(index) };
         let start_ps = device.start_ps[index];
         Event { index, meta: self.meta[index], start_ps, end_ps: start_ps + device.duration_ps[index] }
+    }
+
+    /// True if the event carries the stat that the mark stands for.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, index: usize, mark: Mark) -> bool {
+        self.marks.get(index).is_some_and(|m| m & mark as u8 != 0)
     }
 
     /// First start and last end, picoseconds on the run's clock.

@@ -16,7 +16,7 @@ mod plane;
 mod source;
 
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
-pub use events::{Event, Events};
+pub use events::{Event, Events, Mark};
 pub use host::Host;
 pub use line::{Line, LineKind};
 pub use module::{Decoded, HloModule, split_label};

@@ -4,8 +4,8 @@ use crate::profile::{Events, MetaIdx};
 
 use super::Slice;
 
-/// Events per entry of [`Row::longest`].
-const BLOCK: usize = 64;
+/// Children of a node of [`Row::longest`].
+const FAN: usize = 8;
 
 /// The events of a line in rows. Within a row no two events overlap.
 ///
@@ -20,8 +20,8 @@ pub(super) struct Layout {
 struct Row {
     /// Events by start, which is also by end.
     events: Vec<u32>,
-    /// The longest event of each block of [`BLOCK`].
-    longest: Vec<u32>,
+    /// The longest event and its duration of each [`FAN`] events, then of each `FAN` of those, and so on.
+    longest: Vec<Vec<(i64, u32)>>,
 }
 
 /// A window of time in pixels.
@@ -50,7 +50,10 @@ impl Layout {
             if depth >= rows.len() {
                 rows.resize_with(depth + 1, Row::default);
             }
-            rows[depth].push(event.index as u32, events.durations_ps());
+            rows[depth].events.push(event.index as u32);
+        }
+        for row in &mut rows {
+            row.find_longest(events.durations_ps());
         }
         Self { rows }
     }
@@ -85,15 +88,15 @@ impl Layout {
 }
 
 impl Row {
-    fn push(&mut self, event: u32, durations_ps: &[i64]) {
-        if self.events.len().is_multiple_of(BLOCK) {
-            self.longest.push(event);
-        } else if let Some(longest) = self.longest.last_mut()
-            && durations_ps[*longest as usize] < durations_ps[event as usize]
-        {
-            *longest = event;
+    fn find_longest(&mut self, durations_ps: &[i64]) {
+        let measured = |e: &u32| (durations_ps[*e as usize], *e);
+        let mut level: Vec<_> =
+            self.events.chunks_exact(FAN).filter_map(|c| longest(c.iter().map(measured))).collect();
+        while !level.is_empty() {
+            let next = level.chunks_exact(FAN).filter_map(|c| longest(c.iter().copied())).collect();
+            self.longest.push(level);
+            level = next;
         }
-        self.events.push(event);
     }
 
     /// Calls `emit(first, last, longest, count)` for each slice of a window.
@@ -118,24 +121,36 @@ impl Row {
 
     /// The longest of the events at these positions of the row, the first among equals.
     fn longest(&self, from: usize, to: usize, durations_ps: &[i64]) -> u32 {
-        let mut best = self.events[from];
-        let mut try_one = |event: u32| {
-            if durations_ps[event as usize] > durations_ps[best as usize] {
-                best = event;
-            }
-        };
-        let mut at = from + 1;
+        let mut best = (i64::MIN, 0);
+        let mut at = from;
         while at < to {
-            if at.is_multiple_of(BLOCK) && at + BLOCK <= to {
-                try_one(self.longest[at / BLOCK]);
-                at += BLOCK;
-            } else {
-                try_one(self.events[at]);
-                at += 1;
+            // The largest node that starts here and ends in time.
+            let mut size = 1;
+            let mut node = None;
+            for level in &self.longest {
+                let larger = size * FAN;
+                if !at.is_multiple_of(larger) || at + larger > to {
+                    break;
+                }
+                node = Some(level[at / larger]);
+                size = larger;
             }
+            let found = node.unwrap_or_else(|| {
+                let event = self.events[at];
+                (durations_ps[event as usize], event)
+            });
+            if found.0 > best.0 {
+                best = found;
+            }
+            at += size;
         }
-        best
+        best.1
     }
+}
+
+/// The event with the largest duration, the first among equals.
+fn longest(all: impl Iterator<Item = (i64, u32)>) -> Option<(i64, u32)> {
+    all.reduce(|best, event| if event.0 > best.0 { event } else { best })
 }
 
 impl View {
@@ -207,7 +222,11 @@ impl FreeRows {
         self.tree[node] = until_ps;
         while node > 1 {
             node /= 2;
-            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+            let first = self.tree[2 * node].min(self.tree[2 * node + 1]);
+            if self.tree[node] == first {
+                break;
+            }
+            self.tree[node] = first;
         }
     }
 

@@ -157,7 +157,9 @@ fn tracks_are_grouped_by_plane_in_reading_order() {
             line(9, "python", &[(1, 60, 200)]),
         ],
     );
-    let t = timeline(vec![host, device, plane("/host:metadata", vec![])]);
+    let sparse = plane("/device:TPU:0 SparseCore 1", vec![line(1, "Sparse Core Ops", &[(1, 100, 10)])]);
+    let other = plane("/device:TPU:1", vec![line(1, "XLA Ops", &[(1, 100, 10)])]);
+    let t = timeline(vec![host, other, sparse, device, plane("/host:metadata", vec![])]);
     let tracks = t.tracks();
     assert_eq!((tracks.start_ps, tracks.end_ps), (20, 260));
     let read: Vec<_> = tracks
@@ -169,6 +171,8 @@ fn tracks_are_grouped_by_plane_in_reading_order() {
         read,
         [
             ("TPU:0", "device", vec!["Steps", "XLA Ops", "Framework Ops"]),
+            ("TPU:0 SparseCore 1", "device", vec!["Sparse Core Ops"]),
+            ("TPU:1", "device", vec!["XLA Ops"]),
             ("host:CPU", "host", vec!["pool", "python (7)", "python (9)"]),
         ]
     );
