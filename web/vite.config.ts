@@ -7,7 +7,7 @@ import { mockApi } from "./mock/server.mjs";
 export default defineConfig(({ mode }) => ({
   plugins: mode === "mock" ? [mockApi()] : [],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  server: { proxy: mode === "mock" ? {} : { "/api": process.env["HALOSCOPE_ORIGIN"] ?? "http://127.0.0.1:7070" } },
+  server: { proxy: mode === "mock" ? {} : { "/api": process.env["HALOSCOPE_ORIGIN"] ?? "http://127.0.0.1:8791" } },
   build: {
     outDir: "../crates/serve/dist",
     emptyOutDir: true,

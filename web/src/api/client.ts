@@ -1,0 +1,96 @@
+/** The one door to the server. */
+
+import type { Analyses, EventDetails, Report, Runs, TimelineWindow, Tracks } from "./types";
+
+/** What went wrong, in the server's words where it said something. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly hint: string,
+    readonly status: number,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+export type Query = Iterable<readonly [string, string]>;
+
+export function apiUrl(path: string, query: Query): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of query) {
+    if (value !== "") params.set(key, value);
+  }
+  const text = params.toString().replaceAll("%2C", ",");
+  return text === "" ? `/api/${path}` : `/api/${path}?${text}`;
+}
+
+function textField(body: unknown, key: string): string {
+  if (typeof body !== "object" || body === null) return "";
+  const value: unknown = Reflect.get(body, key);
+  return typeof value === "string" ? value : "";
+}
+
+async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+  const token = new URLSearchParams(location.search).get("token");
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (token !== null && token !== "") headers["Authorization"] = `Bearer ${token}`;
+  let response: Response;
+  try {
+    response = await fetch(url, { headers, ...(signal ? { signal } : {}) });
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause;
+    throw new ApiError("The server does not answer", "Is `haloscope serve` still running? Start it again, then reload this page.", 0);
+  }
+  if (!response.ok) {
+    const body: unknown = await response.json().catch(() => null);
+    throw new ApiError(textField(body, "error") || `The server answered ${response.status}`, textField(body, "hint"), response.status);
+  }
+  return (await response.json()) as T;
+}
+
+export function getRuns(signal?: AbortSignal): Promise<Runs> {
+  return getJson("/api/runs", signal);
+}
+
+export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {
+  return getJson("/api/analyses", signal);
+}
+
+export function getReport(url: string, signal?: AbortSignal): Promise<Report> {
+  return getJson(url, signal);
+}
+
+export function getTracks(run: string, signal?: AbortSignal): Promise<Tracks> {
+  return getJson(apiUrl("timeline/tracks", [["run", run]]), signal);
+}
+
+export interface WindowRequest {
+  readonly run: string;
+  readonly start: number;
+  readonly end: number;
+  readonly px: number;
+  readonly tracks: readonly number[];
+}
+
+export function getWindow(ask: WindowRequest, signal?: AbortSignal): Promise<TimelineWindow> {
+  const query: Query = [
+    ["run", ask.run],
+    ["start", String(Math.floor(ask.start))],
+    ["end", String(Math.ceil(ask.end))],
+    ["px", String(Math.round(ask.px))],
+    ["tracks", ask.tracks.join(",")],
+  ];
+  return getJson(apiUrl("timeline/window", query), signal);
+}
+
+export function getEvent(run: string, track: number, event: number, signal?: AbortSignal): Promise<EventDetails> {
+  return getJson(
+    apiUrl("timeline/event", [
+      ["run", run],
+      ["track", String(track)],
+      ["event", String(event)],
+    ]),
+    signal,
+  );
+}

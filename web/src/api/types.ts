@@ -1,0 +1,187 @@
+/** The server's answers, as DESIGN §3 fixes them. This file is the page's whole knowledge of the server. */
+
+import type { Cell } from "../base/format";
+
+export interface RunInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly path: string;
+  readonly hosts: readonly string[];
+  readonly size_bytes: number;
+  readonly modified_ms: number;
+}
+
+export interface Runs {
+  readonly runs: readonly RunInfo[];
+  readonly default: string | null;
+  readonly version: string;
+  readonly logdir: string;
+}
+
+export interface ParamInfo {
+  readonly id: string;
+  readonly doc: string;
+  readonly kind: string;
+  readonly choices?: readonly string[];
+  readonly default?: string | number | boolean | null;
+}
+
+export interface AnalysisInfo {
+  readonly id: string;
+  readonly question: string;
+  readonly params: readonly ParamInfo[];
+}
+
+export interface Analyses {
+  readonly analyses: readonly AnalysisInfo[];
+}
+
+export interface Value {
+  readonly value: Cell;
+  readonly unit: string;
+  /** measured, derived, estimated or unknown. */
+  readonly status: string;
+  readonly label?: string;
+  readonly doc?: string;
+}
+
+export interface Column {
+  readonly id: string;
+  readonly label: string;
+  readonly unit: string;
+  /** text, int, float, bytes, duration_ps, rate, share or flag. */
+  readonly kind: string;
+  readonly doc?: string;
+}
+
+export interface Table {
+  readonly id: string;
+  readonly title: string;
+  readonly doc?: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export interface Axis {
+  readonly label: string;
+  readonly unit: string;
+}
+
+export type Point = readonly [number, number | null];
+
+export interface Series {
+  readonly id: string;
+  readonly title: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly points?: readonly Point[];
+  readonly lines?: readonly { readonly id: string; readonly label: string; readonly points: readonly Point[] }[];
+}
+
+export interface Quality {
+  readonly id: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly cost?: string | null;
+  readonly cure?: string | null;
+}
+
+export interface Finding {
+  readonly id: string;
+  readonly severity: string;
+  readonly claim: string;
+  readonly evidence?: string | null;
+  readonly ceiling?: string | null;
+  readonly lever?: string | null;
+  readonly falsifier?: string | null;
+  readonly status?: string | null;
+}
+
+export interface PeakUsed {
+  readonly device_type: string;
+  /** `flops` or `hbm`. */
+  readonly resource: string;
+  readonly rate: number;
+  readonly unit: string;
+  /** `trace`, `derived` or `table`. */
+  readonly source: string;
+}
+
+export interface Provenance {
+  readonly files?: readonly { readonly path: string; readonly bytes: number }[];
+  readonly hosts?: readonly string[];
+  readonly coverage?: unknown;
+  readonly peaks?: readonly PeakUsed[];
+}
+
+export interface ScopeSummary {
+  readonly hosts?: readonly string[];
+  readonly devices?: readonly string[];
+  readonly modules?: readonly string[];
+  readonly steps?: string | null;
+  readonly window_ps?: readonly [number, number] | null;
+  readonly steady?: boolean;
+  /** What the scope left out, in words. */
+  readonly left_out?: readonly string[];
+}
+
+export interface Report {
+  readonly analysis: string;
+  readonly version: string | number;
+  readonly scope: ScopeSummary;
+  readonly provenance: Provenance;
+  readonly quality: readonly Quality[];
+  readonly values: Readonly<Record<string, Value>>;
+  readonly tables: readonly Table[];
+  readonly trees: readonly unknown[];
+  readonly series: readonly Series[];
+  readonly findings: readonly Finding[];
+}
+
+export interface TrackInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly events: number;
+  /** Levels of nesting, at least 1. */
+  readonly depth: number;
+}
+
+export interface TrackGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly tracks: readonly TrackInfo[];
+}
+
+export interface Tracks {
+  readonly start_ps: number;
+  readonly end_ps: number;
+  readonly groups: readonly TrackGroup[];
+}
+
+/** start_ps, duration_ps, depth, index into names, events merged into it, event (-1 when merged). */
+export type Slice = readonly [number, number, number, number, number, number];
+
+export interface TrackSlices {
+  readonly id: number;
+  readonly slices: readonly Slice[];
+}
+
+export interface TimelineWindow {
+  readonly tracks: readonly TrackSlices[];
+  readonly names: readonly string[];
+}
+
+export interface EventStat {
+  readonly name: string;
+  readonly value: Cell;
+  readonly unit?: string;
+}
+
+export interface EventDetails {
+  readonly name: string;
+  readonly start_ps: number;
+  readonly duration_ps: number;
+  readonly self_ps: number | null;
+  readonly stats: readonly EventStat[];
+}

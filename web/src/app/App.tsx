@@ -1,0 +1,126 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { go, hrefOf, page, route } from "../state/route";
+import { useAnalyses, useRuns } from "../state/resource";
+import { runId, runs as runsSignal } from "../state/runs";
+import { pagesFor } from "../tools/pages";
+import { isTyping } from "../widgets/timeline/input";
+import { Empty, ErrorBox, Loading } from "../widgets/States";
+import { Help } from "./Help";
+import { RunPicker } from "./RunPicker";
+import { ScopeBar } from "./ScopeBar";
+import { ThemeButton } from "./ThemeButton";
+
+export function App() {
+  const runs = useRuns();
+  const analyses = useAnalyses();
+  const [help, setHelp] = useState(false);
+  const pages = pagesFor(analyses.data?.analyses ?? []);
+  const current = pages.find((entry) => entry.info.id === page.value) ?? null;
+
+  useEffect(() => {
+    runsSignal.value = runs.data;
+  }, [runs.data]);
+  useEffect(() => {
+    document.title = [current?.label, runId.value, "Haloscope"]
+      .filter((part) => part !== null && part !== undefined && part !== "")
+      .join(" · ");
+  }, [current?.label, runId.value]);
+  useEffect(() => {
+    scrollTo(0, 0);
+    // On a phone the menu is a strip that may have scrolled.
+    document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [page.value, pages.length]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "?") setHelp(true);
+      else if (/^[1-9]$/.test(event.key)) {
+        const entry = pages[Number(event.key) - 1];
+        if (entry !== undefined) go({ page: entry.info.id });
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+  useEffect(() => {
+    // Links to pages of ours carry data-nav; a plain click moves without loading the page again.
+    const onClick = (event: MouseEvent): void => {
+      const link = event.target instanceof Element ? event.target.closest("a[data-nav]") : null;
+      if (link === null || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go({ page: link.getAttribute("data-nav") ?? "" });
+    };
+    addEventListener("click", onClick);
+    return () => removeEventListener("click", onClick);
+  }, []);
+
+  const Page = current?.component;
+  const noRuns = runs.data !== null && runs.data.runs.length === 0 && route.value.run === "";
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="top">
+        <a class="brand" href={hrefOf({ page: "overview" })} data-nav="overview">
+          <Mark />
+          <span>Haloscope</span>
+        </a>
+        <RunPicker runs={runs.data} />
+        <div class="top-actions">
+          <ThemeButton />
+          <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" title="Help and keys (?)">
+            ?
+          </button>
+        </div>
+      </header>
+      <nav class="nav" aria-label="Pages">
+        {pages.map((entry) => (
+          <a
+            href={hrefOf({ page: entry.info.id })}
+            data-nav={entry.info.id}
+            aria-current={entry.info.id === page.value ? "page" : undefined}
+            title={entry.info.question}
+          >
+            {entry.label}
+          </a>
+        ))}
+        <span class="version">{runs.data === null ? "" : `version ${runs.data.version}`}</span>
+      </nav>
+      <div class="content">
+        <ScopeBar />
+        <main id="main" tabIndex={-1}>
+          {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
+          {noRuns && <NoRuns logdir={runs.data?.logdir ?? ""} />}
+          {runId.value !== null && Page !== undefined && current !== null && <Page key={current.info.id} info={current.info} />}
+          {Page === undefined && analyses.loading && <Loading what="the list of pages" />}
+          {Page === undefined && !analyses.loading && <Empty>{`There is no page “${page.value}”.`}</Empty>}
+          {runId.value === null && runs.loading && <Loading what="the list of runs" />}
+        </main>
+      </div>
+      {help && <Help onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function NoRuns({ logdir }: { readonly logdir: string }) {
+  return (
+    <div class="notice">
+      <p class="notice-title">No profiles found</p>
+      <p>
+        Nothing under <code>{logdir}</code> ends in <code>.xplane.pb</code>. Record one with <code>jax.profiler.trace("{logdir}")</code>, or
+        start with <code>haloscope demo</code>.
+      </p>
+    </div>
+  );
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <circle cx="16" cy="16" r="13" />
+      <path d="M7 17h4l3-8 4 15 3-10 2 3h3" />
+    </svg>
+  );
+}

@@ -1,0 +1,72 @@
+import { useEffect, useRef } from "preact/hooks";
+
+const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  [
+    "Everywhere",
+    [
+      ["1 … 9", "go to a page"],
+      ["?", "this help"],
+      ["Esc", "close, deselect"],
+    ],
+  ],
+  [
+    "Timeline",
+    [
+      ["W, S or wheel", "zoom in, out (at the pointer)"],
+      ["A, D, ← → or drag", "earlier, later"],
+      ["↑ ↓ or Shift + wheel", "scroll the tracks"],
+      [", and .", "previous, next event on the track"],
+      ["Z", "zoom to the selected event"],
+      ["F", "fit the whole run"],
+      ["Shift + drag", "measure a stretch of time"],
+    ],
+  ],
+  [
+    "Tables",
+    [
+      ["↑ ↓ PgUp PgDn Home End", "move"],
+      ["Enter", "details of the row"],
+      ["header", "sort; again to turn round, again to undo"],
+      ["filter", "every word must occur; -word must not"],
+    ],
+  ],
+];
+
+export function Help({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      class="help"
+      ref={dialog}
+      onClose={onClose}
+      aria-labelledby="help-title"
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
+      <div class="help-body">
+        <h2 id="help-title">Keys and words</h2>
+        {KEYS.map(([where, keys]) => (
+          <section>
+            <h3>{where}</h3>
+            <dl>
+              {keys.map(([key, what]) => (
+                <div>
+                  <dt>{key}</dt>
+                  <dd>{what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+        <p>
+          A number is <b>measured</b> (read from the profile), <b>derived</b> (computed from measured numbers) or <b>estimated</b> (from a
+          model). What was not recorded is called unknown, never zero. The scope bar applies to every page but the timeline; the address bar
+          holds the whole state and can be shared.
+        </p>
+        <button type="button" class="primary" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  );
+}

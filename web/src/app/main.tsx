@@ -1,0 +1,13 @@
+import { render } from "preact";
+
+import "../styles/theme.css";
+import "../styles/base.css";
+import "../styles/shell.css";
+import "../styles/panels.css";
+import "../styles/table.css";
+import "../styles/chart.css";
+import "../styles/timeline.css";
+import { App } from "./App";
+
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -1,0 +1,101 @@
+import { useState } from "preact/hooks";
+
+import { columnIndex, tableOf } from "../../api/read";
+import type { Report, Table } from "../../api/types";
+import { formatInt } from "../../base/format";
+import { formatSort, parseSort } from "../../base/rows";
+import { go, view } from "../../state/route";
+import { useReport } from "../../state/resource";
+import { Panel } from "../../widgets/Panel";
+import { Findings, ProvenanceFoot, QualityList } from "../../widgets/Report";
+import { RowDetails } from "../../widgets/RowDetails";
+import { Empty, Loaded } from "../../widgets/States";
+import { DataTable } from "../../widgets/table/DataTable";
+import { downloadCsv } from "../../widgets/table/download";
+import { TablePanel } from "../../widgets/table/TablePanel";
+import { PageHead } from "../PageHead";
+import type { PageProps } from "../pages";
+import { Params, paramQuery } from "../Params";
+
+export function OpsPage({ info }: PageProps) {
+  const report = useReport("ops", paramQuery(info));
+  return (
+    <>
+      <PageHead title="Ops" question={info.question}>
+        <Params info={info} />
+      </PageHead>
+      <Loaded from={report} what="operations">
+        {(data) => <Ops report={data} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Ops({ report }: { readonly report: Report }) {
+  const table = tableOf(report, "ops") ?? report.tables[0] ?? null;
+  return (
+    <>
+      <Findings report={report} />
+      {table === null || table.rows.length === 0 ? <Empty>No operations ran in this scope.</Empty> : <OpsTable table={table} />}
+      {report.tables
+        .filter((other) => other !== table)
+        .map((other) => (
+          <TablePanel key={other.id} table={other} name="ops" />
+        ))}
+      {report.quality.length > 0 && <QualityList quality={report.quality} />}
+      <ProvenanceFoot report={report} />
+    </>
+  );
+}
+
+function OpsTable({ table }: { readonly table: Table }) {
+  const [count, setCount] = useState(table.rows.length);
+  const filter = view.value["q"] ?? "";
+  // A row is named by its first text in the URL: indices change with the scope.
+  const named = view.value["sel"] ?? "";
+  const name = Math.max(0, columnIndex(table, "op", "name"));
+  const found = named === "" ? -1 : table.rows.findIndex((row) => String(row[name] ?? "") === named);
+  const [picked, setPicked] = useState<number | null>(null);
+  const selected = picked !== null && String(table.rows[picked]?.[name] ?? "") === named ? picked : found >= 0 ? found : null;
+  const select = (row: number | null): void => {
+    setPicked(row);
+    go({ view: { sel: row === null ? "" : String(table.rows[row]?.[name] ?? "") } }, "replace");
+  };
+  return (
+    <div class={selected === null ? "split" : "split open"}>
+      <Panel
+        title={table.title}
+        note={count === table.rows.length ? `${formatInt(count)} rows` : `${formatInt(count)} of ${formatInt(table.rows.length)} rows`}
+        flush
+        class="grow"
+        actions={
+          <>
+            <input
+              class="filter"
+              type="search"
+              placeholder="Filter: words, -not"
+              aria-label="Filter operations; a word with a minus excludes"
+              value={filter}
+              onInput={(event) => go({ view: { q: event.currentTarget.value } }, "replace")}
+            />
+            <button type="button" class="quiet" onClick={() => downloadCsv(table, `ops-${view.value["by"] ?? "op"}`)}>
+              CSV
+            </button>
+          </>
+        }
+      >
+        <DataTable
+          table={table}
+          fill
+          filter={filter}
+          sort={parseSort(view.value["sort"])}
+          onSort={(key) => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace")}
+          selected={selected}
+          onSelect={select}
+          onCount={setCount}
+        />
+      </Panel>
+      {selected !== null && <RowDetails table={table} row={selected} onClose={() => select(null)} />}
+    </div>
+  );
+}

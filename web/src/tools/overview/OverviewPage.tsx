@@ -1,0 +1,115 @@
+import { tableOf } from "../../api/read";
+import type { Finding, Report } from "../../api/types";
+import { hrefOf } from "../../state/route";
+import { useReport } from "../../state/resource";
+import { StepChart } from "../../widgets/chart/StepChart";
+import { Panel } from "../../widgets/Panel";
+import { FindingCard, ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
+import { Loaded } from "../../widgets/States";
+import { TableStacks } from "../../widgets/table/TableStacks";
+import { PageHead } from "../PageHead";
+import type { PageProps } from "../pages";
+import { Params, paramQuery } from "../Params";
+import { stepPoints } from "../steps/points";
+import { ActivityPanel, AllValues, SideBySidePanel, TimeBars, TopOps } from "./panels";
+
+/** The contract's headline ids, in the order a reader asks for them. */
+const HEADLINE = [
+  "device_type",
+  "device_count",
+  "bound_by",
+  "capture_span_ps",
+  "active_window_ps",
+  "device_busy_ps",
+  "duty_cycle",
+  "idle_share_of_capture",
+  "idle_share_of_active_window",
+  "step_count",
+  "step_time_mean_ps",
+  "step_time_p50_ps",
+  "flop_rate",
+  "flop_share_of_peak",
+  "hbm_rate",
+  "hbm_share_of_peak",
+];
+
+/** Tables that the panels show in full. */
+const DRAWN = new Set(["rates", "time", "idle", "top_ops"]);
+
+export function OverviewPage({ info }: PageProps) {
+  const report = useReport("overview", paramQuery(info));
+  return (
+    <>
+      <PageHead title="Overview" question={info.question}>
+        <Params info={info} />
+      </PageHead>
+      <Loaded from={report} what="the profile">
+        {(data) => <Overview report={data} />}
+      </Loaded>
+    </>
+  );
+}
+
+/** A diluted average must be read before the averages. */
+function isDilution(finding: Finding): boolean {
+  return /dilut/i.test(`${finding.id} ${finding.claim}`);
+}
+
+function Overview({ report }: { readonly report: Report }) {
+  const diluted = report.findings.filter(isDilution);
+  const others = report.findings.filter((finding) => !isDilution(finding));
+  const dilutedNotes = diluted.length > 0 ? [] : report.quality.filter((note) => /dilut/i.test(`${note.id} ${note.message}`));
+  return (
+    <>
+      <ScopeNote report={report} />
+      {diluted.map((finding) => (
+        <FindingCard finding={finding} lead />
+      ))}
+      {dilutedNotes.map((note) => (
+        <div class="notice warning" role="note">
+          <p class="notice-title">{note.message}</p>
+          {note.cost !== undefined && note.cost !== null && <p>{note.cost}</p>}
+        </div>
+      ))}
+      {others.map((finding, i) => (
+        <FindingCard finding={finding} lead={i === 0} />
+      ))}
+      <ValueCards report={report} ids={HEADLINE} />
+      <div class="columns">
+        <div class="stack">
+          <TimeBars table={tableOf(report, "time")} colours="bound" />
+          <StepsPanel />
+          <SideBySidePanel report={report} />
+        </div>
+        <div class="stack">
+          <ActivityPanel report={report} />
+          <TimeBars table={tableOf(report, "idle")} colours="idle" />
+          <TopOps table={tableOf(report, "top_ops")} />
+        </div>
+      </div>
+      <TableStacks tables={report.tables.filter((table) => !DRAWN.has(table.id))} name="overview" />
+      <QualityList quality={report.quality} />
+      <AllValues report={report} shown={HEADLINE} />
+      <ProvenanceFoot report={report} />
+    </>
+  );
+}
+
+/** Step times come from the steps analysis; the overview only sums them up. */
+function StepsPanel() {
+  const steps = useReport("steps");
+  return (
+    <Panel
+      title="Step times"
+      actions={
+        <a href={hrefOf({ page: "steps" })} data-nav="steps">
+          All steps
+        </a>
+      }
+    >
+      <Loaded from={steps} what="step times" aside>
+        {(data) => <StepChart points={stepPoints(data)} />}
+      </Loaded>
+    </Panel>
+  );
+}

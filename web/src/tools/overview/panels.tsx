@@ -1,0 +1,152 @@
+/** The overview's own panels. */
+
+import { columnIndex, isShareValue, labelOf, numberAt, tableOf, textAt } from "../../api/read";
+import type { Report, Table } from "../../api/types";
+import { assignColours, boundVar, seriesVar } from "../../base/colour";
+import { formatCell, formatDuration, formatShare, formatValue } from "../../base/format";
+import { go, hrefOf } from "../../state/route";
+import { Bars } from "../../widgets/chart/Bars";
+import { Panel } from "../../widgets/Panel";
+import { BUSY, deviceActivity } from "./activity";
+import { sideBySide } from "./sideBySide";
+
+const MOST_DEVICES = 16;
+const MOST_OPS = 10;
+
+export function ActivityPanel({ report }: { readonly report: Report }) {
+  const activity = deviceActivity(tableOf(report, "devices"));
+  if (activity.length === 0) return null;
+  const rows = activity.slice(0, MOST_DEVICES).map(({ device, parts }) => {
+    const total = parts.reduce((sum, part) => sum + part.ps, 0);
+    return {
+      name: device,
+      parts: parts.map((part, i) => ({
+        name: part.name,
+        value: part.ps,
+        text: formatDuration(part.ps),
+        colour: part.name === BUSY ? "var(--busy)" : i === 1 ? "var(--idle-1)" : "var(--idle-0)",
+      })),
+      text: total > 0 ? formatShare((parts[0]?.ps ?? 0) / total) : "unknown",
+    };
+  });
+  const full = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
+  return (
+    <Panel
+      title="Busy and idle by device"
+      note={
+        activity.length > MOST_DEVICES ? `first ${MOST_DEVICES} of ${activity.length} devices; share is busy time` : "share is busy time"
+      }
+    >
+      <Bars rows={rows} full={full} legend />
+    </Panel>
+  );
+}
+
+/** An average over a mostly idle capture says little; the same number over the active window stands beside it. */
+export function SideBySidePanel({ report }: { readonly report: Report }) {
+  const sides = sideBySide(report);
+  if (sides === null) return null;
+  return (
+    <Panel title="Whole capture and active window" flush>
+      <table class="data plain">
+        <thead>
+          <tr>
+            <th scope="col" aria-label="Quantity" />
+            {sides.heads.map((head) => (
+              <th scope="col" class="num" title={head}>
+                {head.replace(/\s*\(.*\)$/, "")}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sides.lines.map(({ column, cells }) => (
+            <tr title={column.doc}>
+              <th scope="row">{column.label}</th>
+              {cells.map((cell) => (
+                <td class={cell === null ? "num unknown" : "num"}>{formatCell(cell, column.kind, column.unit)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+/** A table of times by class as bars; the first column names, the share is of the whole that the table is about. */
+export function TimeBars({ table, colours }: { readonly table: Table | null; readonly colours: "bound" | "idle" }) {
+  if (table === null || table.rows.length === 0) return null;
+  const time = columnIndex(table, "time_ps");
+  const share = columnIndex(table, "share", "share_of_capture");
+  const rows = table.rows.flatMap((row, i) => {
+    const ps = numberAt(row, time);
+    if (ps === null) return [];
+    const name = textAt(row, 0) ?? "";
+    const part = numberAt(row, share);
+    const colour = colours === "bound" ? (boundVar(name) ?? seriesVar(i)) : `var(--idle-${i % 4})`;
+    const text = formatDuration(ps, 3);
+    return [{ name, parts: [{ name, value: ps, text, colour }], text: part === null ? text : `${text} · ${formatShare(part)}` }];
+  });
+  return (
+    <Panel title={table.title} {...(share < 0 ? {} : { note: (table.columns[share]?.label ?? "").toLowerCase() })}>
+      <Bars rows={rows} full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))} />
+    </Panel>
+  );
+}
+
+export function TopOps({ table }: { readonly table: Table | null }) {
+  if (table === null || table.rows.length === 0) return null;
+  const name = Math.max(0, columnIndex(table, "name", "op"));
+  const category = columnIndex(table, "category");
+  const time = columnIndex(table, "self_ps");
+  const share = columnIndex(table, "self_share");
+  const top = table.rows.slice(0, MOST_OPS);
+  const categories = assignColours(top.map((row) => textAt(row, category) ?? ""));
+  const rows = top.map((row) => {
+    const ps = numberAt(row, time) ?? 0;
+    const part = numberAt(row, share);
+    const kind = textAt(row, category) ?? "unknown";
+    return {
+      name: textAt(row, name) ?? "",
+      title: table.columns.map((column, i) => `${column.label}: ${formatCell(row[i] ?? null, column.kind, column.unit)}`).join("\n"),
+      parts: [{ name: kind, value: ps, text: formatDuration(ps), colour: seriesVar(categories.get(textAt(row, category) ?? "") ?? 0) }],
+      text: part === null ? formatDuration(ps, 3) : `${formatDuration(ps, 3)} · ${formatShare(part)}`,
+    };
+  });
+  return (
+    <Panel
+      title={table.title}
+      actions={
+        <a href={hrefOf({ page: "ops" })} data-nav="ops">
+          All ops
+        </a>
+      }
+    >
+      <Bars
+        rows={rows}
+        full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))}
+        legend={categories.size > 1}
+        onPick={(op) => go({ page: "ops", view: { sel: op } })}
+      />
+    </Panel>
+  );
+}
+
+export function AllValues({ report, shown }: { readonly report: Report; readonly shown: readonly string[] }) {
+  const rest = Object.entries(report.values).filter(([id]) => !shown.includes(id));
+  if (rest.length === 0) return null;
+  return (
+    <details class="provenance">
+      <summary>{`${rest.length} more values`}</summary>
+      <dl>
+        {rest.map(([id, value]) => (
+          <div title={value.doc}>
+            <dt>{labelOf(id, value)}</dt>
+            <dd>{formatValue(value.status === "unknown" ? null : value.value, value.unit, isShareValue(id, value))}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,159 @@
+import { useMemo } from "preact/hooks";
+
+import type { Table } from "../../api/types";
+import { assignColours, boundVar, seriesVar } from "../../base/colour";
+import { formatDuration, formatQuantity, formatShare, significant } from "../../base/format";
+import type { Scale } from "../../base/scale";
+import { logScale } from "../../base/scale";
+import { Frame } from "../../widgets/chart/Frame";
+import { Legend } from "../../widgets/chart/Legend";
+import { Tip } from "../../widgets/chart/Tip";
+import { useSize } from "../../widgets/useSize";
+import type { Roof, RoofPoint } from "./geometry";
+import { attainable, domains, radius, roofPoints } from "./geometry";
+
+const MAX_NAMED = 8;
+
+export interface RooflineChartProps {
+  readonly table: Table;
+  readonly roof: Roof;
+  readonly groupBy: readonly string[];
+  readonly groupName: string;
+  readonly selected: number | null;
+  readonly hovered: number | null;
+  readonly onSelect: (row: number | null) => void;
+  readonly onHover: (row: number | null) => void;
+}
+
+interface RoofLinesProps {
+  readonly roof: Roof;
+  readonly fit: ReturnType<typeof domains>;
+  readonly x: Scale;
+  readonly y: Scale;
+}
+
+function RoofLines({ roof, fit, x, y }: RoofLinesProps) {
+  const { peakFlopRate, peakByteRate } = roof;
+  const [left, right] = fit.x;
+  const bottom = fit.y[0];
+  if (peakFlopRate === null) return null;
+  if (peakByteRate === null) return <path class="roof" d={`M${x(left)} ${y(peakFlopRate)}H${x(right)}`} />;
+  const ridge = peakFlopRate / peakByteRate;
+  const late = x(ridge) > (x(left) + x(right)) / 2;
+  // The slope starts where it meets the left edge or the bottom, whichever comes first.
+  const start = Math.max(left, bottom / peakByteRate);
+  return (
+    <>
+      <path
+        class="roof-area"
+        d={`M${x(start)} ${y(peakByteRate * start)}L${x(ridge)} ${y(peakFlopRate)}H${x(right)}V${y(bottom)}H${x(start)}Z`}
+      />
+      <path class="roof" d={`M${x(start)} ${y(peakByteRate * start)}L${x(ridge)} ${y(peakFlopRate)}H${x(right)}`} />
+      <line class="ridge" x1={x(ridge)} x2={x(ridge)} y1={y(peakFlopRate)} y2={y(bottom)} />
+      <text
+        class="roof-label"
+        x={x(right) - 4}
+        y={y(peakFlopRate) - 8}
+        text-anchor="end"
+      >{`peak ${formatQuantity(peakFlopRate, "FLOP/s", 3)}`}</text>
+      <text
+        class="roof-label"
+        x={x(ridge) + (late ? -5 : 5)}
+        y={y(bottom) - 6}
+        text-anchor={late ? "end" : "start"}
+      >{`ridge ${significant(ridge, 3)} FLOP/B · ${formatQuantity(peakByteRate, "B/s", 3)}`}</text>
+    </>
+  );
+}
+
+export function RooflineChart(props: RooflineChartProps) {
+  const { table, roof, selected, hovered } = props;
+  const [ref, { width }] = useSize<HTMLDivElement>();
+  const points = useMemo(() => roofPoints(table, props.groupBy).sort((a, b) => b.timePs - a.timePs), [table, props.groupBy]);
+  const colours = useMemo(() => assignColours(points.map((p) => p.group)), [points]);
+  const colourOf = (group: string): string => boundVar(group) ?? seriesVar(colours.get(group) ?? 0);
+  const longest = points[0]?.timePs ?? 0;
+  const height = width < 600 ? 320 : 440;
+  const box = { left: 86, top: 30, right: Math.max(180, width - 16), bottom: height - 42 };
+  const fit = domains(points, roof);
+  const x = logScale(fit.x, [box.left, box.right], Math.max(2, Math.floor(width / 90)));
+  const y = logScale(fit.y, [box.bottom, box.top], 8);
+  const shown = points.find((p) => p.row === (hovered ?? selected)) ?? null;
+  const roofAtShown = shown === null ? null : attainable(roof, shown.intensity);
+
+  return (
+    <div class="chart roofline" ref={ref}>
+      <svg width={width} height={height} role="img" aria-label={`Roofline of ${points.length} points; the table below lists them`}>
+        {width > 0 && (
+          <Frame
+            box={box}
+            x={x}
+            y={y}
+            formatX={(v) => formatPower(v, "")}
+            formatY={(v) => formatPower(v, "FLOP/s")}
+            labelX="operational intensity, FLOP/B"
+            labelY="achieved rate"
+            verticalGrid
+          >
+            <RoofLines roof={roof} fit={fit} x={x} y={y} />
+            {shown !== null && roofAtShown !== null && (
+              <line class="gap-line" x1={x(shown.intensity)} x2={x(shown.intensity)} y1={y(shown.rate)} y2={y(roofAtShown)} />
+            )}
+            {points.map((p) => (
+              <circle
+                key={p.row}
+                class={`point${p.row === selected ? " selected" : ""}${p === shown ? " shown" : ""}`}
+                cx={x(p.intensity)}
+                cy={y(p.rate)}
+                r={radius(p.timePs, longest)}
+                fill={colourOf(p.group)}
+                onMouseEnter={() => props.onHover(p.row)}
+                onMouseLeave={() => props.onHover(null)}
+                onClick={() => props.onSelect(p.row === selected ? null : p.row)}
+              />
+            ))}
+          </Frame>
+        )}
+      </svg>
+      <Legend
+        items={[...colours].slice(0, MAX_NAMED).map(([name]) => ({ name: name === "" ? "unknown" : name, colour: colourOf(name) }))}
+        note={`${points.length} of ${table.rows.length} rows have FLOPs and bytes${colours.size > MAX_NAMED ? `; ${colours.size} groups` : ""}`}
+      />
+      {shown !== null && (
+        <PointTip
+          point={shown}
+          roofRate={roofAtShown}
+          x={x(shown.intensity)}
+          y={Math.min(y(shown.rate), height - 150)}
+          width={width}
+          groupName={props.groupName}
+        />
+      )}
+    </div>
+  );
+}
+
+interface PointTipProps {
+  readonly point: RoofPoint;
+  readonly roofRate: number | null;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly groupName: string;
+}
+
+function PointTip({ point, roofRate, x, y, width, groupName }: PointTipProps) {
+  const lines: [string, string][] = [
+    ["intensity", `${significant(point.intensity)} FLOP/B`],
+    ["achieved", formatQuantity(point.rate, "FLOP/s")],
+    ["roof here", roofRate === null ? "unknown" : formatQuantity(roofRate, "FLOP/s")],
+    ["of the roof", roofRate === null ? "unknown" : formatShare(point.rate / roofRate)],
+    ["self time", formatDuration(point.timePs)],
+  ];
+  if (point.group !== "") lines.push([groupName, point.group]);
+  return <Tip x={x} y={y} width={width} title={point.name} lines={lines} />;
+}
+
+function formatPower(value: number, unit: string): string {
+  return value >= 1 ? formatQuantity(value, unit, 1) : significant(value, 1);
+}

@@ -1,0 +1,132 @@
+import { useState } from "preact/hooks";
+
+import { tableOf, valueNumber } from "../../api/read";
+import type { Report } from "../../api/types";
+import { formatSort, parseSort } from "../../base/rows";
+import { go, view } from "../../state/route";
+import { useReport } from "../../state/resource";
+import { Panel } from "../../widgets/Panel";
+import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
+import { RowDetails } from "../../widgets/RowDetails";
+import { Empty, Loaded } from "../../widgets/States";
+import { DataTable } from "../../widgets/table/DataTable";
+import { downloadCsv } from "../../widgets/table/download";
+import { Tabs } from "../../widgets/Tabs";
+import { PageHead } from "../PageHead";
+import type { PageProps } from "../pages";
+import { Params, paramQuery } from "../Params";
+import { RooflineChart } from "./Chart";
+import { roofPoints } from "./geometry";
+
+const COLOUR_BY = { bound: ["bound_by", "bound"], category: ["category", "op_category"] } as const;
+type ColourBy = keyof typeof COLOUR_BY;
+
+export function RooflinePage({ info }: PageProps) {
+  const report = useReport("roofline", paramQuery(info));
+  return (
+    <>
+      <PageHead title="Roofline" question={info.question}>
+        <Params info={info} />
+        <label class="field">
+          <span>colour</span>
+          <select
+            value={colourBy()}
+            onChange={(event) =>
+              go({ view: { colour: event.currentTarget.value === "bound" ? "" : event.currentTarget.value } }, "replace")
+            }
+          >
+            <option value="bound">bound by</option>
+            <option value="category">category</option>
+          </select>
+        </label>
+      </PageHead>
+      <Loaded from={report} what="the roofline">
+        {(data) => <Roofline report={data} />}
+      </Loaded>
+    </>
+  );
+}
+
+function colourBy(): ColourBy {
+  return view.value["colour"] === "category" ? "category" : "bound";
+}
+
+function Roofline({ report }: { readonly report: Report }) {
+  const [selected, setSelected] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
+  // The first view is the one with something on the chart: ops, where there are any.
+  const plotted = report.tables.filter((table) => roofPoints(table, []).length > 0);
+  const table =
+    tableOf(report, view.value["table"] ?? "") ?? plotted.find((one) => one.id === "ops") ?? plotted[0] ?? report.tables[0] ?? null;
+  const roof = {
+    peakFlopRate: valueNumber(report, "peak_flop_rate", "peak_flops"),
+    peakByteRate: valueNumber(report, "peak_hbm_rate", "peak_hbm_bandwidth"),
+  };
+  const values = Object.keys(report.values);
+  return (
+    <>
+      <Findings report={report} />
+      <ValueCards report={report} ids={values} />
+      {table === null ? (
+        <Empty>Nothing to place under the roof in this scope.</Empty>
+      ) : (
+        <>
+          <Panel
+            title="Roofline"
+            note={
+              roof.peakFlopRate === null || roof.peakByteRate === null
+                ? "the profile does not give the peaks: points only"
+                : "point area is self time"
+            }
+            actions={
+              <Tabs
+                label="What the points are"
+                tabs={report.tables.map((one) => ({ id: one.id, label: one.title || one.id }))}
+                selected={table.id}
+                onSelect={(id) => {
+                  setSelected(null);
+                  setHovered(null);
+                  go({ view: { table: id } }, "replace");
+                }}
+              />
+            }
+          >
+            <RooflineChart
+              table={table}
+              roof={roof}
+              groupBy={COLOUR_BY[colourBy()]}
+              groupName={colourBy() === "bound" ? "bound by" : "category"}
+              selected={selected}
+              hovered={hovered}
+              onSelect={setSelected}
+              onHover={setHovered}
+            />
+          </Panel>
+          {selected !== null && <RowDetails table={table} row={selected} onClose={() => setSelected(null)} />}
+          <Panel
+            title={table.title || table.id}
+            note="rows and points are the same things: arrows and Enter select"
+            flush
+            actions={
+              <button type="button" class="quiet" onClick={() => downloadCsv(table, `roofline-${table.id}`)}>
+                CSV
+              </button>
+            }
+          >
+            <DataTable
+              key={table.id}
+              table={table}
+              sort={parseSort(view.value["sort"])}
+              onSort={(key) => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace")}
+              selected={selected}
+              onSelect={setSelected}
+              onHover={setHovered}
+            />
+          </Panel>
+        </>
+      )}
+      {report.quality.length > 0 && <QualityList quality={report.quality} />}
+      <ProvenanceFoot report={report} />
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+/** The roofline in numbers: which points there are and where the roof is. Pure. */
+
+import { columnIndex, numberAt, textAt } from "../../api/read";
+import type { Table } from "../../api/types";
+import type { Interval } from "../../base/scale";
+import { extent } from "../../base/scale";
+
+export interface RoofPoint {
+  readonly row: number;
+  readonly name: string;
+  /** FLOP per byte. */
+  readonly intensity: number;
+  /** FLOP/s achieved. */
+  readonly rate: number;
+  /** Self time; sizes the point. */
+  readonly timePs: number;
+  readonly group: string;
+}
+
+export interface Roof {
+  /** FLOP/s, or null where the profile does not say. */
+  readonly peakFlopRate: number | null;
+  /** B/s. */
+  readonly peakByteRate: number | null;
+}
+
+/** What the roof allows at an intensity; null where a peak is unknown. */
+export function attainable(roof: Roof, intensity: number): number | null {
+  if (roof.peakFlopRate === null || roof.peakByteRate === null) return null;
+  return Math.min(roof.peakFlopRate, roof.peakByteRate * intensity);
+}
+
+/** Rows that have both an intensity and a rate above zero: a log axis has no place for the others. */
+export function roofPoints(table: Table, groupBy: readonly string[]): RoofPoint[] {
+  const name = columnIndex(table, "name", "op", "program", "module", "category", "step");
+  const intensity = columnIndex(table, "operational_intensity", "intensity", "hbm_operational_intensity");
+  const rate = columnIndex(table, "flop_rate", "achieved_flop_rate", "model_flop_rate", "rate", "achieved_rate");
+  const time = columnIndex(table, "self_ps", "self_time_ps", "total_self_ps", "time_ps", "total_ps", "duration_ps");
+  const group = columnIndex(table, ...groupBy);
+  const points: RoofPoint[] = [];
+  table.rows.forEach((row, i) => {
+    const x = numberAt(row, intensity);
+    const y = numberAt(row, rate);
+    if (x === null || y === null || x <= 0 || y <= 0) return;
+    points.push({
+      row: i,
+      name: textAt(row, name) ?? textAt(row, 0) ?? "",
+      intensity: x,
+      rate: y,
+      timePs: numberAt(row, time) ?? 0,
+      group: textAt(row, group) ?? "",
+    });
+  });
+  return points;
+}
+
+/** Domains that hold the points, the ridge and a margin, at least two decades wide. */
+export function domains(points: readonly RoofPoint[], roof: Roof): { readonly x: Interval; readonly y: Interval } {
+  const ridge = roof.peakFlopRate !== null && roof.peakByteRate !== null ? roof.peakFlopRate / roof.peakByteRate : null;
+  const xs = extent([...points.map((p) => p.intensity), ridge]) ?? [0.1, 1000];
+  const ys = extent([...points.map((p) => p.rate), roof.peakFlopRate]) ?? [1e9, 1e15];
+  return { x: widen(xs, 3, 4), y: widen(ys, 3, 2.5) };
+}
+
+function widen([low, high]: Interval, below: number, above: number): Interval {
+  return [Math.min(low / below, high / 100), high * above];
+}
+
+/** Area grows with time; every point stays large enough to hit. */
+export function radius(timePs: number, longestPs: number): number {
+  return longestPs > 0 ? 3 + 13 * Math.sqrt(timePs / longestPs) : 4;
+}

@@ -1,0 +1,162 @@
+/** The parts every report has: findings, headline values, data quality, provenance. */
+
+import type { Finding, Quality, Report, Value } from "../api/types";
+import { isShareValue, labelOf } from "../api/read";
+import { formatBytes, formatQuantity, formatValue } from "../base/format";
+import { Panel } from "./Panel";
+import { Words } from "./Words";
+
+/** A small object as text: its keys and what they say. */
+export function plain(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value))
+    return value
+      .map(plain)
+      .filter((part) => part !== "")
+      .join("; ");
+  if (typeof value === "object") {
+    return Object.entries(value)
+      .map(([key, part]) => [key.replaceAll("_", " "), plain(part)])
+      .filter(([, part]) => part !== "")
+      .map(([key, part]) => `${key} ${part}`)
+      .join(", ");
+  }
+  return String(value);
+}
+
+const PARTS = ["evidence", "ceiling", "lever", "falsifier"] as const;
+const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", lever: "What to do", falsifier: "Wrong if" } as const;
+
+export function FindingCard({ finding, lead = false }: { readonly finding: Finding; readonly lead?: boolean }) {
+  const parts = PARTS.map((key) => [key, finding[key] ?? ""] as const).filter(([, text]) => text !== "");
+  return (
+    <article class={`finding ${finding.severity}${lead ? " lead" : ""}`}>
+      <p class="claim">
+        <Words text={finding.claim} />
+      </p>
+      {parts.length > 0 && (
+        <dl class="finding-parts">
+          {parts.map(([key, text]) => (
+            <div>
+              <dt>{PART_NAMES[key]}</dt>
+              <dd>
+                <Words text={text} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </article>
+  );
+}
+
+/** What the scope left out, then every finding: the words before the numbers. */
+export function Findings({ report }: { readonly report: Report }) {
+  return (
+    <>
+      <ScopeNote report={report} />
+      {report.findings.map((finding) => (
+        <FindingCard key={finding.id} finding={finding} />
+      ))}
+    </>
+  );
+}
+
+export function ScopeNote({ report }: { readonly report: Report }) {
+  const left = report.scope.left_out ?? [];
+  return left.length === 0 ? null : <p class="scope-note">{`Left out: ${left.join("; ")}`}</p>;
+}
+
+export function ValueCard({ id, value }: { readonly id: string; readonly value: Value }) {
+  const unknown = value.value === null || value.status === "unknown";
+  const text = formatValue(unknown ? null : value.value, value.unit, isShareValue(id, value));
+  return (
+    <div class={`card${unknown ? " is-unknown" : ""}`} title={value.doc}>
+      <span class="card-label">{labelOf(id, value)}</span>
+      <span class={`card-value${text.length > 24 ? " sentence" : text.length > 11 ? " long" : ""}`}>{text}</span>
+      <span class="card-status">{unknown ? "not recorded" : value.status}</span>
+    </div>
+  );
+}
+
+export function ValueCards({ report, ids }: { readonly report: Report; readonly ids?: readonly string[] }) {
+  const shown = (ids ?? Object.keys(report.values)).flatMap((id) => {
+    const value = report.values[id];
+    return value === undefined ? [] : [[id, value] as const];
+  });
+  if (shown.length === 0) return null;
+  return (
+    <div class="cards">
+      {shown.map(([id, value]) => (
+        <ValueCard key={id} id={id} value={value} />
+      ))}
+    </div>
+  );
+}
+
+export function QualityList({ quality }: { readonly quality: readonly Quality[] }) {
+  return (
+    <Panel
+      title="Data quality"
+      note={quality.length === 0 ? "nothing missing that was looked for" : quality.length === 1 ? "1 note" : `${quality.length} notes`}
+    >
+      {quality.length === 0 ? (
+        <p class="empty">No gaps, drops or guesses were found in this profile.</p>
+      ) : (
+        <ul class="quality">
+          {quality.map((note) => (
+            <li class={note.severity}>
+              <span class="severity">{note.severity}</span>
+              <div>
+                <p>
+                  <Words text={note.message} />
+                </p>
+                {(note.cost ?? "") !== "" && (
+                  <p class="sub">
+                    <b>Costs</b> <Words text={note.cost ?? ""} />
+                  </p>
+                )}
+                {(note.cure ?? "") !== "" && (
+                  <p class="sub">
+                    <b>Cure</b> <Words text={note.cure ?? ""} />
+                  </p>
+                )}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+export function ProvenanceFoot({ report }: { readonly report: Report }) {
+  const { files = [], hosts = [], coverage, peaks = [] } = report.provenance;
+  const rows: [string, string][] = [
+    ["Files", files.map((file) => `${file.path.split("/").at(-1) ?? file.path} (${formatBytes(file.bytes)})`).join(", ")],
+    ["Hosts", hosts.join(", ")],
+    ["Coverage", plain(coverage)],
+    [
+      "Peaks",
+      peaks
+        .map((peak) => `${peak.device_type} ${peak.resource} ${formatQuantity(peak.rate, peak.unit)} (from the ${peak.source})`)
+        .join(", "),
+    ],
+    ["Devices", (report.scope.devices ?? []).join(", ")],
+  ];
+  return (
+    <details class="provenance">
+      <summary>Where these numbers come from</summary>
+      <dl>
+        {rows
+          .filter(([, text]) => text !== "")
+          .map(([name, text]) => (
+            <div>
+              <dt>{name}</dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+      </dl>
+    </details>
+  );
+}

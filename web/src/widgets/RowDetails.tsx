@@ -1,0 +1,46 @@
+import type { ComponentChildren } from "preact";
+
+import { isNumeric } from "../api/read";
+import type { Table } from "../api/types";
+import { formatCell } from "../base/format";
+import { Panel } from "./Panel";
+
+export interface RowDetailsProps {
+  readonly table: Table;
+  readonly row: number;
+  readonly onClose: () => void;
+  /** What can be done with this row. */
+  readonly actions?: ComponentChildren;
+}
+
+/** Every column of one row, with what each means. */
+export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
+  const cells = table.rows[row];
+  const first = table.columns[0];
+  if (cells === undefined || first === undefined) return null;
+  const name = String(cells[0] ?? "Details");
+  return (
+    <Panel
+      title={isNumeric(first) ? `${first.label} ${name}` : name}
+      class="details"
+      actions={
+        <>
+          {actions}
+          <button type="button" class="quiet" onClick={onClose} aria-label="Close details">
+            Close
+          </button>
+        </>
+      }
+    >
+      <dl class="pairs">
+        {table.columns.map((column, i) => (
+          <div>
+            <dt title={column.doc}>{column.label}</dt>
+            <dd class={cells[i] === null ? "unknown" : ""}>{formatCell(cells[i] ?? null, column.kind, column.unit)}</dd>
+            {column.doc !== undefined && column.doc !== "" && <dd class="doc">{column.doc}</dd>}
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}

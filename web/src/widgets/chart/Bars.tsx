@@ -1,0 +1,54 @@
+/** Horizontal bars in plain elements: they wrap, they are read aloud, they need no measuring. */
+
+import { Legend } from "./Legend";
+
+export interface BarPart {
+  readonly name: string;
+  readonly value: number;
+  readonly text: string;
+  readonly colour: string;
+}
+
+export interface BarRow {
+  readonly name: string;
+  readonly title?: string;
+  readonly parts: readonly BarPart[];
+  /** Shown at the end of the row. */
+  readonly text: string;
+}
+
+export interface BarsProps {
+  readonly rows: readonly BarRow[];
+  /** The value of a bar that fills its track. */
+  readonly full: number;
+  readonly legend?: boolean;
+  readonly onPick?: (name: string) => void;
+}
+
+export function Bars({ rows, full, legend = false, onPick }: BarsProps) {
+  const parts = new Map(rows.flatMap((row) => row.parts.map((part) => [part.name, part.colour] as const)));
+  return (
+    <div>
+      {legend && <Legend items={[...parts].map(([name, colour]) => ({ name, colour }))} />}
+      <ul class="hbars">
+        {rows.map((row) => (
+          <li title={row.title ?? row.parts.map((part) => `${part.name} ${part.text}`).join("\n")}>
+            {onPick === undefined ? (
+              <span class="hbar-name">{row.name}</span>
+            ) : (
+              <button type="button" class="hbar-name link" onClick={() => onPick(row.name)}>
+                {row.name}
+              </button>
+            )}
+            <span class="hbar-track" aria-hidden="true">
+              {row.parts.map((part) => (
+                <span class="hbar" style={{ width: `${full > 0 ? (part.value / full) * 100 : 0}%`, backgroundColor: part.colour }} />
+              ))}
+            </span>
+            <span class="hbar-text">{row.text}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+/** A report's series as lines. */
+
+import { useState } from "preact/hooks";
+
+import type { Point, Series } from "../../api/types";
+import { seriesVar } from "../../base/colour";
+import { formatValue } from "../../base/format";
+import { extent, linearScale } from "../../base/scale";
+import { useSize } from "../useSize";
+import { Frame } from "./Frame";
+import { Legend } from "./Legend";
+import { Tip } from "./Tip";
+
+const HEIGHT = 220;
+
+/** A gap in the data is a gap in the line. */
+export function linePath(points: readonly Point[], x: (v: number) => number, y: (v: number) => number): string {
+  let open = false;
+  return points
+    .map(([px, py]) => {
+      const move = open ? "L" : "M";
+      open = py !== null;
+      return py === null ? "" : `${move}${x(px).toFixed(1)} ${y(py).toFixed(1)}`;
+    })
+    .join("");
+}
+
+export function LineChart({ series }: { readonly series: Series }) {
+  const [ref, { width }] = useSize<HTMLDivElement>();
+  const [at, setAt] = useState<number | null>(null);
+  const lines = series.lines ?? [{ id: series.id, label: series.y.label, points: series.points ?? [] }];
+  const xs = extent(lines.flatMap((line) => line.points.map((p) => p[0])));
+  const ys = extent(lines.flatMap((line) => line.points.map((p) => p[1])));
+  if (xs === null || ys === null) return <p class="empty">No points in this scope.</p>;
+  const box = { left: 72, top: 28, right: Math.max(140, width - 16), bottom: HEIGHT - 40 };
+  const x = linearScale(xs, [box.left, box.right], Math.max(2, Math.floor((box.right - box.left) / 100)));
+  const y = linearScale([Math.min(0, ys[0]), ys[1] * 1.05], [box.bottom, box.top], 4);
+  const first = lines[0]?.points ?? [];
+  const nearest =
+    at === null
+      ? null
+      : first.reduce<Point | null>((best, p) => (best === null || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
+  return (
+    <div class="chart" ref={ref}>
+      <svg
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={series.title}
+        onMouseMove={(event) => setAt(x.invert(event.clientX - event.currentTarget.getBoundingClientRect().left))}
+        onMouseLeave={() => setAt(null)}
+      >
+        {width > 0 && (
+          <Frame
+            box={box}
+            x={x}
+            y={y}
+            formatX={(v) => formatValue(v, series.x.unit)}
+            formatY={(v) => formatValue(v, series.y.unit)}
+            labelX={series.x.label}
+            labelY={series.y.label}
+          >
+            {lines.map((line, i) => (
+              <path class="line" d={linePath(line.points, x, y)} stroke={seriesVar(i)} />
+            ))}
+          </Frame>
+        )}
+      </svg>
+      {lines.length > 1 && <Legend items={lines.map((line, i) => ({ name: line.label, colour: seriesVar(i) }))} />}
+      {nearest !== null && (
+        <Tip
+          x={x(nearest[0])}
+          y={24}
+          width={width}
+          title={formatValue(nearest[0], series.x.unit)}
+          lines={[[series.y.label, formatValue(nearest[1], series.y.unit)]]}
+        />
+      )}
+    </div>
+  );
+}

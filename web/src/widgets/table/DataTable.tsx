@@ -1,0 +1,209 @@
+/** A report's table: only the rows in view are in the document, so thousands stay smooth. */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { isNumeric } from "../../api/read";
+import type { Column, Table } from "../../api/types";
+import type { SortKey } from "../../base/rows";
+import { filteredIndex, sortedIndex } from "../../base/rows";
+import { CellView } from "./CellView";
+import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows } from "./layout";
+
+export const ROW_HEIGHT = 27;
+
+export interface DataTableProps {
+  readonly table: Table;
+  readonly sort?: SortKey | null;
+  readonly onSort?: (key: SortKey | null) => void;
+  readonly filter?: string;
+  /** Index of the row into `table.rows`. */
+  readonly selected?: number | null;
+  readonly onSelect?: (row: number | null) => void;
+  readonly onHover?: (row: number | null) => void;
+  /** Fill the height that is left instead of growing to a limit. */
+  readonly fill?: boolean;
+  readonly onCount?: (shown: number) => void;
+}
+
+export function DataTable(props: DataTableProps) {
+  const { table, filter = "", selected = null, onSelect, onHover } = props;
+  const [ownSort, setOwnSort] = useState<SortKey | null>(null);
+  const sort = props.onSort ? (props.sort ?? null) : ownSort;
+  const setSort = props.onSort ?? setOwnSort;
+
+  const wrap = useRef<HTMLDivElement>(null);
+  const [scrollTop, setScrollTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const [cursor, setCursor] = useState(0);
+
+  const shown = useMemo(
+    () =>
+      knownColumns(table.columns, table.rows).flatMap((index) => {
+        const column = table.columns[index];
+        return column === undefined ? [] : [{ column, index, width: columnWidth(column, index, table.rows) }];
+      }),
+    [table],
+  );
+  const unknown = table.columns.filter((column) => !shown.some((one) => one.column === column));
+  const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
+  const order = useMemo(() => {
+    const text = table.columns.flatMap((column, i) => (isNumeric(column) ? [] : [i]));
+    const kept = filteredIndex(table.rows, text, filter);
+    const column = sort === null ? -1 : table.columns.findIndex((c) => c.id === sort.column);
+    return column < 0 || sort === null ? kept : sortedIndex(table.rows, kept, column, sort.descending);
+  }, [table, filter, sort?.column, sort?.descending]);
+
+  useEffect(() => {
+    props.onCount?.(order.length);
+  }, [order.length]);
+
+  useEffect(() => {
+    const element = wrap.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const range = visibleRows(scrollTop, height, ROW_HEIGHT, order.length);
+  const rowId = (position: number): string => `${table.id}-row-${position}`;
+
+  const moveTo = (position: number): void => {
+    const next = Math.max(0, Math.min(order.length - 1, position));
+    setCursor(next);
+    onHover?.(order[next] ?? null);
+    const element = wrap.current;
+    // The header sticks over the first row's worth of space.
+    if (element !== null) element.scrollTop = scrollToRow(element.scrollTop, element.clientHeight - 2 * ROW_HEIGHT, ROW_HEIGHT, next);
+  };
+  // A row that the URL names is brought into view once.
+  useEffect(() => {
+    const position = selected === null ? -1 : order.indexOf(selected);
+    if (position > 0) moveTo(position);
+  }, [table]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (onSelect === undefined || event.target !== event.currentTarget) return;
+    const jumps: Record<string, number> = {
+      ArrowDown: cursor + 1,
+      ArrowUp: cursor - 1,
+      PageDown: cursor + 15,
+      PageUp: cursor - 15,
+      Home: 0,
+      End: order.length - 1,
+    };
+    const jump = jumps[event.key];
+    if (jump !== undefined) moveTo(jump);
+    else if (event.key === "Enter" || event.key === " ") onSelect(order[cursor] ?? null);
+    else if (event.key === "Escape") onSelect(null);
+    else return;
+    event.preventDefault();
+  };
+
+  const above = range.first * ROW_HEIGHT;
+  const below = (order.length - range.end) * ROW_HEIGHT;
+  return (
+    <>
+      <div
+        class={`table-wrap${props.fill === true ? " fill" : ""}`}
+        ref={wrap}
+        onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      >
+        <table
+          class={`data${onSelect ? " selectable" : ""}`}
+          role={onSelect ? "grid" : undefined}
+          aria-label={table.title}
+          aria-rowcount={order.length + 1}
+          tabIndex={0}
+          aria-activedescendant={onSelect && order.length > 0 ? rowId(cursor) : undefined}
+          onKeyDown={onKeyDown}
+          onMouseLeave={() => onHover?.(null)}
+        >
+          <colgroup>
+            {shown.map(({ width }, i) => (
+              // The first column stays in sight while the others scroll; on a phone it must leave room for them.
+              <col style={{ width: i === 0 ? `min(${width}ch, 44vw)` : `${width}ch` }} />
+            ))}
+            <col />
+          </colgroup>
+          <thead>
+            <tr>
+              {shown.map(({ column }) => (
+                <HeaderCell column={column} sort={sort} onSort={setSort} />
+              ))}
+              <th class="slack" aria-hidden="true" />
+            </tr>
+          </thead>
+          <tbody>
+            {above > 0 && (
+              <tr class="spacer" aria-hidden="true">
+                <td style={{ height: `${above}px` }} />
+              </tr>
+            )}
+            {order.slice(range.first, range.end).map((row, i) => {
+              const position = range.first + i;
+              const classes = [position % 2 === 1 ? "odd" : "", row === selected ? "selected" : "", position === cursor ? "cursor" : ""];
+              return (
+                <tr
+                  key={row}
+                  id={rowId(position)}
+                  class={classes.join(" ").trim()}
+                  aria-rowindex={position + 2}
+                  aria-selected={onSelect ? row === selected : undefined}
+                  onClick={() => {
+                    setCursor(position);
+                    onSelect?.(row === selected ? null : row);
+                  }}
+                  onMouseEnter={() => onHover?.(row)}
+                >
+                  {shown.map(({ column, index }) => (
+                    <CellView cell={table.rows[row]?.[index] ?? null} column={column} full={full[index] ?? 1} />
+                  ))}
+                  <td class="slack" />
+                </tr>
+              );
+            })}
+            {below > 0 && (
+              <tr class="spacer" aria-hidden="true">
+                <td style={{ height: `${below}px` }} />
+              </tr>
+            )}
+          </tbody>
+        </table>
+        {order.length === 0 && <p class="table-empty">{filter === "" ? "No rows" : `No row matches “${filter}”`}</p>}
+      </div>
+      {unknown.length > 0 && <p class="all-unknown">{`Unknown in every row: ${unknown.map((column) => column.label).join(", ")}`}</p>}
+    </>
+  );
+}
+
+interface HeaderProps {
+  readonly column: Column;
+  readonly sort: SortKey | null;
+  readonly onSort: (key: SortKey | null) => void;
+}
+
+/** Numbers sort largest first, text from A; a third click gives the server's order back. */
+function HeaderCell({ column, sort, onSort }: HeaderProps) {
+  const active = sort?.column === column.id ? sort : null;
+  const first = isNumeric(column);
+  const next =
+    active === null
+      ? { column: column.id, descending: first }
+      : active.descending === first
+        ? { column: column.id, descending: !first }
+        : null;
+  return (
+    <th
+      class={isNumeric(column) ? "num" : ""}
+      scope="col"
+      aria-sort={active === null ? "none" : active.descending ? "descending" : "ascending"}
+    >
+      <button type="button" title={column.doc} onClick={() => onSort(next)}>
+        <span>{column.label}</span>
+        <span class="arrow" aria-hidden="true">
+          {active === null ? "" : active.descending ? "↓" : "↑"}
+        </span>
+      </button>
+    </th>
+  );
+}

@@ -1,0 +1,41 @@
+import { useState } from "preact/hooks";
+
+import type { Table } from "../../api/types";
+import { formatInt } from "../../base/format";
+import { Panel } from "../Panel";
+import { DataTable } from "./DataTable";
+import { downloadCsv } from "./download";
+
+/** A table with its title, a filter once it is long enough to want one, and its CSV. */
+export function TablePanel({ table, name, note }: { readonly table: Table; readonly name: string; readonly note?: string }) {
+  const [filter, setFilter] = useState("");
+  const long = table.rows.length > 12;
+  return (
+    <Panel
+      title={table.title || table.id}
+      note={note ?? table.doc ?? (long ? `${formatInt(table.rows.length)} rows` : "")}
+      actions={
+        <>
+          {long && (
+            <input
+              class="filter"
+              type="search"
+              placeholder="Filter"
+              aria-label={`Filter ${table.title}`}
+              value={filter}
+              onInput={(event) => setFilter(event.currentTarget.value)}
+            />
+          )}
+          {table.rows.length > 0 && (
+            <button type="button" class="quiet" onClick={() => downloadCsv(table, `${name}-${table.id}`)}>
+              CSV
+            </button>
+          )}
+        </>
+      }
+      flush
+    >
+      <DataTable table={table} filter={filter} />
+    </Panel>
+  );
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+
+import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows } from "./layout";
+
+describe("visibleRows", () => {
+  it("draws only what is near", () => {
+    expect(visibleRows(0, 260, 26, 10_000, 5)).toEqual({ first: 0, end: 15 });
+    expect(visibleRows(26_000, 260, 26, 10_000, 5)).toEqual({ first: 995, end: 1015 });
+  });
+  it("stays inside after the rows became fewer", () => {
+    expect(visibleRows(26_000, 260, 26, 3, 5)).toEqual({ first: 2, end: 3 });
+    expect(visibleRows(0, 260, 26, 0, 5)).toEqual({ first: 0, end: 0 });
+  });
+});
+
+it("fills bars by the whole, or by the largest part of one whole", () => {
+  const share = (id: string) => ({ id, label: id, unit: "1", kind: "share" });
+  expect(barFull(share("self_share"), 0, [[0.2], [0.1], [null]])).toBe(0.2);
+  expect(barFull(share("self_share"), 0, [[0]])).toBe(1);
+  expect(barFull(share("flop_share_of_peak"), 0, [[0.3], [0.2]])).toBe(1);
+});
+
+it("drops columns that say nothing in any row", () => {
+  const columns = ["a", "b", "c"].map((id) => ({ id, label: id, unit: "", kind: "int" }));
+  expect(
+    knownColumns(columns, [
+      [null, null, 0],
+      [null, null, null],
+    ]),
+  ).toEqual([0, 2]);
+  expect(knownColumns(columns, [])).toEqual([0, 1, 2]);
+});
+
+it("scrolls as little as possible", () => {
+  expect(scrollToRow(100, 260, 26, 5)).toBe(100);
+  expect(scrollToRow(100, 260, 26, 2)).toBe(52);
+  expect(scrollToRow(0, 260, 26, 20)).toBe(286);
+});
+
+it("makes columns as wide as their longest cell, within reason", () => {
+  const text = { id: "op", label: "Op", unit: "", kind: "text" };
+  expect(columnWidth(text, 0, [["abcdefghij"]])).toBe(12);
+  expect(columnWidth(text, 0, [["x".repeat(500)]])).toBe(46);
+});

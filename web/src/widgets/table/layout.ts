@@ -1,0 +1,64 @@
+/** Which rows are in view and how wide columns are. Pure. */
+
+import { isNumeric } from "../../api/read";
+import type { Column } from "../../api/types";
+import type { Cell } from "../../base/format";
+import { formatCell } from "../../base/format";
+
+export interface RowRange {
+  readonly first: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+/** Rows to draw for a scroll position, with some above and below so that a fast scroll shows no gap. */
+export function visibleRows(scrollTop: number, height: number, rowHeight: number, count: number, overscan = 12): RowRange {
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - overscan);
+  const end = Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + overscan);
+  return first < end ? { first, end } : { first: Math.max(0, count - 1), end: count };
+}
+
+/** The scroll position that shows a row, changed as little as possible. */
+export function scrollToRow(scrollTop: number, height: number, rowHeight: number, row: number): number {
+  const top = row * rowHeight;
+  if (top < scrollTop) return top;
+  if (top + rowHeight > scrollTop + height) return top + rowHeight - height;
+  return scrollTop;
+}
+
+/** Positions of the columns to show: one that is unknown in every row is named in words instead. */
+export function knownColumns(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number[] {
+  const all = columns.map((_, i) => i);
+  return rows.length === 0 ? all : all.filter((i) => i === 0 || rows.some((row) => (row[i] ?? null) !== null));
+}
+
+/** Shares of the rows in one whole, as opposed to each row's share of something of its own. */
+const PARTS_OF_ONE = /^(self_|time_)?share$/;
+
+/** What fills the bar of a share column: 1, or the largest cell where the rows are the parts of one whole.
+ * A share of the time among thousands of ops would otherwise show no bar at all. */
+export function barFull(column: Column, index: number, rows: readonly (readonly Cell[])[]): number {
+  if (!PARTS_OF_ONE.test(column.id)) return 1;
+  let largest = 0;
+  for (const row of rows) {
+    const cell = row[index];
+    if (typeof cell === "number") largest = Math.max(largest, cell);
+  }
+  return largest > 0 ? largest : 1;
+}
+
+const SAMPLE = 400;
+const LONGEST_TEXT = 44;
+
+/** Width of a column in characters, from its header and a sample of its cells. */
+export function columnWidth(column: Column, index: number, rows: readonly (readonly Cell[])[]): number {
+  // A header may break between words; its longest word may not.
+  const words = column.label.split(/\s+/).map((word) => word.length);
+  let width = Math.max(4, ...words, Math.ceil(column.label.length / 2)) + 2;
+  const every = Math.max(1, Math.floor(rows.length / SAMPLE));
+  for (let i = 0; i < rows.length; i += every) {
+    width = Math.max(width, formatCell(rows[i]?.[index] ?? null, column.kind, column.unit).length);
+  }
+  if (column.kind === "share") width = Math.max(width, 9);
+  return Math.min(width, isNumeric(column) ? 18 : LONGEST_TEXT) + 2;
+}

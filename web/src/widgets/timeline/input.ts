@@ -1,0 +1,151 @@
+/** Hands to moves: wheel, drag, pinch and keys on the canvas. Returns what undoes the binding. */
+
+import type { Px } from "../../base/units";
+import type { TimelineModel } from "./model";
+import { panBy, pxToTime, zoomAt } from "./viewport";
+
+export interface InputTarget {
+  readonly canvas: HTMLCanvasElement;
+  readonly scroller: HTMLElement;
+  readonly model: TimelineModel;
+  /** A click, as opposed to a drag. */
+  readonly onClick: (x: Px, y: Px) => void;
+  readonly onHover: (x: Px, y: Px) => void;
+  readonly onLeave: () => void;
+}
+
+const CLICK_SLOP: Px = 4;
+const ZOOM_PER_PX = 0.0022;
+
+export function bindPointer(target: InputTarget): () => void {
+  const { canvas, scroller, model } = target;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const pointers = new Map<number, { x: Px; y: Px }>();
+  let moved = 0;
+  let measureFrom: number | null = null;
+  let pinch = 0;
+
+  const local = (event: MouseEvent): { x: Px; y: Px } => {
+    const rect = canvas.getBoundingClientRect();
+    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+  };
+  const timeAt = (x: Px): number => pxToTime(model.view.value, canvas.clientWidth, x);
+  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.bounds, model.view.value, factor, timeAt(x)));
+  const pan = (dx: Px): void => model.look(panBy(model.bounds, model.view.value, dx / Math.max(1, canvas.clientWidth)));
+
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+      if (event.shiftKey) scroller.scrollTop += (event.deltaY || event.deltaX) * unit;
+      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX * unit);
+      // A pinch on a touchpad arrives as a wheel with the control key and small deltas.
+      else zoom(Math.exp(event.deltaY * unit * ZOOM_PER_PX * (event.ctrlKey ? 4 : 1)), local(event).x);
+      event.preventDefault();
+    },
+    { passive: false, signal },
+  );
+
+  canvas.addEventListener(
+    "pointerdown",
+    (event) => {
+      if (event.button !== 0) return;
+      canvas.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, local(event));
+      moved = pointers.size > 1 ? CLICK_SLOP : 0;
+      pinch = 0;
+      measureFrom = event.shiftKey ? timeAt(local(event).x) : null;
+    },
+    { signal },
+  );
+
+  canvas.addEventListener(
+    "pointermove",
+    (event) => {
+      const now = local(event);
+      const before = pointers.get(event.pointerId);
+      if (before === undefined) {
+        target.onHover(now.x, now.y);
+        return;
+      }
+      pointers.set(event.pointerId, now);
+      moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+      if (moved < CLICK_SLOP) return;
+      target.onLeave();
+      const [first, second] = [...pointers.values()];
+      if (first !== undefined && second !== undefined) {
+        const apart = Math.abs(first.x - second.x) || 1;
+        if (pinch > 0) zoom(pinch / apart, (first.x + second.x) / 2);
+        pinch = apart;
+      } else if (measureFrom !== null) {
+        const to = timeAt(now.x);
+        model.range.value = { start: Math.min(measureFrom, to), end: Math.max(measureFrom, to) };
+      } else {
+        pan(before.x - now.x);
+        if (event.pointerType === "mouse") scroller.scrollTop += before.y - now.y;
+      }
+    },
+    { signal },
+  );
+
+  const release = (event: PointerEvent): void => {
+    const at = pointers.get(event.pointerId);
+    pointers.delete(event.pointerId);
+    if (at !== undefined && event.type === "pointerup" && moved < CLICK_SLOP) target.onClick(at.x, at.y);
+  };
+  canvas.addEventListener("pointerup", release, { signal });
+  canvas.addEventListener("pointercancel", release, { signal });
+  canvas.addEventListener("pointerleave", () => target.onLeave(), { signal });
+  return () => controller.abort();
+}
+
+const HELD = new Set(["w", "a", "s", "d", "ArrowLeft", "ArrowRight"]);
+
+/** Keys that move as long as they are held. Letters work anywhere on the page, arrows on the canvas. */
+export function bindHeldKeys(target: InputTarget): () => void {
+  const { canvas, model } = target;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const held = new Set<string>();
+  let frame = 0;
+  let last = 0;
+
+  const step = (now: number): void => {
+    const seconds = Math.min(0.05, (now - last) / 1000);
+    last = now;
+    let view = model.view.value;
+    const centre = (view.start + view.end) / 2;
+    if (held.has("w")) view = zoomAt(model.bounds, view, Math.exp(-3 * seconds), centre);
+    if (held.has("s")) view = zoomAt(model.bounds, view, Math.exp(3 * seconds), centre);
+    if (held.has("a") || held.has("ArrowLeft")) view = panBy(model.bounds, view, -1.2 * seconds);
+    if (held.has("d") || held.has("ArrowRight")) view = panBy(model.bounds, view, 1.2 * seconds);
+    model.look(view);
+    frame = held.size > 0 ? requestAnimationFrame(step) : 0;
+  };
+
+  addEventListener(
+    "keydown",
+    (event) => {
+      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+      if (!HELD.has(key) || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (key.startsWith("Arrow") && document.activeElement !== canvas) return;
+      event.preventDefault();
+      held.add(key);
+      if (frame !== 0) return;
+      last = performance.now() - 16;
+      frame = requestAnimationFrame(step);
+    },
+    { signal },
+  );
+  addEventListener("keyup", (event) => held.delete(event.key.length === 1 ? event.key.toLowerCase() : event.key), { signal });
+  addEventListener("blur", () => held.clear(), { signal });
+  return () => {
+    controller.abort();
+    cancelAnimationFrame(frame);
+  };
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName));
+}
