@@ -1,6 +1,8 @@
 //! Checks, generators and benchmarks of this workspace, one file a command: `cargo xtask --help`.
 
 mod bench;
+mod docs;
+mod fixtures;
 mod fuzz;
 mod rooms;
 mod web_hash;
@@ -18,6 +20,10 @@ use clap::Parser;
 enum Task {
     /// Measure haloscope against a bare scan and its peers, as ratios of one run on one machine
     Bench(bench::Args),
+    /// Write the generated parts of docs/, or check that they are what would be written
+    Docs(docs::Args),
+    /// Write the generated profiles below fixtures/runs, or check that they are what would be written
+    Fixtures(fixtures::Args),
     /// Write a profile in the shape of a TPU training run
     Generate(bench::generate::Args),
     /// Run each fuzz target for a short while
@@ -31,6 +37,8 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::Docs(args) => docs::run(&args),
+        Task::Fixtures(args) => fixtures::run(&args),
         Task::Generate(args) => bench::generate::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Rooms => rooms::run(),

@@ -73,17 +73,21 @@ impl Store {
 
     /// Adds a run that is in memory already. Its id is `name`; a run of that name that was added before is replaced.
     pub fn add(&self, name: &str, profile: Profile) {
-        let info = RunInfo {
+        let info = Self::in_memory_info(name, &profile);
+        let mut runs = lock(&self.in_memory);
+        runs.retain(|r| r.info.id != name);
+        runs.insert(0, Arc::new(Run::new(info, profile)));
+    }
+
+    fn in_memory_info(name: &str, profile: &Profile) -> RunInfo {
+        RunInfo {
             id: name.to_owned(),
             name: name.to_owned(),
             path: "(in memory)".to_owned(),
             hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
             size_bytes: profile.sources.iter().map(|s| s.bytes().len() as u64).sum(),
             modified: SystemTime::now(),
-        };
-        let mut runs = lock(&self.in_memory);
-        runs.retain(|r| r.info.id != name);
-        runs.insert(0, Arc::new(Run::new(info, profile)));
+        }
     }
 
     /// All runs: those in memory, then those of the place, each the newest first. Reads the folders anew.

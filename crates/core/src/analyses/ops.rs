@@ -262,7 +262,7 @@ fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
 fn row(group: &Group<'_>, single: bool, all: i64, cumulative: i64, peaks: &Peaks) -> Vec<Cell> {
     let op = &group.op;
     let time_ps = if single { op.total_ps } else { op.self_ps };
-    let limits = Work { time_ps: time_ps as f64, flops: op.flops, hbm_bytes: op.hbm_bytes }.against(peaks);
+    let limits = op.work(time_ps).against(peaks);
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
     let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
     let expression: String = op.meta.expression.chars().take(200).collect();

@@ -90,6 +90,7 @@ const TIME: &[Column] = &[
 const TOP: &[Column] = &[
     Column::text("name", "Op", "The op."),
     Column::text("category", "Category", "HLO category."),
+    Column::text("module", "Module", "The HLO module."),
     Column::duration("self_ps", "Self time", "Summed over executions and devices."),
     Column::share("self_share", "Share", "Of the self time of all ops."),
     Column::count("occurrences", "Count", "Executions."),
@@ -347,11 +348,19 @@ fn findings(usage: &Usage, rates: &Rates, classes: &Classes, selection: &Selecti
     out.push(Finding {
         id: "bound_by",
         severity: Severity::Info,
-        claim: format!(
-            "The run is bound by {}: {} of the active window.",
-            bound.phrase(),
-            units::share(share)
-        ),
+        claim: match bound {
+            TimeClass::Unknown => {
+                format!(
+                    "Ops run for {} of the active window; what limits them is not known.",
+                    units::share(share)
+                )
+            }
+            _ => format!(
+                "The run is bound by {}: {} of the active window.",
+                bound.phrase(),
+                units::share(share)
+            ),
+        },
         evidence: format!("{}{efficiency}.", rest.join(", ")),
         ceiling: format!(
             "without it the window would be at most {:.2}x shorter",
@@ -424,15 +433,11 @@ fn top_table(ops: &[Op<'_>], peaks: &Peaks) -> Table {
     let mut table = Table::new("top_ops", "Ops that take most time", TOP);
     let all: i64 = ops.iter().map(|op| op.self_ps).sum();
     for op in ops.iter().take(TOP_OPS) {
-        let limits = crate::derive::limits::Work {
-            time_ps: op.total_ps as f64,
-            flops: op.flops,
-            hbm_bytes: op.hbm_bytes,
-        }
-        .against(peaks);
+        let limits = op.work(op.total_ps).against(peaks);
         table.push(vec![
             op.meta.name.as_ref().into(),
             if op.meta.category.is_empty() { Cell::Unknown } else { op.meta.category.as_ref().into() },
+            if op.module.is_empty() { Cell::Unknown } else { op.module.as_ref().into() },
             op.self_ps.into(),
             (all > 0).then(|| op.self_ps as f64 / all as f64).into(),
             op.occurrences.into(),

@@ -244,7 +244,7 @@ impl Groups {
 fn ops_table(ops: &[Op<'_>], peaks: &Peaks, all_ps: f64) -> Table {
     let mut table = Table::new("ops", "By op", OPS);
     for op in ops.iter().filter(|op| !is_container(&op.meta.category)) {
-        let work = Work { time_ps: op.self_ps as f64, flops: op.flops, hbm_bytes: op.hbm_bytes };
+        let work = op.work(op.self_ps);
         let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
         let mut row = vec![
             Cell::from(op.meta.name.as_ref()),

@@ -1,7 +1,7 @@
 //! What the time of the active window goes to, and so what bounds the run.
 
 use super::intervals::Intervals;
-use super::limits::{Bound, Work};
+use super::limits::Bound;
 use super::op_meta::{is_collective, is_off_duty};
 use super::ops::Op;
 use super::select::Selection;
@@ -166,8 +166,7 @@ fn class_of(op: &Op<'_>, peaks: &Peaks) -> TimeClass {
     if is_off_duty(category) || category == "memcpy" {
         return TimeClass::Transfer;
     }
-    let work = Work { time_ps: op.total_ps as f64, flops: op.flops, hbm_bytes: op.hbm_bytes };
-    match work.against(peaks).bound {
+    match op.work(op.total_ps).against(peaks).bound {
         Some(Bound::Compute) => TimeClass::Compute,
         Some(Bound::Memory) => TimeClass::Memory,
         None => TimeClass::Unknown,

@@ -140,6 +140,13 @@ pub fn is_container(category: &str) -> bool {
     matches!(category, "while" | "call" | "conditional")
 }
 
+/// True for the start and done of asynchronous operations. The transfer goes on between them, so that its bytes have
+/// nothing to do with their time: neither says how near a limit is.
+#[must_use]
+pub fn is_asynchronous(category: &str) -> bool {
+    ["-start", "-done", "-update"].iter().any(|end| category.ends_with(end))
+}
+
 /// True for collective operations between devices, whatever their form (start, done, fusion, asynchronous wrapper).
 #[must_use]
 pub fn is_collective(category: &str, name: &str) -> bool {

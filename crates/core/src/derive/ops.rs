@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
 use super::limits::Work;
-use super::op_meta::{OpMeta, is_container};
+use super::op_meta::{OpMeta, is_asynchronous, is_container};
 use super::op_rows::DeviceOps;
 use super::select::Selection;
 use crate::profile::{Device, Event, Profile};
@@ -39,6 +39,17 @@ pub struct Op<'p> {
     pub hbm_bytes: Option<f64>,
     /// Number of devices it ran on.
     pub devices: u32,
+}
+
+impl Op<'_> {
+    /// The op as work done in `time_ps`, to hold against the roofline. Without FLOPs and bytes for the start and done of
+    /// asynchronous ops, whose transfer takes another time than theirs.
+    #[must_use]
+    pub fn work(&self, time_ps: i64) -> Work {
+        let known = !is_asynchronous(&self.meta.category);
+        let only = |v: Option<f64>| v.filter(|_| known);
+        Work { time_ps: time_ps as f64, flops: only(self.flops), hbm_bytes: only(self.hbm_bytes) }
+    }
 }
 
 /// Sums of one op on one device while they are collected.

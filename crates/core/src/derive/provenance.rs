@@ -54,6 +54,16 @@ fn peaks(selection: &Selection<'_>) -> Vec<PeakUsed> {
 
 /// Remarks on files that were damaged, or whose profiler reported trouble.
 fn damage(profile: &Profile, notes: &mut Notes) {
+    for reason in &profile.left_out {
+        let cost = "the host's devices are in none of the numbers";
+        notes.add(
+            "unreadable_file",
+            Severity::Error,
+            format!("left out: {reason}"),
+            cost,
+            "fetch the file again",
+        );
+    }
     for source in &profile.sources {
         let file = source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         if let Some(first) = source.faults.kept().first() {

@@ -40,6 +40,7 @@ pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], not
     peaks(selection, notes);
     uncounted_flops(ops, notes);
     unattributed_kernels(ops, notes);
+    impossible_rates(selection, ops, notes);
     events(profile, notes);
 }
 
@@ -97,6 +98,25 @@ fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
         "FLOP rates, intensity and MFU are too low by what these kernels compute",
         "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
     );
+}
+
+/// More bytes a second than the memory can move.
+fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
+    let peaks = selection.peaks();
+    let over = |op: &&Op<'_>| op.work(op.total_ps).against(&peaks).efficiency.is_some_and(|e| e > 1.05);
+    let (count, time) = ops.iter().filter(over).fold((0, 0), |(n, t), op| (n + 1, t + op.self_ps));
+    if count > 0 {
+        let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+        let share = units::share(time as f64 / all.max(1) as f64);
+        notes.add(
+            "rates_above_peak",
+            Severity::Info,
+            format!("{count} ops ({share} of op time) exceed a peak rate by more than 5%"),
+            "the compiler counts bytes as if every access went to memory: caches served part of them, or the stated peak \
+             is too low; their share of peak says only that the limit is near",
+            "",
+        );
+    }
 }
 
 fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {

@@ -84,9 +84,7 @@ impl StepSource {
             Self::DeviceLine => "step markers on the devices' Steps lines".into(),
             Self::HostMarkers => "step markers on the host (events with step_num)".into(),
             Self::Launches(module) => {
-                format!(
-                    "inferred: no step markers; every launch of {module} begins a step and lasts until the next"
-                )
+                format!("inferred: every launch of {module} begins a step, which lasts until the next")
             }
             Self::None => "no step markers, and no program was launched twice".into(),
         }

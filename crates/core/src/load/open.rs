@@ -5,19 +5,33 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use haloscope_xspace::SpaceView;
 
 use crate::Error;
 use crate::load::Run;
 use crate::profile::{Bytes, Profile};
 
-/// Opens a run: all its files as one profile. A file that cannot be used is named in the error.
+/// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
+/// [`Profile::left_out`].
 ///
 /// # Errors
-/// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is not an XSpace.
+/// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is not an XSpace, if no other can be used.
 pub fn open(run: &Run) -> Result<Profile, Error> {
-    let files = run.files.iter().map(|path| Ok((path.clone(), bytes_of(path)?)));
-    let files = files.collect::<Result<Vec<_>, Error>>()?;
-    check(Profile::from_files(files))
+    let (mut files, mut failed) = (Vec::new(), Vec::new());
+    for path in &run.files {
+        match bytes_of(path).and_then(|bytes| check(path, &bytes).map(|()| bytes)) {
+            Ok(bytes) => files.push((path.clone(), bytes)),
+            Err(error) => failed.push(error),
+        }
+    }
+    if files.is_empty()
+        && let Some(error) = failed.pop()
+    {
+        return Err(error);
+    }
+    let mut profile = Profile::from_files(files);
+    profile.left_out = failed.iter().map(ToString::to_string).collect();
+    Ok(profile)
 }
 
 /// A profile from bytes in memory; `name` stands for the file's name.
@@ -25,7 +39,9 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
 /// # Errors
 /// [`Error::Input`] if the bytes are not an XSpace.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
-    check(Profile::from_files(vec![(PathBuf::from(name), Box::new(bytes))]))
+    let path = PathBuf::from(name);
+    check(&path, &bytes)?;
+    Ok(Profile::from_files(vec![(path, Box::new(bytes))]))
 }
 
 fn bytes_of(path: &Path) -> Result<Bytes, Error> {
@@ -58,33 +74,31 @@ fn map(file: &File) -> std::io::Result<Bytes> {
     Ok(Box::new(map))
 }
 
-/// Refuses files in which nothing could be read, with what was found at their start.
-fn check(profile: Profile) -> Result<Profile, Error> {
-    for (index, source) in profile.sources.iter().enumerate() {
-        let planes = profile.planes.iter().filter(|p| p.source == index);
-        let named = planes.clone().any(|p| !p.name.is_empty() && !p.name.contains('\u{fffd}'));
-        if named {
-            continue;
-        }
-        let bytes = source.bytes();
-        let found = match source.faults.kept().first() {
-            _ if bytes.is_empty() => {
-                "found an empty file; the profiler may have been killed before it wrote".to_owned()
-            }
-            _ if looks_like_text(bytes) => format!(
-                "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
-                 original bytes",
-                String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
-            ),
-            Some(fault) => format!("found other data ({fault})"),
-            None => "found no plane with a name".to_owned(),
-        };
-        return Err(Error::Input {
-            path: source.path.clone(),
-            message: format!("expected an XSpace protobuf (.xplane.pb), {found}"),
-        });
+/// How many bytes are looked at to tell whether a file is an XSpace.
+const HEAD: usize = 1 << 20;
+
+/// Refuses a file in which no plane with a name can be found, and says what was found at its start.
+fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    // The start is enough: a cut plane is read as far as it goes.
+    let space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
+    let readable = |name: &[u8]| !name.is_empty() && std::str::from_utf8(name).is_ok();
+    if space.planes.iter().any(|plane| readable(plane.name)) {
+        return Ok(());
     }
-    Ok(profile)
+    let found = match space.faults.kept().first() {
+        _ if bytes.is_empty() => {
+            "found an empty file; the profiler may have been killed before it wrote".to_owned()
+        }
+        _ if looks_like_text(bytes) => format!(
+            "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
+             original bytes",
+            String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
+        ),
+        Some(fault) => format!("found other data ({fault})"),
+        None => "found no plane with a name".to_owned(),
+    };
+    let message = format!("expected an XSpace protobuf (.xplane.pb), {found}");
+    Err(Error::Input { path: path.to_owned(), message })
 }
 
 /// True if the start of a file is text: valid UTF-8 as far as it goes, replacement characters included.

@@ -16,8 +16,8 @@ const FLOP: &[(f64, &str)] =
 const FLOP_RATE: &[(f64, &str)] = &[(1e6, "MFLOP/s"), (1e9, "GFLOP/s"), (1e12, "TFLOP/s"), (1e15, "PFLOP/s")];
 const BYTE_RATE: &[(f64, &str)] = &[(1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")];
 
-/// Digits before the point beyond which a column takes the next larger unit.
-const WIDEST: f64 = 1e7;
+/// A column in which a number would be larger than this takes the next larger unit.
+const WIDEST: f64 = 1e5;
 
 /// How the cells of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +35,7 @@ impl Format {
     pub(super) fn choose<'a>(column: &Column, cells: impl Iterator<Item = &'a Cell>) -> Self {
         let mut sizes: Vec<f64> = cells.filter_map(Cell::number).map(f64::abs).filter(|v| *v > 0.0).collect();
         sizes.sort_by(f64::total_cmp);
-        let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+        let median = sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
         let largest = sizes.last().copied().unwrap_or(0.0);
         let ladder = match column.unit {
             Unit::Ps => TIME,
@@ -58,6 +58,8 @@ impl Format {
             Cell::Int(v) if self.scale == 1.0 && self.decimals == 0 => v.to_string(),
             Cell::Int(v) => self.number(*v as f64),
             Cell::Float(v) => self.number(*v),
+            // An empty name is a name too; a blank would look like a mistake in the table.
+            Cell::Text(text) if text.is_empty() => "\"\"".to_owned(),
             Cell::Text(text) => clean(text).into_owned(),
             Cell::Flag(v) => if *v { "yes" } else { "no" }.to_owned(),
             Cell::Unknown => "-".to_owned(),
@@ -67,9 +69,12 @@ impl Format {
     fn number(&self, v: f64) -> String {
         let v = v / self.scale;
         let digits = self.decimals;
+        if v == 0.0 {
+            return "0".to_owned();
+        }
         // A number that is not zero never reads as zero.
         let least = 10f64.powi(-i32::try_from(digits).unwrap_or(0));
-        if v != 0.0 && v.abs() < least / 2.0 {
+        if v.abs() < least / 2.0 {
             let sign = if v < 0.0 { ">-" } else { "<" };
             return format!("{sign}{least:.digits$}");
         }
@@ -125,9 +130,9 @@ mod tests {
         );
         assert_eq!(
             of(time, &[2.5e9, 0.0, 0.0]),
-            ("ms".into(), vec!["2.500".into(), "0.000".into(), "0.000".into()])
+            ("ms".into(), vec!["2.500".into(), "0".into(), "0".into()])
         );
-        assert_eq!(of(time, &[500.0, 2e12, 600.0]).0, "us");
+        assert_eq!(of(time, &[500.0, 2e12, 600.0]).0, "ms");
         assert_eq!(of(Column::bytes("b", "b", ""), &[1_048_576.0]), ("MiB".into(), vec!["1.000".into()]));
         assert_eq!(of(Column::rate("r", "r", Unit::ByteRate, ""), &[8.19e11]).0, "GB/s");
         assert_eq!(
@@ -141,7 +146,7 @@ mod tests {
         let share = Column::share("s", "s", "");
         assert_eq!(
             of(share, &[0.5, 0.000_01, 0.0, -0.000_01, 0.6, 0.7]).1,
-            ["50.0", "<0.1", "0.0", ">-0.1", "60.0", "70.0"]
+            ["50.0", "<0.1", "0", ">-0.1", "60.0", "70.0"]
         );
         assert_eq!(of(share, &[0.005, 0.004]).1, ["0.50", "0.40"]);
     }

@@ -28,6 +28,7 @@ struct Laid {
     format: Format,
     label: &'static str,
     cells: Vec<String>,
+    has_unknown: bool,
     /// What it would take to show every cell whole, and the label in no more than two lines.
     natural: usize,
     width: usize,
@@ -53,6 +54,7 @@ impl Grid {
             let cells = || shown.iter().map(|row| row.get(i).unwrap_or(&Cell::Unknown));
             let format = Format::choose(column, cells());
             let text: Vec<_> = cells().map(|c| format.cell(c)).collect();
+            let has_unknown = cells().any(|c| *c == Cell::Unknown);
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));
             let word = column.label.split_whitespace().map(width).max().unwrap_or(0);
             let whole = widest.max(word).max(LEAST_LABEL.min(width(column.label)));
@@ -63,10 +65,17 @@ impl Grid {
             };
             let two_lines = (least..).find(|w| wrap(column.label, *w).len() <= 2).unwrap_or(least);
             let natural = whole.max(two_lines);
-            grid.columns.push(Laid { format, label: column.label, cells: text, natural, width: least });
+            grid.columns.push(Laid {
+                format,
+                label: column.label,
+                cells: text,
+                has_unknown,
+                natural,
+                width: least,
+            });
         }
         grid.fit(columns);
-        grid.has_unknown = grid.columns.iter().any(|c| c.cells.iter().any(|t| t == "-"));
+        grid.has_unknown = grid.columns.iter().any(|c| c.has_unknown);
         grid
     }
 

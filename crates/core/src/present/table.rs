@@ -137,7 +137,8 @@ impl Page<'_> {
         self.section()?;
         let widest = values.iter().map(|v| width(v.label)).max().unwrap_or(0).min(self.width / 2);
         for v in values {
-            let estimated = if v.status == Status::Estimated { " (estimated)" } else { "" };
+            let is_number = v.value.number().is_some();
+            let estimated = if is_number && v.status == Status::Estimated { " (estimated)" } else { "" };
             let text = format!("{}{estimated}", value(v));
             self.labelled(&cut(v.label, widest), DIM, widest + 2, &text)?;
         }

@@ -10,7 +10,6 @@ pub(super) fn width(text: &str) -> usize {
 /// Columns that a character takes: two for East Asian wide forms and pictures, none for combining marks.
 fn char_width(c: char) -> usize {
     match c as u32 {
-        0..=0x2ff => 1,
         0x300..=0x36f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f => 0,
         0x1100..=0x115f
         | 0x2e80..=0xa4cf

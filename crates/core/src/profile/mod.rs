@@ -75,6 +75,8 @@ pub struct Profile {
     pub devices: Vec<Device>,
     /// HLO modules that the profiler embedded.
     pub modules: Vec<HloModule>,
+    /// Files of the run that could not be used, and why.
+    pub left_out: Vec<String>,
 }
 
 impl Profile {

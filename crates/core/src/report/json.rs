@@ -42,10 +42,11 @@ impl Serialize for Values<'_> {
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut out = s.serialize_struct("Value", 5)?;
+        let mut out = s.serialize_struct("Value", 6)?;
         out.serialize_field("value", &self.value)?;
         out.serialize_field("unit", &self.unit)?;
         out.serialize_field("status", &self.status)?;
+        out.serialize_field("kind", &self.kind())?;
         out.serialize_field("label", self.label)?;
         out.serialize_field("doc", self.doc)?;
         out.end()

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::Cell;
+use super::{Cell, Kind};
 
 /// How a number is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -84,6 +84,20 @@ pub struct Value {
 }
 
 impl Value {
+    /// What kind of thing the value is; presenters choose its format by it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.unit {
+            Unit::Ps => Kind::DurationPs,
+            Unit::Bytes => Kind::Bytes,
+            Unit::FlopRate | Unit::ByteRate => Kind::Rate,
+            Unit::Flop | Unit::FlopPerByte | Unit::Ratio => Kind::Float,
+            Unit::Share => Kind::Share,
+            Unit::Count => Kind::Int,
+            Unit::None => Kind::Text,
+        }
+    }
+
     /// A value; `None` gives status unknown, whatever `status` says.
     pub fn new<T: Into<Cell>>(
         id: &'static str,

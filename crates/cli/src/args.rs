@@ -1,0 +1,187 @@
+//! The command line, derived from the registry of analyses.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use haloscope_core::analyses::{self, Analysis, Param, ParamKind, Params};
+use haloscope_core::scope::Scope;
+
+use crate::{Failure, commands};
+
+/// Help is no wider than this, whatever the terminal.
+const HELP_WIDTH: usize = 80;
+
+/// A form of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Table,
+    Json,
+    Csv,
+}
+
+/// What is common to all analyses, as asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub run: PathBuf,
+    pub scope: Scope,
+    pub params: Params,
+    pub format: Format,
+    pub table: Option<String>,
+    pub limit: usize,
+    pub width: Option<usize>,
+    pub colour: Option<bool>,
+}
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    Command::new("haloscope")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .after_help(
+            "RUN is the log folder given to the profiler (the newest session in it is taken), a session folder in it, or \
+             one .xplane.pb file. First steps: `haloscope demo`, then `haloscope overview RUN`",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(HELP_WIDTH)
+        .subcommands(analyses::ALL.iter().map(|a| analysis(a)))
+        .subcommands(commands::others())
+}
+
+/// The subcommand of an analysis.
+fn analysis(analysis: &'static Analysis) -> Command {
+    let mut after = String::new();
+    if !analysis.needs.is_empty() {
+        after += "A full answer needs:\n";
+        for need in analysis.needs {
+            after += &format!("  - {need}\n");
+        }
+        after.push('\n');
+    }
+    after += &format!("Example:\n  haloscope {}", analysis.example);
+    Command::new(analysis.id)
+        .about(analysis.question)
+        .max_term_width(HELP_WIDTH)
+        .after_long_help(after)
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("Log folder, session folder or .xplane.pb file"),
+        )
+        .args(analysis.params.iter().map(parameter))
+        .args(scope_args())
+        .args(output_args())
+}
+
+fn parameter(param: &'static Param) -> Arg {
+    let arg = Arg::new(param.id).long(param.id).help(sentence(param.doc));
+    let arg = if param.default.is_empty() { arg } else { arg.default_value(param.default) };
+    match param.kind {
+        ParamKind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH"),
+        ParamKind::Count => arg.value_name("N"),
+        ParamKind::Quantity => arg.value_name("NUMBER"),
+        ParamKind::Text => arg.value_name("TEXT"),
+    }
+}
+
+/// The text with a capital at its start, as all help has.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn scope_args() -> Vec<Arg> {
+    let arg = |id: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(id).long(id).value_name(value).help(help).help_heading("Scope")
+    };
+    vec![
+        arg("hosts", "NAMES", "Only these hosts, such as w-0,w-1"),
+        arg("devices", "NAMES", "Only these devices, as the tables print them: TPU:0, w-1/TPU:0"),
+        arg("modules", "WORDS", "Only HLO modules whose names contain one of these"),
+        arg("steps", "LIST", "Only these steps: 3, 2-5 or 2-5,9").allow_hyphen_values(true),
+        arg("window", "FROM..TO", "Only this time from the start of the run, such as 1.5ms..20ms")
+            .allow_hyphen_values(true),
+        Arg::new("steady")
+            .long("steady")
+            .action(ArgAction::SetTrue)
+            .help("Only the steady state: no warm-up, no cut steps, no outliers")
+            .help_heading("Scope"),
+    ]
+}
+
+fn output_args() -> Vec<Arg> {
+    let arg = |id: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(id).long(id).value_name(value).help(help).help_heading("Output")
+    };
+    vec![
+        arg("format", "FORM", "How the answer is written")
+            .value_parser(["table", "json", "csv"])
+            .default_value("table"),
+        arg("table", "ID", "Only this table; with csv, the first if not given"),
+        arg("limit", "N", "Rows shown of each table, with --format table; 0 shows all")
+            .value_parser(value_parser!(u64))
+            .default_value("20"),
+        arg("width", "COLUMNS", "Columns of --format table [default: those of the terminal, else 80]")
+            .value_parser(value_parser!(u64).range(40..=1000)),
+        arg("color", "WHEN", "Colours in --format table")
+            .visible_alias("colour")
+            .value_parser(["auto", "always", "never"])
+            .default_value("auto"),
+    ]
+}
+
+impl Asked {
+    /// What was asked of an analysis.
+    ///
+    /// # Errors
+    /// [`Failure`] for a scope that cannot be understood or options that contradict each other.
+    pub(crate) fn from_matches(analysis: &Analysis, matches: &ArgMatches) -> Result<Self, Failure> {
+        let word = |id: &str| matches.get_one::<String>(id).map(String::as_str);
+        let scope = Scope::from_words(|key| match key {
+            "steady" => matches.get_flag("steady").then_some("1"),
+            key => word(key),
+        })?;
+        let mut params = Params::default();
+        for param in analysis.params {
+            if let Some(value) = word(param.id) {
+                params.set(param.id, value);
+            }
+        }
+        let format = match word("format") {
+            Some("json") => Format::Json,
+            Some("csv") => Format::Csv,
+            _ => Format::Table,
+        };
+        let table = word("table").map(str::to_owned);
+        if format == Format::Json && table.is_some() {
+            let hint = "a report in JSON always has all its tables; pick from `tables`";
+            return Err(Failure::Usage("--table goes with --format table or csv".into(), hint.into()));
+        }
+        let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
+        Ok(Self {
+            run: matches.get_one::<PathBuf>("run").cloned().unwrap_or_default(),
+            scope,
+            params,
+            format,
+            table,
+            limit: number("limit").unwrap_or_default(),
+            width: number("width"),
+            colour: match word("color") {
+                Some("always") => Some(true),
+                Some("never") => Some(false),
+                _ => None,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

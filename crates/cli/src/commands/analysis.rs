@@ -1,0 +1,67 @@
+//! `haloscope <analysis> RUN`: finds the run, asks the question, writes the answer.
+
+use clap::ArgMatches;
+use haloscope_core::analyses::{self, Analysis};
+use haloscope_core::load::{self, Run};
+use haloscope_core::present::{self, Layout};
+use haloscope_core::report::{Report, Table};
+
+use crate::args::{Asked, Format};
+use crate::{Failure, Printer};
+
+pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    let asked = Asked::from_matches(analysis, matches)?;
+    let run = load::find(&asked.run)?;
+    say_which(&run, printer);
+    let profile = load::open(&run)?;
+    let report = analyses::run(analysis, &profile, &asked.scope, &asked.params)?;
+    write(&report, &asked, printer)?;
+    Ok(0)
+}
+
+/// Names the session that was taken where there was a choice.
+fn say_which(run: &Run, printer: &mut Printer) {
+    if run.chosen_from > 1 {
+        printer.note(format_args!("newest of {} sessions: {}", run.chosen_from, run.path.display()));
+    }
+}
+
+fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Failure> {
+    if let Some(id) = &asked.table
+        && report.table(id).is_none()
+    {
+        let ids: Vec<_> = report.tables.iter().map(|t| t.id).collect();
+        let hint = if ids.is_empty() {
+            "it gave no tables".to_owned()
+        } else {
+            format!("it has: {}", ids.join(", "))
+        };
+        return Err(Failure::Usage(format!("`{}` has no table `{id}`", report.analysis), hint));
+    }
+    let layout = Layout {
+        width: asked.width.unwrap_or(printer.width()),
+        limit: asked.limit,
+        colour: asked.colour.unwrap_or(printer.colour()),
+        only: asked.table.as_deref(),
+    };
+    match asked.format {
+        Format::Table => printer.data(|out| present::table(report, &layout, out)),
+        Format::Json => printer.data(|out| present::json(report, out)),
+        Format::Csv => {
+            let table = one_table(report, asked)?;
+            printer.data(|out| present::csv(table, out))
+        }
+    }
+}
+
+/// The table that was asked for, else the first.
+fn one_table<'a>(report: &'a Report, asked: &Asked) -> Result<&'a Table, Failure> {
+    let table = match &asked.table {
+        Some(id) => report.table(id),
+        None => report.tables.first(),
+    };
+    table.ok_or_else(|| {
+        let message = format!("`{}` gave no table for this profile", report.analysis);
+        Failure::Nothing(message, "--format json has its other numbers".into())
+    })
+}

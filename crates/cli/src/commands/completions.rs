@@ -1,0 +1,26 @@
+//! `haloscope completions SHELL`: the completion script of a shell.
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+
+use crate::{Failure, Printer, args};
+
+pub(super) fn command() -> Command {
+    Command::new("completions").about("Prints the completion script of a shell").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(Shell))
+            .help("The shell to complete in"),
+    )
+}
+
+pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    if let Some(shell) = matches.get_one::<Shell>("shell") {
+        // The generator panics where it cannot write, so it writes to memory.
+        let mut script = Vec::new();
+        clap_complete::generate(*shell, &mut args::command(), "haloscope", &mut script);
+        printer.data(|out| out.write_all(&script))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,51 @@
+//! `haloscope demo`: the overview of a profile that comes with the program, and the page over it.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use haloscope_core::analyses::{self, Params};
+use haloscope_core::load;
+use haloscope_core::present::{self, Layout};
+use haloscope_core::profile::Profile;
+use haloscope_core::scope::Scope;
+use haloscope_store::Store;
+
+use super::serve;
+use crate::{Failure, Printer};
+
+/// A JAX training loop on CPU, recorded by `fixtures/record.py`.
+const PROFILE: &[u8] =
+    include_bytes!("../../../../fixtures/runs/cpu-train/plugins/profile/2026_01_01_00_00_00/host0.xplane.pb");
+const NAME: &str = "host0.xplane.pb";
+
+pub(super) fn command() -> Command {
+    Command::new("demo")
+        .about("Shows the main job on a profile that comes with the program: a small training loop in JAX, on CPU")
+        .arg(
+            Arg::new("no-serve")
+                .long("no-serve")
+                .action(ArgAction::SetTrue)
+                .help("Prints the overview and ends, without serving the page"),
+        )
+        .args(serve::address_args())
+}
+
+pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    overview(&profile()?, printer)?;
+    if matches.get_flag("no-serve") {
+        return Ok(0);
+    }
+    printer.data(|out| writeln!(out))?;
+    let store = Store::in_memory();
+    store.add("demo", profile()?);
+    serve::listen(matches, store, printer)
+}
+
+fn profile() -> Result<Profile, Failure> {
+    Ok(load::from_bytes(NAME, PROFILE.to_vec())?)
+}
+
+fn overview(profile: &Profile, printer: &mut Printer) -> Result<(), Failure> {
+    let Some(analysis) = analyses::find("overview") else { return Ok(()) };
+    let report = analyses::run(analysis, profile, &Scope::default(), &Params::default())?;
+    let layout = Layout { width: printer.width(), colour: printer.colour(), ..Layout::default() };
+    printer.data(|out| present::table(&report, &layout, out))
+}

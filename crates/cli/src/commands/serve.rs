@@ -1,0 +1,112 @@
+//! `haloscope serve [LOGDIR]`: the page and its API, over a folder of runs.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use haloscope_serve::Config;
+use haloscope_store::Store;
+
+use super::browser;
+use crate::{Failure, Printer};
+
+/// How many ports are tried after the default one.
+const TRIES: u16 = 20;
+
+pub(super) fn command() -> Command {
+    Command::new("serve")
+        .about("Serves the page and its API over a folder of runs")
+        .arg(
+            Arg::new("logdir")
+                .value_name("LOGDIR")
+                .default_value(".")
+                .value_parser(value_parser!(PathBuf))
+                .help("Log folder whose runs are offered; a session folder or a .xplane.pb file will do"),
+        )
+        .args(address_args())
+}
+
+/// Where the server listens and who may talk to it.
+pub(super) fn address_args() -> [Arg; 5] {
+    [
+        Arg::new("host")
+            .long("host")
+            .value_name("ADDRESS")
+            .default_value("127.0.0.1")
+            .value_parser(value_parser!(IpAddr))
+            .help("Address to listen on; other machines reach this one only with another than the default"),
+        Arg::new("port")
+            .long("port")
+            .value_name("PORT")
+            .default_value("8791")
+            .value_parser(value_parser!(u16))
+            .help(
+                "Port to listen on; 0 takes any that is free. If the default is taken, the next free one is",
+            ),
+        Arg::new("token")
+            .long("token")
+            .value_name("WORD")
+            .env("HALOSCOPE_TOKEN")
+            .hide_env_values(true)
+            .help("Secret that requests must carry; needed where other machines can reach the server"),
+        Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in a browser"),
+        Arg::new("web-root")
+            .long("web-root")
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .help("Serves the page from this folder and not the one built in, for work on the page"),
+    ]
+}
+
+pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    let folder = matches.get_one::<PathBuf>("logdir").cloned().unwrap_or_default();
+    let store = Store::new(&folder).map_err(said)?;
+    match store.list().map_err(said)?.len() {
+        0 => printer
+            .note(format_args!("no profile in {} yet; the page lists them as they come", folder.display())),
+        1 => printer.note(format_args!("1 run in {}", folder.display())),
+        runs => printer.note(format_args!("{runs} runs in {}", folder.display())),
+    }
+    listen(matches, store, printer)
+}
+
+/// Serves until the process is told to stop.
+pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) -> Result<u8, Failure> {
+    let config = Config {
+        addr: address(matches),
+        token: matches.get_one::<String>("token").cloned(),
+        web_root: matches.get_one::<PathBuf>("web-root").cloned(),
+        store,
+    };
+    let served = haloscope_serve::run(config, |url| {
+        // Who does not read the address is served all the same.
+        let _ = printer.data(|out| writeln!(out, "serving at {url}"));
+        printer.note("Ctrl-C ends the server");
+        if matches.get_flag("open") && browser::open(url).is_err() {
+            printer.note("found no browser to open; open the address yourself");
+        }
+    });
+    served.map(|()| 0).map_err(|error| Failure::Server(error.to_string()))
+}
+
+/// The address asked for. A port that was asked for by number is not replaced: somebody may forward it.
+fn address(matches: &ArgMatches) -> SocketAddr {
+    let host = matches.get_one::<IpAddr>("host").copied().unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let port = matches.get_one::<u16>("port").copied().unwrap_or_default();
+    let asked = SocketAddr::new(host, port);
+    if matches.value_source("port") != Some(ValueSource::DefaultValue) {
+        return asked;
+    }
+    let taken = |a: SocketAddr| TcpListener::bind(a).is_err_and(|e| e.kind() == io::ErrorKind::AddrInUse);
+    let next = (port..=port.saturating_add(TRIES)).map(|port| SocketAddr::new(host, port));
+    next.into_iter().find(|a| !taken(*a)).unwrap_or(asked)
+}
+
+fn said(error: haloscope_store::Error) -> Failure {
+    match error {
+        haloscope_store::Error::Read(error) => Failure::Shared(error),
+        other => Failure::Server(other.to_string()),
+    }
+}

@@ -1,0 +1,31 @@
+//! The command line: arguments in, a report on stdout, talk on stderr, an exit code out.
+//!
+//! [`args`] derives the parser from the registry of analyses, [`commands`] has a file a subcommand, and [`Printer`] is the
+//! one door to stdout and stderr.
+
+mod args;
+mod commands;
+mod failure;
+mod printer;
+
+use std::ffi::OsString;
+
+pub use failure::Failure;
+pub use printer::Printer;
+
+/// Runs a command line and returns the exit code of its process. The first argument is the program's name.
+pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {
+    match commands::dispatch(args, printer) {
+        Ok(code) => code,
+        Err(failure) => {
+            printer.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+/// The whole command line as clap sees it, for completions, manual pages and documentation.
+#[must_use]
+pub fn command() -> clap::Command {
+    args::command()
+}

@@ -1,0 +1,94 @@
+//! The one door to stdout and stderr: stdout is data, stderr is talk.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::panic::PanicHookInfo;
+
+use crate::Failure;
+
+/// Columns of an output that is not a terminal.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Where a command writes.
+pub struct Printer {
+    out: BufWriter<Box<dyn Write + Send>>,
+    err: Box<dyn Write + Send>,
+    width: usize,
+    colour: bool,
+}
+
+impl Printer {
+    /// The process's own stdout and stderr.
+    #[must_use]
+    pub fn standard() -> Self {
+        let terminal = io::stdout().is_terminal();
+        let size = terminal_size::terminal_size().filter(|_| terminal);
+        // https://no-color.org: set to anything but nothing.
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+            || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        Self {
+            out: BufWriter::new(Box::new(io::stdout())),
+            err: Box::new(io::stderr()),
+            width: size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)),
+            colour: terminal && !refused,
+        }
+    }
+
+    /// Other writers, as if they were no terminal.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>) -> Self {
+        Self { out: BufWriter::new(out), err, width: DEFAULT_WIDTH, colour: false }
+    }
+
+    /// Columns of stdout: those of the terminal, 80 where it is none.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// True if stdout is a terminal that wants colours.
+    #[must_use]
+    pub fn colour(&self) -> bool {
+        self.colour
+    }
+
+    /// Writes data to stdout and sees to it that all of it gets there.
+    ///
+    /// # Errors
+    /// [`Failure::Output`] with what the system said.
+    pub fn data(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        write(&mut self.out)?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Tells something on stderr. If nobody listens there, nothing is lost that was asked for.
+    pub fn note(&mut self, what: impl Display) {
+        let _ = writeln!(self.err, "note: {what}");
+    }
+
+    /// Writes a text to stderr as it is.
+    pub fn talk(&mut self, text: impl Display) {
+        let _ = write!(self.err, "{text}");
+    }
+
+    /// Says why there is no answer.
+    pub fn failure(&mut self, failure: &Failure) {
+        let Some(message) = failure.message() else { return };
+        let _ = writeln!(self.err, "error: {message}");
+        if let Some(hint) = failure.hint() {
+            let _ = writeln!(self.err, "hint: {hint}");
+        }
+    }
+
+    /// Says that a panic was reached, which is always a bug of ours.
+    pub fn bug(&mut self, info: &PanicHookInfo<'_>) {
+        let what = info.payload_as_str().unwrap_or("no message");
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION");
+        let _ = writeln!(self.err, "error: this is a bug in haloscope {version}: {what} ({place})");
+        let _ = writeln!(
+            self.err,
+            "hint: please report it with these lines and the command; the profile too, if you may share it"
+        );
+    }
+}

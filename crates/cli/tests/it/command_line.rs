@@ -1,0 +1,67 @@
+//! Help, versions, completions, and command lines that are malformed.
+
+use insta::assert_snapshot;
+
+use crate::support::{filtered, process, shown, widest};
+
+#[test]
+fn help() {
+    filtered(|| {
+        assert_snapshot!("no_arguments", shown(&[]));
+        assert_snapshot!("help", shown(&["--help"]));
+        assert_snapshot!("help_serve", shown(&["serve", "--help"]));
+        assert_snapshot!("help_demo", shown(&["demo", "-h"]));
+        assert_snapshot!("version_flag", shown(&["--version"]));
+    });
+    let version = process(&["version"]);
+    assert_eq!(version.code, 0);
+    assert!(version.stdout.contains("report format 1\n"), "{}", version.stdout);
+}
+
+#[test]
+fn help_of_each_analysis_fits_80_columns_and_has_an_example() {
+    for analysis in haloscope_core::analyses::ALL {
+        assert!(!analysis.question.is_empty(), "{} asks nothing", analysis.id);
+        let help = process(&[analysis.id, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.stdout.contains(&format!("Example:\n  haloscope {} ", analysis.id)), "{}", help.stdout);
+        assert!(widest(&help.stdout) <= 80, "{}", help.stdout);
+        filtered(|| assert_snapshot!(format!("help_{}", analysis.id), shown(&[analysis.id, "-h"])));
+    }
+}
+
+#[test]
+fn the_example_of_each_analysis_parses() {
+    for analysis in haloscope_core::analyses::ALL {
+        let words = std::iter::once("haloscope").chain(analysis.example.split_whitespace());
+        let parsed = haloscope_cli::command().try_get_matches_from(words);
+        assert!(parsed.is_ok(), "{}: {}", analysis.example, parsed.unwrap_err());
+    }
+}
+
+#[test]
+fn malformed_command_lines() {
+    filtered(|| {
+        assert_snapshot!("unknown_command", shown(&["overvew", "x"]));
+        assert_snapshot!("unknown_flag", shown(&["overview", "x", "--fromat", "json"]));
+        assert_snapshot!("unknown_format", shown(&["overview", "x", "--format", "yaml"]));
+        assert_snapshot!("unknown_choice", shown(&["ops", "fixtures/runs/cpu-train", "--by", "colour"]));
+        assert_snapshot!("no_run", shown(&["ops"]));
+        assert_snapshot!("bad_steps", shown(&["steps", "fixtures/runs/cpu-train", "--steps", "5-2"]));
+        assert_snapshot!("bad_window", shown(&["steps", "fixtures/runs/cpu-train", "--window", "3"]));
+        assert_snapshot!("unknown_table", shown(&["ops", "fixtures/runs/cpu-train", "--table", "nope"]));
+        assert_snapshot!(
+            "table_with_json",
+            shown(&["ops", "fixtures/runs/cpu-train", "--table", "ops", "--format", "json"])
+        );
+    });
+}
+
+#[test]
+fn completions_know_the_analyses() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = process(&["completions", shell]);
+        assert_eq!(script.code, 0, "{}", script.stderr);
+        assert!(script.stdout.contains("roofline"), "{shell}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Damaged profiles, through the library: whatever stands in a file, there is an answer or a reason, never a panic.
+
+use haloscope_core::analyses::{self, ALL, Params};
+use haloscope_core::present::{self, Layout};
+use haloscope_core::scope::Scope;
+use haloscope_core::{Error, load};
+
+use crate::small;
+use crate::support::{FIXTURES, root};
+
+/// Opens the bytes and asks everything. A panic names the damage.
+fn ask_everything(bytes: Vec<u8>, damage: &str) {
+    let asked = std::panic::catch_unwind(|| {
+        let profile = match load::from_bytes("damaged.xplane.pb", bytes) {
+            Ok(profile) => profile,
+            Err(error) => {
+                assert!(matches!(error, Error::Input { .. }), "{error}");
+                return;
+            }
+        };
+        for analysis in ALL {
+            match analyses::run(analysis, &profile, &Scope::default(), &Params::default()) {
+                Ok(report) => {
+                    let mut out = Vec::new();
+                    present::table(&report, &Layout::default(), &mut out).unwrap();
+                    present::json(&report, &mut out).unwrap();
+                }
+                Err(error) => assert!(matches!(error, Error::Nothing(_)), "{}: {error}", analysis.id),
+            }
+        }
+    });
+    assert!(asked.is_ok(), "{damage}");
+}
+
+/// A generator of the kind xorshift64*: the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+}
+
+fn flips(whole: &[u8], count: usize, seed: u64) {
+    let mut random = Random(seed);
+    for _ in 0..count {
+        let (position, bit) = (random.below(whole.len()), random.below(8));
+        let mut bytes = whole.to_vec();
+        bytes[position] ^= 1 << bit;
+        ask_everything(bytes, &format!("bit {bit} of byte {position} flipped"));
+    }
+}
+
+fn recorded() -> Vec<u8> {
+    let run = load::find(&root().join(FIXTURES[1])).unwrap();
+    std::fs::read(&run.files[0]).unwrap()
+}
+
+#[test]
+fn every_prefix_of_a_small_profile() {
+    let whole = small::space().to_bytes();
+    for length in 0..=whole.len() {
+        ask_everything(whole[..length].to_vec(), &format!("cut to {length} of {} bytes", whole.len()));
+    }
+}
+
+#[test]
+fn prefixes_of_a_recorded_profile() {
+    let whole = recorded();
+    for length in (0..whole.len()).step_by(1499) {
+        ask_everything(whole[..length].to_vec(), &format!("cut to {length} of {} bytes", whole.len()));
+    }
+}
+
+#[test]
+fn ten_thousand_flipped_bits_of_a_small_profile() {
+    flips(&small::space().to_bytes(), 10_000, 0x9e37_79b9_7f4a_7c15);
+}
+
+#[test]
+fn flipped_bits_of_a_recorded_profile() {
+    flips(&recorded(), 100, 0x1234_5678_9abc_def1);
+}

@@ -1,0 +1,13 @@
+//! The command line as its users meet it: the real binary, its exit codes, stdout and stderr; and, in this process, what
+//! damaged and foreign profiles do to it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what helpers of tests unwrap is what the tests assert")]
+
+mod analyses;
+mod command_line;
+mod damaged;
+mod errors;
+mod serving;
+mod small;
+mod support;
+mod traces;

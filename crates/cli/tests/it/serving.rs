@@ -1,0 +1,79 @@
+//! The server as the command line starts it. What it answers is tested where it lives.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+
+use crate::support::{FIXTURES, command, process};
+
+/// A server that ends with the test.
+struct Serving {
+    child: Child,
+    address: String,
+    before: String,
+}
+
+impl Serving {
+    fn start(args: &[&str]) -> Self {
+        let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut before = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "ended after:\n{before}");
+            if let Some(url) = line.strip_prefix("serving at http://") {
+                break url.trim_end().trim_end_matches('/').to_owned();
+            }
+            before += &line;
+        };
+        Self { child, address, before }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_demo_serves_the_profile_it_shows() {
+    let server = Serving::start(&["demo", "--port", "0"]);
+    assert!(server.before.contains("Step time"), "{}", server.before);
+    let runs = server.get("/api/runs");
+    assert!(runs.starts_with("HTTP/1.1 200"), "{runs}");
+    assert!(runs.contains("\"demo\""), "{runs}");
+}
+
+#[test]
+fn a_folder_is_served() {
+    let server = Serving::start(&["serve", FIXTURES[0], "--port", "0"]);
+    assert_eq!(server.before, "");
+    assert!(server.get("/api/runs").contains("2026_01_01_00_00_00"));
+}
+
+#[test]
+fn a_port_that_was_asked_for_is_not_replaced() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let outcome = process(&["serve", FIXTURES[0], "--port", &port]);
+    assert_eq!(outcome.code, 3);
+    assert_eq!(outcome.stdout, "");
+    assert!(outcome.stderr.contains("error: cannot listen on 127.0.0.1:"), "{}", outcome.stderr);
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let outcome = process(&["serve", FIXTURES[0], "--host", "0.0.0.0", "--port", "0"]);
+    assert_eq!(outcome.code, 3);
+    assert!(outcome.stderr.contains("--token"), "{}", outcome.stderr);
+}

@@ -1,0 +1,90 @@
+//! Runs the program, as a process or in this one.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use haloscope_cli::Printer;
+
+/// Recorded runs that come with the project.
+pub(crate) const FIXTURES: [&str; 2] = ["fixtures/runs/cpu-train", "fixtures/runs/cpu-infer"];
+
+/// What a run of the program left behind.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The workspace's folder: commands run in it, so that paths of fixtures are the same everywhere.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haloscope"));
+    command.args(args).current_dir(root()).stdin(Stdio::null());
+    command.env_remove("NO_COLOR").env_remove("HALOSCOPE_TOKEN").env_remove("COLUMNS");
+    command
+}
+
+/// Runs the real binary.
+pub(crate) fn process(args: &[&str]) -> Outcome {
+    let output = command(args).output().unwrap();
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs the real binary and shows all it left behind, for snapshots.
+pub(crate) fn shown(args: &[&str]) -> String {
+    let Outcome { code, stdout, stderr } = process(args);
+    let mut text = format!("exit code: {code}\n");
+    for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+        let _ = write!(text, "----- {name} -----\n{stream}");
+    }
+    text
+}
+
+/// Snapshot settings under which temporary folders and versions read the same everywhere.
+pub(crate) fn filtered(body: impl FnOnce()) {
+    let mut settings = insta::Settings::clone_current();
+    let temp = std::env::temp_dir().canonicalize().unwrap();
+    for temp in [std::env::temp_dir(), temp] {
+        settings.add_filter(&format!("{}/\\.tmp\\w+", temp.display()), "[TEMP]");
+    }
+    settings.add_filter(env!("CARGO_PKG_VERSION"), "[VERSION]");
+    settings.bind(body);
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs a command line in this process; paths in it are absolute.
+pub(crate) fn inside(args: &[&str]) -> Outcome {
+    let (out, err) = (Shared::default(), Shared::default());
+    let words = std::iter::once("haloscope").chain(args.iter().copied()).map(OsString::from);
+    let code = haloscope_cli::run(words, &mut Printer::new(Box::new(out.clone()), Box::new(err.clone())));
+    let text = |stream: Shared| String::from_utf8(stream.0.lock().unwrap().clone()).unwrap();
+    Outcome { code: code.into(), stdout: text(out), stderr: text(err) }
+}
+
+/// Columns that the widest line of a text takes, counting characters.
+pub(crate) fn widest(text: &str) -> usize {
+    text.lines().map(|l| l.chars().count()).max().unwrap_or(0)
+}

@@ -1,0 +1,182 @@
+//! How answers and refusals leave: JSON, with a status that says whose fault it is.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haloscope_core::Error as CoreError;
+use haloscope_store::Error as StoreError;
+
+use crate::router::App;
+
+/// An answer: JSON text.
+#[derive(Debug)]
+pub(crate) struct Json(String);
+
+impl Json {
+    pub(crate) fn text(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(crate) fn of(value: &impl serde::Serialize) -> Result<Self, Failure> {
+        serde_json::to_string(value).map(Self).map_err(|error| Failure::bug(&error.to_string()))
+    }
+}
+
+impl IntoResponse for Json {
+    fn into_response(self) -> Response {
+        // Profiles are nobody else's business: no cache keeps what a token was needed for.
+        let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+        (headers, self.0).into_response()
+    }
+}
+
+/// A refusal: what is wrong, and what to do.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    error: String,
+    hint: &'static str,
+}
+
+impl Failure {
+    fn new(status: StatusCode, error: impl Into<String>, hint: &'static str) -> Self {
+        Self { status, error: error.into(), hint }
+    }
+
+    pub(crate) fn usage(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error, hint)
+    }
+
+    pub(crate) fn not_found(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, error, hint)
+    }
+
+    pub(crate) fn forbidden(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, error, hint)
+    }
+
+    pub(crate) fn unauthorised(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, error, hint)
+    }
+
+    pub(crate) fn method() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET", "")
+    }
+
+    fn bug(what: &str) -> Self {
+        let hint = "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the server failed: {what}"), hint)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({"error": self.error, "hint": self.hint});
+        (self.status, Json(body.to_string())).into_response()
+    }
+}
+
+impl From<CoreError> for Failure {
+    fn from(error: CoreError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&CoreError> for Failure {
+    fn from(error: &CoreError) -> Self {
+        let text = error.to_string();
+        match error {
+            CoreError::Usage(_) => Self::usage(text, ""),
+            CoreError::Io { .. } | CoreError::Input { .. } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                text,
+                "the run cannot be read; if it is still being written, try again when the capture has ended",
+            ),
+            CoreError::Nothing(_) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                text,
+                "`inspect` lists what the profile holds; a wider scope may hold more",
+            ),
+            _ => Self::bug(&text),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::UnknownRun(_) => {
+                Self::not_found(error.to_string(), "/api/runs lists the runs that there are")
+            }
+            StoreError::Read(error) => Self::from(&*error),
+            _ => Self::bug(&error.to_string()),
+        }
+    }
+}
+
+/// Computes an answer on a thread that may block, as soon as a core is free. A panic in it is an answer too.
+pub(crate) async fn compute(
+    app: Arc<App>,
+    work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
+) -> Result<Json, Failure> {
+    let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Failure::bug(&e.to_string()))?;
+    let task = tokio::task::spawn_blocking(move || {
+        // The permit goes with the work: who asked may have left, the core is busy all the same.
+        let _permit = permit;
+        work(&app)
+    });
+    match task.await {
+        Ok(answer) => answer,
+        Err(error) => Err(match error.try_into_panic() {
+            Ok(panic) => Failure::bug(panic_text(&*panic)),
+            Err(error) => Failure::bug(&error.to_string()),
+        }),
+    }
+}
+
+/// The answer to a request whose handler panicked.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    Failure::bug(panic_text(&*panic)).into_response()
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haloscope_store::Store;
+
+    #[test]
+    fn a_panic_is_answered_and_the_next_question_too() {
+        let app = Arc::new(App::new(Store::in_memory(), None).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for _ in 0..100 {
+            let answer = runtime.block_on(compute(Arc::clone(&app), |_| panic!("index out of range")));
+            let failure = answer.unwrap_err();
+            assert_eq!(failure.status, StatusCode::INTERNAL_SERVER_ERROR);
+            assert!(failure.error.contains("index out of range"));
+        }
+        let answer = runtime.block_on(compute(app, |_| Ok(Json::text("{}".into()))));
+        assert_eq!(answer.unwrap().0, "{}");
+    }
+
+    #[test]
+    fn the_status_says_whose_fault_it_is() {
+        let io = CoreError::Io { path: "x".into(), source: std::io::ErrorKind::NotFound.into() };
+        let all = [
+            (Failure::from(CoreError::Usage(String::new())), 400),
+            (Failure::from(CoreError::Nothing(String::new())), 422),
+            (Failure::from(StoreError::from(io)), 422),
+            (Failure::from(StoreError::UnknownRun("x".into())), 404),
+        ];
+        for (failure, status) in all {
+            assert_eq!(failure.status.as_u16(), status, "{}", failure.error);
+        }
+    }
+}

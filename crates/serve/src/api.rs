@@ -1,0 +1,134 @@
+//! The routes of the API. Each reads its parameters, asks the core, and passes on what it says.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use haloscope_core::analyses::{self, Analysis, ParamKind, Params};
+use haloscope_core::profile::LineId;
+use haloscope_core::scope::Scope;
+use haloscope_store::Run;
+use serde_json::{Value, json};
+
+use crate::answer::{Failure, Json, compute};
+use crate::query::Query;
+use crate::router::{App, AppState};
+
+/// What every report takes beside its own parameters.
+const SCOPE: [&str; 7] = ["run", "hosts", "devices", "modules", "steps", "window", "steady"];
+
+type Answer = Result<Json, Failure>;
+
+pub(crate) async fn version(uri: Uri) -> Answer {
+    Query::of(&uri, &[])?;
+    Json::of(&json!({"name": "haloscope", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Answer {
+    Query::of(&uri, &[])?;
+    compute(app, |app| {
+        let runs = app.store.list()?;
+        let row = |run: &haloscope_store::RunInfo| {
+            json!({
+                "id": run.id,
+                "name": run.name,
+                "path": run.path,
+                "hosts": run.hosts,
+                "size_bytes": run.size_bytes,
+                "modified_ms": run.modified_ms(),
+            })
+        };
+        Json::of(&json!({
+            "runs": runs.iter().map(row).collect::<Vec<_>>(),
+            "default": runs.first().map(|r| &r.id),
+            "version": env!("CARGO_PKG_VERSION"),
+            "logdir": app.store.root().map(|r| r.display().to_string()).unwrap_or_default(),
+        }))
+    })
+    .await
+}
+
+pub(crate) async fn analyses(uri: Uri) -> Answer {
+    Query::of(&uri, &[])?;
+    Json::of(&json!({"analyses": analyses::ALL.iter().map(|a| describe(a)).collect::<Vec<_>>()}))
+}
+
+fn describe(analysis: &Analysis) -> Value {
+    let param = |p: &analyses::Param| {
+        let (kind, choices): (_, &[&str]) = match p.kind {
+            ParamKind::Choice(words) => ("choice", words),
+            ParamKind::Count => ("count", &[]),
+            ParamKind::Quantity => ("quantity", &[]),
+            ParamKind::Text => ("text", &[]),
+        };
+        json!({"id": p.id, "doc": p.doc, "kind": kind, "choices": choices, "default": p.default})
+    };
+    json!({
+        "id": analysis.id,
+        "question": analysis.question,
+        "needs": analysis.needs,
+        "params": analysis.params.iter().map(param).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) async fn report(
+    State(app): AppState,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Answer {
+    let id = id.map_or_else(|e| e.body_text(), |Path(id)| id);
+    let Some(analysis) = analyses::find(&id) else {
+        let known: Vec<_> = analyses::ALL.iter().map(|a| a.id).collect();
+        let error = format!("there is no analysis `{id}`; there are: {}", known.join(", "));
+        return Err(Failure::not_found(error, "/api/analyses says which question each answers"));
+    };
+    let known: Vec<_> = SCOPE.into_iter().chain(analysis.params.iter().map(|p| p.id)).collect();
+    let query = Query::of(&uri, &known)?;
+    let scope = Scope::from_words(|key| query.get(key))?;
+    let mut params = Params::default();
+    for param in analysis.params {
+        if let Some(value) = query.get(param.id) {
+            params.set(param.id, value);
+        }
+    }
+    compute(app, move |app| {
+        let run = open(app, &query)?;
+        Ok(Json::text(analyses::run(analysis, &run.profile, &scope, &params)?.to_json()))
+    })
+    .await
+}
+
+pub(crate) async fn tracks(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run"])?;
+    compute(app, move |app| Json::of(open(app, &query)?.timeline.tracks())).await
+}
+
+pub(crate) async fn window(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
+    let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
+    let lines = query.lines("tracks")?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.window(start_ps, end_ps, px, &lines)?))
+        .await
+}
+
+pub(crate) async fn event(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "track", "event"])?;
+    let (line, event) = (LineId(query.number("track")?), query.number("event")?);
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.event(line, event)?)).await
+}
+
+/// The run that a request names, else the newest.
+fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
+    if let Some(id) = query.get("run") {
+        return Ok(app.store.open(id)?);
+    }
+    let newest = app.store.list()?.into_iter().next();
+    let Some(newest) = newest else {
+        return Err(Failure::not_found(
+            "there is no run yet",
+            "capture a profile into the log folder, for instance with jax.profiler.trace",
+        ));
+    };
+    Ok(app.store.open(&newest.id)?)
+}

@@ -1,0 +1,35 @@
+//! What a server is told.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use haloscope_store::Store;
+
+/// The port that is tried unless another is given.
+pub(crate) const PORT: u16 = 7070;
+
+/// What a server is told.
+#[derive(Debug)]
+pub struct Config {
+    /// Where it listens; port 0 takes any that is free. Beyond this machine only with a token.
+    pub addr: SocketAddr,
+    /// What requests to the API must carry, as `Authorization: Bearer` or `?token=`.
+    pub token: Option<String>,
+    /// The runs.
+    pub store: Store,
+    /// Serves the page from this folder instead of the embedded files, for work on the page.
+    pub web_root: Option<PathBuf>,
+}
+
+impl Config {
+    /// Port 7070 of this machine, without a token.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self {
+            addr: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
+            token: None,
+            store,
+            web_root: None,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What is checked of every request, and what every answer says to the browser.
+//!
+//! - **Host** must name this machine as it was bound. A page elsewhere can point a name of its own at 127.0.0.1 and then read
+//!   answers as its own (DNS rebinding); its requests carry that name.
+//! - **Origin**, where a browser sends one, must be that same host.
+//! - **Token**, where one is set, must come with every request to the API. The page's own files hold nothing secret.
+//! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::uri::Authority;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use subtle::ConstantTimeEq;
+
+use crate::answer::Failure;
+use crate::query::TOKEN;
+
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                   font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::CONTENT_SECURITY_POLICY, CSP),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// What requests are checked against.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    bound: IpAddr,
+    token: Option<String>,
+}
+
+impl Guard {
+    pub(crate) fn new(bound: IpAddr, token: Option<String>) -> Self {
+        Self { bound: bound.to_canonical(), token }
+    }
+
+    /// True for names of this machine. A server on all addresses is reached under names that it cannot know; there is a
+    /// token then, which a rebound name does not come with.
+    fn is_own_name(&self, authority: &Authority) -> bool {
+        let name = authority.host();
+        let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+        match name.parse::<IpAddr>() {
+            Ok(ip) => self.bound.is_unspecified() || ip.is_loopback() || ip.to_canonical() == self.bound,
+            Err(_) => {
+                name.eq_ignore_ascii_case("localhost")
+                    || (self.bound.is_unspecified() && self.token.is_some())
+            }
+        }
+    }
+
+    fn check_origin(&self, request: &Request) -> Result<(), Failure> {
+        let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
+        let host = match hosts[..] {
+            [one] => one.to_str().ok().and_then(|text| text.parse::<Authority>().ok()),
+            _ => None,
+        };
+        // A request line may name a host too, and then that one counts.
+        let hosts = [host.as_ref(), request.uri().authority()];
+        let Some(host) = host.as_ref().filter(|_| hosts.into_iter().flatten().all(|h| self.is_own_name(h)))
+        else {
+            return Err(Failure::forbidden(
+                "the Host header does not name this server",
+                "open the address that the server printed when it started",
+            ));
+        };
+        let same = |origin: &HeaderValue| {
+            let text = origin.to_str().unwrap_or_default();
+            let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+            rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host.as_str()))
+        };
+        if request.headers().get_all(header::ORIGIN).iter().all(same) {
+            return Ok(());
+        }
+        Err(Failure::forbidden(
+            "the request comes from another site",
+            "open the page that this server serves",
+        ))
+    }
+
+    fn check_token(&self, request: &Request) -> Result<(), Failure> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let in_query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+        let in_query = in_query.filter(|(key, _)| key == TOKEN).map(|(_, value)| value.into_owned());
+        let given = in_query.chain(bearer(request.headers()).map(str::to_owned));
+        // All are compared, and each in a time that does not tell how much of it is right.
+        let right =
+            given.fold(false, |right, given| right | bool::from(given.as_bytes().ct_eq(token.as_bytes())));
+        if right {
+            return Ok(());
+        }
+        Err(Failure::unauthorised(
+            "this server needs a token",
+            "open the address with ?token= that the server printed, or send `Authorization: Bearer TOKEN`",
+        ))
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(header::AUTHORIZATION).iter().filter_map(|v| v.to_str().ok());
+    values.filter_map(|text| {
+        let (scheme, token) = text.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    })
+}
+
+pub(crate) async fn origin(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    match guard.check_origin(&request) {
+        Ok(()) => next.run(request).await,
+        Err(failure) => failure.into_response(),
+    }
+}
+
+pub(crate) async fn token(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    match guard.check_token(&request) {
+        Ok(()) => next.run(request).await,
+        Err(failure) => failure.into_response(),
+    }
+}
+
+pub(crate) async fn headers(mut response: Response) -> Response {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(bound: &str, token: Option<&str>, host: &str) -> bool {
+        let guard = Guard::new(bound.parse().unwrap(), token.map(str::to_owned));
+        guard.is_own_name(&host.parse().unwrap())
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_taken() {
+        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:7070", "[::1]:7070", "127.0.0.2"] {
+            assert!(own("127.0.0.1", None, host), "{host}");
+        }
+        for host in
+            ["evil.example", "localhost.evil.example", "10.0.0.5", "127.0.0.1.evil.example", "[::2]:1"]
+        {
+            assert!(!own("127.0.0.1", None, host), "{host}");
+        }
+        assert!(own("10.0.0.5", Some("t"), "10.0.0.5:7070"));
+        assert!(!own("10.0.0.5", Some("t"), "10.0.0.6:7070"));
+        assert!(!own("10.0.0.5", Some("t"), "worker-3"));
+        assert!(own("0.0.0.0", Some("t"), "worker-3"));
+        assert!(own("::", Some("t"), "10.0.0.6"));
+    }
+}

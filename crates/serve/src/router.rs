@@ -1,0 +1,83 @@
+//! Which path is answered by what.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{OriginalUri, State};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use haloscope_store::Store;
+use tokio::sync::Semaphore;
+use tower_http::CompressionLevel;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+
+use crate::answer::Failure;
+use crate::error::Error;
+use crate::guard::{self, Guard};
+use crate::page::Page;
+use crate::{answer, api};
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) page: Page,
+    /// As many questions are computed at once as there are cores; the others wait.
+    pub(crate) workers: Arc<Semaphore>,
+}
+
+impl App {
+    pub(crate) fn new(store: Store, web_root: Option<PathBuf>) -> Result<Self, Error> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Self { store, page: Page::new(web_root)?, workers: Arc::new(Semaphore::new(cores)) })
+    }
+}
+
+pub(crate) type AppState = State<Arc<App>>;
+
+/// The router of a server that listens on `addr`.
+pub(crate) fn new(
+    addr: SocketAddr,
+    token: Option<String>,
+    store: Store,
+    web_root: Option<PathBuf>,
+) -> Result<Router, Error> {
+    let app = App::new(store, web_root)?;
+    let guard = Arc::new(Guard::new(addr.ip(), token));
+    let api = Router::new()
+        .route("/version", get(api::version))
+        .route("/runs", get(api::runs))
+        .route("/analyses", get(api::analyses))
+        .route("/report/{analysis}", get(api::report))
+        .route("/timeline/tracks", get(api::tracks))
+        .route("/timeline/window", get(api::window))
+        .route("/timeline/event", get(api::event))
+        .fallback(unknown)
+        .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::token));
+    Ok(Router::new()
+        .nest("/api", api)
+        .fallback(get(crate::page::file))
+        .method_not_allowed_fallback(method)
+        .with_state(Arc::new(app))
+        .layer(CatchPanicLayer::custom(answer::panicked))
+        // A page of this machine gains more from speed than from the last few percent of size.
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(middleware::from_fn_with_state(guard, guard::origin))
+        .layer(middleware::map_response(guard::headers)))
+}
+
+async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
+    Failure::not_found(
+        format!("there is no route {}", uri.path()),
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/timeline/tracks, \
+         /api/timeline/window and /api/timeline/event",
+    )
+}
+
+async fn method() -> Response {
+    Failure::method().into_response()
+}

@@ -1,0 +1,123 @@
+//! Listening and stopping.
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::router;
+
+/// How long requests that are being answered are waited for after a signal to stop.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A server that listens, and answers once [`Server::run`] is awaited.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    addr: SocketAddr,
+    token: Option<String>,
+    app: Router,
+}
+
+impl Server {
+    /// Listens on the address.
+    ///
+    /// # Errors
+    /// [`Error::TokenNeeded`] for an address that other machines reach without a token, [`Error::Listen`] if it cannot
+    /// be listened on, [`Error::WebRoot`] if the folder of the page is none.
+    pub async fn bind(config: Config) -> Result<Self, Error> {
+        let Config { addr, token, store, web_root } = config;
+        match &token {
+            None if !addr.ip().to_canonical().is_loopback() => return Err(Error::TokenNeeded(addr)),
+            Some(token) if token.is_empty() => return Err(Error::EmptyToken),
+            _ => {}
+        }
+        let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
+        let addr = listener.local_addr()?;
+        let app = router::new(addr, token.clone(), store, web_root)?;
+        Ok(Self { listener, addr, token, app })
+    }
+
+    /// The address it listens on, with the port that the system chose where 0 was asked for.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What to open in a browser on this machine, with the token.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let ip = match self.addr.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        let mut url = format!("http://{}/", SocketAddr::new(ip, self.addr.port()));
+        if let Some(token) = &self.token {
+            url.push_str("?token=");
+            url.extend(form_urlencoded::byte_serialize(token.as_bytes()));
+        }
+        url
+    }
+
+    /// Answers until `shutdown` is ready, then finishes what it is answering.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the listener breaks.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+        Ok(axum::serve(self.listener, self.app).with_graceful_shutdown(shutdown).await?)
+    }
+}
+
+/// Listens and answers until the process is told to stop (Ctrl-C, or SIGTERM), with a runtime of its own. `on_ready` is
+/// given what to open in a browser as soon as the server listens.
+///
+/// # Errors
+/// As [`Server::bind`] and [`Server::run`].
+pub fn run(config: Config, on_ready: impl FnOnce(&str)) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(async {
+        let server = Server::bind(config).await?;
+        on_ready(&server.url());
+        let (tell, told) = tokio::sync::oneshot::channel::<()>();
+        let stopping = async move {
+            signal().await;
+            drop(tell);
+            tokio::time::sleep(GRACE).await;
+        };
+        let running = server.run(async move { drop(told.await) });
+        tokio::select! {
+            result = running => result,
+            () = stopping => Ok(()),
+        }
+    });
+    // An analysis that is still computing must not hold the process.
+    runtime.shutdown_background();
+    result
+}
+
+/// Ready when the process is told to stop. Never, where signals cannot be had: then the default ends the process.
+async fn signal() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}

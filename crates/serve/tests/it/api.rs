@@ -1,0 +1,140 @@
+//! What each route answers.
+
+use serde_json::json;
+
+use crate::client::TestServer;
+
+#[test]
+fn runs_are_listed_with_the_newest_as_default() {
+    let server = TestServer::start();
+    let body = server.json("/api/runs");
+    assert_eq!(body["default"], "train");
+    let ids: Vec<_> = body["runs"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["train", "broken"]);
+    assert_eq!(body["runs"][1]["size_bytes"], 10);
+    assert_eq!(body["runs"][0]["hosts"], json!(["host-0"]));
+    assert!(body["runs"][0]["modified_ms"].as_u64().unwrap() > 1_600_000_000_000);
+    assert_eq!(body["version"], server.json("/api/version")["version"]);
+    assert_eq!(body["logdir"], server.folder.path().canonicalize().unwrap().display().to_string());
+}
+
+#[test]
+fn every_analysis_answers_or_says_why_not() {
+    let server = TestServer::start();
+    let body = server.json("/api/analyses");
+    let all = body["analyses"].as_array().unwrap();
+    assert!(all.len() >= 5);
+    for analysis in all {
+        let id = analysis["id"].as_str().unwrap();
+        for param in analysis["params"].as_array().unwrap() {
+            let kind = param["kind"].as_str().unwrap();
+            assert!(["choice", "count", "quantity", "text"].contains(&kind));
+            assert_eq!(kind == "choice", !param["choices"].as_array().unwrap().is_empty());
+        }
+        for scope in
+            ["", "?steps=1", "?window=0..150us", "?steady=1", "?run=train&hosts=host-0&devices=TPU:0"]
+        {
+            let answer = server.get(&format!("/api/report/{id}{scope}"));
+            match answer.status {
+                200 => assert_eq!(answer.json()["analysis"], id),
+                _ => assert!(!answer.refusal(422).is_empty()),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_timeline_has_tracks_windows_and_events() {
+    let server = TestServer::start();
+    let tracks = server.json("/api/timeline/tracks?run=train");
+    assert_eq!((tracks["start_ps"].as_i64(), tracks["end_ps"].as_i64()), (Some(0), Some(300_000_000)));
+    let groups = &tracks["groups"];
+    assert_eq!((&groups[0]["name"], &groups[0]["kind"]), (&json!("TPU:0"), &json!("device")));
+    assert_eq!(groups[0]["tracks"][2], json!({"id": 2, "name": "XLA Ops", "events": 9, "depth": 2}));
+    assert_eq!(groups[1]["kind"], "host");
+
+    let window = server.json("/api/timeline/window?start=0&end=300000000&px=300&tracks=2,3");
+    assert_eq!(window["tracks"][0]["id"], 2);
+    assert_eq!(window["tracks"][0]["slices"][0], json!([0, 80_000_000, 0, 0, 1, 0]));
+    assert_eq!(window["tracks"][0]["slices"][3], json!([10_000_000, 40_000_000, 1, 1, 1, 1]));
+    assert_eq!(window["names"], json!(["while.1", "dot.2", "fusion.3", "main"]));
+    let coarse = server.json("/api/timeline/window?run=train&start=0&end=300000000&px=1&tracks=2");
+    assert_eq!(coarse["tracks"][0]["slices"][0], json!([0, 280_000_000, 0, 0, 3, -1]));
+
+    let event = server.json("/api/timeline/event?track=2&event=0");
+    assert_eq!((&event["name"], &event["self_ps"]), (&json!("while.1"), &json!(20_000_000)));
+    let event = server.json("/api/timeline/event?track=2&event=1");
+    assert_eq!(event["stats"][0], json!({"name": "bytes_accessed", "value": 4096, "unit": "B"}));
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_with_words() {
+    let server = TestServer::start();
+    for (path, status, says) in [
+        ("/api/nothing", 404, "/api/nothing"),
+        ("/api", 404, "/api"),
+        ("/api/report/nothing", 404, "overview"),
+        ("/api/report/%ff", 404, "overview"),
+        ("/api/report/overview?run=nothing", 404, "nothing"),
+        ("/api/report/overview?run=broken", 422, "host-0.xplane.pb"),
+        ("/api/report/overview?nothing=1", 400, "steady"),
+        ("/api/report/overview?steps=x", 400, "2-5"),
+        ("/api/report/overview?window=3ms..1ms", 400, "3ms..1ms"),
+        ("/api/report/overview?run=train&run=broken", 400, "twice"),
+        ("/api/runs?x=1", 400, "`x`"),
+        ("/api/timeline/tracks?run=..%2f..%2fsecret", 404, "../../secret"),
+        ("/api/timeline/window?start=0&end=10&px=5", 400, "tracks"),
+        ("/api/timeline/window?start=0&end=ten&px=5&tracks=1", 400, "ten"),
+        ("/api/timeline/window?start=9&end=9&px=5&tracks=1", 400, "9..9"),
+        ("/api/timeline/window?start=0&end=9&px=999999&tracks=1", 400, "16384"),
+        ("/api/timeline/window?start=0&end=9&px=5&tracks=99", 400, "99"),
+        ("/api/timeline/event?track=2&event=99", 400, "99"),
+    ] {
+        let error = server.get(path).refusal(status);
+        assert!(error.contains(says), "{path}: {error}");
+    }
+}
+
+#[test]
+fn only_get_is_answered() {
+    let server = TestServer::start();
+    let host = format!("http://127.0.0.1:{}", server.addr.port());
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    for path in ["/api/runs", "/", "/api/report/overview"] {
+        let status = agent.post(format!("{host}{path}")).send("x").unwrap().status();
+        assert_eq!(status.as_u16(), 405, "{path}");
+    }
+    assert_eq!(agent.head(format!("{host}/")).call().unwrap().status().as_u16(), 200);
+}
+
+#[test]
+fn fifty_clients_at_once_get_the_same_answer() {
+    let server = TestServer::start();
+    let paths = [
+        "/api/timeline/tracks",
+        "/api/runs",
+        "/",
+        "/api/report/inspect",
+        "/api/timeline/event?track=2&event=1",
+    ];
+    let expected: Vec<_> = paths.iter().map(|path| server.get(path).body).collect();
+    std::thread::scope(|scope| {
+        for client in 0..50 {
+            let (server, path, expected) = (&server, paths[client % 5], &expected[client % 5]);
+            scope.spawn(move || {
+                let answer = server.get(path);
+                assert_eq!((answer.status, &answer.body), (200, expected), "{path}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_run_that_is_captured_while_the_server_runs_appears() {
+    let server = TestServer::start();
+    let root = server.folder.path().join("plugins/profile");
+    std::fs::create_dir(root.join("later")).unwrap();
+    std::fs::copy(root.join("train/host-0.xplane.pb"), root.join("later/host-1.xplane.pb")).unwrap();
+    assert_eq!(server.json("/api/runs")["runs"].as_array().unwrap().len(), 3);
+    assert_eq!(server.json("/api/timeline/tracks?run=later")["groups"][0]["name"], "TPU:0");
+}

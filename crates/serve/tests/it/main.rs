@@ -1,0 +1,8 @@
+//! The server as its clients see it: over TCP, on a port of its own.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod api;
+mod client;
+mod page;
+mod security;

@@ -1,0 +1,121 @@
+//! Which runs a place holds, and whether their files are still the same.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use haloscope_core::{Error, load};
+
+/// A run, as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunInfo {
+    /// Names the run in [`crate::Store::open`]: the session's name, or its path below the place where two share one.
+    pub id: String,
+    /// The session's name: its path below the log folder without `plugins/profile`; of a single file the stem.
+    pub name: String,
+    /// Its folder or file.
+    pub path: String,
+    /// The hosts, by the names of their files.
+    pub hosts: Vec<String>,
+    /// Size of all files in bytes.
+    pub size_bytes: u64,
+    /// When the newest file was written.
+    pub modified: SystemTime,
+}
+
+impl RunInfo {
+    /// When the newest file was written, in milliseconds since 1970.
+    #[must_use]
+    pub fn modified_ms(&self) -> u64 {
+        let since = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A run with its files.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub(crate) info: RunInfo,
+    pub(crate) path: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
+    stamps: Vec<Stamp>,
+}
+
+/// What tells that a file was written again: its length in bytes and the time of its last change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp(u64, SystemTime);
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH)))
+    }
+}
+
+impl Listed {
+    /// A run of these files; `None` if none of them is (still) there.
+    fn new(id: String, name: String, path: PathBuf, mut files: Vec<PathBuf>) -> Option<Self> {
+        let mut stamps = Vec::new();
+        files.retain(|file| {
+            let stamp = Stamp::of(file);
+            stamps.extend(stamp.clone());
+            stamp.is_some()
+        });
+        let info = RunInfo {
+            id,
+            name,
+            path: path.display().to_string(),
+            hosts: files.iter().map(|f| stem(f)).collect(),
+            size_bytes: stamps.iter().map(|s| s.0).sum(),
+            modified: stamps.iter().map(|s| s.1).max()?,
+        };
+        Some(Self { info, path, files, stamps })
+    }
+
+    pub(crate) fn stamps(&self) -> Vec<Stamp> {
+        self.stamps.clone()
+    }
+
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.files.iter().zip(&self.stamps).all(|(file, stamp)| Stamp::of(file).as_ref() == Some(stamp))
+    }
+}
+
+/// The runs at a place whose path has no links in it.
+pub(crate) fn read(root: &Path) -> Result<Vec<Listed>, Error> {
+    let meta = std::fs::metadata(root).map_err(|source| Error::Io { path: root.to_owned(), source })?;
+    if meta.is_file() {
+        let name = stem(root);
+        return Ok(Listed::new(name.clone(), name, root.to_owned(), vec![root.to_owned()])
+            .into_iter()
+            .collect());
+    }
+    let sessions = load::sessions(root)?;
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for session in &sessions {
+        *named.entry(&session.name).or_default() += 1;
+    }
+    let run = |session: &load::Session| {
+        let id =
+            if named[session.name.as_str()] > 1 { below(root, &session.path) } else { session.name.clone() };
+        // A link may lead anywhere; what it leads to outside the place was not meant to be shown.
+        let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|real| real.starts_with(root));
+        let files = session.files.iter().filter(inside).cloned().collect();
+        Listed::new(id, session.name.clone(), session.path.clone(), files)
+    };
+    Ok(sessions.iter().filter_map(run).collect())
+}
+
+fn below(root: &Path, folder: &Path) -> String {
+    let below = folder.strip_prefix(root).unwrap_or(folder);
+    let parts: Vec<_> = below.iter().map(|p| p.to_string_lossy()).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+/// A file's name without the endings of profiles, which is what its host is called.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let short = name.strip_suffix(".gz").unwrap_or(&name);
+    let short = short.strip_suffix(".xplane.pb").or_else(|| short.strip_suffix(".pb")).unwrap_or(short);
+    short.to_owned()
+}

@@ -1,0 +1,184 @@
+use std::fs;
+use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use haloscope_xspace::write::{Event, Line, Plane, Space};
+
+use super::*;
+
+fn profile_bytes(events: i64) -> Vec<u8> {
+    let mut line = Line::new(1, "XLA Ops");
+    line.events = (0..events).map(|i| Event::at(1, i * 10, 5)).collect();
+    let plane = Plane { name: "/device:TPU:0".into(), lines: vec![line], ..Default::default() };
+    Space { planes: vec![plane], ..Default::default() }.to_bytes()
+}
+
+fn write(root: &Path, path: &str, events: i64, age_s: u64) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, profile_bytes(events)).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(age_s)).unwrap();
+}
+
+fn ids(store: &Store) -> Vec<String> {
+    store.list().unwrap().into_iter().map(|r| r.id).collect()
+}
+
+#[test]
+fn lists_sessions_newest_first_with_ids_that_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "plugins/profile/old/a.xplane.pb", 1, 300);
+    write(folder.path(), "plugins/profile/new/a.xplane.pb", 1, 10);
+    write(folder.path(), "plugins/profile/new/b.xplane.pb", 2, 20);
+    let store = Store::new(folder.path()).unwrap();
+    let runs = store.list().unwrap();
+    assert_eq!(ids(&store), ["new", "old"]);
+    assert_eq!(runs[0].hosts, ["a", "b"]);
+    assert_eq!(runs[0].size_bytes, (profile_bytes(1).len() + profile_bytes(2).len()) as u64);
+    assert!(runs[0].modified_ms() > runs[1].modified_ms());
+
+    write(folder.path(), "plugins/profile/newest/a.xplane.pb", 1, 0);
+    assert_eq!(ids(&store), ["newest", "new", "old"]);
+    assert_eq!(store.open("newest").unwrap().profile.hosts.len(), 1);
+}
+
+#[test]
+fn runs_that_share_a_name_are_told_apart_by_path() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "x/plugins/profile/run/a.xplane.pb", 1, 20);
+    write(folder.path(), "x/run/a.xplane.pb", 1, 10);
+    let store = Store::new(folder.path()).unwrap();
+    assert_eq!(ids(&store), ["x/run", "x/plugins/profile/run"]);
+    assert!(store.open("x/plugins/profile/run").unwrap().info.path.ends_with("x/plugins/profile/run"));
+}
+
+#[test]
+fn a_session_folder_and_a_file_are_a_run_each() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "session/w-0.xplane.pb", 3, 0);
+    let session = Store::new(&folder.path().join("session")).unwrap();
+    assert_eq!(ids(&session), ["session"]);
+    let file = Store::new(&folder.path().join("session/w-0.xplane.pb")).unwrap();
+    assert_eq!(ids(&file), ["w-0"]);
+    assert_eq!(file.open("w-0").unwrap().profile.lines[0].event_count, 3);
+}
+
+#[test]
+fn an_open_run_is_kept_until_its_files_change() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "run/a.xplane.pb", 1, 100);
+    let store = Store::new(folder.path()).unwrap();
+    let first = store.open("run").unwrap();
+    assert!(Arc::ptr_eq(&first, &store.open("run").unwrap()));
+    write(folder.path(), "run/a.xplane.pb", 2, 50);
+    let second = store.open("run").unwrap();
+    assert_eq!(second.profile.lines[0].event_count, 2);
+    assert!(!Arc::ptr_eq(&first, &second));
+}
+
+#[test]
+fn the_run_used_longest_ago_is_closed_first() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c", "d", "e"] {
+        write(folder.path(), &format!("{name}/h.xplane.pb"), 1, 0);
+    }
+    let store = Store::new(folder.path()).unwrap();
+    let a = store.open("a").unwrap();
+    let b = store.open("b").unwrap();
+    for name in ["c", "d", "a", "e"] {
+        store.open(name).unwrap();
+    }
+    assert!(Arc::ptr_eq(&a, &store.open("a").unwrap()));
+    assert!(!Arc::ptr_eq(&b, &store.open("b").unwrap()));
+}
+
+#[test]
+fn many_who_ask_at_once_share_one_opening_and_its_error() {
+    let opened = Opened::new(2);
+    let openings = AtomicUsize::new(0);
+    let start = Barrier::new(8);
+    for fails in [true, false] {
+        let open = || {
+            openings.fetch_add(1, Ordering::Relaxed);
+            // Long enough for the others to come.
+            std::thread::sleep(Duration::from_millis(200));
+            if fails {
+                return Err(haloscope_core::Error::Nothing("nothing there".into()).into());
+            }
+            Ok(Run::new(Store::in_memory_info("x", &Profile::default()), Profile::default()))
+        };
+        let ask = || {
+            start.wait();
+            opened.get("x", Vec::new(), open)
+        };
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(openings.swap(0, Ordering::Relaxed), 1);
+        assert!(results.iter().all(|r| r.is_err() == fails));
+        if let Ok(first) = &results[0] {
+            assert!(results.iter().flatten().all(|run| Arc::ptr_eq(run, first)));
+        }
+    }
+}
+
+#[test]
+fn a_failed_opening_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("run")).unwrap();
+    fs::write(folder.path().join("run/a.xplane.pb"), b"").unwrap();
+    let store = Store::new(folder.path()).unwrap();
+    let error = store.open("run").unwrap_err();
+    assert!(matches!(error, Error::Read(_)) && error.to_string().contains("a.xplane.pb"), "{error}");
+    write(folder.path(), "run/a.xplane.pb", 1, 0);
+    assert_eq!(store.open("run").unwrap().profile.lines.len(), 1);
+}
+
+#[test]
+fn ids_are_names_and_never_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
+    write(folder.path(), "secret/a.xplane.pb", 1, 0);
+    let store = Store::new(&folder.path().join("logs")).unwrap();
+    let absolute = folder.path().join("secret").display().to_string();
+    for id in ["../secret", "run/../../secret", &absolute, "", ".", "run/a.xplane.pb"] {
+        assert!(matches!(store.open(id), Err(Error::UnknownRun(_))), "{id}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_place_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "secret/a.xplane.pb", 1, 0);
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
+    let link =
+        |name| std::os::unix::fs::symlink(folder.path().join("secret/a.xplane.pb"), folder.path().join(name));
+    link("logs/run/b.xplane.pb").unwrap();
+    fs::create_dir(folder.path().join("logs/other")).unwrap();
+    link("logs/other/c.xplane.pb").unwrap();
+    let store = Store::new(&folder.path().join("logs")).unwrap();
+    assert_eq!(ids(&store), ["run"]);
+    assert_eq!(store.list().unwrap()[0].hosts, ["a"]);
+}
+
+#[test]
+fn runs_in_memory_come_first_and_are_replaced_by_name() {
+    let store = Store::in_memory();
+    assert!(store.root().is_none() && ids(&store).is_empty());
+    for events in [1, 2] {
+        store.add("demo", load::from_bytes("h.xplane.pb", profile_bytes(events)).unwrap());
+    }
+    assert_eq!(ids(&store), ["demo"]);
+    assert_eq!(store.open("demo").unwrap().profile.lines[0].event_count, 2);
+}
+
+#[test]
+fn a_place_that_is_not_there_is_named() {
+    let error = Store::new(Path::new("no/such/folder")).unwrap_err();
+    assert!(error.to_string().contains("no/such/folder"));
+}

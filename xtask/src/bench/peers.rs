@@ -1,0 +1,134 @@
+//! The peers: `xprof` from PyPI and `xprof-rs` from the Cargo registry, each answering the same question cold.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Args, process};
+use crate::{run_command, talk, target};
+
+const XPROF: &str = "2.24.2";
+const XPROF_RS: &str = "0.1.3";
+
+/// Loads XProf and answers `overview_page` for the file named by the first argument, which must hold a table.
+const OVERVIEW_PAGE: &str = "import sys
+from xprof.convert import raw_to_tool_data
+answer, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], 'overview_page', {})
+sys.exit(0 if answer and len(answer) > 100 else 'overview_page gave no answer')
+";
+
+/// A program to compare with.
+pub(super) struct Peer {
+    pub(super) id: &'static str,
+    pub(super) label: String,
+    program: PathBuf,
+    /// Arguments before the profile.
+    arguments: Vec<String>,
+    /// Whether the last argument is the folder of the session rather than the file.
+    takes_folder: bool,
+}
+
+impl Peer {
+    /// One run in a fresh process, on a fresh copy: XProf writes its caches beside the profile and in the folder for
+    /// temporary files. The copy is made before the clock starts.
+    pub(super) fn measure(&self, profile: &Path) -> Result<process::Cost> {
+        let scratch = target().join("bench/peer");
+        if scratch.exists() {
+            fs::remove_dir_all(&scratch)?;
+        }
+        let session = scratch.join("plugins/profile/run");
+        let temporary = scratch.join("tmp");
+        fs::create_dir_all(&session)?;
+        fs::create_dir_all(&temporary)?;
+        let copy = session.join(profile.file_name().context("the profile has no name")?);
+        fs::copy(profile, &copy)?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg(if self.takes_folder { &session } else { &copy });
+        let cost = process::measure(command.env("TMPDIR", &temporary).env("XDG_CACHE_HOME", &temporary));
+        fs::remove_dir_all(&scratch)?;
+        cost
+    }
+}
+
+/// The peers that this machine can run; the others with the reason go to `left_out`.
+pub(super) fn find(args: &Args, left_out: &mut Vec<String>) -> Result<Vec<Peer>> {
+    let mut peers = Vec::new();
+    let mut add = |label: &str, skip: bool, peer: &dyn Fn() -> Result<Peer>| {
+        if skip {
+            left_out.push(format!("{label}: as asked"));
+            return;
+        }
+        match peer() {
+            Ok(peer) => peers.push(peer),
+            Err(error) => {
+                talk(&format!("{label} is left out: {error:#}"));
+                left_out.push(format!("{label}: {error:#}"));
+            }
+        }
+    };
+    add("xprof", args.no_xprof, &|| xprof(args.xprof_python.as_deref()));
+    add("xprof-rs", args.no_xprof_rs, &xprof_rs);
+    Ok(peers)
+}
+
+fn xprof(given: Option<&Path>) -> Result<Peer> {
+    let python = match given {
+        Some(python) => python.to_owned(),
+        None => venv()?,
+    };
+    let version = Command::new(&python)
+        .args(["-c", "import importlib.metadata as m; print(m.version('xprof'))"])
+        .output()
+        .with_context(|| format!("cannot start {}", python.display()))?;
+    ensure!(version.status.success(), "{} has no xprof", python.display());
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    ensure!(version == XPROF, "expected xprof {XPROF}, found {version} in {}", python.display());
+    Ok(Peer {
+        id: "xprof",
+        label: format!("xprof {version}, overview_page"),
+        program: python,
+        arguments: vec!["-c".to_owned(), OVERVIEW_PAGE.to_owned()],
+        takes_folder: false,
+    })
+}
+
+/// A virtual environment with xprof, made on the first use.
+fn venv() -> Result<PathBuf> {
+    let folder = target().join("peers/xprof");
+    let python = folder.join("bin/python");
+    if !folder.join("ready").is_file() {
+        talk(&format!("installing xprof {XPROF} into {}", folder.display()));
+        run_command(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        run_command(Command::new(&python).args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            &format!("xprof=={XPROF}"),
+        ]))?;
+        fs::write(folder.join("ready"), XPROF)?;
+    }
+    Ok(python)
+}
+
+fn xprof_rs() -> Result<Peer> {
+    let folder = target().join("peers");
+    let program = folder.join("bin/xprof-rs");
+    if !program.is_file() {
+        talk(&format!("installing xprof-rs {XPROF_RS} into {}", folder.display()));
+        run_command(
+            Command::new("cargo")
+                .args(["install", "--quiet", "--locked", "xprof-rs", "--version", XPROF_RS, "--root"])
+                .arg(&folder),
+        )?;
+    }
+    Ok(Peer {
+        id: "xprof-rs",
+        label: format!("xprof-rs {XPROF_RS}, get_overview"),
+        program,
+        arguments: vec!["get_overview".to_owned()],
+        takes_folder: true,
+    })
+}

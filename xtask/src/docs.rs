@@ -1,0 +1,145 @@
+//! `cargo xtask docs`: the parts of `docs/` that the code can write itself, and whether they are what it would write.
+//!
+//! A page keeps its prose. What stands between a pair of markers is written here: the reference of an analysis (from the
+//! registry, and from its reports on the fixtures), examples (the program's own output), and lists of pages. Every remark
+//! on the data and every finding that the code can make must be explained in the prose.
+
+mod example;
+mod markers;
+mod reference;
+mod remarks;
+mod runs;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use haloscope_core::analyses::{self, Analysis};
+
+use crate::{root, say};
+use markers::Marker;
+use runs::Runs;
+
+/// The run that a new page shows.
+const EXAMPLE_RUN: &str = "fixtures/runs/cpu-train";
+
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
+pub(crate) struct Args {
+    /// Rewrite what is generated
+    #[arg(long, group = "what")]
+    write: bool,
+    /// Fail if anything generated is stale, or a remark of the code is not explained
+    #[arg(long, group = "what")]
+    check: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = root();
+    let docs = root.join("docs");
+    let runs = Runs::open(&root)?;
+    let mut pages = vec![docs.join("README.md"), docs.join("json.md")];
+    for analysis in analyses::ALL {
+        let page = docs.join("analyses").join(format!("{}.md", analysis.id));
+        if !page.exists() && args.write {
+            fs::create_dir_all(docs.join("analyses"))?;
+            fs::write(&page, skeleton(analysis))?;
+        }
+        pages.push(page);
+    }
+    let mut wrong = remarks::unexplained(&root)?;
+    for page in &pages {
+        let name = page.strip_prefix(&root).unwrap_or(page).display();
+        let old = fs::read_to_string(page)
+            .with_context(|| format!("cannot read {name}; `cargo xtask docs --write` starts a page"))?;
+        let new = markers::fill(&old, |marker| generate(marker, page, &runs))
+            .with_context(|| format!("in {name}"))?;
+        if new == old {
+            continue;
+        }
+        if args.write {
+            fs::write(page, new).with_context(|| format!("cannot write {name}"))?;
+            say(&format!("docs: wrote {name}"));
+        } else {
+            wrong.push(format!(
+                "{name} is stale ({}); rewrite with: cargo xtask docs --write",
+                first_difference(&old, &new)
+            ));
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("\n"));
+    }
+    say(&format!("docs: {} pages are what the code says", pages.len()));
+    Ok(())
+}
+
+/// What belongs between a pair of markers.
+fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
+    match *marker {
+        Marker::Example(command) => example::render(command, &crate::root()),
+        Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
+            Some("README") => Ok(index()),
+            Some(id) if analyses::find(id).is_some() => {
+                let analysis = analyses::find(id).context("just found")?;
+                reference::render(analysis, runs)
+            }
+            _ => bail!("nothing is generated for this page; remove the markers"),
+        },
+    }
+}
+
+/// The table of analyses.
+fn index() -> String {
+    let mut out = String::from("| analysis | the question it answers |\n|---|---|\n");
+    for analysis in analyses::ALL {
+        out += &format!("| [`{0}`](analyses/{0}.md) | {1} |\n", analysis.id, analysis.question);
+    }
+    out
+}
+
+fn skeleton(analysis: &Analysis) -> String {
+    format!(
+        "# `{id}`\n\n{question}\n\n## Example\n\n<!-- example: {id} {EXAMPLE_RUN} -->\n<!-- example: end -->\n\n\
+         ## Reference\n\n<!-- generated: start -->\n<!-- generated: end -->\n",
+        id = analysis.id,
+        question = analysis.question
+    )
+}
+
+/// Where two texts begin to differ, in words.
+fn first_difference(old: &str, new: &str) -> String {
+    let line = old.lines().zip(new.lines()).position(|(a, b)| a != b);
+    let line = line.unwrap_or_else(|| old.lines().count().min(new.lines().count()));
+    let of = |text: &str| text.lines().nth(line).unwrap_or("the end").to_owned();
+    format!("line {}: `{}` would be `{}`", line + 1, of(old), of(new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_page_has_places_for_all_that_is_generated() {
+        let text = skeleton(analyses::ALL[0]);
+        let mut kinds = Vec::new();
+        let filled = markers::fill(&text, |marker| {
+            kinds.push(matches!(marker, Marker::Generated));
+            Ok("x\n".into())
+        });
+        assert_eq!(kinds, [false, true]);
+        assert_eq!(filled.unwrap().matches("\nx\n").count(), 2);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        assert_eq!(first_difference("a\nb\nc", "a\nB\nc"), "line 2: `b` would be `B`");
+        assert_eq!(first_difference("a", "a\nb"), "line 2: `the end` would be `b`");
+    }
+
+    #[test]
+    fn the_index_names_every_analysis() {
+        let text = index();
+        assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.id))));
+    }
+}

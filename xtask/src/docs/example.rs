@@ -1,0 +1,84 @@
+//! Examples: what the program prints, without running it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use haloscope_core::analyses::{self, Params};
+use haloscope_core::load;
+use haloscope_core::present::{self, Layout};
+use haloscope_core::scope::Scope;
+
+/// The output of a command line such as `ops fixtures/runs/cpu-train --by category --limit 5`, as a block of a page.
+///
+/// # Errors
+/// A command line that cannot be understood, or whatever the analysis says.
+pub(super) fn render(command: &str, root: &Path) -> Result<String> {
+    let mut words = command.split_whitespace();
+    let id = words.next().context("expected an analysis")?;
+    let analysis = analyses::find(id).with_context(|| format!("no analysis `{id}`"))?;
+    let run = words.next().context("expected a run after the analysis")?;
+    let options = options(words)?;
+    let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    let mut layout = Layout { only: option("table"), ..Layout::default() };
+    if let Some(limit) = option("limit") {
+        layout.limit = limit.parse().with_context(|| format!("--limit {limit}"))?;
+    }
+    let mut params = Params::default();
+    for (name, value) in &options {
+        if !SCOPE.iter().chain(&OUTPUT).any(|known| known == name) {
+            params.set(name, value);
+        }
+    }
+    let profile = load::open(&load::find(&root.join(run))?)?;
+    let report = analyses::run(analysis, &profile, &Scope::from_words(option)?, &params)?;
+    if let Some(table) = layout.only
+        && report.table(table).is_none()
+    {
+        bail!("`{id}` gave no table `{table}`");
+    }
+    let mut out = Vec::new();
+    present::table(&report, &layout, &mut out)?;
+    let out = String::from_utf8(out)?;
+    Ok(format!("```console\n$ haloscope {command}\n{}\n```\n", out.trim_end()))
+}
+
+/// Options of every analysis that choose a part of the run.
+const SCOPE: [&str; 6] = ["hosts", "devices", "modules", "steps", "window", "steady"];
+/// Options of every analysis that choose how the answer is written.
+const OUTPUT: [&str; 2] = ["table", "limit"];
+
+/// Pairs of option and value; `--steady` alone has none.
+fn options<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<(&'a str, &'a str)>> {
+    let mut words = words.peekable();
+    let mut out = Vec::new();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--").with_context(|| format!("expected an option, found `{word}`"))?;
+        let value = if name == "steady" { "1" } else { words.next().context("expected a value")? };
+        out.push((name, value));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_what_the_program_prints() {
+        let text =
+            render("ops fixtures/runs/cpu-train --by module --table ops --limit 2 --steady", &crate::root());
+        let text = text.unwrap();
+        assert!(text.starts_with("```console\n$ haloscope ops fixtures/runs/cpu-train --by module"), "{text}");
+        assert!(text.contains("\njit_train_step ") && text.ends_with("\n```\n"), "{text}");
+        assert!(text.lines().skip(2).all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_bad_command_line_is_named() {
+        let error = |command| format!("{:#}", render(command, &crate::root()).unwrap_err());
+        assert!(error("nothing x").contains("no analysis `nothing`"));
+        assert!(error("ops fixtures/runs/cpu-train --by").contains("expected a value"));
+        assert!(error("ops fixtures/runs/cpu-train --speed 3").contains("no parameter `speed`"));
+        assert!(error("ops fixtures/runs/cpu-train --table x").contains("no table `x`"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Seeds: slices of the fixtures, small enough that libFuzzer tries many changes of each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use haloscope_xspace::write::{Plane, Space, Value};
+use haloscope_xspace::{SpaceView, StatValue};
+
+use crate::root;
+
+/// A larger seed is left out.
+const LARGEST_BYTES: usize = 256 * 1024;
+/// Of each list, the parts that a slice keeps.
+const KEPT: usize = 6;
+
+/// Writes the seeds of the target `name` into `corpus`, beside what earlier runs found. Gives their number.
+pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
+    fs::create_dir_all(corpus)?;
+    let mut files = Vec::new();
+    collect(&root().join("fixtures"), &mut files)?;
+    files.sort_unstable();
+    let mut written = 0;
+    for path in files {
+        let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let seeds = if file.ends_with(".xplane.pb") {
+            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            if name == "hlo_decode" { hlo_protos(&bytes) } else { slices(&bytes) }
+        } else if file.ends_with(".hlo_proto.pb.gz") && name == "hlo_decode" {
+            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            vec![StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?]
+        } else {
+            Vec::new()
+        };
+        for (i, seed) in seeds.iter().enumerate().filter(|(_, seed)| seed.len() <= LARGEST_BYTES) {
+            fs::write(corpus.join(format!("seed-{written}-{i}")), seed)?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Each plane of a profile with the first few parts of each list, and the first planes together.
+fn slices(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut whole = Space::from(&SpaceView::parse(bytes));
+    whole.planes.iter_mut().for_each(shorten);
+    let hostnames = whole.hostnames.clone();
+    let of_plane = |plane: &Plane| Space {
+        planes: vec![plane.clone()],
+        hostnames: hostnames.clone(),
+        ..Space::default()
+    };
+    let mut seeds: Vec<Vec<u8>> = whole.planes.iter().map(|plane| of_plane(plane).to_bytes()).collect();
+    whole.planes.truncate(KEPT);
+    seeds.push(whole.to_bytes());
+    seeds
+}
+
+/// Keeps the first parts of each list, and the metadata that they point at.
+fn shorten(plane: &mut Plane) {
+    plane.lines.truncate(KEPT);
+    for line in &mut plane.lines {
+        line.events.truncate(KEPT);
+    }
+    let used: Vec<i64> = plane.lines.iter().flat_map(|l| &l.events).map(|e| e.metadata_id).collect();
+    let mut others = KEPT;
+    plane.event_metadata.retain(|(key, _)| {
+        used.contains(key) || {
+            others = others.saturating_sub(1);
+            others > 0
+        }
+    });
+    // An HLO module would drown the rest; the target `hlo_decode` has them.
+    let small = |value: &Value| !matches!(value, Value::Bytes(bytes) if bytes.len() > 4_096);
+    for (_, metadata) in &mut plane.event_metadata {
+        metadata.stats.retain(|stat| small(&stat.value));
+    }
+}
+
+/// The HLO modules that a profile carries.
+fn hlo_protos(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let space = SpaceView::parse(bytes);
+    let mut protos = Vec::new();
+    for plane in &space.planes {
+        let id = plane.stat_metadata.iter().find(|(_, m)| m.name == b"Hlo Proto").map(|(key, _)| *key);
+        let stats =
+            plane.event_metadata.iter().flat_map(|(_, m)| m.stats()).filter(|s| Some(s.metadata_id) == id);
+        protos.extend(stats.filter_map(|stat| match stat.value {
+            Some(StatValue::Bytes(proto)) => Some(proto.to_owned()),
+            _ => None,
+        }));
+    }
+    protos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_small_and_keeps_what_its_events_name() {
+        let seeds = slices(&crate::bench::generate::profile(500_000).to_bytes());
+        assert_eq!(seeds.len(), 6);
+        for seed in &seeds {
+            assert!(seed.len() < 20_000, "{} bytes", seed.len());
+            let view = SpaceView::parse(seed);
+            assert!(view.faults.is_empty());
+            for plane in &view.planes {
+                for event in plane.lines.iter().flat_map(|line| line.events()) {
+                    assert!(plane.event_metadata.iter().any(|(key, _)| *key == event.metadata_id));
+                }
+            }
+        }
+    }
+}
