@@ -142,9 +142,21 @@ pub fn find(id: &str) -> Option<&'static Analysis> {
 pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
     params.check(analysis)?;
     let mut notes = Notes::default();
-    let mut report = (analysis.run)(profile, scope, params, &mut notes)?;
+    let mut report =
+        (analysis.run)(profile, scope, params, &mut notes).map_err(|error| with_damage(error, profile))?;
     report.analysis = analysis.id;
     crate::derive::provenance::fill(&mut report, profile, scope, &mut notes);
     report.quality = notes.into_sorted();
     Ok(report)
+}
+
+/// Where there is nothing to say because a file is damaged, says that too.
+fn with_damage(error: Error, profile: &Profile) -> Error {
+    let Error::Nothing(message) = error else { return error };
+    let damaged = profile.sources.iter().find_map(|s| Some((s.path.display(), s.faults.kept().first()?)));
+    let lost = profile.left_out.first().map(|reason| format!("{message} ({reason})"));
+    Error::Nothing(match damaged {
+        Some((path, fault)) => format!("{message} ({path} is damaged {fault})"),
+        None => lost.unwrap_or(message),
+    })
 }

@@ -82,14 +82,14 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     // The start is enough: a cut plane is read as far as it goes.
     let space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
     let readable = |name: &[u8]| !name.is_empty() && std::str::from_utf8(name).is_ok();
-    if space.planes.iter().any(|plane| readable(plane.name)) {
+    if space.planes.iter().any(|plane| readable(plane.name)) && !is_reencoded(bytes) {
         return Ok(());
     }
     let found = match space.faults.kept().first() {
         _ if bytes.is_empty() => {
             "found an empty file; the profiler may have been killed before it wrote".to_owned()
         }
-        _ if looks_like_text(bytes) => format!(
+        _ if is_reencoded(bytes) || looks_like_text(bytes) => format!(
             "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
              original bytes",
             String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
@@ -101,7 +101,14 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Err(Error::Input { path: path.to_owned(), message })
 }
 
-/// True if the start of a file is text: valid UTF-8 as far as it goes, replacement characters included.
+/// True if somebody has read the file as text and written it again: bytes that are not UTF-8 have become U+FFFD.
+fn is_reencoded(bytes: &[u8]) -> bool {
+    const REPLACEMENT: [u8; 3] = [0xef, 0xbf, 0xbd];
+    let head = &bytes[..bytes.len().min(64 << 10)];
+    head.windows(3).filter(|w| *w == REPLACEMENT).take(8).count() == 8
+}
+
+/// True if the start of a file is text: valid UTF-8 as far as it goes, without control characters.
 fn looks_like_text(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(512)];
     let text = match std::str::from_utf8(head) {
@@ -109,5 +116,5 @@ fn looks_like_text(bytes: &[u8]) -> bool {
         Err(error) if error.error_len().is_none() => return error.valid_up_to() > 0,
         Err(_) => return false,
     };
-    text.contains('\u{fffd}') || text.chars().all(|c| !c.is_control() || c.is_whitespace())
+    text.chars().all(|c| !c.is_control() || c.is_whitespace())
 }

@@ -128,10 +128,7 @@ mod tests {
             of(time, &[1_500_000.0, 2e6, 400.0]),
             ("us".into(), vec!["1.500".into(), "2.000".into(), "<0.001".into()])
         );
-        assert_eq!(
-            of(time, &[2.5e9, 0.0, 0.0]),
-            ("ms".into(), vec!["2.500".into(), "0".into(), "0".into()])
-        );
+        assert_eq!(of(time, &[2.5e9, 0.0, 0.0]), ("ms".into(), vec!["2.500".into(), "0".into(), "0".into()]));
         assert_eq!(of(time, &[500.0, 2e12, 600.0]).0, "ms");
         assert_eq!(of(Column::bytes("b", "b", ""), &[1_048_576.0]), ("MiB".into(), vec!["1.000".into()]));
         assert_eq!(of(Column::rate("r", "r", Unit::ByteRate, ""), &[8.19e11]).0, "GB/s");
