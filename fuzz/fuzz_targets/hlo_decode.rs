@@ -10,7 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(costs.total(), costs.computation(module.entry()));
     for (index, computation) in module.computations() {
         assert!(module.reachable_computations(index).len() <= module.computations().len());
-        let _ = (module.callers(index), module.schedule(index), module.computation_by_name(&computation.name));
+        let _ =
+            (module.callers(index), module.schedule(index), module.computation_by_name(&computation.name));
     }
     for (index, instruction) in module.instructions() {
         let _ = (costs.instruction(index), module.users(index), module.category(instruction));

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages = vec![docs.join("README.md"), docs.join("json.md")];
+    let mut pages = vec![docs.join("README.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.id));
         if !page.exists() && args.write {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// What belongs between a pair of markers.
 fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
     match *marker {
-        Marker::Example(command) => example::render(command, &crate::root()),
+        Marker::Example(command) => example::render(command, &root()),
         Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
             Some("README") => Ok(index()),
             Some(id) if analyses::find(id).is_some() => {

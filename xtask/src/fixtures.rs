@@ -146,7 +146,8 @@ fn shown(path: &Path) -> String {
 
 /// What is said of steps in `truth.json`: numbers, times of the slowest device, classes.
 fn steps_json(source: &str, steps: &[(i64, i64, &str)]) -> Value {
-    let rows = steps.iter().map(|(number, ps, class)| json!({"number": number, "duration_ps": ps, "class": class}));
+    let rows =
+        steps.iter().map(|(number, ps, class)| json!({"number": number, "duration_ps": ps, "class": class}));
     let rows: Vec<_> = rows.collect();
     let counted: Vec<i64> = steps.iter().filter(|s| s.2 != "edge").map(|s| s.1).collect();
     let mean = counted.iter().sum::<i64>() as f64 / counted.len().max(1) as f64;

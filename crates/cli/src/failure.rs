@@ -79,7 +79,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Some("pass the log folder given to the profiler, a session folder in it, or a .xplane.pb file")
         }
-        Error::Nothing(_) => {
+        Error::Nothing(message) if !message.contains("inspect") => {
             Some("`haloscope inspect RUN` shows what the profile holds and which capture options add more")
         }
         _ => None,

@@ -32,48 +32,75 @@ impl IntoResponse for Json {
     }
 }
 
+/// What sort of refusal it is, for clients that treat them differently. The word is part of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Sort {
+    /// The request is malformed or not allowed.
+    Usage,
+    /// It names a run, an analysis or a path that is not there.
+    Unknown,
+    /// A profile cannot be read.
+    Unreadable,
+    /// The profile was read and holds nothing that the question is about.
+    Nothing,
+    /// The server's own fault.
+    Bug,
+}
+
 /// A refusal: what is wrong, and what to do.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
+    sort: Sort,
     error: String,
     hint: &'static str,
 }
 
 impl Failure {
-    fn new(status: StatusCode, error: impl Into<String>, hint: &'static str) -> Self {
-        Self { status, error: error.into(), hint }
+    fn new(status: StatusCode, sort: Sort, error: impl Into<String>, hint: &'static str) -> Self {
+        Self { status, sort, error: error.into(), hint }
     }
 
     pub(crate) fn usage(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error, hint)
+        Self::new(StatusCode::BAD_REQUEST, Sort::Usage, error, hint)
     }
 
     pub(crate) fn not_found(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, error, hint)
+        Self::new(StatusCode::NOT_FOUND, Sort::Unknown, error, hint)
     }
 
     pub(crate) fn forbidden(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, error, hint)
+        Self::new(StatusCode::FORBIDDEN, Sort::Usage, error, hint)
     }
 
     pub(crate) fn unauthorised(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, error, hint)
+        Self::new(StatusCode::UNAUTHORIZED, Sort::Usage, error, hint)
     }
 
     pub(crate) fn method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET", "")
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Sort::Usage, "everything here is read with GET", "")
+    }
+
+    fn unreadable(error: impl Into<String>) -> Self {
+        let hint = "the run cannot be read; if it is still being written, try again when the capture has ended";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
+    }
+
+    pub(crate) fn nothing(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Nothing, error, hint)
     }
 
     fn bug(what: &str) -> Self {
         let hint = "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the server failed: {what}"), hint)
+        let error = format!("the server failed: {what}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Sort::Bug, error, hint)
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({"error": self.error, "hint": self.hint});
+        let body = serde_json::json!({"error": self.error, "hint": self.hint, "kind": self.sort});
         (self.status, Json(body.to_string())).into_response()
     }
 }
@@ -89,16 +116,10 @@ impl From<&CoreError> for Failure {
         let text = error.to_string();
         match error {
             CoreError::Usage(_) => Self::usage(text, ""),
-            CoreError::Io { .. } | CoreError::Input { .. } => Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                text,
-                "the run cannot be read; if it is still being written, try again when the capture has ended",
-            ),
-            CoreError::Nothing(_) => Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                text,
-                "`inspect` lists what the profile holds; a wider scope may hold more",
-            ),
+            CoreError::Io { .. } | CoreError::Input { .. } => Self::unreadable(text),
+            CoreError::Nothing(_) => {
+                Self::nothing(text, "`inspect` lists what the profile holds; a wider scope may hold more")
+            }
             _ => Self::bug(&text),
         }
     }
@@ -170,13 +191,14 @@ mod tests {
     fn the_status_says_whose_fault_it_is() {
         let io = CoreError::Io { path: "x".into(), source: std::io::ErrorKind::NotFound.into() };
         let all = [
-            (Failure::from(CoreError::Usage(String::new())), 400),
-            (Failure::from(CoreError::Nothing(String::new())), 422),
-            (Failure::from(StoreError::from(io)), 422),
-            (Failure::from(StoreError::UnknownRun("x".into())), 404),
+            (Failure::from(CoreError::Usage(String::new())), 400, Sort::Usage),
+            (Failure::from(CoreError::Nothing(String::new())), 422, Sort::Nothing),
+            (Failure::from(StoreError::from(io)), 422, Sort::Unreadable),
+            (Failure::from(StoreError::UnknownRun("x".into())), 404, Sort::Unknown),
+            (Failure::bug("x"), 500, Sort::Bug),
         ];
-        for (failure, status) in all {
-            assert_eq!(failure.status.as_u16(), status, "{}", failure.error);
+        for (failure, status, sort) in all {
+            assert_eq!((failure.status.as_u16(), failure.sort), (status, sort), "{}", failure.error);
         }
     }
 }

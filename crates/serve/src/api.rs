@@ -125,7 +125,7 @@ fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
     }
     let newest = app.store.list()?.into_iter().next();
     let Some(newest) = newest else {
-        return Err(Failure::not_found(
+        return Err(Failure::nothing(
             "there is no run yet",
             "capture a profile into the log folder, for instance with jax.profiler.trace",
         ));

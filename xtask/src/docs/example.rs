@@ -68,7 +68,10 @@ mod tests {
         let text =
             render("ops fixtures/runs/cpu-train --by module --table ops --limit 2 --steady", &crate::root());
         let text = text.unwrap();
-        assert!(text.starts_with("```console\n$ haloscope ops fixtures/runs/cpu-train --by module"), "{text}");
+        assert!(
+            text.starts_with("```console\n$ haloscope ops fixtures/runs/cpu-train --by module"),
+            "{text}"
+        );
         assert!(text.contains("\njit_train_step ") && text.ends_with("\n```\n"), "{text}");
         assert!(text.lines().skip(2).all(|line| line.chars().count() <= 80), "{text}");
     }

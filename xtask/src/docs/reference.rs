@@ -68,12 +68,11 @@ fn parameters(params: &[Param]) -> String {
     if params.is_empty() {
         return "\nNo parameters but the scope.\n".into();
     }
-    let mut out = String::from("\n### Parameters\n\n| flag | values | default | what it does |\n|---|---|---|---|\n");
+    let mut out =
+        String::from("\n### Parameters\n\n| flag | values | default | what it does |\n|---|---|---|---|\n");
     for param in params {
         let values = match param.kind {
-            ParamKind::Choice(words) => {
-                words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ")
-            }
+            ParamKind::Choice(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
             ParamKind::Count => "a whole number".into(),
             ParamKind::Quantity => "a number such as `138.8G`".into(),
             ParamKind::Text => "text".into(),

@@ -21,7 +21,8 @@ pub(super) fn unexplained(root: &Path) -> Result<Vec<String>> {
     let said: BTreeSet<&str> = texts.iter().flat_map(|text| ids_after(text, "notes.add(")).collect();
     let found: BTreeSet<&str> = texts.iter().flat_map(|text| ids_after(text, "Finding { id:")).collect();
     ensure!(!said.is_empty() && !found.is_empty(), "found no remark or no finding in crates/*/src");
-    let read = |page: &str| fs::read_to_string(root.join(page)).with_context(|| format!("cannot read {page}"));
+    let read =
+        |page: &str| fs::read_to_string(root.join(page)).with_context(|| format!("cannot read {page}"));
     let page = read(REMARKS)?;
     let explained: BTreeSet<&str> = headings(&page).collect();
     let mut wrong = Vec::new();
@@ -45,7 +46,8 @@ fn collect(folder: &Path, out: &mut Vec<std::path::PathBuf>) -> Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, out)?;
-        } else if path.extension().is_some_and(|e| e == "rs") && path.file_stem().is_some_and(|s| s != "tests")
+        } else if path.extension().is_some_and(|e| e == "rs")
+            && path.file_stem().is_some_and(|s| s != "tests")
         {
             out.push(path);
         }

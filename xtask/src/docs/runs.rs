@@ -38,7 +38,8 @@ impl Runs {
     /// # Errors
     /// Whatever an analysis says other than that there is nothing.
     pub(super) fn reports(&self, analysis: &Analysis, params: &Params) -> Result<Vec<Report>> {
-        let answers = self.0.iter().map(|profile| analyses::run(analysis, profile, &Scope::default(), params));
+        let answers =
+            self.0.iter().map(|profile| analyses::run(analysis, profile, &Scope::default(), params));
         answers
             .filter(|answer| !matches!(answer, Err(Error::Nothing(_))))
             .map(|answer| answer.map_err(Into::into))

@@ -34,13 +34,29 @@ impl<'p> DeviceOps<'p> {
         }
     }
 
-    /// Calls `each` with the op, the event and its self time (that in the cut), for every event that is an op. Events
-    /// carry the device's own clock where it recorded one, as XProf's op tables do; the cut is on the run's clock, from
-    /// which that of the device differs by much less than an op.
-    pub fn walk(&self, profile: &Profile, cut: Option<&Intervals>, mut each: impl FnMut(usize, &Event, i64)) {
+    /// Calls `each` with the op, the event and its self time (that in the cut), for every event that is an op. Durations
+    /// are those of the device's own clock where it recorded them, as in XProf's op tables. Without a cut the device's
+    /// clock also says how ops nest; with one, which is on the run's clock, events stand where that clock places them.
+    pub fn walk(&self, profile: &Profile, cut: Option<&Intervals>, each: impl FnMut(usize, &Event, i64)) {
+        self.walk_on(profile, cut, cut.is_none(), each);
+    }
+
+    /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
+    pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64)) {
+        self.walk_on(profile, None, false, each);
+    }
+
+    fn walk_on(
+        &self,
+        profile: &Profile,
+        cut: Option<&Intervals>,
+        device_clock: bool,
+        mut each: impl FnMut(usize, &Event, i64),
+    ) {
         for (line, rows) in &self.lines {
             let events = profile.events(line);
-            let ops = (0..events.len()).filter(|&i| rows[i] != NONE).map(|i| events.on_device_clock(i));
+            let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
+            let ops = (0..events.len()).filter(|&i| rows[i] != NONE).map(event);
             match self.kind {
                 DeviceKind::Tpu => {
                     // Both clocks agree on the order but for rounding, so that sorting is rarely needed.

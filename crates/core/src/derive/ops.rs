@@ -172,7 +172,7 @@ pub fn work_in_windows(
     let counts: Vec<bool> =
         rows.ops.iter().map(|(m, module)| !is_container(&m.category) && takes_module(module)).collect();
     let mut out = vec![Work::default(); windows.len()];
-    rows.walk(profile, None, |row, event, _| {
+    rows.walk_placed(profile, |row, event, _| {
         if !counts[row] {
             return;
         }

@@ -95,7 +95,7 @@ fn decimals(column: &Column, scale: f64, median: f64, largest: f64) -> usize {
         (Kind::Int, Unit::Count | Unit::None | Unit::Ratio) => 0,
         (_, Unit::Bytes) if scale == 1.0 => 0,
         (_, Unit::Share) => {
-            if middle > 0.0 && middle < 1.0 {
+            if middle < 1.0 && top < 10.0 && top > 0.0 {
                 2
             } else {
                 1

@@ -7,7 +7,7 @@ use crate::report::{Cell, Kind, Table};
 /// Spaces between columns.
 const GAP: usize = 2;
 /// Words may be cut down to this many columns before a column to the right is left out.
-const LEAST_NAME: usize = 24;
+const LEAST_NAME: usize = 32;
 const LEAST_WORDS: usize = 12;
 /// Labels are broken over lines, but not into narrower columns than this.
 const LEAST_LABEL: usize = 5;
@@ -16,6 +16,8 @@ const LEAST_LABEL: usize = 5;
 pub(super) struct Grid {
     columns: Vec<Laid>,
     rows: usize,
+    /// Columns that were left out because they have the same cell in every row, as label and cell.
+    pub same: Vec<String>,
     /// Labels of the columns that did not fit.
     pub left_out: Vec<&'static str>,
     /// Labels of the columns in which no row has a value.
@@ -29,6 +31,7 @@ struct Laid {
     label: &'static str,
     cells: Vec<String>,
     has_unknown: bool,
+    is_constant: bool,
     /// What it would take to show every cell whole, and the label in no more than two lines.
     natural: usize,
     width: usize,
@@ -41,6 +44,7 @@ impl Grid {
         let mut grid = Self {
             columns: Vec::new(),
             rows: shown.len(),
+            same: Vec::new(),
             left_out: Vec::new(),
             unknown: Vec::new(),
             has_unknown: false,
@@ -55,6 +59,8 @@ impl Grid {
             let format = Format::choose(column, cells());
             let text: Vec<_> = cells().map(|c| format.cell(c)).collect();
             let has_unknown = cells().any(|c| *c == Cell::Unknown);
+            let is_constant =
+                table.rows.len() > 1 && table.rows.windows(2).all(|w| w[0].get(i) == w[1].get(i));
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));
             let word = column.label.split_whitespace().map(width).max().unwrap_or(0);
             let whole = widest.max(word).max(LEAST_LABEL.min(width(column.label)));
@@ -70,6 +76,7 @@ impl Grid {
                 label: column.label,
                 cells: text,
                 has_unknown,
+                is_constant,
                 natural,
                 width: least,
             });
@@ -79,9 +86,22 @@ impl Grid {
         grid
     }
 
-    /// Leaves out columns from the right until the rest fits, then gives words the room that is left.
+    /// Leaves out columns until the rest fits, then gives words the room that is left. Columns that say the same in every
+    /// row go first, because a line below the table can say it for them; then those at the right.
     fn fit(&mut self, columns: usize) {
         let needed = |laid: &[Laid]| laid.iter().map(|c| c.width + GAP).sum::<usize>().saturating_sub(GAP);
+        while needed(&self.columns) > columns
+            && let Some(constant) = self.columns.iter().skip(1).rposition(|c| c.is_constant)
+        {
+            let column = self.columns.remove(constant + 1);
+            let unit = if column.format.unit.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", column.format.unit)
+            };
+            let cell = column.cells.first().map_or("", String::as_str);
+            self.same.insert(0, format!("{} {cell}{unit}", column.label));
+        }
         while needed(&self.columns) > columns && self.columns.len() > 1 {
             self.left_out.extend(self.columns.pop().map(|c| c.label));
         }

@@ -173,11 +173,13 @@ impl Page<'_> {
         if !grid.unknown.is_empty() {
             self.note(&format!("unknown in every row: {}", grid.unknown.join(", ")))?;
         }
+        if !grid.same.is_empty() {
+            self.note(&format!("the same in every row: {}", grid.same.join(", ")))?;
+        }
         if !grid.left_out.is_empty() {
-            let (columns, what) = (self.width, grid.left_out.join(", "));
-            self.note(&format!(
-                "left out at {columns} columns: {what}; use --format csv or a wider terminal"
-            ))?;
+            let (columns, what, id) = (self.width, grid.left_out.join(", "), table.id);
+            let cure = format!("use --format csv --table {id} or a wider terminal");
+            self.note(&format!("left out at {columns} columns: {what}; {cure}"))?;
         }
         Ok(())
     }

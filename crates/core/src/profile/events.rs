@@ -214,6 +214,17 @@ impl Events {
         Event { index, meta: self.meta[index], start_ps, end_ps: start_ps + device.duration_ps[index] }
     }
 
+    /// The event where the run's clock places it, as long as the device's own clock says: for cutting time by steps or
+    /// windows, which are on the run's clock, without changing how long anything took.
+    #[inline]
+    #[must_use]
+    pub fn placed(&self, index: usize) -> Event {
+        let Some(device) = &self.device else { return self.get(index) };
+        let start_ps = self.start_ps[index];
+        let end_ps = start_ps.saturating_add(device.duration_ps[index]);
+        Event { index, meta: self.meta[index], start_ps, end_ps }
+    }
+
     /// True if the event carries the stat that the mark stands for.
     #[inline]
     #[must_use]

@@ -96,6 +96,21 @@ fn what_cannot_be_answered_is_refused_with_words() {
 }
 
 #[test]
+fn a_client_can_tell_what_cannot_be_read_from_what_is_not_there() {
+    let server = TestServer::start();
+    let kind = |path: &str| server.get(path).json()["kind"].clone();
+    assert_eq!(kind("/api/report/overview?run=broken"), "unreadable");
+    assert_eq!(kind("/api/report/overview?run=absent"), "unknown");
+    assert_eq!(kind("/api/report/overview?run=train&steps=77"), "nothing");
+    let root = server.folder.path().join("plugins/profile");
+    for run in ["train", "broken"] {
+        std::fs::remove_dir_all(root.join(run)).unwrap();
+    }
+    assert_eq!(kind("/api/report/overview"), "nothing");
+    assert_eq!(kind("/api/report/overview?run=train"), "unknown");
+}
+
+#[test]
 fn only_get_is_answered() {
     let server = TestServer::start();
     let host = format!("http://127.0.0.1:{}", server.addr.port());

@@ -123,11 +123,19 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The words of a refusal; it must have the status, an `error` and a `hint`.
+    /// The words of a refusal; it must have the status, an `error`, a `hint` and the `kind` that goes with the status.
     pub(crate) fn refusal(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text());
         let body = self.json();
         assert!(body["hint"].is_string());
+        let kind = body["kind"].as_str().unwrap();
+        let fits = match status {
+            404 => kind == "unknown",
+            422 => kind == "unreadable" || kind == "nothing",
+            500 => kind == "bug",
+            _ => kind == "usage",
+        };
+        assert!(fits, "{status} {kind}");
         body["error"].as_str().unwrap().to_owned()
     }
 }

@@ -45,6 +45,20 @@ fn answers_are_compressed_for_those_who_ask() {
 }
 
 #[test]
+fn the_page_is_small_on_the_wire() {
+    let server = TestServer::start();
+    let headers = format!("Host: localhost:{}\r\nAccept-Encoding: gzip\r\n", server.addr.port());
+    let size = |path: &str| {
+        let answer = server.raw(path, &headers);
+        assert_eq!(answer.status, 200, "{path}");
+        answer.body.len()
+    };
+    // All that is loaded before the first answer of the API.
+    let bytes: usize = ["/", "/app.js", "/app.css", "/favicon.svg"].map(size).iter().sum();
+    assert!((10_000..500_000).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
 fn a_folder_takes_the_place_of_the_embedded_page() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("chunks")).unwrap();

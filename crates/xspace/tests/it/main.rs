@@ -10,3 +10,4 @@ mod real;
 mod round_trip;
 mod sample;
 mod text;
+mod varint;

@@ -160,3 +160,12 @@ fn a_table_without_rows_says_so() {
     let report = Report { tables: vec![ops(0)], ..Report::default() };
     assert_eq!(text(&report, &Layout::default()), "Operations by self time\nno rows\n");
 }
+
+#[test]
+fn what_every_row_says_is_said_once_where_room_is_scarce() {
+    let report = Report { tables: vec![ops(3)], ..Report::default() };
+    let narrow = text(&report, &Layout::default());
+    assert!(narrow.contains("the same in every row: bound by HBM"), "{narrow}");
+    let wide = text(&report, &Layout { width: 200, ..Layout::default() });
+    assert!(!wide.contains("the same in every row") && wide.contains("bound"), "{wide}");
+}
