@@ -147,6 +147,14 @@ impl Classes {
         Self { rows }
     }
 
+    /// Share of the active window that a class takes.
+    #[must_use]
+    pub fn share(&self, class: TimeClass) -> f64 {
+        let all: f64 = self.rows.iter().map(|(_, ps)| ps).sum();
+        let own = self.rows.iter().find(|(c, _)| *c == class).map_or(0.0, |(_, ps)| *ps);
+        if all > 0.0 { own / all } else { 0.0 }
+    }
+
     /// The class that takes most time.
     #[must_use]
     pub fn bound_by(&self) -> TimeClass {

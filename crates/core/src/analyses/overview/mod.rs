@@ -1,0 +1,222 @@
+//! `overview`: how the run is doing, and what bounds it.
+mod findings;
+mod tables;
+
+use super::ops::Sums;
+use super::{Analysis, Params};
+use crate::Error;
+use crate::derive::bound::Classes;
+use crate::derive::limits::{Limits, Work};
+use crate::derive::ops;
+use crate::derive::quality;
+use crate::derive::select::Selection;
+use crate::derive::stats::Summary;
+use crate::derive::steps::Steps;
+use crate::derive::usage::Usage;
+use crate::profile::{Peaks, Profile};
+use crate::report::{Notes, Report, Severity, Status, Unit, Value};
+use crate::scope::Scope;
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    id: "overview",
+    question: "How is this run doing, and what bounds it?",
+    params: &[],
+    needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
+    example: "overview logs",
+    run,
+};
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let ops = ops::collect(profile, &selection);
+    if ops.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::remarks(profile, &selection, &ops, notes);
+    let steps = Steps::find(profile, &selection.devices);
+    if steps.rows.is_empty() {
+        notes.add(
+            "no_steps",
+            Severity::Info,
+            format!("no steps: {}", steps.source.explain()),
+            "step times are unknown",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    } else {
+        super::steps::remarks(&steps, notes);
+    }
+    let usage = Usage::measure(profile, &selection, &steps);
+    let sums = Sums::of(&ops);
+    let peaks = selection.peaks();
+    let rates = Rates::new(&usage, &sums, &peaks);
+    let classes = Classes::measure(profile, &usage, &ops, &peaks);
+    let in_scope = Steps {
+        rows: steps.rows.iter().filter(|s| super::steps::in_scope(s, scope)).cloned().collect(),
+        source: steps.source.clone(),
+    };
+    let summary = Summary::of(&in_scope.durations());
+
+    let values = values(&selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
+    let findings = findings::all(&usage, &rates, &classes, &selection);
+    let mut all = vec![
+        tables::rates(&rates),
+        tables::time(&classes),
+        tables::idle(&usage),
+        tables::top_ops(&ops, &peaks),
+        tables::devices(profile, &usage),
+    ];
+    if profile.hosts.len() > 1 {
+        all.push(tables::hosts(profile, scope, &usage)?);
+    }
+    all.push(tables::precision(&ops));
+    all.push(tables::environment(profile, &selection));
+    Ok(Report { values, tables: all, findings, ..Report::default() })
+}
+/// FLOPs and bytes over the capture and over the active window.
+struct Rates {
+    capture_ps: Option<f64>,
+    active_ps: f64,
+    capture: Limits,
+    active: Limits,
+}
+
+impl Rates {
+    fn new(usage: &Usage, sums: &Sums, peaks: &Peaks) -> Self {
+        let devices = usage.devices.len() as f64;
+        let over = |time_ps: f64| Work { time_ps: time_ps * devices, ..sums.work() }.against(peaks);
+        let capture_ps = usage.capture_ps();
+        let active_ps = usage.active_ps();
+        Self {
+            capture_ps,
+            active_ps,
+            capture: capture_ps.map(over).unwrap_or_default(),
+            active: over(active_ps),
+        }
+    }
+}
+
+fn values(
+    selection: &Selection<'_>,
+    usage: &Usage,
+    rates: &Rates,
+    classes: &Classes,
+    steps: &Steps,
+    summary: Option<&Summary>,
+) -> Vec<Value> {
+    use Status::{Derived, Estimated, Measured};
+    let ps = |id, label, value: Option<f64>, status, doc| Value::new(id, label, value, Unit::Ps, status, doc);
+    let share = |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Share, Derived, doc);
+    let capture_status = if usage.capture_is_recorded { Measured } else { Estimated };
+    let mut all = vec![
+        Value::new(
+            "device_type",
+            "Device",
+            Some(selection.device_type().into_owned()),
+            Unit::None,
+            Measured,
+            "As the profiler names it.",
+        ),
+        Value::new(
+            "device_count",
+            "Devices",
+            Some(selection.devices.len()),
+            Unit::Count,
+            Measured,
+            "Devices with events in the scope.",
+        ),
+        Value::new(
+            "bound_by",
+            "Bound by",
+            Some(classes.bound_by().word()),
+            Unit::None,
+            Derived,
+            "What most of the active window goes to; see the table `time`.",
+        ),
+        ps(
+            "capture_span_ps",
+            "Capture",
+            usage.capture_ps(),
+            capture_status,
+            "Length of the capture, mean over hosts: from the profiler's start and stop times; the span of all events where it recorded none (then estimated).",
+        ),
+        ps(
+            "active_window_ps",
+            "Active window",
+            Some(usage.active_ps()),
+            Measured,
+            "From a device's first op to its last, mean over devices.",
+        ),
+        ps(
+            "device_busy_ps",
+            "Device busy",
+            Some(usage.busy_ps()),
+            Measured,
+            "Time in which at least one op ran, mean over devices.",
+        ),
+        share(
+            "idle_share_of_capture",
+            "Idle share of the capture",
+            usage.idle_share_of_capture(),
+            "1 - busy / capture.",
+        ),
+        share(
+            "idle_share_of_active_window",
+            "Idle share of the active window",
+            usage.idle_share_of_active(),
+            "1 - busy / active window.",
+        ),
+        share(
+            "duty_cycle",
+            "Duty cycle",
+            usage.duty_cycle(),
+            "As XProf counts it, TPU only: time in ops other than those that wait for the host or for asynchronous ops, over the span of ops and programs.",
+        ),
+    ];
+    all.extend(
+        super::steps::values(steps, summary)
+            .into_iter()
+            .filter(|v| v.id != "step_source" || !steps.rows.is_empty()),
+    );
+    all.extend([
+        Value::new(
+            "flop_rate",
+            "FLOP rate",
+            rates.active.flop_rate,
+            Unit::FlopRate,
+            Derived,
+            "FLOPs over the active window, of one device.",
+        ),
+        share(
+            "flop_share_of_peak",
+            "FLOP rate of peak",
+            rates.active.flop_share,
+            "Over the active window, of the device's peak.",
+        ),
+        Value::new(
+            "hbm_rate",
+            "HBM rate",
+            rates.active.hbm_rate,
+            Unit::ByteRate,
+            Derived,
+            "Bytes to and from HBM over the active window, of one device.",
+        ),
+        share(
+            "hbm_share_of_peak",
+            "HBM rate of peak",
+            rates.active.hbm_share,
+            "Over the active window, of the device's peak.",
+        ),
+        share(
+            "flop_share_of_peak_over_capture",
+            "FLOP rate of peak, capture",
+            rates.capture.flop_share,
+            "Over the whole capture: diluted by the time in which nothing ran.",
+        ),
+        share(
+            "hbm_share_of_peak_over_capture",
+            "HBM rate of peak, capture",
+            rates.capture.hbm_share,
+            "Over the whole capture.",
+        ),
+    ]);
+    all
+}
