@@ -1,11 +1,7 @@
 //! The command line as its users meet it: the real binary, its exit codes, stdout and stderr; and, in this process, what
 //! damaged and foreign profiles do to it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "what helpers of tests unwrap is what the tests assert"
-)]
+#![expect(clippy::unwrap_used, reason = "what helpers of tests unwrap is what the tests assert")]
 
 mod analyses;
 mod command_line;

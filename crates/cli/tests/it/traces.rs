@@ -7,6 +7,7 @@ use haloscope_core::load;
 
 use crate::support::{inside, widest};
 
+#[expect(clippy::print_stdout, reason = "who runs the tests is told which did not run")]
 fn traces() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     if folder.is_dir() {

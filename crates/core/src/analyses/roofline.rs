@@ -6,7 +6,7 @@ use super::ops::Sums;
 use super::{Analysis, Params};
 use crate::Error;
 use crate::derive::limits::{Limits, Work};
-use crate::derive::op_meta::is_container;
+use crate::derive::op_meta::{is_asynchronous, is_container};
 use crate::derive::ops::{self, Op};
 use crate::derive::select::Selection;
 use crate::derive::steps::{StepClass, Steps};
@@ -224,8 +224,13 @@ fn grouped(
         }
         rows[row].1.push(op);
     }
-    let mut rows: Vec<(String, Work)> =
-        rows.into_iter().map(|(name, ops)| (name, Sums::of(ops).work())).collect();
+    let work = |ops: Vec<&Op<'_>>| {
+        let work = Sums::of(ops.iter().copied()).work();
+        // The bytes of a group of starts and ends alone pass while other ops run.
+        let alone = ops.iter().all(|op| is_asynchronous(&op.meta.category));
+        if alone { Work { flops: None, hbm_bytes: None, ..work } } else { work }
+    };
+    let mut rows: Vec<(String, Work)> = rows.into_iter().map(|(name, ops)| (name, work(ops))).collect();
     rows.sort_by(|a, b| b.1.time_ps.total_cmp(&a.1.time_ps).then_with(|| a.0.cmp(&b.0)));
     Groups { table: Table::new(id, title, columns), rows }
 }

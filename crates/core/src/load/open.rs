@@ -89,6 +89,10 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         _ if bytes.is_empty() => {
             "found an empty file; the profiler may have been killed before it wrote".to_owned()
         }
+        _ if bytes.starts_with(b"{") && looks_like_text(bytes) => {
+            "found JSON; a trace.json.gz lacks the ops' costs and the HLO: pass the .xplane.pb file that stands beside it"
+                .to_owned()
+        }
         _ if is_reencoded(bytes) || looks_like_text(bytes) => format!(
             "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
              original bytes",
