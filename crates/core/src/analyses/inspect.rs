@@ -251,6 +251,8 @@ fn plane_table(profile: &Profile, planes: &[&Plane]) -> Table {
 
 fn line_table(profile: &Profile, lines: &[&Line]) -> Table {
     let mut table = Table::new("lines", "Lines", LINES);
+    let mut lines = lines.to_vec();
+    lines.sort_by_key(|l| (std::cmp::Reverse(l.event_count), l.id));
     for line in lines {
         let events = profile.events(line);
         let span = events.span_ps();

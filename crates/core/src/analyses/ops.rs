@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Analysis, Param, ParamKind, Params, host_ops};
 use crate::Error;
+use crate::derive::bound::TimeClass;
 use crate::derive::limits::Work;
 use crate::derive::op_meta::is_container;
 use crate::derive::ops::{self, Op};
@@ -49,18 +50,15 @@ const COLUMNS: &[Column] = &[
         "Time less that of ops directly inside, summed over executions and devices.",
     ),
     Column::share("self_share", "Share", "Self time over the self time of all ops in the scope."),
-    Column::share("cumulative_share", "Cumulative", "Sum of the shares down to this row."),
     Column::count("occurrences", "Count", "Executions, summed over devices."),
-    Column::text("bound_by", "Bound by", "The nearer limit of the roofline: compute or memory."),
+    Column::text("category", "Category", "HLO category; empty for groups that hold several."),
+    Column::text(
+        "bound_by",
+        "Bound by",
+        "The nearer limit of the roofline: compute or memory; for collectives and asynchronous copies communication, memory or transfer.",
+    ),
     Column::share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over the device's peak, of one device."),
     Column::share("hbm_share_of_peak", "HBM of peak", "HBM rate over the device's peak, of one device."),
-    Column::text("category", "Category", "HLO category; empty for groups that hold several."),
-    Column::duration(
-        "total_ps",
-        "Total time",
-        "Time with all ops inside, summed over executions and devices.",
-    ),
-    Column::duration("average_ps", "Average", "Total time of one execution."),
     Column::rate(
         "flop_rate",
         "FLOP rate",
@@ -69,6 +67,21 @@ const COLUMNS: &[Column] = &[
     ),
     Column::rate("hbm_rate", "HBM rate", Unit::ByteRate, "Bytes to and from HBM over time, of one device."),
     Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
+    Column::duration(
+        "total_ps",
+        "Total time",
+        "Time with all ops inside, summed over executions and devices.",
+    ),
+    Column::duration("average_ps", "Average", "Total time of one execution."),
+    Column::share("cumulative_share", "Cumulative", "Sum of the shares down to this row."),
+    Column::text(
+        "module",
+        "Module",
+        "The HLO module; with the program id where several programs share the name.",
+    ),
+    Column::text("program_id", "Program", "The program's id, as the profiler labels it."),
+    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
+    Column::text("source", "Source", "File and line that the op comes from."),
     Column::float(
         "flops",
         "FLOPs",
@@ -83,10 +96,6 @@ const COLUMNS: &[Column] = &[
     ),
     Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories."),
     Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions."),
-    Column::text("module", "Module", "The HLO module."),
-    Column::text("program_id", "Program", "The program's id, as the profiler labels it."),
-    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("source", "Source", "File and line that the op comes from."),
     Column::count("devices", "Devices", "Devices it ran on."),
     Column::text("expression", "Expression", "The HLO expression, cut to 200 characters."),
 ];
@@ -107,9 +116,11 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let all: i64 = ops.iter().map(|op| op.self_ps).sum();
     let mut table = Table::new("ops", "Ops by self time", COLUMNS);
     let mut cumulative = 0;
+    let programs = Programs::of(&ops);
     for group in &groups {
         cumulative += group.op.self_ps;
-        table.push(row(group, by == "op", all, cumulative, &peaks));
+        let module = programs.label(&group.op);
+        table.push(row(group, by, &module, all, cumulative, &peaks));
     }
     let sums = Sums::of(&ops);
     let values = vec![
@@ -192,6 +203,30 @@ impl Sums {
     }
 }
 
+/// Tells programs of one name apart.
+struct Programs(FxHashMap<String, (Option<u64>, bool)>);
+
+impl Programs {
+    fn of(ops: &[Op<'_>]) -> Self {
+        let mut found: FxHashMap<String, (Option<u64>, bool)> = FxHashMap::default();
+        for op in ops {
+            let entry = found.entry(op.module.clone().into_owned()).or_insert((op.meta.program_id, false));
+            entry.1 |= entry.0 != op.meta.program_id;
+        }
+        Self(found)
+    }
+
+    /// The module's name, with the program id where several programs have that name.
+    fn label<'a>(&self, op: &'a Op<'_>) -> Cow<'a, str> {
+        match (self.0.get(op.module.as_ref()), op.meta.program_id) {
+            (Some((_, true)), Some(id)) if !op.module.is_empty() => {
+                Cow::Owned(format!("{}({id})", op.module))
+            }
+            _ => Cow::Borrowed(op.module.as_ref()),
+        }
+    }
+}
+
 /// Ops under one name.
 struct Group<'p> {
     op: Op<'p>,
@@ -259,10 +294,15 @@ fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
     groups
 }
 
-fn row(group: &Group<'_>, single: bool, all: i64, cumulative: i64, peaks: &Peaks) -> Vec<Cell> {
+fn row(group: &Group<'_>, by: &str, module: &str, all: i64, cumulative: i64, peaks: &Peaks) -> Vec<Cell> {
     let op = &group.op;
-    let time_ps = if single { op.total_ps } else { op.self_ps };
+    let time_ps = if by == "op" { op.total_ps } else { op.self_ps };
     let limits = op.work(time_ps).against(peaks);
+    let bound = match TimeClass::of(op, peaks) {
+        _ if by != "op" => limits.bound.map(|b| b.word()),
+        TimeClass::Unknown => None,
+        class => Some(class.word()),
+    };
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
     let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
     let expression: String = op.meta.expression.chars().take(200).collect();
@@ -270,25 +310,25 @@ fn row(group: &Group<'_>, single: bool, all: i64, cumulative: i64, peaks: &Peaks
         Cell::from(op.meta.name.as_ref()),
         op.self_ps.into(),
         share(op.self_ps).into(),
-        share(cumulative).into(),
         op.occurrences.into(),
-        limits.bound.map(|b| b.word()).into(),
+        if by == "category" { Cell::Unknown } else { text(&op.meta.category) },
+        bound.into(),
         limits.flop_share.into(),
         limits.hbm_share.into(),
-        text(&op.meta.category),
-        op.total_ps.into(),
-        (op.occurrences > 0).then(|| op.total_ps as f64 / op.occurrences as f64).into(),
         limits.flop_rate.into(),
         limits.hbm_rate.into(),
         limits.intensity.into(),
+        op.total_ps.into(),
+        (op.occurrences > 0).then(|| op.total_ps as f64 / op.occurrences as f64).into(),
+        share(cumulative).into(),
+        text(module),
+        op.meta.program_id.map(|id| id.to_string()).into(),
+        text(&op.meta.framework_op),
+        text(&op.meta.source),
         op.flops.into(),
         op.model_flops.into(),
         op.bytes.into(),
         op.hbm_bytes.into(),
-        text(&op.module),
-        op.meta.program_id.map(|id| id.to_string()).into(),
-        text(&op.meta.framework_op),
-        text(&op.meta.source),
         Cell::Int(i64::from(group.devices)),
         text(&expression),
     ]

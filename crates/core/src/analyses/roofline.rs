@@ -25,15 +25,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 
 macro_rules! columns {
-    ($($first:expr),+ $(,)?) => {
+    ($first:expr $(, $more:expr)* $(,)?) => {
         &[
-            $($first,)+
+            $first,
             Column::duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps."),
             Column::share("time_share", "Share", "Of all time in this table."),
             Column::text("bound_by", "Bound by", "The nearer limit: compute or memory."),
             Column::share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof."),
             Column::duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth)."),
             Column::share("gap_share", "Gap share", "Gap over time."),
+            $($more,)*
             Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
             Column::rate("flop_rate", "FLOP rate", Unit::FlopRate, "Achieved, of one device."),
             Column::rate("attainable_flop_rate", "Attainable", Unit::FlopRate, "What the roofline allows at this intensity: min(peak, intensity x bandwidth)."),
@@ -238,9 +239,7 @@ fn grouped(
 impl Groups {
     fn table(mut self, peaks: &Peaks, all_ps: f64) -> Table {
         for (name, work) in self.rows {
-            let mut row = vec![Cell::from(name)];
-            row.extend(cells(&work, peaks, all_ps));
-            self.table.push(row);
+            self.table.push(row(name, Vec::new(), &work, peaks, all_ps));
         }
         self.table
     }
@@ -251,14 +250,8 @@ fn ops_table(ops: &[Op<'_>], peaks: &Peaks, all_ps: f64) -> Table {
     for op in ops.iter().filter(|op| !is_container(&op.meta.category)) {
         let work = op.work(op.self_ps);
         let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
-        let mut row = vec![
-            Cell::from(op.meta.name.as_ref()),
-            text(&op.meta.category),
-            text(&op.module),
-            op.occurrences.into(),
-        ];
-        row.extend(cells(&work, peaks, all_ps));
-        table.push(row);
+        let more = vec![text(&op.meta.category), text(&op.module), op.occurrences.into()];
+        table.push(row(op.meta.name.clone().into_owned(), more, &work, peaks, all_ps));
     }
     table
 }
@@ -278,9 +271,7 @@ fn steps_table(
     let spans = (0..selection.devices.len()).map(span_of).sum::<i64>() as f64;
     let mut table = Table::new("steps", "By step, idle time included", STEPS);
     let mut push = |name: String, work: Work| {
-        let mut row = vec![Cell::from(name)];
-        row.extend(cells(&work, peaks, spans));
-        table.push(row);
+        table.push(row(name, Vec::new(), &work, peaks, spans));
     };
     push("total".into(), Work { time_ps: spans, ..total.work() });
     let mut steps = Steps::find(profile, &selection.devices);
@@ -331,7 +322,8 @@ fn add(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.zip(b).map(|(a, b)| a + b).or(a).or(b)
 }
 
-fn cells(work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
+/// A row: `more` are the cells behind the gap.
+fn row(name: String, more: Vec<Cell>, work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
     let Limits {
         flop_rate,
         hbm_rate,
@@ -346,13 +338,17 @@ fn cells(work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
         gap_ps,
     } = work.against(peaks);
     let share = |v: f64, of: f64| (of > 0.0).then(|| v / of);
-    vec![
+    let mut row = vec![
+        Cell::from(name),
         Cell::Int(work.time_ps.round() as i64),
         share(work.time_ps, all_ps).into(),
         bound.map(|b| b.word()).into(),
         efficiency.into(),
         gap_ps.into(),
         gap_ps.and_then(|gap| share(gap, work.time_ps)).into(),
+    ];
+    row.extend(more);
+    row.extend([
         intensity.into(),
         flop_rate.into(),
         attainable_flop_rate.into(),
@@ -363,5 +359,6 @@ fn cells(work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
         memory_ps.into(),
         work.flops.into(),
         work.hbm_bytes.into(),
-    ]
+    ]);
+    row
 }

@@ -77,7 +77,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         let duration = step.duration_ps();
         table.push(vec![
             step.number.into(),
-            step.class.word().into(),
+            // Of one or two steps none can be called usual.
+            summary.filter(|s| s.count > 2).map(|_| step.class.word()).into(),
             duration.into(),
             median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0).into(),
             slowest.map(|i| (i.end_ps - i.start_ps - busy_in(i)).max(0)).into(),

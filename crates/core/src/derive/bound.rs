@@ -35,6 +35,27 @@ pub struct Classes {
 }
 
 impl TimeClass {
+    /// The class of an op.
+    #[must_use]
+    pub fn of(op: &Op<'_>, peaks: &Peaks) -> Self {
+        let category = op.meta.category.as_ref();
+        if is_collective(category, &op.meta.name) {
+            return Self::Communication;
+        }
+        if matches!(category, "async-start" | "async-update" | "async-done" | "copy-start" | "copy-done") {
+            // Copies between HBM and on-chip memory wait for HBM; memory space 5 is the host's.
+            return if op.meta.expression.contains("S(5)") { Self::Transfer } else { Self::Memory };
+        }
+        if is_off_duty(category) || category == "memcpy" {
+            return Self::Transfer;
+        }
+        match op.work(op.total_ps).against(peaks).bound {
+            Some(Bound::Compute) => Self::Compute,
+            Some(Bound::Memory) => Self::Memory,
+            None => Self::Unknown,
+        }
+    }
+
     /// The word used in tables and values.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -49,7 +70,7 @@ impl TimeClass {
         }
     }
 
-    /// The words used in sentences.
+    /// The words used in sentences and in the table of classes.
     #[must_use]
     pub fn phrase(self) -> &'static str {
         match self {
@@ -130,7 +151,7 @@ impl Classes {
         let busy_ps = usage.busy_ps();
         let scale = if all_ps > 0.0 { busy_ps / all_ps } else { 0.0 };
         for op in ops {
-            add(class_of(op, peaks), op.self_ps as f64 * scale);
+            add(TimeClass::of(op, peaks), op.self_ps as f64 * scale);
         }
         let idle_ps = usage.devices.iter().map(|d| d.gaps.length()).sum::<i64>() as f64 / devices;
         let input_ps = usage.devices.iter().map(|d| {
@@ -159,25 +180,6 @@ impl Classes {
     #[must_use]
     pub fn bound_by(&self) -> TimeClass {
         self.rows.first().map_or(TimeClass::Unknown, |(class, _)| *class)
-    }
-}
-
-fn class_of(op: &Op<'_>, peaks: &Peaks) -> TimeClass {
-    let category = op.meta.category.as_ref();
-    if is_collective(category, &op.meta.name) {
-        return TimeClass::Communication;
-    }
-    if matches!(category, "async-start" | "async-update" | "async-done" | "copy-start" | "copy-done") {
-        // Copies between HBM and on-chip memory wait for HBM; memory space 5 is the host's.
-        return if op.meta.expression.contains("S(5)") { TimeClass::Transfer } else { TimeClass::Memory };
-    }
-    if is_off_duty(category) || category == "memcpy" {
-        return TimeClass::Transfer;
-    }
-    match op.work(op.total_ps).against(peaks).bound {
-        Some(Bound::Compute) => TimeClass::Compute,
-        Some(Bound::Memory) => TimeClass::Memory,
-        None => TimeClass::Unknown,
     }
 }
 

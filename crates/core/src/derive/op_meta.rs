@@ -55,7 +55,7 @@ impl<'a> OpMeta<'a> {
             } else if id == ids.program_id {
                 op.program_id = value.as_u64_bits();
             } else if id == ids.framework_op {
-                op.framework_op = text();
+                op.framework_op = without_colon(text());
             } else if id == ids.source {
                 op.source = text();
             } else if id == ids.deduplicated_name {
@@ -74,6 +74,14 @@ impl<'a> OpMeta<'a> {
         }
         op.hbm_bytes = breakdown.or(op.bytes);
         op
+    }
+}
+
+/// Without the colon that stands where an op type would follow.
+fn without_colon(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(t) => Cow::Borrowed(t.trim_end_matches(':')),
+        Cow::Owned(t) => Cow::Owned(t.trim_end_matches(':').to_owned()),
     }
 }
 
@@ -147,6 +155,13 @@ pub fn is_asynchronous(category: &str) -> bool {
     ["-start", "-done", "-update"].iter().any(|end| category.ends_with(end))
 }
 
+/// True for the fusions in which TPU's compiler begins a collective (`async-collective-start`) and waits for its end
+/// (`async-collective-done`); their category is `custom fusion`.
+#[must_use]
+pub fn is_async_collective(name: &str) -> bool {
+    name.starts_with("async-collective-start") || name.starts_with("async-collective-done")
+}
+
 /// True for collective operations between devices, whatever their form (start, done, fusion, asynchronous wrapper).
 #[must_use]
 pub fn is_collective(category: &str, name: &str) -> bool {
@@ -162,6 +177,9 @@ pub fn is_collective(category: &str, name: &str) -> bool {
         "send",
         "recv",
     ];
+    if is_async_collective(name) {
+        return true;
+    }
     if category.starts_with("async-") {
         // An asynchronous wrapper is named after the op that it wraps: `all-gather-start.3`.
         return KINDS.iter().any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('-')));
@@ -190,6 +208,7 @@ mod tests {
         assert!(
             is_collective("async-done", "all-gather-done.2") && !is_collective("async-done", "slice-done.2")
         );
+        assert!(is_collective("custom fusion", "async-collective-done.1"));
         assert!(is_off_duty("async-done") && !is_off_duty("async-start") && !is_off_duty("copy-done"));
         assert!(is_off_duty("infeed") && is_off_duty("host recv-done"));
         assert!(is_container("while") && !is_container("fusion"));

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
 use super::limits::Work;
-use super::op_meta::{OpMeta, is_asynchronous, is_container};
+use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
 use super::op_rows::DeviceOps;
 use super::select::Selection;
 use crate::profile::{Device, Event, Profile};
@@ -46,7 +46,7 @@ impl Op<'_> {
     /// asynchronous ops, whose transfer takes another time than theirs.
     #[must_use]
     pub fn work(&self, time_ps: i64) -> Work {
-        let known = !is_asynchronous(&self.meta.category);
+        let known = !is_asynchronous(&self.meta.category) && !is_async_collective(&self.meta.name);
         let only = |v: Option<f64>| v.filter(|_| known);
         Work { time_ps: time_ps as f64, flops: only(self.flops), hbm_bytes: only(self.hbm_bytes) }
     }

@@ -94,7 +94,7 @@ fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
     notes.add(
         "uncounted_custom_calls",
         if share > 0.1 { Severity::Warning } else { Severity::Info },
-        format!("{} custom calls ({} of op time) have no FLOP count", calls.len(), units::share(share)),
+        format!("custom calls without a FLOP count: {}, with {} of op time", calls.len(), units::share(share)),
         "FLOP rates, intensity and MFU are too low by what these kernels compute",
         "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
     );
@@ -111,7 +111,7 @@ fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes
         notes.add(
             "rates_above_peak",
             Severity::Info,
-            format!("{count} ops ({share} of op time) exceed a peak rate by more than 5%"),
+            format!("ops that exceed a peak rate by more than 5%: {count}, with {share} of op time"),
             "the compiler counts bytes as if every access went to memory: caches served part of them, or the stated peak \
              is too low; their share of peak says only that the limit is near",
             "",

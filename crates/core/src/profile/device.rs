@@ -148,7 +148,11 @@ fn tpu(plane: &Plane) -> (String, Peaks) {
 fn gpu(plane: &Plane) -> (String, Peaks) {
     let number = |name| plane.stat(name).and_then(Stat::as_f64).filter(|v| *v > 0.0);
     let whole = |name| plane.stat(name).and_then(Stat::as_i64);
-    let vendor = plane.stat("device_vendor").and_then(Stat::as_text).unwrap_or("NVIDIA");
+    // XLA writes `Nvidia`; older profilers wrote no vendor and knew no other.
+    let vendor = match plane.stat("device_vendor").and_then(Stat::as_text) {
+        Some(vendor) if !vendor.eq_ignore_ascii_case("nvidia") => vendor,
+        _ => "NVIDIA",
+    };
     let model = plane.stat("gpu_device_name").and_then(Stat::as_text);
     let capability = whole("compute_cap_major").map(|major| (major, whole("compute_cap_minor").unwrap_or(0)));
     let type_name = match (model, capability) {

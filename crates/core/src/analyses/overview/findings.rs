@@ -35,21 +35,19 @@ pub(super) fn all(
         claim: match bound {
             TimeClass::Unknown => {
                 format!(
-                    "Ops run for {} of the active window; what limits them is not known.",
+                    "Ops run for {} of the active window; what limits them is not known",
                     units::share(share)
                 )
             }
             _ => format!(
-                "The run is bound by {}: {} of the active window.",
-                bound.phrase(),
-                units::share(share)
+                "The run is bound by {}: {} of the active window goes to {}",
+                bound.word(),
+                units::share(share),
+                bound.phrase()
             ),
         },
-        evidence: format!("{}{efficiency}.", rest.join(", ")),
-        ceiling: format!(
-            "without it the window would be at most {:.2}x shorter",
-            1.0 / (1.0 - share).max(0.01)
-        ),
+        evidence: format!("{}{efficiency}", rest.join(", ")),
+        ceiling: format!("{:.2}x, if all of it went away", 1.0 / (1.0 - share).max(0.01)),
         lever: bound.lever(selection).to_owned(),
         falsifier: bound.falsifier().to_owned(),
         status: Status::Derived,
@@ -75,11 +73,11 @@ fn diluted(usage: &Usage, rates: &Rates) -> Option<Finding> {
         id: "diluted_averages",
         severity: Severity::Warning,
         claim: format!(
-            "The devices are idle for {} of the capture: averages over it are diluted. Read the active window.",
+            "The devices are idle for {} of the capture: averages over it are diluted. Read the active window",
             units::share(of_capture)
         ),
         evidence: format!(
-            "active window {} of {} captured; idle inside it {}{numbers}.",
+            "active window {} of {} captured; idle inside it {}{numbers}",
             units::duration_ps(usage.active_ps()),
             units::duration_ps(usage.capture_ps().unwrap_or(0.0)),
             units::share(of_active)

@@ -71,6 +71,18 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     all.push(tables::environment(profile, &selection));
     Ok(Report { values, tables: all, findings, ..Report::default() })
 }
+/// What the overview shows of the steps; `steps` has the rest.
+const STEP_VALUES: &[&str] = &[
+    "step_count",
+    "step_time_mean_ps",
+    "step_time_device_mean_ps",
+    "step_time_sd_ps",
+    "step_time_min_ps",
+    "step_time_p50_ps",
+    "step_time_p90_ps",
+    "step_time_max_ps",
+];
+
 /// FLOPs and bytes over the capture and over the active window.
 struct Rates {
     capture_ps: Option<f64>,
@@ -171,11 +183,7 @@ fn values(
             "As XProf counts it, TPU only: time in ops other than those that wait for the host or for asynchronous ops, over the span of ops and programs.",
         ),
     ];
-    all.extend(
-        super::steps::values(steps, summary)
-            .into_iter()
-            .filter(|v| v.id != "step_source" || !steps.rows.is_empty()),
-    );
+    all.extend(super::steps::values(steps, summary).into_iter().filter(|v| STEP_VALUES.contains(&v.id)));
     all.extend([
         Value::new(
             "flop_rate",

@@ -2,7 +2,7 @@
 
 use super::{Rates, Sums};
 use crate::Error;
-use crate::derive::bound::Classes;
+use crate::derive::bound::{Classes, TimeClass};
 use crate::derive::limits::Limits;
 use crate::derive::ops::{self, Op};
 use crate::derive::precision::by_result_type;
@@ -81,7 +81,11 @@ const TOP: &[Column] = &[
     Column::duration("self_ps", "Self time", "Summed over executions and devices."),
     Column::share("self_share", "Share", "Of the self time of all ops."),
     Column::count("occurrences", "Count", "Executions."),
-    Column::text("bound_by", "Bound by", "The nearer limit of the roofline."),
+    Column::text(
+        "bound_by",
+        "Bound by",
+        "The nearer limit of the roofline; communication or transfer for ops that wait for another device or the host.",
+    ),
     Column::share("efficiency", "Efficiency", "The larger share of a peak."),
 ];
 
@@ -117,7 +121,7 @@ pub(super) fn rates(rates: &Rates) -> Table {
 pub(super) fn time(classes: &Classes) -> Table {
     let mut table = Table::new("time", "Where the active window goes", TIME);
     for (class, time_ps) in &classes.rows {
-        table.push(vec![class.word().into(), (*time_ps).into(), classes.share(*class).into()]);
+        table.push(vec![class.phrase().into(), (*time_ps).into(), classes.share(*class).into()]);
     }
     table
 }
@@ -148,7 +152,7 @@ pub(super) fn top_ops(ops: &[Op<'_>], peaks: &Peaks) -> Table {
             op.self_ps.into(),
             (all > 0).then(|| op.self_ps as f64 / all as f64).into(),
             op.occurrences.into(),
-            limits.bound.map(|b| b.word()).into(),
+            Some(TimeClass::of(op, peaks)).filter(|c| *c != TimeClass::Unknown).map(|c| c.word()).into(),
             limits.efficiency.into(),
         ]);
     }

@@ -1,0 +1,123 @@
+//! Every analysis on every run, as text: read them when they change.
+
+use std::fmt::Write;
+
+use haloscope_core::Error;
+use haloscope_core::analyses::{self, Params};
+use haloscope_core::report::{Cell, Report};
+use haloscope_core::scope::Scope;
+
+use crate::support::{RUNS, open};
+
+/// Rows of a table that are shown.
+const ROWS: usize = 12;
+
+#[test]
+fn every_analysis_on_every_run() {
+    insta::with_settings!({snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
+        for run in RUNS {
+            let profile = open(run);
+            for analysis in analyses::ALL {
+                let answer = analyses::run(analysis, &profile, &Scope::default(), &Params::default());
+                insta::assert_snapshot!(format!("{run}.{}", analysis.id), render(answer));
+            }
+        }
+    });
+}
+
+#[test]
+fn groups_of_ops() {
+    insta::with_settings!({snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
+        let ops = analyses::find("ops").unwrap();
+        for (run, by) in [("tpu-train", "category"), ("tpu-train", "deduplicated"), ("gpu-train", "module"), ("cpu-train", "source")] {
+            let mut params = Params::default();
+            params.set("by", by);
+            let answer = analyses::run(ops, &open(run), &Scope::default(), &params);
+            insta::assert_snapshot!(format!("{run}.ops-by-{by}"), render(answer));
+        }
+        for run in ["tpu-input-bound", "cpu-train"] {
+            let mut params = Params::default();
+            params.set("on", "host");
+            let answer = analyses::run(ops, &open(run), &Scope::default(), &params);
+            insta::assert_snapshot!(format!("{run}.ops-on-host"), render(answer));
+        }
+    });
+}
+
+fn render(answer: Result<Report, Error>) -> String {
+    let mut out = String::new();
+    let report = match answer {
+        Ok(report) => report,
+        Err(error) => return format!("exit code {}: {error}", error.exit_code()),
+    };
+    let scope = &report.scope;
+    writeln!(out, "hosts {}; devices {}", scope.hosts.join(", "), scope.devices.join(", ")).unwrap();
+    let covered = &report.provenance.coverage;
+    writeln!(out, "{} of {} devices", covered.devices, covered.devices_in_profile).unwrap();
+    for left_out in &scope.left_out {
+        writeln!(out, "left out: {left_out}").unwrap();
+    }
+    for peak in &report.provenance.peaks {
+        let rate = shown(&Cell::Float(peak.rate));
+        writeln!(
+            out,
+            "peak {} of {}: {rate} {} ({})",
+            peak.resource,
+            peak.device_type,
+            peak.unit.symbol(),
+            peak.source
+        )
+        .unwrap();
+    }
+    for note in &report.quality {
+        writeln!(
+            out,
+            "\n{:?} {}: {}\n  cost: {}\n  cure: {}",
+            note.severity, note.id, note.message, note.cost, note.cure
+        )
+        .unwrap();
+    }
+    writeln!(out).unwrap();
+    for value in &report.values {
+        let unit = value.unit.symbol();
+        writeln!(out, "{} = {} {unit} ({:?})", value.id, shown(&value.value), value.status).unwrap();
+    }
+    for table in &report.tables {
+        writeln!(out, "\n[{}] {}: {} rows", table.id, table.title, table.rows.len()).unwrap();
+        let heads: Vec<_> = table.columns.iter().map(|c| c.id).collect();
+        writeln!(out, "{}", heads.join(" | ")).unwrap();
+        for row in table.rows.iter().take(ROWS) {
+            let cells: Vec<_> = row.iter().map(shown).collect();
+            writeln!(out, "{}", cells.join(" | ")).unwrap();
+        }
+    }
+    for series in &report.series {
+        let points: Vec<_> = series
+            .points
+            .iter()
+            .take(ROWS)
+            .map(|[x, y]| format!("{}:{}", shown(&Cell::Float(*x)), shown(&Cell::Float(*y))))
+            .collect();
+        writeln!(out, "\n({}) {}: {}", series.id, series.title, points.join(" ")).unwrap();
+    }
+    for f in &report.findings {
+        writeln!(
+            out,
+            "\n{:?} {} ({:?}): {}\n  evidence: {}\n  ceiling: {}\n  lever: {}\n  falsifier: {}",
+            f.severity, f.id, f.status, f.claim, f.evidence, f.ceiling, f.lever, f.falsifier
+        )
+        .unwrap();
+    }
+    out
+}
+
+/// A cell with six significant digits at most, so that the order of a sum does not matter.
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Int(v) => v.to_string(),
+        Cell::Float(v) => format!("{v:.5e}").parse::<f64>().map_or_else(|_| v.to_string(), |v| v.to_string()),
+        Cell::Text(v) => v.chars().take(90).collect::<String>().replace('\n', " "),
+        Cell::Flag(v) => v.to_string(),
+        Cell::Unknown => "-".into(),
+    }
+}
