@@ -2,9 +2,10 @@
 //!
 //! A page keeps its prose. What stands between a pair of markers is written here: the reference of an analysis (from the
 //! registry, and from its reports on the fixtures), examples (the program's own output), and lists of pages. Every remark
-//! on the data and every finding that the code can make must be explained in the prose.
+//! on the data and every finding that the code can make must be explained in the prose, and links must point at something.
 
 mod example;
+mod links;
 mod markers;
 mod reference;
 mod remarks;
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     /// Rewrite what is generated
     #[arg(long, group = "what")]
     write: bool,
-    /// Fail if anything generated is stale, or a remark of the code is not explained
+    /// Fail if anything generated is stale, a remark of the code is not explained, or a link is broken
     #[arg(long, group = "what")]
     check: bool,
 }
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         pages.push(page);
     }
     let mut wrong = remarks::unexplained(&root)?;
+    wrong.extend(links::broken(&root)?);
     for page in &pages {
         let name = page.strip_prefix(&root).unwrap_or(page).display();
         let old = fs::read_to_string(page)

@@ -175,7 +175,13 @@ impl<'a> Stats<'a> {
     /// The stats of an event whose bytes stand at `offset` in the file.
     #[must_use]
     pub fn of_event(body: &'a [u8], offset: u64) -> Self {
-        Self::new(body, offset, 4, "XEvent")
+        // The event's own numbers stand in front of its stats as a rule: step over them without looking at each.
+        let mut from = 0;
+        while let Some(0x08 | 0x10 | 0x18 | 0x28) = body.get(from) {
+            let Ok((_, next)) = varint(body, from + 1) else { break };
+            from = next;
+        }
+        Self::new(&body[from..], offset + from as u64, 4, "XEvent")
     }
 
     /// What was malformed so far.

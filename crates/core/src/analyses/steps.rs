@@ -140,18 +140,13 @@ pub(super) fn remarks(steps: &Steps, notes: &mut Notes) {
     }
     let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();
     if edge > 0 {
-        let (message, cost) = if steps.source.is_inferred() {
-            (
-                "no launch follows the last step that would say when it ended".to_owned(),
-                "it is listed up to the end of its launch and left out of the statistics",
-            )
-        } else {
-            (
-                format!("{edge} steps at the edges of the capture may have been cut"),
-                "they are listed and left out of the statistics, as XProf does",
-            )
-        };
-        notes.add("steps_cut_at_the_edges", Severity::Info, message, cost, "");
+        notes.add(
+            "steps_cut_at_the_edges",
+            Severity::Info,
+            format!("{edge} steps at the edges of the capture may have been cut"),
+            "they are listed and left out of the statistics, as XProf does",
+            "",
+        );
     }
 }
 

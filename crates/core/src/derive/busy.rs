@@ -38,7 +38,7 @@ pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
     let programs = programs.flat_map(|l| profile.events(l).iter()).map(|e| (e.start_ps, e.end_ps));
     let gaps = Intervals::union_of(programs.collect()).minus(&ops);
     let overhead = gaps.as_slice().iter().filter(|(from, to)| to - from < PROGRAM_OVERHEAD_PS);
-    Intervals::union_of(ops.as_slice().iter().chain(overhead).copied().collect())
+    ops.union(&Intervals::union_of_sorted(overhead.copied()))
 }
 
 /// Busy and span of a TPU's duty cycle, picoseconds, as XProf 2.24.2 counts them.

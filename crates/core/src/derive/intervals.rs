@@ -32,6 +32,22 @@ impl Intervals {
         Self(out)
     }
 
+    /// What is in either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let (mut i, mut j) = (0, 0);
+        let next = || {
+            let (a, b) = (self.0.get(i), other.0.get(j));
+            match (a, b) {
+                (Some(a), Some(b)) if a <= b => (i += 1, Some(*a)).1,
+                (_, Some(b)) => (j += 1, Some(*b)).1,
+                (Some(a), None) => (i += 1, Some(*a)).1,
+                (None, None) => None,
+            }
+        };
+        Self::union_of_sorted(std::iter::from_fn(next))
+    }
+
     /// The intervals.
     #[must_use]
     pub fn as_slice(&self) -> &[(i64, i64)] {
@@ -125,5 +141,7 @@ mod tests {
         assert_eq!(a.minus(&b).as_slice(), [(2, 4), (6, 8), (22, 29)]);
         assert_eq!(a.intersect(&b).length() + a.minus(&b).length(), a.length());
         assert_eq!(a.overlap(9, 21), 2);
+        assert_eq!(a.union(&b).as_slice(), [(-5, 40)]);
+        assert_eq!(a.union(&b).length(), a.length() + b.minus(&a).length());
     }
 }

@@ -70,9 +70,6 @@ pub struct StepInstance {
 
 /// Fewer markers than this are all kept; with as many, the first and the last may have been cut (XProf's rule).
 const EDGE_FROM: usize = 6;
-/// An inferred step lasts until the next launch, so nobody saw the end of the last one. It counts only where there is but
-/// one other.
-const INFERRED_EDGE_FROM: usize = 3;
 /// A step this much off the median, and by as many robust deviations, is not usual.
 const OUTLIER_SHARE: f64 = 0.05;
 const OUTLIER_DEVIATIONS: f64 = 4.0;
@@ -223,6 +220,7 @@ impl Steps {
         for (device, launches) in &all {
             let main: Vec<_> = launches.iter().filter(|l| l.module == main).collect();
             for (i, launch) in main.iter().enumerate() {
+                // The last one lasts as long as its program: it counts, because dropping it would lose a step of few.
                 let end_ps = main.get(i + 1).map_or(launch.end_ps, |next| next.start_ps.max(launch.start_ps));
                 let instance = StepInstance {
                     device: device.id,
@@ -267,9 +265,6 @@ impl Steps {
         let count = self.rows.len();
         if self.source == StepSource::HostMarkers && count >= EDGE_FROM {
             self.rows[0].class = StepClass::Edge;
-            self.rows[count - 1].class = StepClass::Edge;
-        }
-        if self.source.is_inferred() && count >= INFERRED_EDGE_FROM {
             self.rows[count - 1].class = StepClass::Edge;
         }
         let samples = self.durations();

@@ -30,6 +30,12 @@ fn every_prefix_reads_what_came_before_the_cut() {
             }
         }
         assert_is_part(&read, &whole, cut);
+        for plane in &SpaceView::parse(&bytes[..cut]).planes {
+            assert!(plane.stats.iter().all(|stat| stat.value.is_some()), "cut at {cut}: {:?}", plane.stats);
+            for line in &plane.lines {
+                assert_eq!(line.event_count, line.events().count() as u64, "cut at {cut}");
+            }
+        }
         let at_boundary = tops.contains(&(cut as u64));
         assert_eq!(faults.is_empty(), at_boundary, "cut at {cut}: {faults:?}");
         for fault in faults.kept() {
