@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::report::Report;
 
-/// Writes the report as one line of JSON, in the shape that `ARCHITECTURE.md` describes.
+/// Writes the report as one line of JSON, in the shape that `docs/json.md` describes.
 ///
 /// # Errors
 /// What the writer says.

@@ -45,7 +45,7 @@ impl HloModule {
     pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
         let decoded = self.decoded.get_or_init(|| {
             let module = Module::decode(source.slice(self.proto)).map_err(|error| error.to_string())?;
-            let costs = CostAnalysis::new(&module, CostOptions::xla());
+            let costs = CostAnalysis::new(&module, CostOptions::default());
             Ok(Box::new(Decoded { module, costs }))
         });
         decoded.as_deref().map_err(String::as_str)

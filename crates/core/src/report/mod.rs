@@ -165,7 +165,7 @@ impl Report {
         self.tables.iter().find(|t| t.id == id)
     }
 
-    /// The report as JSON, in the shape that `ARCHITECTURE.md` describes, with a newline at the end.
+    /// The report as JSON, in the shape that `docs/json.md` describes, with a newline at the end.
     #[must_use]
     pub fn to_json(&self) -> String {
         json::render(self)

@@ -1,9 +1,15 @@
 //! Whole answers on whole profiles: the runs below `fixtures/runs`, profiles written here for one trap each, and the
 //! profiles of `shared/traces` where they are at hand.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod damage;
+mod forged;
 mod made;
 mod scope;
 mod snapshots;
