@@ -20,9 +20,7 @@ KNOWN = {
     ("v6e-pallas-matmul", "ops flops"): "XProf ignores FLOPs that kernel profiling puts on events of custom calls",
     ("v6e-pallas-matmul", "ops bytes"): "likewise for bytes",
     ("mi300-attention", "ops flops"): "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1",
-    ("mi300-conv", "ops flops"): "likewise, and XProf counts each kernel of a convolution as an execution of it",
     ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
-    ("mi300-conv", "ops bytes"): "XProf counts bytes of a convolution once a kernel",
     ("moe_v5p4", "truth step time"): "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps",
 }
 

@@ -52,7 +52,16 @@ export const analyses = {
 };
 
 const column = (id, label, kind, unit = "", doc = "") => ({ id, label, unit, kind, doc });
-const value = (v, unit, status = "derived", doc = "") => ({ value: v, unit, status: v === null ? "unknown" : status, label: "", doc });
+const KINDS = { ps: "duration_ps", B: "bytes", "FLOP/s": "rate", "B/s": "rate", FLOP: "float", "FLOP/B": "float", "": "text" };
+const kindOf = (v, unit) => KINDS[unit] ?? (Number.isInteger(v) ? "int" : "share");
+const value = (v, unit, status = "derived", doc = "") => ({
+  value: v,
+  unit,
+  kind: kindOf(v, unit),
+  status: v === null ? "unknown" : status,
+  label: "",
+  doc,
+});
 
 function shell(analysis, run, query) {
   const scope = {

@@ -14,7 +14,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'";
 
 function fail(status, error, hint) {
-  return { status, body: { error, hint } };
+  return { status, body: { error, hint, kind: status === 404 ? "unknown" : "unreadable" } };
 }
 
 /** Answers one API request: a status and a body. */

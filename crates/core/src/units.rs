@@ -72,10 +72,16 @@ pub fn flops(v: f64) -> String {
     scaled(v, 1000.0, &SI, "FLOP")
 }
 
-/// A share as percent: `41.4%`, with two digits below one percent.
+/// A share as percent: `41.4%`, with two digits below one percent. What is nearly but not quite nothing or all says so.
 #[must_use]
 pub fn share(v: f64) -> String {
     let percent = v * 100.0;
+    if percent > 0.0 && percent < 0.005 {
+        return "under 0.01%".into();
+    }
+    if (99.95..100.0).contains(&percent) {
+        return "over 99.9%".into();
+    }
     if percent != 0.0 && percent.abs() < 0.995 { format!("{percent:.2}%") } else { format!("{percent:.1}%") }
 }
 
@@ -106,5 +112,8 @@ mod tests {
         assert_eq!(share(0.414_23), "41.4%");
         assert_eq!(share(0.000_136), "0.01%");
         assert_eq!(share(0.0), "0.0%");
+        assert_eq!(share(0.000_001), "under 0.01%");
+        assert_eq!(share(0.9997), "over 99.9%");
+        assert_eq!(share(1.0), "100.0%");
     }
 }

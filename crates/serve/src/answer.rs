@@ -83,7 +83,8 @@ impl Failure {
     }
 
     fn unreadable(error: impl Into<String>) -> Self {
-        let hint = "the run cannot be read; if it is still being written, try again when the capture has ended";
+        let hint =
+            "the run cannot be read; if it is still being written, try again when the capture has ended";
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
     }
 

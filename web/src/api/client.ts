@@ -2,12 +2,18 @@
 
 import type { Analyses, EventDetails, Report, Runs, TimelineWindow, Tracks } from "./types";
 
+/** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `offline`: the
+ * server was not reached; `other`: it did not say. */
+export type Refusal = "usage" | "unknown" | "unreadable" | "nothing" | "bug" | "offline" | "other";
+
+const REFUSALS: readonly string[] = ["usage", "unknown", "unreadable", "nothing", "bug"];
+
 /** What went wrong, in the server's words where it said something. */
 export class ApiError extends Error {
   constructor(
     message: string,
     readonly hint: string,
-    readonly status: number,
+    readonly kind: Refusal,
   ) {
     super(message);
     this.name = "ApiError";
@@ -40,11 +46,20 @@ async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
     response = await fetch(url, { headers, ...(signal ? { signal } : {}) });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
-    throw new ApiError("The server does not answer", "Is `haloscope serve` still running? Start it again, then reload this page.", 0);
+    throw new ApiError(
+      "The server does not answer",
+      "Is `haloscope serve` still running? Start it again, then reload this page.",
+      "offline",
+    );
   }
   if (!response.ok) {
     const body: unknown = await response.json().catch(() => null);
-    throw new ApiError(textField(body, "error") || `The server answered ${response.status}`, textField(body, "hint"), response.status);
+    const kind = textField(body, "kind");
+    throw new ApiError(
+      textField(body, "error") || `The server answered ${response.status}`,
+      textField(body, "hint"),
+      REFUSALS.includes(kind) ? (kind as Refusal) : "other",
+    );
   }
   return (await response.json()) as T;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { columnIndex, labelOf, numberAt } from "./read";
+import { columnIndex, isUnknown, labelOf, numberAt, valueText } from "./read";
 import type { Table, Value } from "./types";
 
-const share = (value: number | null): Value => ({ value, unit: "1", status: value === null ? "unknown" : "derived" });
+const share = (value: number | null): Value => ({ value, unit: "1", kind: "share", status: value === null ? "unknown" : "derived" });
 
 describe("reading", () => {
   const table: Table = {
@@ -21,6 +21,12 @@ describe("reading", () => {
     expect(numberAt(table.rows[0], 1)).toBe(5);
     expect(numberAt(table.rows[0], 0)).toBeNull();
     expect(numberAt(undefined, 0)).toBeNull();
+  });
+  it("writes a value by its kind, and what is not known as a word", () => {
+    expect(valueText(share(0.5))).toBe("50.0%");
+    expect(valueText(share(null))).toBe("unknown");
+    expect(valueText({ value: 12, unit: "1", kind: "int", status: "measured" })).toBe("12");
+    expect(isUnknown({ value: "unknown", unit: "", kind: "text", status: "derived" })).toBe(true);
   });
   it("names a value that came without a label", () => {
     expect(labelOf("step_time_mean_ps", share(1))).toBe("Step time mean");

@@ -1,7 +1,7 @@
 /** Reading reports without relying on what may be absent. Pure. */
 
 import type { Cell } from "../base/format";
-import { isShareId } from "../base/format";
+import { UNKNOWN, formatCell } from "../base/format";
 import type { Column, Report, Table, Value } from "./types";
 
 export function tableOf(report: Report | null, id: string): Table | null {
@@ -39,8 +39,13 @@ export function isNumeric(column: Column): boolean {
   return column.kind !== "text" && column.kind !== "flag";
 }
 
-export function isShareValue(id: string, value: Value): boolean {
-  return value.unit === "1" && isShareId(id);
+/** Nothing is known: no number, or a class that is named so. */
+export function isUnknown(value: Value): boolean {
+  return value.value === null || value.status === "unknown" || value.value === UNKNOWN;
+}
+
+export function valueText(value: Value): string {
+  return isUnknown(value) ? UNKNOWN : formatCell(value.value, value.kind, value.unit);
 }
 
 /** `step_time_mean_ps` when the server sends no label: `Step time mean`. */

@@ -39,6 +39,8 @@ export interface Analyses {
 export interface Value {
   readonly value: Cell;
   readonly unit: string;
+  /** As a column's. */
+  readonly kind: string;
   /** measured, derived, estimated or unknown. */
   readonly status: string;
   readonly label?: string;

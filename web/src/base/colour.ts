@@ -8,11 +8,12 @@ export function seriesVar(index: number): string {
 }
 
 /** What bounds an op has one colour on every page. */
-const BOUNDS = ["memory", "compute", "communication", "transfer", "input", "unknown"];
+const BOUNDS = ["memory", "compute", "communication", "transfer", "input"];
 
 export function boundVar(bound: string): string | null {
   if (bound === "idle") return "var(--idle-0)";
-  const index = BOUNDS.indexOf(bound === "" ? "unknown" : bound);
+  if (bound === "" || bound === "unknown") return "var(--unknown)";
+  const index = BOUNDS.indexOf(bound);
   return index < 0 ? null : seriesVar(index);
 }
 

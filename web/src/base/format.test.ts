@@ -7,8 +7,8 @@ import {
   formatInt,
   formatQuantity,
   formatShare,
+  formatTick,
   formatValue,
-  isShareId,
   significant,
 } from "./format";
 
@@ -25,6 +25,10 @@ describe("formatDuration", () => {
     [-3e9, "-3.000 ms"],
     [3_600e12, "3600 s"],
   ])("%d ps is %s", (ps, text) => expect(formatDuration(ps)).toBe(text));
+});
+
+it("drops the zeros of ticks, and no others", () => {
+  expect([0, 5e9, 12.5e9, 100e9, 20e12].map(formatTick)).toEqual(["0 s", "5 ms", "12.5 ms", "100 ms", "20 s"]);
 });
 
 describe("sizes and rates", () => {
@@ -51,11 +55,6 @@ describe("shares", () => {
     expect(formatShare(-0.036)).toBe("-3.6%");
     expect(formatShare(546268.983)).toBe("54\u202f626\u202f898%");
   });
-  it("knows a fraction by its id", () => {
-    expect(isShareId("idle_share_of_capture")).toBe(true);
-    expect(isShareId("duty_cycle")).toBe(true);
-    expect(isShareId("step_count")).toBe(false);
-  });
 });
 
 describe("cells and values", () => {
@@ -66,6 +65,7 @@ describe("cells and values", () => {
   it("follows the kind", () => {
     expect(formatCell(0.25, "share", "1")).toBe("25.0%");
     expect(formatCell(true, "flag", "")).toBe("yes");
+    expect(formatCell(0.25, "float", "1")).toBe("0.2500");
     expect(formatCell(1234567, "int", "")).toBe("1\u202f234\u202f567");
     expect(formatCell(2e9, "int", "FLOP")).toBe("2.000 GFLOP");
     expect(formatValue(3.25, "FLOP/B")).toBe("3.250 FLOP/B");

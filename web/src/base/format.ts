@@ -49,6 +49,11 @@ export function formatDuration(value: Picos, digits = 4): string {
   return value === 0 ? "0 s" : scaled(value, TIME, digits, true);
 }
 
+/** For axes, where `5 ms` stands beside `12.5 ms`. */
+export function formatTick(value: Picos): string {
+  return formatDuration(value, 3).replace(/\.?0+(?= )/, (zeros, at: number, text: string) => (text.lastIndexOf(".", at) < 0 ? zeros : ""));
+}
+
 export function formatBytes(value: number, digits = 4): string {
   return scaled(value, BINARY, digits, true);
 }
@@ -79,12 +84,11 @@ export function formatFloat(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e9 ? formatInt(value) : significant(value);
 }
 
-/** A number with its unit, for values and details; `share` says that a bare number is a fraction. */
-export function formatValue(value: Cell, unit: string, share = false): string {
+/** A number with its unit, where nothing says what kind of number it is. */
+export function formatValue(value: Cell, unit: string): string {
   if (value === null) return UNKNOWN;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value;
-  if (share && (unit === "1" || unit === "")) return formatShare(value);
   switch (unit) {
     case "ps":
       return formatDuration(value);
@@ -126,11 +130,6 @@ export function formatCell(value: Cell, kind: string, unit: string): string {
     default:
       return formatValue(value, unit);
   }
-}
-
-/** Value ids whose bare number is a fraction of one. */
-export function isShareId(id: string): boolean {
-  return /(^|_)(share|duty_cycle|ratio|efficiency|jitter|utilisation|utilization|coverage)(_|$)/.test(id);
 }
 
 /** Local date and time to the minute, in the order that sorts. */

@@ -5,7 +5,8 @@ import { clamp, extent, linearScale, linearTicks, logScale, logTicks } from "./s
 describe("ticks", () => {
   it("are round and inside", () => {
     expect(linearTicks([0, 97], 5)).toEqual([0, 20, 40, 60, 80]);
-    expect(linearTicks([0.1, 0.52], 4)).toEqual([0.2, 0.4]);
+    expect(linearTicks([0.1, 0.52], 4)).toEqual([0.1, 0.2, 0.3, 0.4, 0.5]);
+    expect(linearTicks([0, 86], 4)).toEqual([0, 20, 40, 60, 80]);
     expect(linearTicks([3, 3], 4)).toEqual([]);
   });
   it("are powers of ten on a log axis, thinned", () => {

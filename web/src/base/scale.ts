@@ -9,13 +9,13 @@ export interface Scale {
 
 export type Interval = readonly [number, number];
 
-/** Round ticks (1, 2, 5 times a power of ten) that lie inside the domain. */
+/** Round ticks (1, 2, 5 times a power of ten) that lie inside the domain, about as many as wanted. */
 export function linearTicks([low, high]: Interval, wanted: number): number[] {
   if (!(high > low) || wanted < 1) return [];
   const raw = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(raw));
   const ratio = raw / power;
-  const step = power * (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10);
+  const step = power * (ratio < 1.5 ? 1 : ratio < 3.2 ? 2 : ratio < 7.1 ? 5 : 10);
   const ticks: number[] = [];
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);

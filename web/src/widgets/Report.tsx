@@ -1,8 +1,8 @@
 /** The parts every report has: findings, headline values, data quality, provenance. */
 
 import type { Finding, Quality, Report, Value } from "../api/types";
-import { isShareValue, labelOf } from "../api/read";
-import { formatBytes, formatQuantity, formatValue } from "../base/format";
+import { isUnknown, labelOf, valueText } from "../api/read";
+import { formatBytes, formatQuantity } from "../base/format";
 import { Panel } from "./Panel";
 import { Words } from "./Words";
 
@@ -68,28 +68,41 @@ export function ScopeNote({ report }: { readonly report: Report }) {
 }
 
 export function ValueCard({ id, value }: { readonly id: string; readonly value: Value }) {
-  const unknown = value.value === null || value.status === "unknown";
-  const text = formatValue(unknown ? null : value.value, value.unit, isShareValue(id, value));
+  const text = valueText(value);
+  const size = text.length > 36 ? " sentence" : text.length > 18 ? " words" : text.length > 11 ? " long" : "";
   return (
-    <div class={`card${unknown ? " is-unknown" : ""}`} title={value.doc}>
+    <div class="card" data-id={id} title={value.doc}>
       <span class="card-label">{labelOf(id, value)}</span>
-      <span class={`card-value${text.length > 24 ? " sentence" : text.length > 11 ? " long" : ""}`}>{text}</span>
-      <span class="card-status">{unknown ? "not recorded" : value.status}</span>
+      <span class={`card-value${size}`}>{text}</span>
+      <span class="card-status">{value.status}</span>
     </div>
   );
 }
 
+/** A card for each number that is known; the others are named in one line, so that they do not drown the known. */
 export function ValueCards({ report, ids }: { readonly report: Report; readonly ids?: readonly string[] }) {
-  const shown = (ids ?? Object.keys(report.values)).flatMap((id) => {
+  const all = (ids ?? Object.keys(report.values)).flatMap((id) => {
     const value = report.values[id];
     return value === undefined ? [] : [[id, value] as const];
   });
-  if (shown.length === 0) return null;
+  const known = all.filter(([, value]) => !isUnknown(value));
+  const unknown = all.filter(([, value]) => isUnknown(value));
+  if (all.length === 0) return null;
   return (
     <div class="cards">
-      {shown.map(([id, value]) => (
+      {known.map(([id, value]) => (
         <ValueCard key={id} id={id} value={value} />
       ))}
+      {unknown.length > 0 && (
+        <p class="card unknown-values">
+          <b>Unknown</b>
+          {unknown.map(([id, value]) => (
+            <span key={id} data-id={id} title={value.doc}>
+              {labelOf(id, value)}
+            </span>
+          ))}
+        </p>
+      )}
     </div>
   );
 }

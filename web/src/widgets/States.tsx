@@ -4,12 +4,46 @@ import type { ComponentChildren } from "preact";
 
 import { ApiError } from "../api/client";
 import type { Resource } from "../state/resource";
+import { go, hrefOf, scope } from "../state/route";
+import { NO_SCOPE, isScoped } from "../state/url";
 import { Words } from "./Words";
 
+/** The same question gets the same refusal; only what may have passed is worth asking again. */
+const FINAL: readonly unknown[] = ["usage", "unknown", "nothing"];
+
+/** The profile was read, and holds nothing that this page is about: no fault, so no alarm. */
+function Nothing({ error }: { readonly error: ApiError }) {
+  const scoped = isScoped(scope.value);
+  // The reason often names the way on itself.
+  const hint = scoped || !error.message.includes("`inspect`") ? error.hint : "";
+  return (
+    <div class="notice calm" role="status">
+      <p class="notice-title">Nothing to show here</p>
+      <p class="reason">
+        <Words text={error.message} />
+      </p>
+      <p class="sub">
+        {hint !== "" ? (
+          <Words text={hint} />
+        ) : (
+          <a href={hrefOf({ page: "inspect" })} data-nav="inspect">
+            What the profile holds
+          </a>
+        )}
+      </p>
+      {scoped && (
+        <button type="button" onClick={() => go({ scope: NO_SCOPE })}>
+          Clear the scope
+        </button>
+      )}
+    </div>
+  );
+}
+
 export function ErrorBox({ error, reload }: { readonly error: unknown; readonly reload?: () => void }) {
+  if (error instanceof ApiError && error.kind === "nothing") return <Nothing error={error} />;
   const message = error instanceof Error ? error.message : String(error);
-  // The same question gets the same refusal; only what may have passed is worth asking again.
-  const passing = !(error instanceof ApiError) || error.status === 0 || error.status === 422 || error.status >= 500;
+  const passing = !(error instanceof ApiError) || !FINAL.includes(error.kind);
   const hint = error instanceof ApiError ? error.hint : "";
   return (
     <div class="notice error" role="alert">

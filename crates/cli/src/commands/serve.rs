@@ -88,7 +88,12 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
             printer.note("found no browser to open; open the address yourself");
         }
     });
-    served.map(|()| 0).map_err(|error| Failure::Server(error.to_string()))
+    served.map(|()| 0).map_err(|error| match error {
+        haloscope_serve::Error::TokenNeeded(_) | haloscope_serve::Error::EmptyToken => {
+            Failure::Usage(error.to_string(), String::new())
+        }
+        other => Failure::Server(other.to_string()),
+    })
 }
 
 /// The address asked for. A port that was asked for by number is not replaced: somebody may forward it.

@@ -74,6 +74,6 @@ fn a_port_that_was_asked_for_is_not_replaced() {
 #[test]
 fn other_machines_need_a_token() {
     let outcome = process(&["serve", FIXTURES[0], "--host", "0.0.0.0", "--port", "0"]);
-    assert_eq!(outcome.code, 3);
+    assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("--token"), "{}", outcome.stderr);
 }

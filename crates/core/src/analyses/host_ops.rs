@@ -96,7 +96,7 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
         ]);
     }
     let values = vec![Value::new(
-        "self_time_ps",
+        "host_self_time_ps",
         "Self time of all host events",
         Some(all),
         Unit::Ps,

@@ -23,7 +23,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 
 const HOSTS: &[Column] = &[
     Column::text("host", "Host", "The file's stem."),
-    Column::bytes("bytes", "Size", "Size of its file."),
+    Column::bytes("bytes", "Size", "Size of its file, unpacked."),
     Column::count("planes", "Planes", "Planes."),
     Column::count("lines", "Lines", "Lines with events."),
     Column::count("events", "Events", "Events."),
@@ -86,8 +86,12 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let stats = count_stats(profile, &lines);
     let events: u64 = lines.iter().map(|l| l.event_count).sum();
     remarks(profile, scope, notes);
+    if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
+        quality::not_used("devices, modules, steps and windows", notes);
+    }
     let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
-    let bytes: usize = profile.sources.iter().map(|s| s.bytes().len()).sum();
+    let of_hosts = profile.sources.iter().zip(&hosts).filter(|(_, chosen)| **chosen);
+    let bytes: usize = of_hosts.map(|(s, _)| s.bytes().len()).sum();
     let spans: Vec<_> = lines.iter().filter_map(|l| profile.events(l).span_ps()).collect();
     let span =
         spans.iter().map(|s| s.1).max().zip(spans.iter().map(|s| s.0).min()).map(|(end, start)| end - start);
@@ -96,7 +100,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         count(
             "devices",
             "Devices",
-            profile.devices.iter().filter(|d| d.active).count(),
+            profile.devices.iter().filter(|d| d.active && hosts[d.host.index()]).count(),
             "Devices with events; the CPU counts where there is no accelerator.",
         ),
         count("planes", "Planes", planes.len(), "Planes."),
@@ -122,7 +126,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             Some(bytes),
             Unit::Bytes,
             Status::Measured,
-            "All files of the run.",
+            "The files of these hosts, unpacked.",
         ),
     ];
     let tables = vec![
@@ -176,19 +180,7 @@ fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
         notes.add("no_ops", Severity::Error, reason, "no analysis of ops, rates or limits", "");
     }
     quality::remarks(profile, &selection, &ops, notes);
-    let steps = Steps::find(profile, &selection.devices);
-    if steps.rows.is_empty() {
-        let message = format!("no steps: {}", steps.source.explain());
-        notes.add(
-            "no_steps",
-            Severity::Warning,
-            message,
-            "step times are unknown",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
-        );
-    } else {
-        super::steps::remarks(&steps, notes);
-    }
+    quality::steps(&Steps::find(profile, &selection.devices), notes);
     if profile.modules.is_empty() {
         notes.add(
             "no_hlo_modules",

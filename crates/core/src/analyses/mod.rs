@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
+use crate::derive::select::Selection;
 use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
@@ -141,6 +142,10 @@ pub fn find(id: &str) -> Option<&'static Analysis> {
 /// the question is about.
 pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
     params.check(analysis)?;
+    // A host or device that is not there is an error even of a question that does not look at devices.
+    if let Err(error @ Error::Usage(_)) = Selection::resolve(profile, scope) {
+        return Err(error);
+    }
     let mut notes = Notes::default();
     let mut report =
         (analysis.run)(profile, scope, params, &mut notes).map_err(|error| with_damage(error, profile))?;

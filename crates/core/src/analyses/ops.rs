@@ -299,7 +299,7 @@ fn row(group: &Group<'_>, by: &str, module: &str, all: i64, cumulative: i64, pea
     let time_ps = if by == "op" { op.total_ps } else { op.self_ps };
     let limits = op.work(time_ps).against(peaks);
     let bound = match TimeClass::of(op, peaks) {
-        _ if by != "op" => limits.bound.map(|b| b.word()),
+        _ if op.meta.category.is_empty() => limits.bound.map(|b| b.word()),
         TimeClass::Unknown => None,
         class => Some(class.word()),
     };

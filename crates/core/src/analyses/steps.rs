@@ -2,13 +2,13 @@
 
 use super::{Analysis, Params};
 use crate::Error;
-use crate::derive::busy;
 use crate::derive::intervals::Intervals;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
 use crate::derive::steps::{Step, StepClass, Steps};
+use crate::derive::{busy, quality};
 use crate::profile::Profile;
-use crate::report::{Cell, Column, Notes, Report, Series, Severity, Status, Table, Unit, Value};
+use crate::report::{Cell, Column, Notes, Report, Series, Status, Table, Unit, Value};
 use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -60,7 +60,10 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             steps.source.explain()
         )));
     }
-    remarks(&steps, notes);
+    quality::steps(&steps, notes);
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
     steps.rows.retain(|step| in_scope(step, scope));
     let busy: Vec<Intervals> = selection.devices.iter().map(|d| busy::intervals(profile, d)).collect();
     let busy_in = |i: &crate::derive::steps::StepInstance| {
@@ -125,29 +128,6 @@ pub(super) fn in_scope(step: &Step, scope: &Scope) -> bool {
     in_window
         && scope.steps.as_ref().is_none_or(|range| range.contains(step.number))
         && (!scope.steady || step.class == StepClass::Steady)
-}
-
-/// Remarks on how steps were found and which ones statistics leave out.
-pub(super) fn remarks(steps: &Steps, notes: &mut Notes) {
-    if steps.source.is_inferred() {
-        notes.add(
-            "no_step_markers",
-            Severity::Info,
-            format!("no step markers; steps are {}", steps.source.explain()),
-            "if a step of yours launches that program several times, steps are counted too small",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
-        );
-    }
-    let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();
-    if edge > 0 {
-        notes.add(
-            "steps_cut_at_the_edges",
-            Severity::Info,
-            format!("{edge} steps at the edges of the capture may have been cut"),
-            "they are listed and left out of the statistics, as XProf does",
-            "",
-        );
-    }
 }
 
 fn mean_over_devices(steps: &Steps) -> Option<f64> {

@@ -134,7 +134,17 @@ fn settle_flops(op: &mut OpMeta<'_>, source: &Source, events: &Events, meta: Met
     } else if op.flops.is_none() && op.category != "custom-call" && !op.category.is_empty() {
         op.flops = Some(0.0);
     }
+    if op.flops.is_none() && is_marker(&op.expression) {
+        op.flops = Some(0.0);
+    }
     op.model_flops = op.model_flops.filter(|v| *v > 0.0).or(op.flops);
+}
+
+/// True for custom calls that stand for no work: buffers and sharding marks.
+fn is_marker(expression: &str) -> bool {
+    const TARGETS: [&str; 4] = ["AllocateBuffer", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"];
+    let target = expression.split_once("custom_call_target=\"").and_then(|(_, rest)| rest.split_once('"'));
+    target.is_some_and(|(target, _)| TARGETS.contains(&target))
 }
 
 /// Names of programs by id, from the `XLA Modules` line and the modules that the profiler embedded.

@@ -2,6 +2,7 @@
 
 use super::ops::Op;
 use super::select::Selection;
+use super::steps::{StepClass, Steps};
 use crate::Error;
 use crate::profile::{DeviceKind, LineKind, Profile};
 use crate::report::{Notes, Severity};
@@ -214,4 +215,47 @@ pub fn dropped(profile: &Profile, notes: &mut Notes) {
             "capture for a shorter time, or trace fewer things (tpu_trace_mode, host_tracer_level)",
         );
     }
+}
+
+/// Remarks on how steps were found and which ones statistics leave out.
+pub fn steps(steps: &Steps, notes: &mut Notes) {
+    if steps.rows.is_empty() {
+        notes.add(
+            "no_steps",
+            Severity::Warning,
+            format!("no steps: {}", steps.source.explain()),
+            "step times are unknown",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    }
+    if steps.source.is_inferred() {
+        notes.add(
+            "no_step_markers",
+            Severity::Info,
+            format!("no step markers; steps are {}", steps.source.explain()),
+            "if a step of yours launches that program several times, steps are counted too small",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    }
+    let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();
+    if edge > 0 {
+        notes.add(
+            "steps_cut_at_the_edges",
+            Severity::Info,
+            format!("{edge} steps at the edges of the capture may have been cut"),
+            "they are listed and left out of the statistics, as XProf does",
+            "",
+        );
+    }
+}
+
+/// Parts of the scope that an analysis does not look at.
+pub fn not_used(what: &str, notes: &mut Notes) {
+    notes.add(
+        "scope_not_used",
+        Severity::Warning,
+        format!("this analysis does not look at {what} of the scope"),
+        "the answer covers all of them",
+        "",
+    );
 }

@@ -98,6 +98,10 @@ fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) {
         }
     }
     if !files.is_empty() {
+        // Packed and unpacked, a file is one host, not two.
+        let unpacked = files.clone();
+        files
+            .retain(|f| f.extension().is_none_or(|e| e != "gz") || !unpacked.contains(&f.with_extension("")));
         files.sort();
         let name = session_name(root, folder);
         found.push(Session { name, path: folder.to_owned(), files, bytes, modified });

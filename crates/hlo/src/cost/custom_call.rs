@@ -1,6 +1,7 @@
 //! Custom calls: the few whose cost follows from what the call says.
 
 use super::{Cost, Counter, convolution, leaf};
+use crate::element::ElementType;
 use crate::{backend_config, instruction::Instruction};
 
 impl Counter<'_> {
@@ -25,10 +26,19 @@ impl Counter<'_> {
     }
 
     fn library_call(&self, hlo: &Instruction, flops: Option<u64>) -> Cost {
-        match flops {
-            Some(_) => self.computes(hlo, flops),
-            None => Cost::UNKNOWN,
+        if flops.is_none() {
+            return Cost::UNKNOWN;
         }
+        // Some give their scratch memory as a last result, an array of bytes. Nobody can say how much of it is touched.
+        let results = match hlo.shape.tuple_shapes.as_slice() {
+            [results @ .., last] if !results.is_empty() && last.element_type == ElementType::U8 => results,
+            [] => std::slice::from_ref(&hlo.shape),
+            all => all,
+        };
+        let written = results.iter().map(|shape| self.bytes(shape)).sum::<Option<u64>>();
+        let bytes_accessed =
+            self.all_operand_bytes(hlo).zip(written).and_then(|(read, written)| read.checked_add(written));
+        Cost { flops, bytes_accessed, ..Cost::ZERO }
     }
 
     /// cuBLAS: the dimension numbers are in the backend's JSON, the result is the first output.

@@ -1,13 +1,13 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
-import { columnIndex, tableOf } from "../../api/read";
+import { tableOf } from "../../api/read";
 import type { Report, Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
 import { go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
-import { Findings, ProvenanceFoot, QualityList } from "../../widgets/Report";
+import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { RowDetails } from "../../widgets/RowDetails";
 import { Empty, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
@@ -16,6 +16,7 @@ import { TablePanel } from "../../widgets/table/TablePanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
+import { hasNamesakes, rowKey, rowOf } from "./named";
 
 export function OpsPage({ info }: PageProps) {
   const report = useReport("ops", paramQuery(info));
@@ -36,6 +37,7 @@ function Ops({ report }: { readonly report: Report }) {
   return (
     <>
       <Findings report={report} />
+      <ValueCards report={report} />
       {table === null || table.rows.length === 0 ? <Empty>No operations ran in this scope.</Empty> : <OpsTable table={table} />}
       {report.tables
         .filter((other) => other !== table)
@@ -51,15 +53,16 @@ function Ops({ report }: { readonly report: Report }) {
 function OpsTable({ table }: { readonly table: Table }) {
   const [count, setCount] = useState(table.rows.length);
   const filter = view.value["q"] ?? "";
-  // A row is named by its first text in the URL: indices change with the scope.
+  // A row is named in the URL: indices change with the scope.
   const named = view.value["sel"] ?? "";
-  const name = Math.max(0, columnIndex(table, "op", "name"));
-  const found = named === "" ? -1 : table.rows.findIndex((row) => String(row[name] ?? "") === named);
+  const found = useMemo(() => rowOf(table, named), [table, named]);
+  const ambiguous = useMemo(() => hasNamesakes(table), [table]);
+  // Several rows may have one name; the one that was picked stays picked.
   const [picked, setPicked] = useState<number | null>(null);
-  const selected = picked !== null && String(table.rows[picked]?.[name] ?? "") === named ? picked : found >= 0 ? found : null;
+  const selected = picked !== null && named !== "" && rowKey(table, table.rows[picked]) === named ? picked : found >= 0 ? found : null;
   const select = (row: number | null): void => {
     setPicked(row);
-    go({ view: { sel: row === null ? "" : String(table.rows[row]?.[name] ?? "") } }, "replace");
+    go({ view: { sel: row === null ? "" : rowKey(table, table.rows[row]) } }, "replace");
   };
   return (
     <div class={selected === null ? "split" : "split open"}>
@@ -87,6 +90,7 @@ function OpsTable({ table }: { readonly table: Table }) {
         <DataTable
           table={table}
           fill
+          second={ambiguous ? "module" : undefined}
           filter={filter}
           sort={parseSort(view.value["sort"])}
           onSort={(key) => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace")}

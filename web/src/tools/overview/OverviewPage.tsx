@@ -61,7 +61,6 @@ function Overview({ report }: { readonly report: Report }) {
   const dilutedNotes = diluted.length > 0 ? [] : report.quality.filter((note) => /dilut/i.test(`${note.id} ${note.message}`));
   return (
     <>
-      <ScopeNote report={report} />
       {diluted.map((finding) => (
         <FindingCard finding={finding} lead />
       ))}
@@ -74,6 +73,7 @@ function Overview({ report }: { readonly report: Report }) {
       {others.map((finding, i) => (
         <FindingCard finding={finding} lead={i === 0} />
       ))}
+      <ScopeNote report={report} />
       <ValueCards report={report} ids={HEADLINE} />
       <div class="columns">
         <div class="stack">

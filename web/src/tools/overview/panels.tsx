@@ -1,12 +1,13 @@
 /** The overview's own panels. */
 
-import { columnIndex, isShareValue, labelOf, numberAt, tableOf, textAt } from "../../api/read";
+import { columnIndex, labelOf, numberAt, tableOf, textAt, valueText } from "../../api/read";
 import type { Report, Table } from "../../api/types";
 import { assignColours, boundVar, seriesVar } from "../../base/colour";
-import { formatCell, formatDuration, formatShare, formatValue } from "../../base/format";
+import { formatCell, formatDuration, formatShare } from "../../base/format";
 import { go, hrefOf } from "../../state/route";
 import { Bars } from "../../widgets/chart/Bars";
 import { Panel } from "../../widgets/Panel";
+import { rowKey } from "../ops/named";
 import { BUSY, deviceActivity } from "./activity";
 import { sideBySide } from "./sideBySide";
 
@@ -102,13 +103,20 @@ export function TopOps({ table }: { readonly table: Table | null }) {
   const time = columnIndex(table, "self_ps");
   const share = columnIndex(table, "self_share");
   const top = table.rows.slice(0, MOST_OPS);
+  const names = top.map((row) => textAt(row, name) ?? "");
+  const twice = new Set(names.filter((one, i) => names.indexOf(one) !== i));
   const categories = assignColours(top.map((row) => textAt(row, category) ?? ""));
   const rows = top.map((row) => {
     const ps = numberAt(row, time) ?? 0;
     const part = numberAt(row, share);
     const kind = textAt(row, category) ?? "unknown";
+    const op = textAt(row, name) ?? "";
+    const key = rowKey(table, row);
     return {
-      name: textAt(row, name) ?? "",
+      name: op,
+      key,
+      // The same name in two programs is two ops.
+      ...(twice.has(op) && key !== op ? { note: textAt(row, columnIndex(table, "module")) ?? "" } : {}),
       title: table.columns.map((column, i) => `${column.label}: ${formatCell(row[i] ?? null, column.kind, column.unit)}`).join("\n"),
       parts: [{ name: kind, value: ps, text: formatDuration(ps), colour: seriesVar(categories.get(textAt(row, category) ?? "") ?? 0) }],
       text: part === null ? formatDuration(ps, 3) : `${formatDuration(ps, 3)} · ${formatShare(part)}`,
@@ -126,8 +134,8 @@ export function TopOps({ table }: { readonly table: Table | null }) {
       <Bars
         rows={rows}
         full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))}
-        legend={categories.size > 1}
-        onPick={(op) => go({ page: "ops", view: { sel: op } })}
+        legend
+        onPick={(key) => go({ page: "ops", view: { sel: key } })}
       />
     </Panel>
   );
@@ -143,7 +151,7 @@ export function AllValues({ report, shown }: { readonly report: Report; readonly
         {rest.map(([id, value]) => (
           <div title={value.doc}>
             <dt>{labelOf(id, value)}</dt>
-            <dd>{formatValue(value.status === "unknown" ? null : value.value, value.unit, isShareValue(id, value))}</dd>
+            <dd>{valueText(value)}</dd>
           </div>
         ))}
       </dl>

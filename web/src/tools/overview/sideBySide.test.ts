@@ -18,7 +18,7 @@ const empty: Report = {
 const column = (id: string, kind: string) => ({ id, label: id, unit: "1", kind });
 
 it("sets rates and idle shares side by side", () => {
-  const value = (v: number | null) => ({ value: v, unit: "1", status: "derived" });
+  const value = (v: number | null) => ({ value: v, unit: "1", kind: "share", status: "derived" });
   const report: Report = {
     ...empty,
     values: { idle_share_of_capture: value(0.98), idle_share_of_active_window: value(null) },

@@ -4,13 +4,13 @@ import type { Table } from "../../api/types";
 import { assignColours, boundVar, seriesVar } from "../../base/colour";
 import { formatDuration, formatQuantity, formatShare, significant } from "../../base/format";
 import type { Scale } from "../../base/scale";
-import { logScale } from "../../base/scale";
+import { clamp, logScale } from "../../base/scale";
 import { Frame } from "../../widgets/chart/Frame";
 import { Legend } from "../../widgets/chart/Legend";
 import { Tip } from "../../widgets/chart/Tip";
 import { useSize } from "../../widgets/useSize";
 import type { Roof, RoofPoint } from "./geometry";
-import { attainable, domains, radius, roofPoints } from "./geometry";
+import { attainable, domains, isInside, radius, roofPoints } from "./geometry";
 
 const MAX_NAMED = 8;
 
@@ -36,7 +36,17 @@ function RoofLines({ roof, fit, x, y }: RoofLinesProps) {
   const { peakFlopRate, peakByteRate } = roof;
   const [left, right] = fit.x;
   const bottom = fit.y[0];
-  if (peakFlopRate === null) return null;
+  if (peakFlopRate === null) {
+    if (peakByteRate === null) return null;
+    const low = Math.max(left, bottom / peakByteRate);
+    const high = Math.min(right, fit.y[1] / peakByteRate);
+    return (
+      <>
+        <path class="roof" d={`M${x(low)} ${y(peakByteRate * low)}L${x(high)} ${y(peakByteRate * high)}`} />
+        <text class="roof-label" x={x(low) + 10} y={y(peakByteRate * low) + 16}>{`HBM ${formatQuantity(peakByteRate, "B/s", 3)}`}</text>
+      </>
+    );
+  }
   if (peakByteRate === null) return <path class="roof" d={`M${x(left)} ${y(peakFlopRate)}H${x(right)}`} />;
   const ridge = peakFlopRate / peakByteRate;
   const late = x(ridge) > (x(left) + x(right)) / 2;
@@ -78,6 +88,7 @@ export function RooflineChart(props: RooflineChartProps) {
   const fit = domains(points, roof);
   const x = logScale(fit.x, [box.left, box.right], Math.max(2, Math.floor(width / 90)));
   const y = logScale(fit.y, [box.bottom, box.top], 8);
+  const beyond = points.filter((p) => !isInside(fit, p)).length;
   const shown = points.find((p) => p.row === (hovered ?? selected)) ?? null;
   const roofAtShown = shown === null ? null : attainable(roof, shown.intensity);
 
@@ -96,15 +107,15 @@ export function RooflineChart(props: RooflineChartProps) {
             verticalGrid
           >
             <RoofLines roof={roof} fit={fit} x={x} y={y} />
-            {shown !== null && roofAtShown !== null && (
+            {shown !== null && roofAtShown !== null && isInside(fit, shown) && (
               <line class="gap-line" x1={x(shown.intensity)} x2={x(shown.intensity)} y1={y(shown.rate)} y2={y(roofAtShown)} />
             )}
             {points.map((p) => (
               <circle
                 key={p.row}
                 class={`point${p.row === selected ? " selected" : ""}${p === shown ? " shown" : ""}`}
-                cx={x(p.intensity)}
-                cy={y(p.rate)}
+                cx={clamp(x(p.intensity), box.left, box.right)}
+                cy={clamp(y(p.rate), box.top, box.bottom)}
                 r={radius(p.timePs, longest)}
                 fill={colourOf(p.group)}
                 onMouseEnter={() => props.onHover(p.row)}
@@ -117,14 +128,18 @@ export function RooflineChart(props: RooflineChartProps) {
       </svg>
       <Legend
         items={[...colours].slice(0, MAX_NAMED).map(([name]) => ({ name: name === "" ? "unknown" : name, colour: colourOf(name) }))}
-        note={`${points.length} of ${table.rows.length} rows have FLOPs and bytes${colours.size > MAX_NAMED ? `; ${colours.size} groups` : ""}`}
+        note={[
+          `${points.length} of ${table.rows.length} rows have FLOPs and bytes`,
+          ...(beyond > 0 ? [`${beyond} short ones lie beyond the edge`] : []),
+          ...(colours.size > MAX_NAMED ? [`${colours.size} groups`] : []),
+        ].join("; ")}
       />
       {shown !== null && (
         <PointTip
           point={shown}
           roofRate={roofAtShown}
-          x={x(shown.intensity)}
-          y={Math.min(y(shown.rate), height - 150)}
+          x={clamp(x(shown.intensity), box.left, box.right)}
+          y={clamp(y(shown.rate), box.top, height - 150)}
           width={width}
           groupName={props.groupName}
         />

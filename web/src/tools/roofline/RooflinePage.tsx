@@ -16,6 +16,7 @@ import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { RooflineChart } from "./Chart";
+import type { Roof } from "./geometry";
 import { roofPoints } from "./geometry";
 
 const COLOUR_BY = { bound: ["bound_by", "bound"], category: ["category", "op_category"] } as const;
@@ -47,6 +48,12 @@ export function RooflinePage({ info }: PageProps) {
   );
 }
 
+function roofNote({ peakFlopRate, peakByteRate }: Roof): string {
+  if (peakFlopRate === null)
+    return peakByteRate === null ? "no peaks are known: points only" : "no peak FLOP rate is known: the slope only";
+  return peakByteRate === null ? "no peak HBM rate is known: the flat roof only" : "point area is self time";
+}
+
 function colourBy(): ColourBy {
   return view.value["colour"] === "category" ? "category" : "bound";
 }
@@ -73,11 +80,7 @@ function Roofline({ report }: { readonly report: Report }) {
         <>
           <Panel
             title="Roofline"
-            note={
-              roof.peakFlopRate === null || roof.peakByteRate === null
-                ? "the profile does not give the peaks: points only"
-                : "point area is self time"
-            }
+            note={roofNote(roof)}
             actions={
               <Tabs
                 label="What the points are"

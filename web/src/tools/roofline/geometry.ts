@@ -54,12 +54,38 @@ export function roofPoints(table: Table, groupBy: readonly string[]): RoofPoint[
   return points;
 }
 
-/** Domains that hold the points, the ridge and a margin, at least two decades wide. */
-export function domains(points: readonly RoofPoint[], roof: Roof): { readonly x: Interval; readonly y: Interval } {
+export interface Domains {
+  readonly x: Interval;
+  readonly y: Interval;
+}
+
+/** The part of the self time whose points may lie beyond the edge: a nanosecond's op must not squeeze the others. */
+const BEYOND = 0.005;
+
+/** The points that all but a sliver of the time is in, by one coordinate trimmed at both ends. */
+function bulk(points: readonly RoofPoint[], of: (point: RoofPoint) => number): number[] {
+  const sorted = [...points].sort((a, b) => of(a) - of(b));
+  const total = sorted.reduce((sum, point) => sum + point.timePs, 0);
+  const cut = (total * BEYOND) / 2;
+  let before = 0;
+  return sorted.flatMap((point) => {
+    const low = before + point.timePs;
+    const high = total - before;
+    before = low;
+    return total === 0 || (low > cut && high > cut) ? [of(point)] : [];
+  });
+}
+
+/** Domains that hold the ridge, a margin and all points but those of next to no time, at least two decades wide. */
+export function domains(points: readonly RoofPoint[], roof: Roof): Domains {
   const ridge = roof.peakFlopRate !== null && roof.peakByteRate !== null ? roof.peakFlopRate / roof.peakByteRate : null;
-  const xs = extent([...points.map((p) => p.intensity), ridge]) ?? [0.1, 1000];
-  const ys = extent([...points.map((p) => p.rate), roof.peakFlopRate]) ?? [1e9, 1e15];
+  const xs = extent([...bulk(points, (p) => p.intensity), ridge]) ?? [0.1, 1000];
+  const ys = extent([...bulk(points, (p) => p.rate), roof.peakFlopRate]) ?? [1e9, 1e15];
   return { x: widen(xs, 3, 4), y: widen(ys, 3, 2.5) };
+}
+
+export function isInside({ x, y }: Domains, point: RoofPoint): boolean {
+  return point.intensity >= x[0] && point.intensity <= x[1] && point.rate >= y[0] && point.rate <= y[1];
 }
 
 function widen([low, high]: Interval, below: number, above: number): Interval {

@@ -11,6 +11,10 @@ export interface BarPart {
 
 export interface BarRow {
   readonly name: string;
+  /** What a pick gives, where it is not the name. */
+  readonly key?: string;
+  /** Said after the name, in small. */
+  readonly note?: string;
   readonly title?: string;
   readonly parts: readonly BarPart[];
   /** Shown at the end of the row. */
@@ -22,7 +26,7 @@ export interface BarsProps {
   /** The value of a bar that fills its track. */
   readonly full: number;
   readonly legend?: boolean;
-  readonly onPick?: (name: string) => void;
+  readonly onPick?: (key: string) => void;
 }
 
 export function Bars({ rows, full, legend = false, onPick }: BarsProps) {
@@ -36,8 +40,9 @@ export function Bars({ rows, full, legend = false, onPick }: BarsProps) {
             {onPick === undefined ? (
               <span class="hbar-name">{row.name}</span>
             ) : (
-              <button type="button" class="hbar-name link" onClick={() => onPick(row.name)}>
+              <button type="button" class="hbar-name link" onClick={() => onPick(row.key ?? row.name)}>
                 {row.name}
+                {row.note !== undefined && <span class="hbar-note">{row.note}</span>}
               </button>
             )}
             <span class="hbar-track" aria-hidden="true">

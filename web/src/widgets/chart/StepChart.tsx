@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import { assignColours, seriesVar } from "../../base/colour";
-import { formatDuration, formatInt } from "../../base/format";
+import { formatDuration, formatInt, formatTick } from "../../base/format";
 import { extent, linearScale } from "../../base/scale";
 import { Empty } from "../States";
 import { useSize } from "../useSize";
@@ -29,15 +29,16 @@ export function StepChart({ points, onPick }: StepChartProps) {
   const times = extent(points.map((p) => p.durationPs));
   if (steps === null || times === null) return <Empty>No step times in this scope.</Empty>;
 
-  const bars = colours.size === 1 && points.length <= 400;
   const box = { left: 64, top: 28, right: Math.max(120, width - 12), bottom: HEIGHT - 40 };
   const x = linearScale([steps[0] - 0.5, steps[1] + 0.5], [box.left, box.right], Math.max(2, Math.floor((box.right - box.left) / 70)));
   const wholeTicks = Object.assign((value: number) => x(value), { invert: x.invert, ticks: x.ticks.filter(Number.isInteger) });
   const y = linearScale([0, times[1] * 1.05], [box.bottom, box.top], 4);
-  const barWidth = Math.max(1, Math.min(28, ((box.right - box.left) / (steps[1] - steps[0] + 1)) * 0.72));
   // Devices stand side by side inside a step's slot, so that equal times do not hide one another.
   const slot = (box.right - box.left) / (steps[1] - steps[0] + 1);
-  const dodge = Math.min(7, (slot * 0.7) / Math.max(1, colours.size));
+  const room = (slot * 0.76) / Math.max(1, colours.size);
+  // Bars show lengths; where there is no room for a bar per device, dots show where the times lie.
+  const bars = room >= (colours.size === 1 ? 1 : 3) && points.length <= 1000;
+  const dodge = bars ? Math.min(room, 28) : Math.min(7, room);
   const place = (p: StepPoint): number => x(p.step) + ((colours.get(p.device) ?? 0) - (colours.size - 1) / 2) * dodge;
   const odd = points.filter((p) => !isUsual(p.kind));
   const kinds = [...new Set(odd.map((p) => p.kind))];
@@ -46,7 +47,7 @@ export function StepChart({ points, onPick }: StepChartProps) {
     const rect = event.currentTarget.getBoundingClientRect();
     return nearest(points, x, y, event.clientX - rect.left, event.clientY - rect.top);
   };
-  const stroke = bars ? barWidth : 5;
+  const stroke = bars ? Math.max(1, dodge - (colours.size > 1 && dodge > 4 ? 1 : 0)) : 5;
   return (
     <div class="chart" ref={ref}>
       <svg
@@ -62,7 +63,7 @@ export function StepChart({ points, onPick }: StepChartProps) {
         }}
       >
         {width > 0 && (
-          <Frame box={box} x={wholeTicks} y={y} formatX={String} formatY={(v) => formatDuration(v, 3)} labelX="step" labelY="step time">
+          <Frame box={box} x={wholeTicks} y={y} formatX={String} formatY={formatTick} labelX="step" labelY="step time">
             {[...colours].map(([device, colour]) => {
               const own = points.filter((p) => p.device === device && isUsual(p.kind));
               return (

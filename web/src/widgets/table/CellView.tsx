@@ -17,7 +17,7 @@ export function CellView({ cell, column, full }: CellProps) {
   if (column.kind === "share" && typeof cell === "number") {
     return (
       <td class="num share">
-        <span class="share-bar" style={{ width: `${Math.max(0, Math.min(1, cell / full)) * 100}%` }} />
+        <span class="share-bar" style={{ width: `calc((100% - 8px) * ${Math.max(0, Math.min(1, cell / full)).toFixed(4)})` }} />
         <span class="share-text">{text}</span>
       </td>
     );

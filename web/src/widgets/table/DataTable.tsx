@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { isNumeric } from "../../api/read";
+import { columnIndex, isNumeric } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { SortKey } from "../../base/rows";
 import { filteredIndex, sortedIndex } from "../../base/rows";
 import { CellView } from "./CellView";
-import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows } from "./layout";
+import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
 
 export const ROW_HEIGHT = 27;
 
@@ -20,6 +20,8 @@ export interface DataTableProps {
   readonly selected?: number | null;
   readonly onSelect?: (row: number | null) => void;
   readonly onHover?: (row: number | null) => void;
+  /** Id of a column that stands beside the first, wherever the report has it. */
+  readonly second?: string | undefined;
   /** Fill the height that is left instead of growing to a limit. */
   readonly fill?: boolean;
   readonly onCount?: (shown: number) => void;
@@ -38,11 +40,11 @@ export function DataTable(props: DataTableProps) {
 
   const shown = useMemo(
     () =>
-      knownColumns(table.columns, table.rows).flatMap((index) => {
+      withSecond(knownColumns(table.columns, table.rows), columnIndex(table, props.second ?? "")).flatMap((index) => {
         const column = table.columns[index];
         return column === undefined ? [] : [{ column, index, width: columnWidth(column, index, table.rows) }];
       }),
-    [table],
+    [table, props.second],
   );
   const unknown = table.columns.filter((column) => !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);

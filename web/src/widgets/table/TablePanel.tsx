@@ -4,6 +4,8 @@ import type { Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { Panel } from "../Panel";
 import { DataTable } from "./DataTable";
+import { Facts } from "./Facts";
+import { isFacts } from "./layout";
 import { downloadCsv } from "./download";
 
 /** A table with its title, a filter once it is long enough to want one, and its CSV. */
@@ -35,7 +37,7 @@ export function TablePanel({ table, name, note }: { readonly table: Table; reado
       }
       flush
     >
-      <DataTable table={table} filter={filter} />
+      {isFacts(table) ? <Facts table={table} /> : <DataTable table={table} filter={filter} />}
     </Panel>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows } from "./layout";
+import { barFull, columnWidth, isFacts, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
 
 describe("visibleRows", () => {
   it("draws only what is near", () => {
@@ -29,6 +29,19 @@ it("drops columns that say nothing in any row", () => {
     ]),
   ).toEqual([0, 2]);
   expect(knownColumns(columns, [])).toEqual([0, 1, 2]);
+});
+
+it("moves a column beside the first, where it is shown", () => {
+  expect(withSecond([0, 1, 2, 5], 5)).toEqual([0, 5, 1, 2]);
+  expect(withSecond([0, 1, 2], 5)).toEqual([0, 1, 2]);
+  expect(withSecond([0, 1], -1)).toEqual([0, 1]);
+});
+
+it("tells facts from tables to sort", () => {
+  const column = (kind: string) => ({ id: kind, label: kind, unit: "", kind });
+  const facts = { id: "t", title: "", columns: [column("text"), column("text")], rows: [["a", "b"]] };
+  expect(isFacts(facts)).toBe(true);
+  expect(isFacts({ ...facts, columns: [column("text"), column("int")] })).toBe(false);
 });
 
 it("scrolls as little as possible", () => {

@@ -1,7 +1,7 @@
 /** Which rows are in view and how wide columns are. Pure. */
 
 import { isNumeric } from "../../api/read";
-import type { Column } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import type { Cell } from "../../base/format";
 import { formatCell } from "../../base/format";
 
@@ -30,6 +30,12 @@ export function scrollToRow(scrollTop: number, height: number, rowHeight: number
 export function knownColumns(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number[] {
   const all = columns.map((_, i) => i);
   return rows.length === 0 ? all : all.filter((i) => i === 0 || rows.some((row) => (row[i] ?? null) !== null));
+}
+
+/** The same positions with one of them moved beside the first. */
+export function withSecond(positions: readonly number[], second: number): readonly number[] {
+  const rest = positions.slice(1).filter((i) => i !== second);
+  return rest.length === positions.length - 1 ? positions : [...positions.slice(0, 1), second, ...rest];
 }
 
 /** Shares of the rows in one whole, as opposed to each row's share of something of its own. */
@@ -61,4 +67,12 @@ export function columnWidth(column: Column, index: number, rows: readonly (reado
   }
   if (column.kind === "share") width = Math.max(width, 9);
   return Math.min(width, isNumeric(column) ? 18 : LONGEST_TEXT) + 2;
+}
+
+/** Rows of a table of facts that are shown all at once. */
+const MOST_FACTS = 12;
+
+/** A short table of names and words, as opposed to one that is sorted and filtered. */
+export function isFacts(table: Table): boolean {
+  return table.columns.length === 2 && table.columns.every((column) => column.kind === "text") && table.rows.length <= MOST_FACTS;
 }

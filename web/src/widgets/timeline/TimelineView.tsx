@@ -209,6 +209,8 @@ function RowLabel({ row, gutter, onToggle }: { readonly row: Row; readonly gutte
       </div>
     );
   }
+  // Beside the arrow, and beside the number of tracks where there is room for one.
+  const letters = Math.floor(gutter / 8) - (row.open || gutter < 100 ? 4 : 9);
   return (
     <button
       type="button"
@@ -218,7 +220,7 @@ function RowLabel({ row, gutter, onToggle }: { readonly row: Row; readonly gutte
       aria-expanded={row.open}
       onClick={() => onToggle(row.group.id)}
     >
-      <span aria-hidden="true">{row.open ? "▾" : "▸"}</span> {keepEnds(row.group.name, Math.floor(gutter / 8) - (row.open ? 3 : 9))}
+      <span aria-hidden="true">{row.open ? "▾" : "▸"}</span> {keepEnds(row.group.name, letters)}
       {!row.open && <span class="tl-kind">{`${row.group.tracks.length} tracks`}</span>}
     </button>
   );

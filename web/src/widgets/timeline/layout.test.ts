@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 
 import type { TrackGroup } from "../../api/types";
-import { closedAtFirst, GROUP_HEIGHT, SLICE_HEIGHT, TRACK_PAD, depthAt, layOut, rowAt, rowsBetween, sliceTop, trackIds } from "./layout";
+import {
+  closedAtFirst,
+  GROUP_HEIGHT,
+  SLICE_HEIGHT,
+  THIN_HEIGHT,
+  TRACK_PAD,
+  depthAt,
+  layOut,
+  rowAt,
+  rowsBetween,
+  sliceTop,
+  trackIds,
+} from "./layout";
 
 const groups: TrackGroup[] = [
   {
@@ -26,6 +38,11 @@ describe("layOut", () => {
     }
     expect(open.height).toBe(y);
     expect(open.height).toBe(2 * GROUP_HEIGHT + 3 * TRACK_PAD + 5 * SLICE_HEIGHT);
+  });
+  it("draws a device's many levels thin, and a host's stack in full", () => {
+    const deep = { id: 4, name: "deep", events: 9, depth: 20 };
+    const heights = ["device", "host"].map((kind) => layOut([{ id: "g", name: "g", kind, tracks: [deep] }], new Set()).height);
+    expect(heights.map((height) => height - GROUP_HEIGHT - TRACK_PAD)).toEqual([20 * THIN_HEIGHT, 20 * SLICE_HEIGHT]);
   });
   it("leaves out the tracks of a closed group", () => {
     expect(trackIds(open)).toEqual([1, 2, 3]);

@@ -3,7 +3,7 @@
  * Heights are CSS pixels from the top of the content (below the ruler):
  *
  *     group header   GROUP_HEIGHT
- *     track          depth x SLICE_HEIGHT + TRACK_PAD
+ *     track          depth x slice height + TRACK_PAD
  */
 
 import type { TrackGroup, TrackInfo } from "../../api/types";
@@ -11,6 +11,10 @@ import type { Px } from "../../base/units";
 
 export const GROUP_HEIGHT = 26;
 export const SLICE_HEIGHT = 18;
+/** A device's track with more levels than `FEW_LEVELS` holds asynchronous ops side by side: seeing how many run at once
+ * matters more than their names, and the next device should not be a screen away. */
+export const THIN_HEIGHT = 8;
+const FEW_LEVELS = 6;
 export const TRACK_PAD = 7;
 /** Deeper stacks than this are cut; the server's `depth` can be as deep as a Python stack. */
 export const MAX_DEPTH = 40;
@@ -37,6 +41,8 @@ export interface TrackRow {
   readonly kind: "track";
   readonly group: TrackGroup;
   readonly track: TrackInfo;
+  /** Height of one level. */
+  readonly slice: Px;
   readonly y: Px;
   readonly height: Px;
 }
@@ -57,8 +63,9 @@ export function layOut(groups: readonly TrackGroup[], closed: ReadonlySet<string
     y += GROUP_HEIGHT;
     if (!open) continue;
     for (const track of group.tracks) {
-      const height = Math.min(MAX_DEPTH, Math.max(1, track.depth)) * SLICE_HEIGHT + TRACK_PAD;
-      rows.push({ kind: "track", group, track, y, height });
+      const slice = group.kind === "device" && track.depth > FEW_LEVELS ? THIN_HEIGHT : SLICE_HEIGHT;
+      const height = Math.min(MAX_DEPTH, Math.max(1, track.depth)) * slice + TRACK_PAD;
+      rows.push({ kind: "track", group, track, slice, y, height });
       y += height;
     }
   }
@@ -75,11 +82,11 @@ export function rowsBetween(layout: Layout, top: Px, bottom: Px): readonly Row[]
 }
 
 export function depthAt(row: TrackRow, y: Px): number {
-  return Math.floor((y - row.y - TRACK_PAD / 2) / SLICE_HEIGHT);
+  return Math.floor((y - row.y - TRACK_PAD / 2) / row.slice);
 }
 
 export function sliceTop(row: TrackRow, depth: number): Px {
-  return row.y + TRACK_PAD / 2 + depth * SLICE_HEIGHT;
+  return row.y + TRACK_PAD / 2 + depth * row.slice;
 }
 
 export function trackIds(layout: Layout): number[] {

@@ -117,22 +117,23 @@ export class CanvasRenderer implements Renderer {
     const { palette, view, width } = scene;
     const left = Math.max(0, timeToPx(view, width, piece.start));
     const right = Math.min(width, timeToPx(view, width, piece.end));
+    const named = row.slice >= SLICE_HEIGHT;
     for (const [start, duration, depth, name, count] of slices) {
       const x0 = Math.max(left, timeToPx(view, width, start));
       const x1 = Math.min(right, timeToPx(view, width, start + duration));
       if (x1 < left || x0 > right || x0 > x1) continue;
       const top = sliceTop(row, depth) + offset;
-      if (top > row.y + row.height + offset || top + SLICE_HEIGHT < RULER_HEIGHT) continue;
+      if (top > row.y + row.height + offset || top + row.slice < RULER_HEIGHT) continue;
       // At least a visible sliver; one pixel of air between neighbours once there is room for it.
       const wide = Math.max(0.75, x1 - x0 > 3 ? x1 - x0 - 1 : x1 - x0);
       const text = layer.names[name] ?? "";
       context.fillStyle = count > 1 && text === "" ? palette.merged : sliceColour(palette, text);
-      context.fillRect(x0, top, wide, SLICE_HEIGHT - 2);
-      if (wide < TEXT_FROM) continue;
+      context.fillRect(x0, top, wide, row.slice - (named ? 2 : 1));
+      if (!named || wide < TEXT_FROM) continue;
       const label = fitText(count > 1 ? `${count} events` : text, wide - 8, this.charWidth);
       if (label === "") continue;
       context.fillStyle = palette.sliceText;
-      context.fillText(label, x0 + 4, top + SLICE_HEIGHT / 2 - 0.5);
+      context.fillText(label, x0 + 4, top + row.slice / 2 - 0.5);
     }
   }
 
@@ -141,7 +142,7 @@ export class CanvasRenderer implements Renderer {
     const x1 = Math.min(scene.width + 4, timeToPx(scene.view, scene.width, slice[0] + slice[1]));
     context.strokeStyle = strong ? scene.palette.accent : scene.palette.text;
     context.lineWidth = strong ? 2 : 1;
-    context.strokeRect(x0, sliceTop(row, slice[2]) + offset - 0.5, Math.max(2, x1 - x0), SLICE_HEIGHT - 1);
+    context.strokeRect(x0, sliceTop(row, slice[2]) + offset - 0.5, Math.max(2, x1 - x0), row.slice - 1);
   }
 
   private drawShades(context: CanvasRenderingContext2D, scene: Scene): void {

@@ -19,9 +19,10 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1, "ps"],
 ];
 
-/** One unit and one number of decimals for the whole ruler, fine enough to tell two ticks apart. */
+/** One unit and one number of decimals for the whole ruler, fine enough to tell two ticks apart. No two are nearer than
+ * `apart`. */
 export function rulerTicks(view: Viewport, width: Px, apart: Px = 110): Tick[] {
-  const times = linearTicks([view.start, view.end], Math.max(1, width / apart));
+  const times = linearTicks([view.start, view.end], Math.max(1, width / (1.5 * apart)));
   const step = times.length > 1 ? (times[1] ?? 0) - (times[0] ?? 0) : view.end - view.start;
   const [size, name] = UNITS.find(([unit]) => Math.max(step, view.start) >= unit && step * 1e4 >= unit) ?? [1, "ps"];
   const decimals = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));

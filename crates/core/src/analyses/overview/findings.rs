@@ -82,7 +82,7 @@ fn diluted(usage: &Usage, rates: &Rates) -> Option<Finding> {
             units::duration_ps(usage.capture_ps().unwrap_or(0.0)),
             units::share(of_active)
         ),
-        ceiling: "none: it is the capture that is long, not the program that is slow".into(),
+        ceiling: "nothing: what lies outside the active window is not the program".into(),
         lever: "start and stop the profiler around the steps in question, or use --window or --steady".into(),
         falsifier: "the program was meant to run during the rest of the capture".into(),
         status: Status::Measured,

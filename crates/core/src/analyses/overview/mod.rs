@@ -5,7 +5,7 @@ mod tables;
 use super::ops::Sums;
 use super::{Analysis, Params};
 use crate::Error;
-use crate::derive::bound::Classes;
+use crate::derive::bound::{Classes, TimeClass};
 use crate::derive::limits::{Limits, Work};
 use crate::derive::ops;
 use crate::derive::quality;
@@ -14,7 +14,7 @@ use crate::derive::stats::Summary;
 use crate::derive::steps::Steps;
 use crate::derive::usage::Usage;
 use crate::profile::{Peaks, Profile};
-use crate::report::{Notes, Report, Severity, Status, Unit, Value};
+use crate::report::{Notes, Report, Status, Unit, Value};
 use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -33,17 +33,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     }
     quality::remarks(profile, &selection, &ops, notes);
     let steps = Steps::find(profile, &selection.devices);
-    if steps.rows.is_empty() {
-        notes.add(
-            "no_steps",
-            Severity::Info,
-            format!("no steps: {}", steps.source.explain()),
-            "step times are unknown",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
-        );
-    } else {
-        super::steps::remarks(&steps, notes);
-    }
+    quality::steps(&steps, notes);
     let usage = Usage::measure(profile, &selection, &steps);
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
@@ -138,7 +128,7 @@ fn values(
         Value::new(
             "bound_by",
             "Bound by",
-            Some(classes.bound_by().word()),
+            Some(classes.bound_by()).filter(|c| *c != TimeClass::Unknown).map(TimeClass::word),
             Unit::None,
             Derived,
             "What most of the active window goes to; see the table `time`.",

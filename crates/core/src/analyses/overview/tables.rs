@@ -8,7 +8,7 @@ use crate::derive::ops::{self, Op};
 use crate::derive::precision::by_result_type;
 use crate::derive::select::Selection;
 use crate::derive::usage::Usage;
-use crate::profile::{Peaks, Profile};
+use crate::profile::{HostId, Peaks, Profile};
 use crate::report::{Cell, Column, Table, Unit};
 use crate::scope::Scope;
 
@@ -179,12 +179,8 @@ pub(super) fn devices(profile: &Profile, usage: &Usage) -> Table {
 
 pub(super) fn hosts(profile: &Profile, scope: &Scope, usage: &Usage) -> Result<Table, Error> {
     let mut table = Table::new("hosts", "Hosts", HOSTS);
-    for host in &profile.hosts {
-        let own: Vec<_> = usage
-            .devices
-            .iter()
-            .filter(|d| profile.host(profile.device(d.id).host).name == host.name)
-            .collect();
+    for (id, host) in (0_u32..).map(HostId).zip(&profile.hosts) {
+        let own: Vec<_> = usage.devices.iter().filter(|d| profile.device(d.id).host == id).collect();
         if own.is_empty() {
             continue;
         }

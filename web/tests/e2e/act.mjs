@@ -1,0 +1,301 @@
+// What a person does with the page, on the demo run and on the log folder.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+
+import { PHONE, param, settled, visit, waitForParam } from "./browser.mjs";
+import { ask } from "./server.mjs";
+import { checkCards } from "./walk.mjs";
+
+const card = (page, id) => page.locator(`.card[data-id="${id}"] .card-value`);
+
+/** Waits until the address has moved on and the new answer is shown. */
+async function moved(page, name, matches) {
+  await waitForParam(page, name, matches);
+  await settled(page);
+}
+
+export const demoSteps = {
+  "the overview leads with what bounds the run": async (page, origin) => {
+    await visit(page, origin, {});
+    assert.equal(
+      await page
+        .locator("main .loaded > *")
+        .first()
+        .evaluate((one) => one.matches(".finding.lead")),
+      true,
+    );
+  },
+  "steps in the scope bar change the numbers and the address": async (page, origin) => {
+    const before = await card(page, "step_count").innerText();
+    await page.getByLabel("steps", { exact: true }).fill("2-3");
+    await page.keyboard.press("Enter");
+    await moved(page, "steps", /^2-3$/);
+    const { body } = await ask(origin, "report/overview", { steps: "2-3" });
+    await checkCards(page, body, "overview");
+    assert.notEqual(await card(page, "step_count").innerText(), before);
+  },
+  "the scope survives a reload, and Back takes it away": async (page, origin) => {
+    const scoped = await card(page, "active_window_ps").innerText();
+    await page.reload();
+    await settled(page);
+    assert.equal(await card(page, "active_window_ps").innerText(), scoped);
+    assert.equal(await page.getByLabel("steps", { exact: true }).inputValue(), "2-3");
+    await page.goBack();
+    await moved(page, "steps", /^$/);
+    await checkCards(page, (await ask(origin, "report/overview")).body, "overview");
+    assert.notEqual(await card(page, "active_window_ps").innerText(), scoped);
+  },
+  "steady only leaves out the odd steps": async (page, origin) => {
+    const before = await card(page, "step_time_mean_ps").innerText();
+    await page.getByLabel("steady only").check();
+    await moved(page, "steady", /^1$/);
+    await checkCards(page, (await ask(origin, "report/overview", { steady: "1" })).body, "overview");
+    assert.notEqual(await card(page, "step_time_mean_ps").innerText(), before);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await moved(page, "steady", /^$/);
+    assert.equal(await card(page, "step_time_mean_ps").innerText(), before);
+  },
+  "an op of the overview leads to its row": async (page) => {
+    const op = page.locator(".panel", { hasText: "Ops that take most time" }).locator(".hbar-name").nth(1);
+    const name = (await op.evaluate((one) => one.firstChild.textContent)).trim();
+    await op.click();
+    await moved(page, "page", /^ops$/);
+    assert.equal(await page.locator("tr.selected td").first().innerText(), name);
+  },
+  "a header sorts, turns round and undoes": async (page, origin) => {
+    await visit(page, origin, { page: "ops" });
+    const { body } = await ask(origin, "report/ops");
+    const [table] = body.tables;
+    const index = table.columns.findIndex((column) => column.id === "occurrences");
+    const header = page.getByRole("button", { name: table.columns[index].label, exact: true });
+    await header.click();
+    assert.equal(param(page, "sort"), "-occurrences");
+    const most = Math.max(...table.rows.map((row) => row[index]));
+    const at = await page.locator("thead th").evaluateAll((all) => all.findIndex((th) => th.getAttribute("aria-sort") === "descending"));
+    assert.equal(
+      Number((await page.locator("tbody tr:not(.spacer) >> nth=0").locator("td").nth(at).innerText()).replaceAll("\u202f", "")),
+      most,
+    );
+    await header.click();
+    assert.equal(param(page, "sort"), "occurrences");
+    await header.click();
+    assert.equal(param(page, "sort"), null);
+    assert.equal(await page.locator("tbody td").first().innerText(), table.rows[0][0]);
+  },
+  "words in the filter keep rows, words with a minus drop them": async (page, origin) => {
+    const [table] = (await ask(origin, "report/ops")).body.tables;
+    const text = table.columns.flatMap((column, i) => (column.kind === "text" ? [i] : []));
+    const words = (row) =>
+      text
+        .map((i) => row[i] ?? "")
+        .join("\n")
+        .toLowerCase();
+    await page.getByRole("searchbox").fill("fusion -copy");
+    await waitForParam(page, "q", /copy$/);
+    const kept = table.rows.filter((row) => words(row).includes("fusion") && !words(row).includes("copy")).length;
+    assert.ok(kept > 0 && kept < table.rows.length);
+    assert.match(await page.locator(".panel-note").first().innerText(), new RegExp(`^${kept} of `));
+    await page.getByRole("searchbox").fill("no such op");
+    await page.getByText("No row matches").waitFor();
+    await page.getByRole("searchbox").fill("");
+  },
+  "the table leaves as CSV with every row, unrounded": async (page, origin) => {
+    const [table] = (await ask(origin, "report/ops")).body.tables;
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).first().click()]);
+    const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
+    assert.equal(lines[0], table.columns.map((column) => column.id).join(","));
+    assert.ok(lines.length > table.rows.length, `${lines.length} lines for ${table.rows.length} rows`);
+    assert.ok(lines[1].startsWith(`${table.rows[0][0]},${table.rows[0][1]},`), lines[1]);
+  },
+  "rows group by what the control says": async (page, origin) => {
+    await page.getByRole("combobox", { name: "by", exact: true }).selectOption("category");
+    await moved(page, "by", /^category$/);
+    const { body } = await ask(origin, "report/ops", { by: "category" });
+    assert.equal(await page.locator("tbody tr:not(.spacer)").count(), body.tables[0].rows.length);
+  },
+  "the wheel zooms at the pointer and the address follows": async (page, origin) => {
+    await visit(page, origin, { page: "timeline" });
+    await page.mouse.move(800, 300);
+    for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -200);
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+  },
+  "a drag pans": async (page) => {
+    const before = param(page, "view").split("..").map(Number);
+    await page.mouse.move(900, 300);
+    await page.mouse.down();
+    await page.mouse.move(700, 300, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction((view) => new URL(location.href).searchParams.get("view") !== view, before.join(".."));
+    const after = param(page, "view").split("..").map(Number);
+    assert.ok(after[0] > before[0], "the view moved to later times");
+    assert.ok(Math.abs(after[1] - after[0] - (before[1] - before[0])) < 2, "its span stayed");
+  },
+  "W, A, S and D zoom and pan while held": async (page) => {
+    for (const [key, check] of [
+      ["w", (a, b) => b[1] - b[0] < a[1] - a[0]],
+      ["a", (a, b) => b[0] < a[0]],
+      ["d", (a, b) => b[0] > a[0]],
+      ["s", (a, b) => b[1] - b[0] > a[1] - a[0]],
+    ]) {
+      const before = param(page, "view");
+      await page.keyboard.down(key);
+      await page.waitForTimeout(250);
+      await page.keyboard.up(key);
+      await page.waitForFunction((view) => new URL(location.href).searchParams.get("view") !== view, before);
+      const spans = [before, param(page, "view")].map((view) => view.split("..").map(Number));
+      assert.ok(check(...spans), `${key}: ${spans.join(" to ")}`);
+    }
+  },
+  "F fits the run and a click shows an event's details": async (page) => {
+    await page.keyboard.press("f");
+    await waitForParam(page, "view", /^$/);
+    await page.locator("canvas").click({ position: { x: 300, y: 64 } });
+    await page.getByText("self time").waitFor();
+    assert.ok((await page.locator(".details dt").count()) >= 4);
+  },
+  "full stop walks on, Z zooms to it, Escape lets go": async (page) => {
+    const start = page.locator(".details dd").nth(1);
+    const before = await start.innerText();
+    await page.keyboard.press(".");
+    await page.waitForFunction((text) => document.querySelectorAll(".details dd")[1]?.textContent !== text, before);
+    await page.keyboard.press("z");
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await page.keyboard.press("Escape");
+    await page.locator(".details").waitFor({ state: "detached" });
+  },
+  "the view becomes the scope of every page": async (page, origin) => {
+    await page.getByRole("button", { name: "Scope to view" }).click();
+    const window = await waitForParam(page, "window", /^\d+\.\.\d+$/);
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await moved(page, "page", /^$/);
+    assert.equal(param(page, "window"), window);
+    const { status, body } = await ask(origin, "report/overview", { window });
+    assert.equal(status, 200);
+    await checkCards(page, body, "overview");
+    await page.getByRole("button", { name: "Clear the window" }).click();
+    await moved(page, "window", /^$/);
+  },
+  "a measured stretch becomes the scope too": async (page, origin) => {
+    await visit(page, origin, { page: "timeline" });
+    await page.keyboard.down("Shift");
+    await page.mouse.move(600, 300);
+    await page.mouse.down();
+    await page.mouse.move(900, 300, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await page.getByRole("button", { name: "Scope to selection" }).click();
+    await moved(page, "window", /^[1-9]\d*\.\.\d+$/);
+    await page.getByRole("button", { name: "Clear scope" }).click();
+    await moved(page, "window", /^$/);
+  },
+  "the roofline's rows and points are reached by keyboard": async (page, origin) => {
+    await visit(page, origin, { page: "roofline" });
+    await page.locator("table.data").first().focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("tr.selected").count(), 1);
+    assert.equal(await page.locator("circle.selected").count(), 1);
+    await page.locator(".details").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("tr.selected").count(), 0);
+  },
+  "help opens on ? and closes on Escape": async (page) => {
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  },
+  "digits go from page to page and Back returns": async (page) => {
+    await page.keyboard.press("3");
+    await moved(page, "page", /^steps$/);
+    await page.goBack();
+    await moved(page, "page", /^roofline$/);
+  },
+  "a step leads to its time on the timeline": async (page, origin) => {
+    await visit(page, origin, { page: "steps" });
+    await page.locator("tbody tr").nth(2).click();
+    await page.getByRole("button", { name: "Show on the timeline" }).click();
+    await moved(page, "page", /^timeline$/);
+    assert.match(param(page, "view"), /^\d+\.\.\d+$/);
+  },
+  "a scope without steps is a calm empty page with a way out": async (page, origin) => {
+    await visit(page, origin, { steps: "777" });
+    const notice = page.locator(".notice.calm").first();
+    assert.match(await notice.innerText(), /Nothing to show[\s\S]*no step is in the scope/i);
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await notice.getByRole("button", { name: "Clear the scope" }).click();
+    await moved(page, "steps", /^$/);
+    await card(page, "bound_by").or(page.locator('.unknown-values [data-id="bound_by"]')).waitFor();
+  },
+  "a scope that cannot be read says what is expected": async (page, origin) => {
+    await visit(page, origin, { steps: "many" });
+    assert.match(await page.getByRole("alert").first().innerText(), /2-5[\s\S]*many/);
+  },
+  "the chosen colours last": async (page, origin) => {
+    await visit(page, origin, {});
+    const button = page.getByRole("button", { name: /^Colours/ });
+    await button.click();
+    await button.click();
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await button.click();
+  },
+  "a finger opens details as a sheet": async (page, origin) => {
+    await page.setViewportSize(PHONE);
+    await visit(page, origin, { page: "ops" });
+    await page.locator("tbody tr:not(.spacer)").nth(1).click();
+    const box = await page.locator(".details").boundingBox();
+    assert.ok(
+      box.y > PHONE.height * 0.3 && Math.round(box.y + box.height) === PHONE.height && box.width === PHONE.width,
+      JSON.stringify(box),
+    );
+  },
+};
+
+export const folderSteps = {
+  "the picker changes the run and drops the scope": async (page, origin, names) => {
+    const { body } = await ask(origin, "runs");
+    const [one, two] = ["cpu-train", "cpu-infer"].map((name) => body.runs.find((run) => run.id.startsWith(`${name}/`)).id);
+    assert.equal(body.runs.length, names.length + 1);
+    await visit(page, origin, { run: one, steps: "2-3" });
+    const picker = page.getByRole("combobox", { name: "Run", exact: true });
+    assert.equal(await picker.locator("option").count(), body.runs.length);
+    await picker.selectOption(two);
+    await moved(page, "run", /^cpu-infer/);
+    assert.equal(param(page, "steps"), null);
+    await checkCards(page, (await ask(origin, "report/overview", { run: two })).body, "overview");
+    await page.goBack();
+    await moved(page, "steps", /^2-3$/);
+    assert.equal(param(page, "run"), one);
+  },
+  "hundreds of rows keep few elements, and the last is reached": async (page, origin) => {
+    const { body } = await ask(origin, "runs");
+    const { id } = body.runs.find((run) => run.id.startsWith("tpu-train/"));
+    const { rows } = (await ask(origin, "report/ops", { run: id })).body.tables[0];
+    assert.ok(rows.length > 150);
+    await visit(page, origin, { run: id, page: "ops" });
+    assert.ok((await page.locator("tbody tr").count()) < 80);
+    await page.locator("table.data").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("tr.selected td").first().innerText(), rows.at(-1)[0]);
+    assert.equal(await page.locator(".details h2").innerText(), rows.at(-1)[0]);
+  },
+  "a run that cannot be read says so in place, with a hint": async (page, origin) => {
+    for (const id of ["overview", "timeline", "ops"]) {
+      await visit(page, origin, { run: "broken/cut", page: id });
+      const alert = page.getByRole("alert").first();
+      assert.match(await alert.innerText(), /host\.xplane\.pb[\s\S]*try again/);
+      await alert.getByRole("button", { name: "Try again" }).click();
+      await settled(page);
+    }
+  },
+  "a run that is gone and a page that never was are named": async (page, origin) => {
+    await visit(page, origin, { run: "absent" });
+    assert.match(await page.getByRole("alert").first().innerText(), /absent/);
+    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+    await page.goto(`${origin}/?page=nonsense`);
+    await page.getByText("There is no page “nonsense”.").waitFor();
+  },
+};

@@ -1,0 +1,116 @@
+// Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
+// HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { demoSteps, folderSteps } from "./act.mjs";
+import { audit } from "./axe.mjs";
+import { DESK, launch, openPage } from "./browser.mjs";
+import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
+import { walkRun } from "./walk.mjs";
+
+const failures = [];
+const begun = Date.now();
+
+async function check(name, work) {
+  const from = Date.now();
+  try {
+    await work();
+    process.stdout.write(`ok   ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`);
+  } catch (error) {
+    failures.push(`${name}: ${error.message}`);
+    process.stdout.write(`FAIL ${name}\n`);
+  }
+}
+
+async function actAll(browser, origin, steps, ...rest) {
+  const { page, problems, close } = await openPage(browser, { acceptDownloads: true });
+  for (const [name, step] of Object.entries(steps)) {
+    await check(name, async () => {
+      await page.setViewportSize(DESK);
+      await step(page, origin, ...rest);
+      assert.deepEqual(problems.splice(0), []);
+    });
+  }
+  await close();
+}
+
+/** Runs are walked over two at a time: while one waits for the server the other draws. */
+async function walkAll(browser, origin, runs, name, brief) {
+  const queue = [...runs];
+  const walker = async () => {
+    for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
+      const id = run.id;
+      await check(`${name} ${id}: every page`, () => walkRun(browser, origin, id, `${name}-${id}`, brief));
+    }
+  };
+  await Promise.all([walker(), walker()]);
+}
+
+async function pageIsCurrentAndSmall(origin) {
+  let total = 0;
+  for (const name of ["index.html", "app.js", "app.css", "favicon.svg"]) {
+    const path = name === "index.html" ? "/" : `/${name}`;
+    const built = await readFile(join(web, "../crates/serve/dist", name), "utf8");
+    const served = await (await fetch(origin + path)).text();
+    assert.ok(built === served, `${name} is not the built one: build the program again after \`npm run build\``);
+    const { bytes, packed } = await wireBytes(origin + path);
+    assert.ok(packed || name === "favicon.svg" || name === "index.html", `${name} is not packed`);
+    total += bytes;
+  }
+  assert.ok(total < 500_000, `${total} bytes`);
+}
+
+async function main() {
+  process.stdout.write(`${binary()}\n`);
+  const browser = await launch();
+  const log = logFolder();
+  const servers = [];
+  const serve = async (...args) => {
+    const server = await start(...args);
+    servers.push(server);
+    return server.origin;
+  };
+  try {
+    const demo = await serve("demo");
+    await check("the page is the built one and under 500 kB on the wire", () => pageIsCurrentAndSmall(demo));
+    await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", false);
+    await actAll(browser, demo, demoSteps);
+
+    const folder = await serve("serve", log.folder);
+    const { runs } = (await ask(folder, "runs")).body;
+    await actAll(browser, folder, folderSteps, log.names);
+    await walkAll(
+      browser,
+      folder,
+      runs.filter((run) => !run.id.startsWith("broken/")),
+      "fixture",
+      false,
+    );
+    const audited = runs.find((run) => run.id.startsWith("tpu-train/")) ?? runs.find((run) => run.id.startsWith("cpu-train/"));
+    for (const theme of ["light", "dark"]) {
+      await check(`nothing serious for axe, ${theme}`, async () => assert.deepEqual(await audit(browser, folder, audited.id, theme), []));
+    }
+
+    if (existsSync(traces)) {
+      const beside = await serve("serve", traces);
+      const all = (await ask(beside, "runs")).body.runs.filter((run) => !run.id.startsWith("corrupt"));
+      await walkAll(browser, beside, all, "trace", true);
+    } else {
+      process.stdout.write("skip the walk over profiles beside the checkout: there are none\n");
+    }
+  } finally {
+    await browser.close();
+    for (const server of servers) server.stop();
+    log.remove();
+  }
+}
+
+await main().catch((error) => failures.push(error.message));
+for (const failure of failures) process.stderr.write(`${failure}\n`);
+process.stdout.write(
+  `${failures.length === 0 ? "all well" : `${failures.length} failed`} after ${((Date.now() - begun) / 1000).toFixed(0)} s\n`,
+);
+process.exitCode = failures.length > 0 ? 1 : 0;

@@ -1,0 +1,88 @@
+// Every page of a run, at a desk's and a phone's size, light and dark.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { DESK, PHONE, assertShows, openPage, overflow, settled, visit } from "./browser.mjs";
+import { ask, web } from "./server.mjs";
+
+export const PAGES = ["overview", "timeline", "steps", "ops", "roofline", "inspect"];
+const SHOTS = join(web, "test-results/e2e");
+
+/** Walks over a run. `brief` looks at a light desk and a dark phone alone. */
+export async function walkRun(browser, origin, run, name, brief = false) {
+  const { page, problems, close } = await openPage(browser);
+  const folder = join(SHOTS, name.replace(/[^\w.-]+/g, "_"));
+  mkdirSync(folder, { recursive: true });
+  const look = async (id, view) => {
+    const wide = await overflow(page);
+    if (wide > 0) problems.push(`${id} on a ${view} is ${wide} pixels too wide`);
+    await page.screenshot({ path: join(folder, `${id}-${view}.png`) });
+  };
+  for (const id of PAGES) {
+    await page.setViewportSize(DESK);
+    await page.emulateMedia({ colorScheme: "light" });
+    await visit(page, origin, { run, page: id });
+    await checkNumbers(page, origin, run, id, problems);
+    await look(id, "desk-light");
+    if (!brief) {
+      await page.emulateMedia({ colorScheme: "dark" });
+      await look(id, "desk-dark");
+    }
+    await page.setViewportSize(PHONE);
+    await page.emulateMedia({ colorScheme: "dark" });
+    if (!brief) await page.reload();
+    await settled(page);
+    await look(id, "phone-dark");
+    if (!brief) {
+      await page.emulateMedia({ colorScheme: "light" });
+      await look(id, "phone-light");
+    }
+  }
+  await close();
+  assert.deepEqual(problems, [], run);
+}
+
+/** What the page shows is what the API says, number by number; a refusal is shown with its words. */
+async function checkNumbers(page, origin, run, id, problems) {
+  if (id === "timeline") {
+    const { body } = await ask(origin, "timeline/tracks", { run });
+    if ((await page.locator(".tl-group").count()) !== body.groups?.length) problems.push("timeline: the groups are not those of the API");
+    return;
+  }
+  const { status, body } = await ask(origin, `report/${id}`, { run });
+  if (status !== 200) {
+    const notice = page.locator(body.kind === "nothing" ? ".notice.calm" : ".notice.error").first();
+    const words = (await notice.innerText()).replaceAll(/\s+/g, " ");
+    if (!words.toLowerCase().includes(body.error.replaceAll("`", "").replaceAll(/\s+/g, " ").toLowerCase()))
+      problems.push(`${id}: ${words} instead of ${body.error}`);
+    return;
+  }
+  try {
+    await checkCards(page, body, id);
+    if (id === "overview") await checkLead(page, body);
+  } catch (error) {
+    problems.push(error.message);
+  }
+}
+
+export async function checkCards(page, report, where) {
+  const shown = await page
+    .locator(".card[data-id]")
+    .evaluateAll((cards) => cards.map((card) => [card.dataset.id, card.querySelector(".card-value").textContent]));
+  for (const [id, text] of shown) assertShows(text, report.values[id], `${where} ${id}`);
+  const unknown = await page.locator(".unknown-values [data-id]").evaluateAll((all) => all.map((one) => one.dataset.id));
+  for (const id of unknown) assert.ok([null, "unknown"].includes(report.values[id].value), `${where} ${id} is known`);
+  const ids = new Set([...shown.map(([id]) => id), ...unknown]);
+  const headline = where === "overview" ? ["device_type", "bound_by", "capture_span_ps", "active_window_ps"] : Object.keys(report.values);
+  for (const id of headline) assert.ok(ids.has(id), `${where} does not show ${id}`);
+}
+
+/** The first thing on the overview is what bounds the run, or that the averages are diluted. */
+async function checkLead(page, report) {
+  if (report.findings.length === 0) return;
+  const first = await page.locator("main .loaded > *").first();
+  const lead = report.findings.find((finding) => /dilut/.test(finding.id)) ?? report.findings[0];
+  const words = (await first.innerText()).replaceAll(/\s+/g, " ");
+  assert.ok(words.startsWith(lead.claim.replaceAll("`", "")), `the overview begins with ${words.slice(0, 80)}`);
+}
