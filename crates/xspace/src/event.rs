@@ -40,16 +40,32 @@ impl<'a> EventView<'a> {
     /// The first malformed field.
     #[inline]
     pub fn parse(body: &'a [u8], offset: u64) -> Result<Self, Fault> {
-        match Self::parse_known(body, offset) {
+        Self::parse_with(body, offset, |_| {})
+    }
+
+    /// Decodes the bytes of one event, and hands those of each of its stats to `stat` on the way: one pass where
+    /// [`EventView::stats`] makes a second one. A stat may be handed over twice where the event is malformed or not
+    /// written as profilers do.
+    ///
+    /// # Errors
+    /// The first malformed field.
+    #[inline]
+    pub fn parse_with(body: &'a [u8], offset: u64, mut stat: impl FnMut(&'a [u8])) -> Result<Self, Fault> {
+        match Self::parse_known(body, offset, &mut stat) {
             Some(event) => Ok(event),
-            None => Self::parse_any(body, offset),
+            None => {
+                let event = Self::parse_any(body, offset)?;
+                let stats = Fields::new(body, offset).filter(|f| f.number == 4);
+                stats.filter_map(|f| f.bytes(EVENT).ok()).for_each(stat);
+                Ok(event)
+            }
         }
     }
 
     /// An event of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which
     /// [`EventView::parse_any`] finds what is wrong, if anything is.
     #[inline]
-    fn parse_known(body: &'a [u8], offset: u64) -> Option<Self> {
+    fn parse_known(body: &'a [u8], offset: u64, stat: &mut impl FnMut(&'a [u8])) -> Option<Self> {
         let mut event = Self { metadata_id: 0, time: EventTime::OffsetPs(0), duration_ps: 0, body, offset };
         let mut pos = 0;
         while let Some(&tag) = body.get(pos) {
@@ -61,7 +77,9 @@ impl<'a> EventView<'a> {
                 0x18 => event.duration_ps = value as i64,
                 // The value is the length of a stat.
                 0x22 => {
-                    pos = next.checked_add(usize::try_from(value).ok()?).filter(|end| *end <= body.len())?;
+                    let bytes = body.get(next..)?.get(..usize::try_from(value).ok()?)?;
+                    stat(bytes);
+                    pos = next + bytes.len();
                 }
                 0x28 => event.time = EventTime::Occurrences(value as i64),
                 _ => return None,
@@ -115,13 +133,10 @@ impl<'a> Events<'a> {
     pub fn faults(&self) -> crate::Faults {
         self.faults.clone()
     }
-}
 
-impl<'a> Iterator for Events<'a> {
-    type Item = EventView<'a>;
-
+    /// The next event; the bytes of its stats go to `stat`, see [`EventView::parse_with`].
     #[inline]
-    fn next(&mut self) -> Option<EventView<'a>> {
+    pub fn next_with(&mut self, mut stat: impl FnMut(&'a [u8])) -> Option<EventView<'a>> {
         loop {
             let (body, offset) = match self.fields.next_of(EVENTS_TAG) {
                 Some(next) => next,
@@ -134,10 +149,19 @@ impl<'a> Iterator for Events<'a> {
                     }
                 }
             };
-            match EventView::parse(body, offset) {
+            match EventView::parse_with(body, offset, &mut stat) {
                 Ok(event) => return Some(event),
                 Err(fault) => self.faults.push(fault),
             }
         }
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = EventView<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<EventView<'a>> {
+        self.next_with(|_| {})
     }
 }

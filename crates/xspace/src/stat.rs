@@ -89,6 +89,27 @@ impl<'a> StatView<'a> {
         Self::parse_known(body).or_else(|| Self::parse_any(body, offset, faults))
     }
 
+    /// The key of a stat and its whole number, if it is one, from the stat's bytes; `None` for a malformed stat. For loops
+    /// over all events, which want a few numbers and no texts.
+    #[inline]
+    #[must_use]
+    pub fn key_and_int(body: &'a [u8]) -> Option<(i64, Option<i64>)> {
+        if body.first() == Some(&0x08)
+            && let Ok((id, pos)) = varint(body, 1)
+            && let Some(tag) = body.get(pos)
+        {
+            let number = || varint(body, pos + 1).ok().map(|(number, _)| number);
+            let value = match tag {
+                0x18 => number().and_then(|v| i64::try_from(v).ok()),
+                0x20 => number().map(|v| v as i64),
+                _ => None,
+            };
+            return Some((id as i64, value));
+        }
+        let stat = Self::parse(body, 0, &mut Faults::default())?;
+        Some((stat.metadata_id, stat.value.and_then(|v| v.as_i64())))
+    }
+
     /// A stat of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which
     /// [`StatView::parse_any`] finds what is wrong, if anything is.
     #[inline]

@@ -17,6 +17,8 @@ export async function walkRun(browser, origin, run, name, brief = false) {
   const look = async (id, view) => {
     const wide = await overflow(page);
     if (wide > 0) problems.push(`${id} on a ${view} is ${wide} pixels too wide`);
+    // A change of theme is drawn in the next frame.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await page.screenshot({ path: join(folder, `${id}-${view}.png`) });
   };
   for (const id of PAGES) {

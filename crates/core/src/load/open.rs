@@ -79,10 +79,12 @@ const HEAD: usize = 1 << 20;
 
 /// Refuses a file in which no plane with a name can be found, and says what was found at its start.
 fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    // The start is enough: a cut plane is read as far as it goes.
-    let space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
-    let readable = |name: &[u8]| !name.is_empty() && std::str::from_utf8(name).is_ok();
-    if space.planes.iter().any(|plane| readable(plane.name)) && !is_reencoded(bytes) {
+    // The start is enough as a rule: a cut plane is read as far as it goes. What has another start is read whole.
+    let mut space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
+    if !has_named_plane(&space) && bytes.len() > HEAD {
+        space = SpaceView::parse(bytes);
+    }
+    if has_named_plane(&space) && !is_reencoded(bytes) {
         return Ok(());
     }
     let found = match space.faults.kept().first() {
@@ -103,6 +105,10 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     };
     let message = format!("expected an XSpace protobuf (.xplane.pb), {found}");
     Err(Error::Input { path: path.to_owned(), message })
+}
+
+fn has_named_plane(space: &SpaceView<'_>) -> bool {
+    space.planes.iter().any(|plane| !plane.name.is_empty() && std::str::from_utf8(plane.name).is_ok())
 }
 
 /// True if somebody has read the file as text and written it again: bytes that are not UTF-8 have become U+FFFD.

@@ -1,6 +1,6 @@
 //! The events of one line as columns.
 
-use haloscope_xspace::{EventTime, Faults, LineView, StatValue, Stats};
+use haloscope_xspace::{EventTime, Faults, LineView, StatValue, StatView, Stats};
 
 use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::{Line, MetaIdx, Plane, Source, Span};
@@ -79,11 +79,35 @@ impl Events {
         all.duration_ps.reserve(room);
         all.meta.reserve(room);
         all.body.reserve(room);
-        let mut device = DeviceTimes { start_ps: Vec::new(), duration_ps: Vec::new() };
+        if wants_marks {
+            all.marks.reserve(room);
+        }
+        let device_room = if wants_device { room } else { 0 };
+        let mut device = DeviceTimes {
+            start_ps: Vec::with_capacity(device_room),
+            duration_ps: Vec::with_capacity(device_room),
+        };
         let mut sorted = true;
         let mut last = (i64::MIN, 0);
         let mut events = view.events();
-        for event in events.by_ref() {
+        loop {
+            let (mut measured, mut marks) = ([None; 2], 0);
+            let event = if wants_device || wants_marks {
+                events.next_with(|stat| {
+                    let Some((id, value)) = StatView::key_and_int(stat) else { return };
+                    for (wanted, slot) in ids.iter().zip(&mut measured) {
+                        if *wanted == Some(id) {
+                            *slot = value;
+                        }
+                    }
+                    for (wanted, mark) in &marked {
+                        marks |= if *wanted == Some(id) { *mark } else { 0 };
+                    }
+                })
+            } else {
+                events.next()
+            };
+            let Some(event) = event else { break };
             let meta = plane.meta_index(event.metadata_id);
             all.nameless += u64::from(meta == 0);
             let duration = event.duration_ps.max(0);
@@ -108,23 +132,13 @@ impl Events {
             all.duration_ps.push(duration);
             all.meta.push(meta);
             all.body.push(at << LENGTH_BITS | len.min(LONG));
-            if wants_device || wants_marks {
-                let (mut from, mut took, mut marks) = (start, duration, 0);
-                for stat in event.stats() {
-                    for (id, mark) in &marked {
-                        marks |= if Some(stat.metadata_id) == *id { *mark } else { 0 };
-                    }
-                    let value = || stat.value.and_then(|v| v.as_i64());
-                    if Some(stat.metadata_id) == ids[0] {
-                        from = value().map_or(from, |v| line.base_ps.saturating_add(v));
-                    } else if Some(stat.metadata_id) == ids[1] {
-                        took = value().map_or(took, |v| v.max(0));
-                    }
-                }
-                if wants_device {
-                    device.start_ps.push(from);
-                    device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
-                }
+            if wants_device {
+                let from = measured[0].map_or(start, |v| line.base_ps.saturating_add(v));
+                let took = measured[1].map_or(duration, |v| v.max(0));
+                device.start_ps.push(from);
+                device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
+            }
+            if wants_marks {
                 all.marks.push(marks);
             }
         }

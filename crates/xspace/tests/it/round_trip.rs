@@ -2,7 +2,7 @@
 
 use haloscope_xspace::wire::{Fields, Value};
 use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, StatMetadata, strategies};
-use haloscope_xspace::{EventTime, SpaceView};
+use haloscope_xspace::{EventTime, EventView, SpaceView, StatView, write};
 use proptest::prelude::*;
 
 use crate::raw::{Message, RawField, delimited, long_varint, number, rewrite, varint};
@@ -188,4 +188,35 @@ fn a_stat_of_a_later_schema_has_no_value() {
     let view = SpaceView::parse(&bytes);
     assert_eq!((view.planes[0].stats[0].metadata_id, view.planes[0].stats[0].value), (5, None));
     assert!(view.faults.is_empty());
+}
+
+#[test]
+fn one_pass_hands_over_what_a_second_one_would_find() {
+    let values = [
+        write::Value::Int(-5),
+        write::Value::Uint(7),
+        write::Value::Uint(u64::MAX),
+        write::Value::Str("x".into()),
+        write::Value::Int(-6),
+    ];
+    // The last key is 0, which is not written.
+    let stat = |(key, value)| write::Stat { metadata_id: key, value };
+    let stats: Vec<_> = [1, 2, 3, 4, 0].into_iter().zip(values).map(stat).collect();
+    let mut line = Line::new(1, "a");
+    line.events.push(Event { stats, ..Event::at(1, -3, 9) });
+    let bytes = Space { planes: vec![Plane { lines: vec![line], ..Plane::default() }], ..Space::default() }
+        .to_bytes();
+    let space = SpaceView::parse(&bytes);
+    let mut seen = Vec::new();
+    let mut events = space.planes[0].lines[0].events();
+    let event = events.next_with(|stat| seen.push(StatView::key_and_int(stat).unwrap())).unwrap();
+    let second: Vec<_> = event.stats().map(|s| (s.metadata_id, s.value.and_then(|v| v.as_i64()))).collect();
+    assert_eq!(seen, second);
+    assert_eq!(seen, [(1, Some(-5)), (2, Some(7)), (3, None), (4, None), (0, Some(-6))]);
+
+    // An event with an unknown field in front is not written as profilers do, and gives the same.
+    let odd = [&[0x78, 1], event.body].concat();
+    let mut again = Vec::new();
+    EventView::parse_with(&odd, 0, |stat| again.push(StatView::key_and_int(stat).unwrap())).unwrap();
+    assert_eq!(again, second);
 }
