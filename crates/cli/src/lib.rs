@@ -1,6 +1,6 @@
 //! The command line: arguments in, a report on stdout, talk on stderr, an exit code out.
 //!
-//! [`args`] derives the parser from the registry of analyses, [`commands`] has a file a subcommand, and [`Printer`] is the
+//! `args` derives the parser from the registry of analyses, `commands` has a file a subcommand, and [`Printer`] is the
 //! one door to stdout and stderr.
 
 mod args;
