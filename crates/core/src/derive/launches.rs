@@ -17,8 +17,9 @@ pub struct Launch {
     pub end_ps: i64,
 }
 
-/// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: from the ops, see
-/// [`from_ops`].
+/// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: put together from
+/// ops; those with one `run_id` are one execution, and without `run_id` an execution goes on until another module's op
+/// starts or the op that began it starts again.
 #[must_use]
 pub fn of(profile: &Profile, device: &Device) -> Vec<Launch> {
     match device.kind {
@@ -40,8 +41,6 @@ fn from_modules_line(profile: &Profile, device: &Device) -> Vec<Launch> {
     events.iter().map(launch).collect()
 }
 
-/// Executions put together from ops: ops with one `run_id` are one execution; without `run_id` (GPU) an execution goes
-/// on until another module's op starts or the op that began it starts again.
 fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);

@@ -1,6 +1,6 @@
 //! The timeline: which tracks a run has, what to draw of them in a window of time, and what one event says.
 //!
-//! A track is a line of the profile. Its events are laid out in rows once, see [`layout`]; a window is then answered by
+//! A track is a line of the profile. Its events are laid out in rows once, see `layout`; a window is then answered by
 //! binary search, with at most about two slices per pixel and row, however many events there are.
 
 use std::sync::{Arc, OnceLock};

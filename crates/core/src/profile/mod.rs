@@ -1,7 +1,7 @@
 //! A run as typed columns: hosts, planes, lines, events, devices, HLO modules. Built once, then read-only.
 //!
 //! Names and stats stay where they are in the (memory-mapped) files and are decoded when asked for; the events of a line
-//! become columns the first time somebody reads that line ([`Line::events`]). All times are picoseconds from the start of
+//! become columns the first time somebody reads that line ([`Profile::events`]). All times are picoseconds from the start of
 //! the run: the earliest capture start of its hosts.
 
 mod build;
