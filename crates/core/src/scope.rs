@@ -1,6 +1,7 @@
 //! Which part of a run a question is about. A parameter of every analysis.
 
 use crate::Error;
+use crate::units::LARGEST_PS;
 
 /// Hosts, devices, modules, steps and the time that an answer covers. The default is everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +100,10 @@ fn parse_window(text: &str) -> Result<(i64, i64), Error> {
     let bad = |why: &str| Error::Usage(format!("expected a window such as 1.5ms..20ms, found `{text}`{why}"));
     let (from, to) = text.split_once("..").ok_or_else(|| bad(""))?;
     let time = |s: &str| parse_time_ps(s).ok_or_else(|| bad(""));
-    let (from, to) = (time(from)?, time(to)?);
+    let believable = |ps: i64| {
+        (ps.unsigned_abs() <= LARGEST_PS as u64).then_some(ps).ok_or_else(|| bad(", which is beyond 26 days"))
+    };
+    let (from, to) = (believable(time(from)?)?, believable(time(to)?)?);
     if from >= to {
         return Err(bad(", which does not end after it starts"));
     }

@@ -3,6 +3,16 @@
 /// Picoseconds in a second.
 pub const PS_PER_S: f64 = 1e12;
 
+/// The largest time that is believed, in picoseconds either way: 26 days. Times beyond it come from damaged files and are
+/// cut to it when events are decoded, so that no difference of two times overflows.
+pub const LARGEST_PS: i64 = 1 << 61;
+
+/// The sum of times or counts that may come from a damaged file: it stops at the largest number in place of overflowing.
+#[must_use]
+pub fn sum(values: impl IntoIterator<Item = i64>) -> i64 {
+    values.into_iter().fold(0, i64::saturating_add)
+}
+
 const SI: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 const IEC: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 

@@ -9,6 +9,7 @@ use crate::derive::ops::walk_nested;
 use crate::derive::select::Selection;
 use crate::profile::{LineKind, Profile};
 use crate::report::{Cell, Column, Report, Status, Table, Unit, Value};
+use crate::units;
 
 const COLUMNS: &[Column] = &[
     Column::text("name", "Name", "The event's name."),
@@ -61,16 +62,16 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
                 }
                 let sum = here.entry(event.meta).or_default();
                 sum.occurrences += 1;
-                sum.total_ps += inside;
-                sum.self_ps += self_ps;
+                sum.total_ps = sum.total_ps.saturating_add(inside);
+                sum.self_ps = sum.self_ps.saturating_add(self_ps);
             });
             let mut here: Vec<_> = here.into_iter().collect();
             here.sort_unstable_by_key(|(meta, _)| *meta);
             for (meta, part) in here {
                 let sum = sums.entry(plane.meta_label(source, meta)).or_default();
                 sum.occurrences += part.occurrences;
-                sum.total_ps += part.total_ps;
-                sum.self_ps += part.self_ps;
+                sum.total_ps = sum.total_ps.saturating_add(part.total_ps);
+                sum.self_ps = sum.self_ps.saturating_add(part.self_ps);
                 sum.threads += 1;
             }
         }
@@ -82,7 +83,7 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by(|a, b| (b.1.self_ps, &a.0).cmp(&(a.1.self_ps, &b.0)));
-    let all: i64 = rows.iter().map(|(_, sum)| sum.self_ps).sum();
+    let all: i64 = units::sum(rows.iter().map(|(_, sum)| sum.self_ps));
     let mut table = Table::new("ops", "Host events by self time", COLUMNS);
     for (name, sum) in &rows {
         table.push(vec![

@@ -15,6 +15,7 @@ use crate::derive::select::Selection;
 use crate::profile::{Peaks, Profile};
 use crate::report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
 use crate::scope::Scope;
+use crate::units;
 
 const BY: Param = Param {
     id: "by",
@@ -113,12 +114,12 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let peaks = selection.peaks();
     let by = params.text(&BY);
     let groups = group(&ops, by);
-    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let mut table = Table::new("ops", "Ops by self time", COLUMNS);
     let mut cumulative = 0;
     let programs = Programs::of(&ops);
     for group in &groups {
-        cumulative += group.op.self_ps;
+        cumulative = group.op.self_ps.saturating_add(cumulative);
         let module = programs.label(&group.op);
         table.push(row(group, by, &module, all, cumulative, &peaks));
     }
@@ -183,13 +184,13 @@ impl Sums {
         let mut sums = Self { occurrences: 0, self_ps: 0, flops: None, hbm_bytes: None, unknown_ps: 0 };
         for op in ops {
             sums.occurrences += op.occurrences;
-            sums.self_ps += op.self_ps;
+            sums.self_ps = sums.self_ps.saturating_add(op.self_ps);
             if is_container(&op.meta.category) {
                 continue;
             }
             match op.flops {
                 Some(flops) => *sums.flops.get_or_insert(0.0) += flops,
-                None => sums.unknown_ps += op.self_ps,
+                None => sums.unknown_ps = sums.unknown_ps.saturating_add(op.self_ps),
             }
             if let Some(bytes) = op.hbm_bytes {
                 *sums.hbm_bytes.get_or_insert(0.0) += bytes;
@@ -264,8 +265,8 @@ fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
         let Group { op: into, devices } = &mut groups[row];
         *devices = (*devices).max(op.devices);
         into.occurrences += op.occurrences;
-        into.total_ps += op.total_ps;
-        into.self_ps += op.self_ps;
+        into.total_ps = into.total_ps.saturating_add(op.total_ps);
+        into.self_ps = into.self_ps.saturating_add(op.self_ps);
         let blank = |a: &mut Cow<'_, str>, b: &Cow<'_, str>| {
             if *a != *b {
                 *a = Cow::Borrowed("");

@@ -14,6 +14,7 @@ use crate::derive::{busy, quality};
 use crate::profile::{Peaks, Profile};
 use crate::report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
 use crate::scope::Scope;
+use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "roofline",
@@ -268,7 +269,7 @@ fn steps_table(
         let (from, to) = busy::intervals(profile, selection.devices[position]).hull().unwrap_or_default();
         selection.window(position).map_or(to - from, |window| window.overlap(from, to))
     };
-    let spans = (0..selection.devices.len()).map(span_of).sum::<i64>() as f64;
+    let spans = units::sum((0..selection.devices.len()).map(span_of)) as f64;
     let mut table = Table::new("steps", "By step, idle time included", STEPS);
     let mut push = |name: String, work: Work| {
         table.push(row(name, Vec::new(), &work, peaks, spans));

@@ -7,6 +7,7 @@ use super::ops::Op;
 use super::select::Selection;
 use super::usage::Usage;
 use crate::profile::{LineKind, Mark, Peaks, Profile};
+use crate::units;
 
 /// A class of time. Each instant of the active window is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,14 +154,14 @@ impl Classes {
         for op in ops {
             add(TimeClass::of(op, peaks), op.self_ps as f64 * scale);
         }
-        let idle_ps = usage.devices.iter().map(|d| d.gaps.length()).sum::<i64>() as f64 / devices;
+        let idle_ps = units::sum(usage.devices.iter().map(|d| d.gaps.length())) as f64 / devices;
         let input_ps = usage.devices.iter().map(|d| {
             let host = profile.device(d.id).host;
             d.gaps.intersect(&input_work(profile, host)).length()
         });
         // Looking at the host's events costs a pass over them: only where idle time is worth explaining.
         let input_ps =
-            if idle_ps > 0.05 * usage.active_ps() { input_ps.sum::<i64>() as f64 / devices } else { 0.0 };
+            if idle_ps > 0.05 * usage.active_ps() { units::sum(input_ps) as f64 / devices } else { 0.0 };
         add(Input, input_ps);
         add(Idle, idle_ps - input_ps);
         let mut rows: Vec<_> = time.into_iter().filter(|(_, ps)| *ps > 0.0).collect();

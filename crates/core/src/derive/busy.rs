@@ -72,10 +72,11 @@ pub fn duty_cycle(profile: &Profile, device: &Device, cut: Option<&Intervals>) -
         span.extend(events.span_ps());
         if line.kind == LineKind::XlaOps {
             let union = Intervals::union_of_sorted(events.iter().map(|e| (e.start_ps, e.end_ps)));
-            busy_ps += cut.map_or_else(|| union.length(), |c| union.intersect(c).length());
+            busy_ps =
+                (cut.map_or_else(|| union.length(), |c| union.intersect(c).length())).saturating_add(busy_ps);
             walk_nested(events.iter(), cut, |event, self_ps| {
                 if off_duty[event.meta as usize] {
-                    busy_ps -= self_ps;
+                    busy_ps = busy_ps.saturating_sub(self_ps);
                 }
             });
         }

@@ -1,5 +1,7 @@
 //! Sets of time intervals: sorted, disjoint, half-open, in picoseconds.
 
+use crate::units;
+
 /// A set of disjoint intervals `[start, end)`, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Intervals(Vec<(i64, i64)>);
@@ -63,7 +65,7 @@ impl Intervals {
     /// Total length, picoseconds.
     #[must_use]
     pub fn length(&self) -> i64 {
-        self.0.iter().map(|(s, e)| e - s).sum()
+        units::sum(self.0.iter().map(|(s, e)| e - s))
     }
 
     /// From the first start to the last end.
@@ -115,7 +117,7 @@ impl Intervals {
     pub fn overlap(&self, start: i64, end: i64) -> i64 {
         let first = self.0.partition_point(|b| b.1 <= start);
         let inside = self.0[first..].iter().take_while(|b| b.0 < end);
-        inside.map(|b| b.1.min(end) - b.0.max(start)).sum()
+        units::sum(inside.map(|b| b.1.min(end) - b.0.max(start)))
     }
 }
 

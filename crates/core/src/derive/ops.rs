@@ -81,8 +81,9 @@ impl Sums {
     fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
         let length = event.end_ps - event.start_ps;
         self.occurrences += cut.map_or(1, |c| starts_inside(event, c) as u64);
-        self.total_ps += cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
-        self.self_ps += self_ps;
+        let inside = cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
+        self.total_ps = self.total_ps.saturating_add(inside);
+        self.self_ps = self.self_ps.saturating_add(self_ps);
         self.executions += share_inside(event, cut);
     }
 }
@@ -119,8 +120,8 @@ fn merge(into: &mut Op<'_>, op: &Op<'_>) {
         *a = a.zip(b).map(|(a, b)| a + b).or(*a).or(b);
     }
     into.occurrences += op.occurrences;
-    into.total_ps += op.total_ps;
-    into.self_ps += op.self_ps;
+    into.total_ps = into.total_ps.saturating_add(op.total_ps);
+    into.self_ps = into.self_ps.saturating_add(op.self_ps);
     into.devices += op.devices;
     add(&mut into.flops, op.flops);
     add(&mut into.model_flops, op.model_flops);
@@ -212,7 +213,7 @@ pub fn walk_nested(
         }
         let length = length(&event);
         if let Some((_, own)) = stack.last_mut() {
-            *own -= length;
+            *own = own.saturating_sub(length);
         }
         stack.push((event, length));
     }

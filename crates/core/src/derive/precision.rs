@@ -11,7 +11,7 @@ pub fn by_result_type(ops: &[Op<'_>]) -> Vec<(String, i64)> {
     for op in ops.iter().filter(|op| op.flops.is_some_and(|f| f > 0.0) && !is_container(&op.meta.category)) {
         let kind = result_type(&op.meta.expression).unwrap_or("unknown");
         match out.iter_mut().find(|(k, _)| k == kind) {
-            Some((_, ps)) => *ps += op.self_ps,
+            Some((_, ps)) => *ps = ps.saturating_add(op.self_ps),
             None => out.push((kind.to_owned(), op.self_ps)),
         }
     }

@@ -84,10 +84,10 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
 }
 
 fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
-    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let calls: Vec<&Op<'_>> =
         ops.iter().filter(|op| op.flops.is_none() && op.meta.category.contains("custom-call")).collect();
-    let time: i64 = calls.iter().map(|op| op.self_ps).sum();
+    let time: i64 = units::sum(calls.iter().map(|op| op.self_ps));
     if time == 0 {
         return;
     }
@@ -105,9 +105,10 @@ fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
 fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     let peaks = selection.peaks();
     let over = |op: &&Op<'_>| op.work(op.total_ps).against(&peaks).efficiency.is_some_and(|e| e > 1.05);
-    let (count, time) = ops.iter().filter(over).fold((0, 0), |(n, t), op| (n + 1, t + op.self_ps));
+    let (count, time) =
+        ops.iter().filter(over).fold((0, 0), |(n, t), op| (n + 1, op.self_ps.saturating_add(t)));
     if count > 0 {
-        let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+        let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
         let share = units::share(time as f64 / all.max(1) as f64);
         notes.add(
             "rates_above_peak",
@@ -121,9 +122,9 @@ fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes
 }
 
 fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {
-    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let time: i64 =
-        ops.iter().filter(|op| op.meta.category == "kernel without HLO op").map(|op| op.self_ps).sum();
+        units::sum(ops.iter().filter(|op| op.meta.category == "kernel without HLO op").map(|op| op.self_ps));
     if time > 0 {
         let share = time as f64 / all.max(1) as f64;
         notes.add(

@@ -209,7 +209,7 @@ impl Steps {
         let mut time_by_module: FxHashMap<&str, (i64, usize)> = FxHashMap::default();
         for launch in all.iter().flat_map(|(_, launches)| launches) {
             let entry = time_by_module.entry(&launch.module).or_default();
-            entry.0 += launch.end_ps - launch.start_ps;
+            entry.0 = entry.0.saturating_add(launch.end_ps - launch.start_ps);
             entry.1 += 1;
         }
         let mut modules: Vec<_> =

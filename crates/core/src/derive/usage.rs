@@ -7,6 +7,7 @@ use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
 use crate::profile::{Device, DeviceId, Profile};
+use crate::units;
 
 /// Busy and idle time of the selected devices.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ impl Usage {
     }
 
     fn mean(&self, of: impl Fn(&DeviceUsage) -> i64) -> f64 {
-        self.devices.iter().map(of).sum::<i64>() as f64 / self.devices.len().max(1) as f64
+        units::sum(self.devices.iter().map(of)) as f64 / self.devices.len().max(1) as f64
     }
 
     /// Busy time, mean over devices, picoseconds.

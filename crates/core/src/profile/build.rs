@@ -11,6 +11,7 @@ use super::{
     Bytes, EventMeta, HloModule, Host, HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile,
     Source, Span, Stat, device,
 };
+use crate::units::LARGEST_PS;
 
 /// Line timestamps above this are nanoseconds since 1970; below, since the start of the capture.
 const EPOCH_NS: i64 = 100_000_000_000_000_000;
@@ -61,7 +62,8 @@ impl Profile {
         let zero_ns = self.hosts.iter().filter_map(|h| h.start_ns).min();
         for host in &mut self.hosts {
             if let (Some(zero), Some(start)) = (zero_ns, host.start_ns) {
-                let at = |ns: i64| ns.saturating_sub(zero).saturating_mul(1000);
+                let at =
+                    |ns: i64| ns.saturating_sub(zero).saturating_mul(1000).clamp(-LARGEST_PS, LARGEST_PS);
                 host.base_ps = at(start);
                 host.capture_ps = host.stop_ns.filter(|stop| *stop > start).map(|stop| (at(start), at(stop)));
             }

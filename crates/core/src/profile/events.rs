@@ -4,6 +4,7 @@ use haloscope_xspace::{EventTime, Faults, LineView, StatValue, StatView, Stats};
 
 use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::{Line, MetaIdx, Plane, Source, Span};
+use crate::units::LARGEST_PS;
 
 /// The events of a line, sorted by start, longer ones first among equals, so that a parent stands before its children.
 ///
@@ -63,6 +64,11 @@ pub struct Event {
 const LENGTH_BITS: u32 = 24;
 const LONG: u64 = (1 << LENGTH_BITS) - 1;
 
+/// A time cut to what is believed, see [`LARGEST_PS`].
+fn believable(ps: i64) -> i64 {
+    ps.clamp(-LARGEST_PS, LARGEST_PS)
+}
+
 impl Events {
     pub(super) fn decode(line: &Line, plane: &Plane, source: &Source) -> Self {
         let body = source.slice(line.body);
@@ -119,8 +125,8 @@ impl Events {
                     continue;
                 }
             };
-            let start = line.base_ps.saturating_add(offset);
-            let duration = duration.min(i64::MAX.saturating_sub(start.max(0)));
+            let start = believable(line.base_ps.saturating_add(offset));
+            let duration = duration.min(LARGEST_PS - start);
             sorted &= last <= (start, -duration);
             last = (start, -duration);
             let at = event.offset - line.body.at;
@@ -133,10 +139,10 @@ impl Events {
             all.meta.push(meta);
             all.body.push(at << LENGTH_BITS | len.min(LONG));
             if wants_device {
-                let from = measured[0].map_or(start, |v| line.base_ps.saturating_add(v));
+                let from = measured[0].map_or(start, |v| believable(line.base_ps.saturating_add(v)));
                 let took = measured[1].map_or(duration, |v| v.max(0));
                 device.start_ps.push(from);
-                device.duration_ps.push(took.min(i64::MAX.saturating_sub(from.max(0))));
+                device.duration_ps.push(took.min(LARGEST_PS - from));
             }
             if wants_marks {
                 all.marks.push(marks);
@@ -235,7 +241,7 @@ impl Events {
     pub fn placed(&self, index: usize) -> Event {
         let Some(device) = &self.device else { return self.get(index) };
         let start_ps = self.start_ps[index];
-        let end_ps = start_ps.saturating_add(device.duration_ps[index]);
+        let end_ps = start_ps.saturating_add(device.duration_ps[index]).min(LARGEST_PS);
         Event { index, meta: self.meta[index], start_ps, end_ps }
     }
 

@@ -7,6 +7,7 @@ use haloscope_core::load;
 use haloscope_core::profile::Profile;
 use haloscope_core::scope::Scope;
 
+use crate::made::{Made, profile};
 use crate::support::{ask, has_note, number, open, run_folder, traces};
 
 /// Runs every analysis: each gives a report or says why not.
@@ -106,4 +107,25 @@ fn a_truncated_profile_is_read_up_to_the_cut() {
     assert!(has_note(&report, "damaged_file"));
     assert!(number(&report, "events") > 0.0);
     assert!(number(&report, "planes") > 0.0);
+}
+
+#[test]
+fn times_that_nobody_can_believe_do_not_overflow() {
+    let mut device = Made::tpu(0);
+    let op = device.op("fusion.1", "loop fusion", 1_000, 64);
+    let far = [
+        (op, i64::MIN, i64::MAX),
+        (op, 0, i64::MAX),
+        (op, i64::MAX, 1),
+        (op, i64::MAX - 1, i64::MAX),
+        (op, 5, 7),
+    ];
+    device.line("XLA Ops", i64::MAX, &far);
+    device.line("XLA Modules", i64::MIN / 1000, &far);
+    device.line("Steps", 0, &far);
+    let profile = profile(vec![device, Made::environment(i64::MIN, i64::MAX)]);
+    for analysis in analyses::ALL {
+        let report = analyses::run(analysis, &profile, &Scope::default(), &Params::default());
+        assert!(report.is_ok(), "{}", analysis.id);
+    }
 }

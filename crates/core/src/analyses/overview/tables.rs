@@ -11,6 +11,7 @@ use crate::derive::usage::Usage;
 use crate::profile::{HostId, Peaks, Profile};
 use crate::report::{Cell, Column, Table, Unit};
 use crate::scope::Scope;
+use crate::units;
 
 const DEVICES: &[Column] = &[
     Column::text("device", "Device", "Device."),
@@ -142,7 +143,7 @@ pub(super) fn idle(usage: &Usage) -> Table {
 
 pub(super) fn top_ops(ops: &[Op<'_>], peaks: &Peaks) -> Table {
     let mut table = Table::new("top_ops", "Ops that take most time", TOP);
-    let all: i64 = ops.iter().map(|op| op.self_ps).sum();
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     for op in ops.iter().take(TOP_OPS) {
         let limits = op.work(op.total_ps).against(peaks);
         table.push(vec![
@@ -204,7 +205,7 @@ pub(super) fn hosts(profile: &Profile, scope: &Scope, usage: &Usage) -> Result<T
 pub(super) fn precision(ops: &[Op<'_>]) -> Table {
     let mut table = Table::new("precision", "Element types of ops that compute", PRECISION);
     let shares = by_result_type(ops);
-    let all: i64 = shares.iter().map(|(_, ps)| ps).sum();
+    let all: i64 = units::sum(shares.iter().map(|(_, ps)| *ps));
     for (kind, self_ps) in shares {
         table.push(vec![kind.into(), self_ps.into(), (all > 0).then(|| self_ps as f64 / all as f64).into()]);
     }
