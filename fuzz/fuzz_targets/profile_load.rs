@@ -1,8 +1,13 @@
-//! Arbitrary bytes load as a profile or are refused; every registered analysis then answers or says why it cannot.
+//! Arbitrary bytes load as a profile or are refused; every registered analysis then answers or says why it cannot, and
+//! the timeline is laid out.
 #![no_main]
 
+use std::sync::Arc;
+
 use haloscope_core::analyses;
+use haloscope_core::derive::timeline::Timeline;
 use haloscope_core::load;
+use haloscope_core::profile::LineId;
 use haloscope_core::scope::Scope;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,4 +22,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(overview) = analyses::find("overview") {
         let _ = analyses::run(overview, &profile, &steady, &Default::default());
     }
+    let lines: Vec<LineId> = profile.lines.iter().map(|line| line.id).collect();
+    let timeline = Timeline::new(Arc::new(profile));
+    let tracks = timeline.tracks();
+    let (start, end) = (tracks.start_ps, tracks.end_ps);
+    let _ = timeline.window(start, end, 100, &lines);
+    let _ = timeline.window(start / 2, start / 2 + 1_000, 7, &lines);
 });
