@@ -56,20 +56,23 @@ impl<'p> DeviceOps<'p> {
         for (line, rows) in &self.lines {
             let events = profile.events(line);
             let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
-            let ops = (0..events.len()).filter(|&i| rows[i] != NONE).map(event);
+            let ops = || (0..events.len()).filter(|&i| rows[i] != NONE).map(event);
             match self.kind {
                 DeviceKind::Tpu => {
+                    let mut each = |e: Event, own| each(rows[e.index] as usize, &e, own);
                     // Both clocks agree on the order but for rounding, so that sorting is rarely needed.
-                    let mut ordered: Vec<Event> = ops.collect();
                     let key = |e: &Event| (e.start_ps, e.start_ps - e.end_ps);
-                    if !ordered.is_sorted_by_key(key) {
+                    if ops().is_sorted_by_key(|e| key(&e)) {
+                        walk_nested(ops(), cut, &mut each);
+                    } else {
+                        let mut ordered: Vec<Event> = ops().collect();
                         ordered.sort_by_key(key);
+                        walk_nested(ordered.into_iter(), cut, &mut each);
                     }
-                    walk_nested(ordered.into_iter(), cut, |e, own| each(rows[e.index] as usize, &e, own));
                 }
-                DeviceKind::Cpu => walk_nested(ops, cut, |e, own| each(rows[e.index] as usize, &e, own)),
+                DeviceKind::Cpu => walk_nested(ops(), cut, |e, own| each(rows[e.index] as usize, &e, own)),
                 // Kernels of one stream do not nest.
-                DeviceKind::Gpu => ops.for_each(|e| {
+                DeviceKind::Gpu => ops().for_each(|e| {
                     let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
                     each(rows[e.index] as usize, &e, own);
                 }),

@@ -1,6 +1,8 @@
 //! How much of the time devices were busy, over the capture and over the time in which the program ran, and where the
 //! idle time lies.
 
+use rayon::prelude::*;
+
 use super::busy::{self, DutyCycle};
 use super::intervals::Intervals;
 use super::launches;
@@ -69,7 +71,7 @@ impl Usage {
                 gaps,
             }
         };
-        let devices = selection.devices.iter().enumerate().map(one).collect();
+        let devices = selection.devices.par_iter().enumerate().map(one).collect();
         Self { devices, capture_is_recorded, steps_are_marked }
     }
 
