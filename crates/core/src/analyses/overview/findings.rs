@@ -47,7 +47,10 @@ pub(super) fn all(
             ),
         },
         evidence: format!("{}{efficiency}", rest.join(", ")),
-        ceiling: format!("{:.2}x, if all of it went away", 1.0 / (1.0 - share).max(0.01)),
+        ceiling: match bound {
+            TimeClass::Unknown => "not known, as the limit is not".into(),
+            _ => format!("{:.2}x, if all of it went away", 1.0 / (1.0 - share).max(0.01)),
+        },
         lever: bound.lever(selection).to_owned(),
         falsifier: bound.falsifier().to_owned(),
         status: Status::Derived,
