@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Analysis, Param, ParamKind, Params, host_ops};
 use crate::Error;
 use crate::derive::bound::TimeClass;
-use crate::derive::limits::Work;
+use crate::derive::limits::{Work, add_known};
 use crate::derive::op_meta::is_container;
 use crate::derive::ops::{self, Op};
 use crate::derive::quality;
@@ -188,13 +188,11 @@ impl Sums {
             if is_container(&op.meta.category) {
                 continue;
             }
-            match op.flops {
-                Some(flops) => *sums.flops.get_or_insert(0.0) += flops,
-                None => sums.unknown_ps = sums.unknown_ps.saturating_add(op.self_ps),
+            if op.flops.is_none() {
+                sums.unknown_ps = sums.unknown_ps.saturating_add(op.self_ps);
             }
-            if let Some(bytes) = op.hbm_bytes {
-                *sums.hbm_bytes.get_or_insert(0.0) += bytes;
-            }
+            add_known(&mut sums.flops, op.flops);
+            add_known(&mut sums.hbm_bytes, op.hbm_bytes);
         }
         sums
     }
@@ -280,15 +278,10 @@ fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
             into.meta.program_id = None;
         }
         if !is_container(&op.meta.category) {
-            let add = |a: &mut Option<f64>, b: Option<f64>| {
-                if let Some(b) = b {
-                    *a.get_or_insert(0.0) += b;
-                }
-            };
-            add(&mut into.flops, op.flops);
-            add(&mut into.model_flops, op.model_flops);
-            add(&mut into.bytes, op.bytes);
-            add(&mut into.hbm_bytes, op.hbm_bytes);
+            add_known(&mut into.flops, op.flops);
+            add_known(&mut into.model_flops, op.model_flops);
+            add_known(&mut into.bytes, op.bytes);
+            add_known(&mut into.hbm_bytes, op.hbm_bytes);
         }
     }
     groups.sort_by(|a, b| (b.op.self_ps, &a.op.meta.name).cmp(&(a.op.self_ps, &b.op.meta.name)));

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::ops::Sums;
 use super::{Analysis, Params};
 use crate::Error;
-use crate::derive::limits::{Limits, Work};
+use crate::derive::limits::{Limits, Work, add_known};
 use crate::derive::op_meta::{is_asynchronous, is_container};
 use crate::derive::ops::{self, Op};
 use crate::derive::select::Selection;
@@ -293,19 +293,20 @@ fn steps_table(
         for ((start, end, row), part) in windows.into_iter().zip(parts) {
             let work = &mut works[row];
             work.time_ps += (end - start) as f64;
-            work.flops = add(work.flops, part.flops);
-            work.hbm_bytes = add(work.hbm_bytes, part.hbm_bytes);
+            add_known(&mut work.flops, part.flops);
+            add_known(&mut work.hbm_bytes, part.hbm_bytes);
         }
     }
     let counted: Vec<&Work> =
         steps.rows.iter().zip(&works).filter(|(s, _)| s.class != StepClass::Edge).map(|(_, w)| w).collect();
     if !counted.is_empty() {
         let n = counted.len() as f64;
-        let sum = counted.iter().fold(Work::default(), |sum, w| Work {
-            time_ps: sum.time_ps + w.time_ps,
-            flops: add(sum.flops, w.flops),
-            hbm_bytes: add(sum.hbm_bytes, w.hbm_bytes),
-        });
+        let mut sum = Work::default();
+        for work in &counted {
+            sum.time_ps += work.time_ps;
+            add_known(&mut sum.flops, work.flops);
+            add_known(&mut sum.hbm_bytes, work.hbm_bytes);
+        }
         let mean = |v: Option<f64>| v.map(|v| v / n);
         push(
             "average".into(),
@@ -316,11 +317,6 @@ fn steps_table(
         push(step.number.to_string(), work);
     }
     table
-}
-
-/// The sum of what is known.
-fn add(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.zip(b).map(|(a, b)| a + b).or(a).or(b)
 }
 
 /// A row: `more` are the cells behind the gap.

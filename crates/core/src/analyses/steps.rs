@@ -5,7 +5,7 @@ use crate::Error;
 use crate::derive::intervals::Intervals;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
-use crate::derive::steps::{Step, StepClass, Steps};
+use crate::derive::steps::{Step, StepClass, StepInstance, Steps};
 use crate::derive::{busy, quality};
 use crate::profile::Profile;
 use crate::report::{Cell, Column, Notes, Report, Series, Status, Table, Unit, Value};
@@ -66,8 +66,10 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     }
     steps.rows.retain(|step| in_scope(step, scope));
     let busy: Vec<Intervals> = selection.devices.iter().map(|d| busy::intervals(profile, d)).collect();
-    let busy_in = |i: &crate::derive::steps::StepInstance| {
-        selection.position(i.device).map_or(0, |position| busy[position].overlap(i.start_ps, i.end_ps))
+    // Of a device without any op nobody knows whether it idled.
+    let busy_in = |i: &StepInstance| {
+        let busy = selection.position(i.device).map(|position| &busy[position]).filter(|b| !b.is_empty())?;
+        Some(busy.overlap(i.start_ps, i.end_ps))
     };
     let name = |device| profile.device(device).name.as_str();
     let summary = Summary::of(&steps.durations());
@@ -84,7 +86,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             summary.filter(|s| s.count > 2).map(|_| step.class.word()).into(),
             duration.into(),
             median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0).into(),
-            slowest.map(|i| (i.end_ps - i.start_ps - busy_in(i)).max(0)).into(),
+            slowest.and_then(|i| Some((i.end_ps - i.start_ps - busy_in(i)?).max(0))).into(),
             fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f).into(),
             slowest.map(|i| name(i.device)).into(),
             step.start_ps().into(),
@@ -147,7 +149,7 @@ pub(super) fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
         Value::new(
             "step_count",
             "Steps",
-            Some(summary.map_or(0, |s| s.count)),
+            summary.map(|s| s.count),
             Unit::Count,
             status,
             "Steps counted: those at the edges of the capture that may be cut are not.",

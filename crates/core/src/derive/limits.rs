@@ -5,6 +5,13 @@
 
 use crate::profile::Peaks;
 
+/// Adds to a sum what is known of another amount: unknown amounts leave it as it is, and a sum of none is unknown.
+pub fn add_known(sum: &mut Option<f64>, amount: Option<f64>) {
+    if let Some(amount) = amount {
+        *sum.get_or_insert(0.0) += amount;
+    }
+}
+
 /// A piece of work: what was done, and in what time, summed over devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Work {

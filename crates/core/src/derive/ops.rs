@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
-use super::limits::Work;
+use super::limits::{Work, add_known};
 use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
 use super::op_rows::DeviceOps;
 use super::select::Selection;
@@ -116,17 +116,14 @@ pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p
 }
 
 fn merge(into: &mut Op<'_>, op: &Op<'_>) {
-    fn add(a: &mut Option<f64>, b: Option<f64>) {
-        *a = a.zip(b).map(|(a, b)| a + b).or(*a).or(b);
-    }
     into.occurrences += op.occurrences;
     into.total_ps = into.total_ps.saturating_add(op.total_ps);
     into.self_ps = into.self_ps.saturating_add(op.self_ps);
     into.devices += op.devices;
-    add(&mut into.flops, op.flops);
-    add(&mut into.model_flops, op.model_flops);
-    add(&mut into.bytes, op.bytes);
-    add(&mut into.hbm_bytes, op.hbm_bytes);
+    add_known(&mut into.flops, op.flops);
+    add_known(&mut into.model_flops, op.model_flops);
+    add_known(&mut into.bytes, op.bytes);
+    add_known(&mut into.hbm_bytes, op.hbm_bytes);
 }
 
 fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
@@ -185,13 +182,8 @@ pub fn work_in_windows(
             .take_while(|(w, _)| w.0 <= event.start_ps || w.0 < event.end_ps)
         {
             let share = share_inside(event, Some(&Intervals::one(window.0, window.1)));
-            let add = |sum: &mut Option<f64>, per_run: Option<f64>| {
-                if let Some(amount) = per_run {
-                    *sum.get_or_insert(0.0) += amount * share;
-                }
-            };
-            add(&mut work.flops, meta.flops);
-            add(&mut work.hbm_bytes, meta.hbm_bytes);
+            add_known(&mut work.flops, meta.flops.map(|v| v * share));
+            add_known(&mut work.hbm_bytes, meta.hbm_bytes.map(|v| v * share));
         }
     });
     out

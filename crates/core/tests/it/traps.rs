@@ -355,3 +355,21 @@ fn the_same_bytes_give_the_same_answer() {
     }
     assert_eq!(bytes(vec![Made::tpu(0)]), bytes(vec![Made::tpu(0)]));
 }
+
+#[test]
+fn steps_and_idle_time_that_nobody_recorded_are_unknown() {
+    let mut marked = Made::tpu(0);
+    let step = marked.meta("0", &[]);
+    marked.line("Steps", 0, &[(step, 0, 100 * US)]);
+    let steps = ask(&profile(vec![marked]), "steps", &[]);
+    assert_eq!(number(&steps, "step_count"), 1.0);
+    assert_eq!(steps.table("steps").unwrap().cell(0, "idle_ps"), Some(&Cell::Unknown));
+    assert_eq!(steps.table("devices").unwrap().cell(0, "busy_ps"), Some(&Cell::Unknown));
+
+    let mut unmarked = Made::tpu(0);
+    let op = unmarked.op("fusion.1", "loop fusion", 1_000, 64);
+    unmarked.line("XLA Ops", 0, &[(op, 0, 5 * US)]);
+    let overview = ask(&profile(vec![unmarked]), "overview", &[]);
+    assert!(unknown(&overview, "step_count") && unknown(&overview, "step_time_mean_ps"));
+    assert!(has_note(&overview, "no_steps"));
+}
