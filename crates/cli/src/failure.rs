@@ -12,6 +12,8 @@ pub enum Failure {
     Core(Error),
     /// The engine had no answer, and others were told so too.
     Shared(Arc<Error>),
+    /// A tool of XProf's had no answer.
+    Compat(haloscope_compat::Error),
     /// The command line was malformed in a way that the parser cannot know; with a hint, which may be empty.
     Usage(String, String),
     /// Nothing of what was asked for is there; with a hint, which may be empty.
@@ -28,6 +30,15 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<haloscope_compat::Error> for Failure {
+    fn from(error: haloscope_compat::Error) -> Self {
+        match error {
+            haloscope_compat::Error::Core(error) => Self::Core(error),
+            other => Self::Compat(other),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
@@ -41,6 +52,7 @@ impl Failure {
         match self {
             Self::Core(error) => error.exit_code(),
             Self::Shared(error) => error.exit_code(),
+            Self::Compat(error) => error.exit_code(),
             Self::Usage(..) => 2,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Output(_) | Self::Server(_) => 3,
@@ -56,6 +68,7 @@ impl Failure {
             Self::Output(error) => Some(format!("cannot write to stdout: {error}")),
             Self::Core(error) => Some(error.to_string()),
             Self::Shared(error) => Some(error.to_string()),
+            Self::Compat(error) => Some(error.to_string()),
             Self::Usage(message, _) | Self::Nothing(message, _) | Self::Server(message) => {
                 Some(message.clone())
             }

@@ -6,6 +6,7 @@ mod completions;
 mod demo;
 mod serve;
 mod version;
+mod xprof;
 
 use std::ffi::OsString;
 
@@ -24,6 +25,7 @@ struct Other {
 
 const OTHERS: &[Other] = &[
     Other { command: serve::command, run: serve::run },
+    Other { command: xprof::command, run: xprof::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

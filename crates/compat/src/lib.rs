@@ -1,0 +1,41 @@
+//! The answers of XProf's tools, from our profile and our arithmetic.
+//!
+//! A [`Tool`] takes a [`Profile`] and a [`Params`] and gives an [`Answer`]: the bytes that XProf's `/data` route would give.
+//! What a number means is decided in `haloscope_core` (and said there); this crate regroups, names and prints. Where XProf
+//! contradicts its own definition we follow the definition, and `fixtures/parity/known.json` says where.
+//!
+//! ```no_run
+//! use haloscope_compat::{Params, answer};
+//! use haloscope_core::load;
+//!
+//! let profile = load::open(&load::find("logs".as_ref())?)?;
+//! let answer = answer(&profile, "hlo_stats", &Params::default())?;
+//! println!("{}: {} bytes", answer.content_type, answer.body.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answer;
+mod error;
+pub mod gviz;
+mod hosts;
+mod params;
+pub mod proto_json;
+mod tools;
+
+use haloscope_core::profile::Profile;
+
+pub use answer::Answer;
+pub use error::Error;
+pub use hosts::{ALL_HOSTS, Hosts, host_names};
+pub use params::{Param, Params};
+pub use tools::{TOOLS, Tool, find, offered};
+
+/// Asks the tool named `tool` about a run, as `GET /data?tag=<tool>&<params>` asks XProf.
+///
+/// # Errors
+/// [`Error::UnknownTool`], [`Error::Usage`] for parameters, [`Error::Missing`] where the profile cannot feed the tool.
+pub fn answer(profile: &Profile, tool: &str, params: &Params) -> Result<Answer, Error> {
+    let tool = find(tool)?;
+    tool.check(params)?;
+    (tool.answer)(profile, params)
+}

@@ -1,0 +1,64 @@
+//! The registry: one value a tool, one module a tool.
+
+use haloscope_core::profile::Profile;
+
+use crate::{Answer, Error, Hosts, Param, Params};
+
+/// A tool of XProf's.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its name, the `tag` of a request.
+    pub id: &'static str,
+    /// What it shows, in a line.
+    pub doc: &'static str,
+    /// Which hosts it answers for.
+    pub hosts: Hosts,
+    /// What it takes beside `run`, `host` and `hosts`.
+    pub params: &'static [Param],
+    /// Whether a run's list of tools has it. Others answer where they are asked.
+    pub offered: fn(&Profile) -> bool,
+    /// The answer.
+    pub answer: fn(&Profile, &Params) -> Result<Answer, Error>,
+}
+
+/// All tools, in the order in which XProf's page lists them.
+pub const TOOLS: &[&Tool] = &[];
+
+/// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
+const COMMON: &[&str] =
+    &["run", "tag", "host", "hosts", "session_path", "run_path", "tqx", "use_saved_result", "token"];
+
+impl Tool {
+    /// Refuses parameters that the tool does not know.
+    pub(crate) fn check(&self, params: &Params) -> Result<(), Error> {
+        let known = |key: &str| COMMON.contains(&key) || self.params.iter().any(|p| p.id == key);
+        match params.keys().find(|key| !known(key)) {
+            None => Ok(()),
+            Some(key) => {
+                let mut ids: Vec<_> = self.params.iter().map(|p| p.id).collect();
+                ids.extend(["host", "hosts"]);
+                Err(Error::Usage(format!(
+                    "{}: unknown parameter `{key}`; there are: {}",
+                    self.id,
+                    ids.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// The tool of this name.
+///
+/// # Errors
+/// [`Error::UnknownTool`], which lists what there is.
+pub fn find(id: &str) -> Result<&'static Tool, Error> {
+    TOOLS.iter().copied().find(|tool| tool.id == id).ok_or_else(|| Error::UnknownTool {
+        asked: id.to_owned(),
+        known: TOOLS.iter().map(|tool| tool.id).collect(),
+    })
+}
+
+/// The tools that have something to show for a run, in the order of [`TOOLS`].
+pub fn offered(profile: &Profile) -> impl Iterator<Item = &'static Tool> {
+    TOOLS.iter().copied().filter(|tool| (tool.offered)(profile))
+}

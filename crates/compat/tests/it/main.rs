@@ -1,0 +1,1 @@
+//! Tests of the tools, a module a tool.
