@@ -15,6 +15,7 @@
 //! ```
 
 mod answer;
+mod db;
 mod error;
 pub mod gviz;
 mod hosts;

@@ -9,6 +9,7 @@ pub mod launches;
 pub mod limits;
 pub mod op_meta;
 pub mod op_rows;
+pub mod op_sums;
 pub mod ops;
 pub mod precision;
 pub mod provenance;

@@ -17,10 +17,16 @@ pub struct OpMeta<'a> {
     pub category: Cow<'a, str>,
     /// The program that the op belongs to.
     pub program_id: Option<u64>,
-    /// `tf_op`: the framework's scope path and, behind the last colon, its op type.
+    /// Its number within the program, which TPU profilers give; 0 stands for the program itself.
+    pub symbol_id: Option<u64>,
+    /// `tf_op` without the colon that stands where an op type would follow: the framework's scope path.
     pub framework_op: Cow<'a, str>,
+    /// `tf_op` as the profiler wrote it: the framework's scope path and, behind the last colon, its op type.
+    pub tf_op: Cow<'a, str>,
     /// `source`: file and line.
     pub source: Cow<'a, str>,
+    /// `source_stack`: the call stack, one frame a line.
+    pub source_stack: Cow<'a, str>,
     /// `deduplicated_name`: what identical ops share.
     pub deduplicated_name: Cow<'a, str>,
     /// `flops` of one execution, as the compiler counts them for the device.
@@ -29,13 +35,40 @@ pub struct OpMeta<'a> {
     pub model_flops: Option<f64>,
     /// `bytes_accessed` of one execution, all memories.
     pub bytes: Option<f64>,
-    /// Bytes of one execution read from and written to HBM: `memory_access_breakdown` entries with memory space 1; all
-    /// bytes where there is no breakdown.
+    /// Bytes of one execution read from and written to HBM: [`OpMeta::accesses`] with memory space 1; all bytes where
+    /// there are none.
     pub hbm_bytes: Option<f64>,
+    /// `memory_access_breakdown`: bytes of one execution by direction and memory.
+    pub accesses: Vec<Access>,
+    /// True where the FLOPs are not the op's metadata's but means over its events.
+    pub flops_from_events: bool,
+    /// The same for bytes.
+    pub bytes_from_events: bool,
 }
 
-/// Memory space of HBM in `memory_access_breakdown`.
-const HBM: u64 = 1;
+/// Bytes that one execution of an op reads from, or writes to, one memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// [`Access::READ`], [`Access::WRITE`] or another number of the profiler's.
+    pub operation: u64,
+    /// [`Access::HBM`], [`Access::CMEM`], [`Access::VMEM`] or another number of the profiler's.
+    pub space: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Access {
+    /// Operation: read.
+    pub const READ: u64 = 1;
+    /// Operation: write.
+    pub const WRITE: u64 = 2;
+    /// Memory space: the device's main memory.
+    pub const HBM: u64 = 1;
+    /// Memory space: the memory that some chips have between HBM and VMEM.
+    pub const CMEM: u64 = 2;
+    /// Memory space: the core's vector memory.
+    pub const VMEM: u64 = 3;
+}
 
 impl<'a> OpMeta<'a> {
     /// Reads an event metadata entry of a TPU plane.
@@ -46,7 +79,6 @@ impl<'a> OpMeta<'a> {
         if entry.display_name.len > 0 {
             op.expression = source.text(entry.name);
         }
-        let mut breakdown = None;
         for stat in plane.meta_stats(source, meta) {
             let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
             let text = || plane.text(source, value).unwrap_or_default();
@@ -54,10 +86,15 @@ impl<'a> OpMeta<'a> {
                 op.category = text();
             } else if id == ids.program_id {
                 op.program_id = value.as_u64_bits();
+            } else if id == ids.symbol_id {
+                op.symbol_id = value.as_u64_bits();
             } else if id == ids.framework_op {
-                op.framework_op = without_colon(text());
+                op.tf_op = text();
+                op.framework_op = without_colon(op.tf_op.clone());
             } else if id == ids.source {
                 op.source = text();
+            } else if id == ids.source_stack {
+                op.source_stack = text();
             } else if id == ids.deduplicated_name {
                 op.deduplicated_name = text();
             } else if id == ids.flops {
@@ -69,10 +106,10 @@ impl<'a> OpMeta<'a> {
             } else if id == ids.breakdown
                 && let StatValue::Bytes(bytes) = value
             {
-                breakdown = hbm_bytes(bytes);
+                op.accesses = accesses(bytes);
             }
         }
-        op.hbm_bytes = breakdown.or(op.bytes);
+        op.hbm_bytes = hbm_bytes(&op.accesses).or(op.bytes);
         op
     }
 }
@@ -90,8 +127,10 @@ fn without_colon(text: Cow<'_, str>) -> Cow<'_, str> {
 pub struct MetaIds {
     category: Option<i64>,
     program_id: Option<i64>,
+    symbol_id: Option<i64>,
     framework_op: Option<i64>,
     source: Option<i64>,
+    source_stack: Option<i64>,
     deduplicated_name: Option<i64>,
     pub(super) flops: Option<i64>,
     pub(super) model_flops: Option<i64>,
@@ -106,8 +145,10 @@ impl MetaIds {
         Self {
             category: plane.stat_id("hlo_category"),
             program_id: plane.stat_id("program_id"),
+            symbol_id: plane.stat_id("symbol_id"),
             framework_op: plane.stat_id("tf_op"),
             source: plane.stat_id("source"),
+            source_stack: plane.stat_id("source_stack"),
             deduplicated_name: plane.stat_id("deduplicated_name"),
             flops: plane.stat_id("flops"),
             model_flops: plane.stat_id("model_flops"),
@@ -117,29 +158,32 @@ impl MetaIds {
     }
 }
 
-/// Bytes to and from HBM of a `memory_access_breakdown`: repeated field 1 of {1 operation type, 2 memory space, 3 bytes}.
-/// An empty or malformed one counts as absent.
-fn hbm_bytes(message: &[u8]) -> Option<f64> {
-    let mut total = None;
-    let mut entries = wire::Fields::new(message, 0);
-    for entry in entries.by_ref().filter(|f| f.number == 1) {
-        let wire::Value::Bytes(body) = entry.value else { return None };
-        let (mut space, mut bytes) = (0, 0);
+/// The entries of a `memory_access_breakdown`: repeated field 1 of {1 operation type, 2 memory space, 3 bytes}. None of
+/// a malformed one.
+fn accesses(message: &[u8]) -> Vec<Access> {
+    let mut all = Vec::new();
+    for entry in wire::Fields::new(message, 0).filter(|f| f.number == 1) {
+        let wire::Value::Bytes(body) = entry.value else { return Vec::new() };
+        let mut access = Access { operation: 0, space: 0, bytes: 0 };
         for field in wire::Fields::new(body, 0) {
             if let wire::Value::Varint(v) = field.value {
                 match field.number {
-                    2 => space = v,
-                    3 => bytes = v,
+                    1 => access.operation = v,
+                    2 => access.space = v,
+                    3 => access.bytes = v,
                     _ => {}
                 }
             }
         }
-        let sum = total.get_or_insert(0.0);
-        if space == HBM {
-            *sum += bytes as f64;
-        }
+        all.push(access);
     }
-    total
+    all
+}
+
+/// Bytes to and from HBM; `None` where nobody said what goes where.
+fn hbm_bytes(accesses: &[Access]) -> Option<f64> {
+    let hbm = accesses.iter().filter(|a| a.space == Access::HBM).map(|a| a.bytes as f64);
+    (!accesses.is_empty()).then(|| hbm.sum())
 }
 
 /// True for categories whose events contain other ops: their FLOPs and bytes are those of the ops inside.
@@ -218,7 +262,9 @@ mod tests {
     fn hbm_bytes_are_those_of_space_1() {
         // Two entries: read 128 from HBM, write 64 to VMEM.
         let message = [10, 7, 8, 1, 16, 1, 24, 0x80, 1, 10, 6, 8, 2, 16, 3, 24, 64];
-        assert_eq!(hbm_bytes(&message), Some(128.0));
-        assert_eq!(hbm_bytes(&[]), None);
+        let all = accesses(&message);
+        assert_eq!(all[1], Access { operation: Access::WRITE, space: Access::VMEM, bytes: 64 });
+        assert_eq!(hbm_bytes(&all), Some(128.0));
+        assert_eq!(hbm_bytes(&accesses(&[])), None);
     }
 }

@@ -41,6 +41,12 @@ impl<'p> DeviceOps<'p> {
         self.walk_on(profile, cut, cut.is_none(), each);
     }
 
+    /// The lines that hold the ops, and for each of their events the position in [`DeviceOps::ops`]; a position beyond
+    /// the end where an event is no op.
+    pub fn lines(&self) -> impl Iterator<Item = (&'p Line, &[u32])> {
+        self.lines.iter().map(|(line, rows)| (*line, rows.as_slice()))
+    }
+
     /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
     pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64)) {
         self.walk_on(profile, None, false, each);
@@ -129,9 +135,11 @@ fn settle_flops(op: &mut OpMeta<'_>, source: &Source, events: &Events, meta: Met
             }
         }
         let [flops, model_flops, bytes] = sums.map(|sum| sum.map(|s| s / count));
+        op.flops_from_events = flops.is_some();
         op.flops = flops;
         op.model_flops = model_flops;
         // A kernel that states FLOPs and 0 bytes did not count its bytes.
+        op.bytes_from_events = op.bytes.is_none() && bytes.is_some_and(|b| b > 0.0);
         op.bytes = op.bytes.or(bytes.filter(|b| *b > 0.0));
         op.hbm_bytes = op.hbm_bytes.or(op.bytes);
     } else if op.flops.is_none() && op.category != "custom-call" && !op.category.is_empty() {
@@ -200,7 +208,9 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
                 let is_hlo = program_id.is_some() || names.module.is_some();
                 let category = Cow::Borrowed(if is_hlo { "" } else { kernel_category(&name) });
                 let framework_op = names.framework_op.unwrap_or_default();
-                let mut meta = OpMeta { name, category, program_id, framework_op, ..OpMeta::default() };
+                let tf_op = framework_op.clone();
+                let mut meta =
+                    OpMeta { name, category, program_id, framework_op, tf_op, ..OpMeta::default() };
                 costs.fill(&mut meta);
                 meta.model_flops = meta.flops;
                 found.ops.push((meta, names.module.unwrap_or_default()));

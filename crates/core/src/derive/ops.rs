@@ -13,6 +13,7 @@ use super::intervals::Intervals;
 use super::limits::{Work, add_known};
 use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
 use super::op_rows::DeviceOps;
+use super::op_sums::{Sums, share_inside};
 use super::select::Selection;
 use crate::profile::{Device, Event, Profile};
 
@@ -49,42 +50,6 @@ impl Op<'_> {
         let known = !is_asynchronous(&self.meta.category) && !is_async_collective(&self.meta.name);
         let only = |v: Option<f64>| v.filter(|_| known);
         Work { time_ps: time_ps as f64, flops: only(self.flops), hbm_bytes: only(self.hbm_bytes) }
-    }
-}
-
-/// Sums of one op on one device while they are collected.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    occurrences: u64,
-    total_ps: i64,
-    self_ps: i64,
-    /// Executions in units of a whole one: the share of each event's time that is in the selection.
-    executions: f64,
-}
-
-/// The share of an event that counts: its time in the cut over all its time.
-fn share_inside(event: &Event, cut: Option<&Intervals>) -> f64 {
-    let Some(cut) = cut else { return 1.0 };
-    let length = event.end_ps - event.start_ps;
-    if length > 0 {
-        cut.overlap(event.start_ps, event.end_ps) as f64 / length as f64
-    } else {
-        starts_inside(event, cut)
-    }
-}
-
-fn starts_inside(event: &Event, cut: &Intervals) -> f64 {
-    cut.overlap(event.start_ps, event.start_ps.saturating_add(1)) as f64
-}
-
-impl Sums {
-    fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
-        let length = event.end_ps - event.start_ps;
-        self.occurrences += cut.map_or(1, |c| starts_inside(event, c) as u64);
-        let inside = cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
-        self.total_ps = self.total_ps.saturating_add(inside);
-        self.self_ps = self.self_ps.saturating_add(self_ps);
-        self.executions += share_inside(event, cut);
     }
 }
 

@@ -1,0 +1,123 @@
+//! Sums by op over one or more hosts: what XProf's tools on ops are shaped from.
+//!
+//! A [`Row`] is one op of one program, a [`Db`] all of them. Times, self times and nesting are those of
+//! `haloscope_core::derive`; here they are only regrouped: an op without a program or symbol has no row, FLOPs that nobody
+//! counted are 0, idle time is a row of its own.
+
+mod gpu;
+mod perf;
+mod row;
+mod run;
+mod tpu;
+
+use std::borrow::Cow;
+
+use haloscope_core::profile::{Device, DeviceKind, HostId, Profile};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+pub(crate) use perf::PerfEnv;
+pub(crate) use row::{CoreType, Row, SourceInfo};
+pub(crate) use run::{Hardware, RunEnv};
+
+/// The name and category of the row that stands for idle time.
+pub(crate) const IDLE: &str = "IDLE";
+
+/// Ops with their sums.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Db<'p> {
+    /// One row an op, in the order in which they were found; the idle time is one of them.
+    pub rows: Vec<Row<'p>>,
+    /// Time from the first op to the last, summed over devices, picoseconds; at least [`Db::op_ps`].
+    pub total_ps: u64,
+    /// Self times of all ops, picoseconds.
+    pub op_ps: u64,
+    /// Self times of all ops as they would be at the devices' default clock, picoseconds; 0 where nobody measured it.
+    pub normalized_op_ps: u64,
+    row_of: FxHashMap<(u64, Cow<'p, str>), usize>,
+}
+
+impl<'p> Db<'p> {
+    /// A table of the ops of one device, which took `total_ps` from the first to the last.
+    fn of_device(rows: Vec<Row<'p>>, total_ps: u64) -> Self {
+        let mut db = Self::default();
+        for row in rows {
+            db.op_ps = db.op_ps.saturating_add(row.self_ps);
+            db.normalized_op_ps = db.normalized_op_ps.saturating_add(row.normalized_self_ps());
+            db.add(row);
+        }
+        db.finish(total_ps)
+    }
+
+    /// Sets the time from the first op to the last, and adds what of it no op took as idle.
+    pub fn finish(mut self, total_ps: u64) -> Self {
+        self.total_ps = total_ps.max(self.op_ps);
+        self.add(Row::idle(self.total_ps - self.op_ps));
+        self
+    }
+
+    /// Adds an op: to its row, or as a new one.
+    pub fn add(&mut self, row: Row<'p>) {
+        match self.row_of.get(&(row.program_id, row.name.clone())) {
+            Some(&at) => self.rows[at].merge(row),
+            None => {
+                self.row_of.insert((row.program_id, row.name.clone()), self.rows.len());
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// Adds another table.
+    pub fn merge(&mut self, other: Self) {
+        self.total_ps = self.total_ps.saturating_add(other.total_ps);
+        self.op_ps = self.op_ps.saturating_add(other.op_ps);
+        self.normalized_op_ps = self.normalized_op_ps.saturating_add(other.normalized_op_ps);
+        for row in other.rows {
+            self.add(row);
+        }
+    }
+
+    /// The row of an op.
+    #[must_use]
+    pub fn get(&self, program_id: u64, name: &str) -> Option<&Row<'p>> {
+        self.row_of.get(&(program_id, Cow::Borrowed(name))).map(|&at| &self.rows[at])
+    }
+
+    /// The rows by self time, largest first, then by name.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<&Row<'p>> {
+        let mut rows: Vec<_> = self.rows.iter().collect();
+        rows.sort_by(|a, b| (b.self_ps, &a.name, a.program_id).cmp(&(a.self_ps, &b.name, b.program_id)));
+        rows
+    }
+}
+
+/// The devices of a host whose ops count: its TPU cores, or its GPUs where it has none.
+pub(crate) fn devices_of(profile: &Profile, host: HostId) -> Vec<&Device> {
+    let of = |kind| profile.devices.iter().filter(move |d| d.host == host && d.kind == kind);
+    let tpus: Vec<_> = of(DeviceKind::Tpu).collect();
+    if tpus.is_empty() { of(DeviceKind::Gpu).collect() } else { tpus }
+}
+
+/// The ops of all devices of these hosts.
+#[must_use]
+pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
+    let devices: Vec<&Device> = hosts.iter().flat_map(|&h| devices_of(profile, h)).collect();
+    let one = |device: &&Device| match device.kind {
+        DeviceKind::Tpu => tpu::ops(profile, device),
+        DeviceKind::Gpu | DeviceKind::Cpu => gpu::ops(profile, device),
+    };
+    let parts: Vec<Db<'p>> = devices.par_iter().map(one).collect();
+    let mut all = Db::default();
+    for part in parts {
+        all.merge(part);
+    }
+    all
+}
+
+/// The names of programs, by id, as the HLO modules that these hosts embedded have them.
+#[must_use]
+pub(crate) fn program_names<'p>(profile: &'p Profile, hosts: &[HostId]) -> FxHashMap<u64, &'p str> {
+    let modules = profile.modules.iter().filter(|m| hosts.contains(&m.host));
+    modules.filter_map(|m| Some((m.program_id?, m.name.as_str()))).collect()
+}

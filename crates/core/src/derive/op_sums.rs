@@ -1,0 +1,94 @@
+//! Sums over the executions of an op.
+
+use super::intervals::Intervals;
+use super::op_rows::DeviceOps;
+use crate::profile::{Event, Profile};
+
+/// Sums of one op on one device.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sums {
+    /// Executions that start in the selection.
+    pub occurrences: u64,
+    /// Time of all executions in the selection, picoseconds, nested ops included.
+    pub total_ps: i64,
+    /// Time less that of ops directly inside, picoseconds.
+    pub self_ps: i64,
+    /// Executions in units of a whole one: the share of each event's time that is in the selection.
+    pub executions: f64,
+}
+
+impl Sums {
+    /// Adds an execution, of which `self_ps` was its own. `cut` is the time that counts; `None` means all.
+    pub fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
+        let length = event.end_ps - event.start_ps;
+        self.occurrences += cut.map_or(1, |c| starts_inside(event, c) as u64);
+        let inside = cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
+        self.total_ps = self.total_ps.saturating_add(inside);
+        self.self_ps = self.self_ps.saturating_add(self_ps);
+        self.executions += share_inside(event, cut);
+    }
+}
+
+/// The share of an event that counts: its time in the cut over all its time.
+pub(super) fn share_inside(event: &Event, cut: Option<&Intervals>) -> f64 {
+    let Some(cut) = cut else { return 1.0 };
+    let length = event.end_ps - event.start_ps;
+    if length > 0 {
+        cut.overlap(event.start_ps, event.end_ps) as f64 / length as f64
+    } else {
+        starts_inside(event, cut)
+    }
+}
+
+fn starts_inside(event: &Event, cut: &Intervals) -> f64 {
+    cut.overlap(event.start_ps, event.start_ps.saturating_add(1)) as f64
+}
+
+/// What the profiler measured of an op's executions beside their times: stats of the events.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Measured {
+    /// Time that the executions would have taken at the device's default clock, picoseconds: durations by the device's
+    /// own clock, each times `Time Scale Multiplier`, 1 where it is absent.
+    pub normalized_ps: i64,
+    /// Time stalled by transfers, picoseconds: `dma_stall_duration_ps`.
+    pub dma_stall_ps: i64,
+    /// Energy in joules: `vdd_energy_j`; `None` where no event states it.
+    pub energy_j: Option<f64>,
+}
+
+/// The measurements of every op of a device, in the order of [`DeviceOps::ops`], over all events.
+#[must_use]
+pub fn measured(profile: &Profile, rows: &DeviceOps<'_>) -> Vec<Measured> {
+    let mut all = vec![Measured::default(); rows.ops.len()];
+    for (line, row_of) in rows.lines() {
+        let plane = profile.plane(line.plane);
+        let source = profile.source_of(plane);
+        let events = profile.events(line);
+        let ids =
+            ["Time Scale Multiplier", "dma_stall_duration_ps", "vdd_energy_j"].map(|n| plane.stat_id(n));
+        let stated = ids.iter().any(Option::is_some);
+        for (index, &row) in row_of.iter().enumerate() {
+            let Some(sum) = all.get_mut(row as usize) else { continue };
+            let event = events.on_device_clock(index);
+            let length = event.end_ps - event.start_ps;
+            let mut scale = None;
+            if stated {
+                for stat in events.stats(source, index) {
+                    let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
+                    if id == ids[0] {
+                        scale = value.as_f64();
+                    } else if id == ids[1] {
+                        sum.dma_stall_ps = sum.dma_stall_ps.saturating_add(value.as_i64().unwrap_or(0));
+                    } else if id == ids[2]
+                        && let Some(joules) = value.as_f64()
+                    {
+                        *sum.energy_j.get_or_insert(0.0) += joules;
+                    }
+                }
+            }
+            let normal = scale.map_or(length, |s| (length as f64 * s) as i64);
+            sum.normalized_ps = sum.normalized_ps.saturating_add(normal);
+        }
+    }
+    all
+}
