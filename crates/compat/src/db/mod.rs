@@ -6,6 +6,7 @@
 
 mod gpu;
 mod perf;
+mod rates;
 mod row;
 mod run;
 mod tpu;
@@ -16,7 +17,8 @@ use haloscope_core::profile::{Device, DeviceKind, HostId, Profile};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-pub(crate) use perf::PerfEnv;
+pub(crate) use perf::{PerfEnv, bandwidth};
+pub(crate) use rates::{Rates, gibi, micros, over};
 pub(crate) use row::{CoreType, Row, SourceInfo};
 pub(crate) use run::{Hardware, RunEnv};
 
