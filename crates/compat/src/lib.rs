@@ -21,6 +21,7 @@ pub mod gviz;
 mod hosts;
 mod params;
 pub mod proto_json;
+mod text;
 mod tools;
 
 use haloscope_core::profile::Profile;

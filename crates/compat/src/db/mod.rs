@@ -9,6 +9,7 @@ mod perf;
 mod rates;
 mod row;
 mod run;
+pub(crate) mod steps;
 mod tpu;
 
 use std::borrow::Cow;
@@ -19,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use perf::{PerfEnv, bandwidth};
 pub(crate) use rates::{Rates, gibi, micros, over};
-pub(crate) use row::{CoreType, Row, SourceInfo};
+pub(crate) use row::{CoreType, Row, SourceInfo, add_accesses};
 pub(crate) use run::{Hardware, RunEnv};
 
 /// The name and category of the row that stands for idle time.

@@ -1,6 +1,7 @@
 //! The registry: one value a tool, one module a tool.
 
 mod hlo_stats;
+mod roofline_model;
 
 use haloscope_core::profile::Profile;
 
@@ -24,7 +25,7 @@ pub struct Tool {
 }
 
 /// All tools, in the order in which XProf's page lists them.
-pub const TOOLS: &[&Tool] = &[&hlo_stats::TOOL];
+pub const TOOLS: &[&Tool] = &[&roofline_model::TOOL, &hlo_stats::TOOL];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =
