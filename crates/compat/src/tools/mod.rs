@@ -1,7 +1,9 @@
 //! The registry: one value a tool, one module a tool.
 
 mod hlo_stats;
+mod kernel_stats;
 mod roofline_model;
+mod tool_names;
 
 use haloscope_core::profile::Profile;
 
@@ -25,7 +27,13 @@ pub struct Tool {
 }
 
 /// All tools, in the order in which XProf's page lists them.
-pub const TOOLS: &[&Tool] = &[&roofline_model::TOOL, &hlo_stats::TOOL];
+#[rustfmt::skip]
+pub const TOOLS: &[&Tool] = &[
+    &kernel_stats::TOOL,
+    &roofline_model::TOOL,
+    &hlo_stats::TOOL,
+    &tool_names::TOOL,
+];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use haloscope_hlo::Instruction;
+
 use super::op_meta::OpMeta;
 use crate::profile::{Decoded, Device, HloModule, Profile};
 
@@ -22,6 +24,13 @@ impl<'p> Costs<'p> {
     fn module(&self, program_id: u64) -> Option<&'p Decoded> {
         let module = self.modules.iter().find(|m| m.program_id == Some(program_id))?;
         module.decode(&self.profile.sources[module.source]).ok()
+    }
+
+    /// The instruction of this name in the program of this id, where the profiler embedded it.
+    #[must_use]
+    pub fn instruction(&self, program_id: u64, name: &str) -> Option<&'p Instruction> {
+        let module = &self.module(program_id)?.module;
+        module.instruction_by_name(name).map(|index| module.instruction(index))
     }
 
     /// Fills in what the HLO knows. FLOPs are those of XLA's cost analysis, transcendentals not among them; bytes are

@@ -5,6 +5,7 @@ pub mod busy;
 pub mod hlo_costs;
 
 pub mod intervals;
+pub mod kernels;
 pub mod launches;
 pub mod limits;
 pub mod op_meta;
@@ -17,5 +18,6 @@ pub mod quality;
 pub mod select;
 pub mod stats;
 pub mod steps;
+pub mod tensor_cores;
 pub mod timeline;
 pub mod usage;
