@@ -9,6 +9,12 @@ pub enum Error {
     /// The listing has no run with this id.
     #[error("there is no run `{0}`")]
     UnknownRun(String),
+    /// A folder that a request names lies in none of the places that may be named.
+    #[error("{0} is not below a folder that this server may read; `--root DIR` at its start adds one")]
+    Outside(String),
+    /// A folder that a request names is no absolute path of this machine.
+    #[error("expected the absolute path of a folder on the server's machine, found `{0}`")]
+    NoPath(String),
     /// Its files, or the folder, cannot be read.
     #[error(transparent)]
     Read(Arc<haloscope_core::Error>),

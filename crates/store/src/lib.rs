@@ -16,6 +16,7 @@
 mod error;
 mod listing;
 mod opened;
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,8 @@ const OPEN_RUNS: usize = 4;
 #[derive(Debug)]
 pub struct Store {
     root: Option<PathBuf>,
+    /// Where folders may lie that a request names: the root, and those given.
+    roots: Vec<PathBuf>,
     in_memory: Mutex<Vec<Arc<Run>>>,
     /// The listing as it was last read, so that opening a run does not walk the folders again.
     listed: Mutex<Vec<Listed>>,
@@ -51,7 +54,8 @@ impl Store {
     /// [`Error::Read`] if there is no such file or folder.
     pub fn new(root: &Path) -> Result<Self, Error> {
         let io = |source| haloscope_core::Error::Io { path: root.to_owned(), source };
-        Ok(Self { root: Some(root.canonicalize().map_err(io)?), ..Self::in_memory() })
+        let root = root.canonicalize().map_err(io)?;
+        Ok(Self { roots: vec![root.clone()], root: Some(root), ..Self::in_memory() })
     }
 
     /// A store without a place, for runs that are added with [`Store::add`].
@@ -59,10 +63,25 @@ impl Store {
     pub fn in_memory() -> Self {
         Self {
             root: None,
+            roots: Vec::new(),
             in_memory: Mutex::default(),
             listed: Mutex::default(),
             opened: Opened::new(OPEN_RUNS),
         }
+    }
+
+    /// Lets requests name folders below `roots` too, not only below the store's own place; see [`Store::session_at`].
+    ///
+    /// # Errors
+    /// [`Error::Read`] for a root that is not there.
+    pub fn with_roots(mut self, roots: &[PathBuf]) -> Result<Self, Error> {
+        let real = |root: &PathBuf| {
+            root.canonicalize().map_err(|source| haloscope_core::Error::Io { path: root.clone(), source })
+        };
+        for root in roots {
+            self.roots.push(real(root)?);
+        }
+        Ok(self)
     }
 
     /// The place, with links resolved; `None` for a store in memory.
@@ -114,20 +133,39 @@ impl Store {
         if let Some(run) = lock(&self.in_memory).iter().find(|r| r.info.id == id) {
             return Ok(Arc::clone(run));
         }
-        let listed = self.find(id)?;
-        let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
-        self.opened.get(id, listed.stamps(), || Ok(Run::new(listed.info, load::open(&files)?)))
+        self.open_listed(id, self.find(id, |l| l.info.id == id)?)
     }
 
-    /// The listed run with this id and its files as they are now.
-    fn find(&self, id: &str) -> Result<Listed, Error> {
-        let known = lock(&self.listed).iter().find(|l| l.info.id == id).cloned();
+    /// The run that XProf's page and clients call `name`: the path below the log folder without `plugins/profile`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`] if there is none; [`Error::Read`] if the place cannot be listed.
+    pub fn named(&self, name: &str) -> Result<RunInfo, Error> {
+        if let Some(run) = lock(&self.in_memory).iter().find(|r| r.info.name == name) {
+            return Ok(run.info.clone());
+        }
+        // Of two sessions with one name, XProf knows the one below `plugins/profile`.
+        let known = |l: &Listed| {
+            l.info.name == name && l.path.parent().is_some_and(|p| p.ends_with("plugins/profile"))
+        };
+        let found = self.find(name, known).or_else(|_| self.find(name, |l| l.info.name == name))?;
+        Ok(found.info)
+    }
+
+    fn open_listed(&self, key: &str, listed: Listed) -> Result<Arc<Run>, Error> {
+        let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
+        self.opened.get(key, listed.stamps(), || Ok(Run::new(listed.info, load::open(&files)?)))
+    }
+
+    /// A listed run and its files as they are now; `name` is for the error.
+    fn find(&self, name: &str, is: impl Fn(&Listed) -> bool) -> Result<Listed, Error> {
+        let known = lock(&self.listed).iter().find(|l| is(l)).cloned();
         if let Some(known) = known.filter(Listed::is_unchanged) {
             return Ok(known);
         }
         self.list()?;
-        let found = lock(&self.listed).iter().find(|l| l.info.id == id).cloned();
-        found.ok_or_else(|| Error::UnknownRun(id.to_owned()))
+        let found = lock(&self.listed).iter().find(|l| is(l)).cloned();
+        found.ok_or_else(|| Error::UnknownRun(name.to_owned()))
     }
 }
 

@@ -98,12 +98,19 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Listed>, Error> {
     let run = |session: &load::Session| {
         let id =
             if named[session.name.as_str()] > 1 { below(root, &session.path) } else { session.name.clone() };
-        // A link may lead anywhere; what it leads to outside the place was not meant to be shown.
-        let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|real| real.starts_with(root));
-        let files = session.files.iter().filter(inside).cloned().collect();
-        Listed::new(id, session.name.clone(), session.path.clone(), files)
+        of_session(id, session, &[root.to_owned()])
     };
     Ok(sessions.iter().filter_map(run).collect())
+}
+
+/// The run that a session makes, without the files that lie in none of `roots`: a link may lead anywhere, and what it leads
+/// to elsewhere was not meant to be shown.
+pub(crate) fn of_session(id: String, session: &load::Session, roots: &[PathBuf]) -> Option<Listed> {
+    let inside = |file: &&PathBuf| {
+        file.canonicalize().is_ok_and(|real| roots.iter().any(|root| real.starts_with(root)))
+    };
+    let files = session.files.iter().filter(inside).cloned().collect();
+    Listed::new(id, session.name.clone(), session.path.clone(), files)
 }
 
 fn below(root: &Path, folder: &Path) -> String {

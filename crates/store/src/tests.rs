@@ -182,3 +182,75 @@ fn a_place_that_is_not_there_is_named() {
     let error = Store::new(Path::new("no/such/folder")).unwrap_err();
     assert!(error.to_string().contains("no/such/folder"));
 }
+
+#[test]
+fn folders_by_path_lie_below_the_roots() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "logs/plugins/profile/one/a.xplane.pb", 1, 0);
+    write(folder.path(), "logs/plugins/profile/two/b.xplane.pb", 2, 0);
+    write(folder.path(), "secret/run/c.xplane.pb", 3, 0);
+    fs::create_dir(folder.path().join("logs/empty")).unwrap();
+    let store = Store::new(&folder.path().join("logs")).unwrap();
+    let at = |path: &str| store.session_at(&folder.path().join(path));
+    assert_eq!(at("logs/plugins/profile/one").unwrap().unwrap().id, "one");
+    assert_eq!(at("logs/plugins/../plugins/profile/two").unwrap().unwrap().hosts, ["b"]);
+    for nothing in ["logs", "logs/empty", "logs/absent/deep", "logs/plugins/profile/one/a.xplane.pb"] {
+        assert!(at(nothing).unwrap().is_none(), "{nothing}");
+    }
+    for outside in
+        ["secret/run", "secret/absent", "logs/../secret/run", "logs/absent/../../secret", "", "/", "/etc"]
+    {
+        assert!(matches!(at(outside), Err(Error::Outside(_))), "{outside}");
+        assert!(matches!(store.open_at(&folder.path().join(outside)), Err(Error::Outside(_))), "{outside}");
+    }
+    for word in ["plugins", "../secret", "gs://bucket/run"] {
+        assert!(matches!(store.session_at(Path::new(word)), Err(Error::NoPath(_))), "{word}");
+    }
+    let names = |store: &Store, path: &str| {
+        let runs = store.sessions_in(&folder.path().join(path));
+        runs.map(|runs| runs.into_iter().map(|r| r.name).collect::<Vec<_>>())
+    };
+    assert_eq!(names(&store, "logs/plugins/profile").unwrap(), ["one", "two"]);
+    assert_eq!(names(&store, "logs").unwrap(), [""; 0]);
+    assert!(matches!(names(&store, "secret"), Err(Error::Outside(_))));
+    let run = store.open_at(&folder.path().join("logs/plugins/profile/two")).unwrap();
+    assert_eq!(run.profile.lines[0].event_count, 2);
+    // The listing does not know it by its path.
+    assert!(matches!(store.open(&run.info.path), Err(Error::UnknownRun(_))));
+
+    let store = store.with_roots(&[folder.path().join("secret")]).unwrap();
+    assert_eq!(names(&store, "secret").unwrap(), ["run"]);
+    assert_eq!(names(&store, "logs/plugins/profile").unwrap(), ["one", "two"]);
+    assert!(matches!(names(&store, "other"), Err(Error::Outside(_))));
+    assert!(matches!(Store::in_memory().session_at(folder.path()), Err(Error::Outside(_))));
+    assert!(Store::in_memory().with_roots(&["no/such".into()]).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_roots_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "secret/run/a.xplane.pb", 1, 0);
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(folder.path().join(from), folder.path().join(to)).unwrap();
+    };
+    link("secret/run", "logs/linked");
+    link("secret/run/a.xplane.pb", "logs/run/b.xplane.pb");
+    let store = Store::new(&folder.path().join("logs")).unwrap();
+    assert!(matches!(store.session_at(&folder.path().join("logs/linked")), Err(Error::Outside(_))));
+    assert_eq!(store.session_at(&folder.path().join("logs/run")).unwrap().unwrap().hosts, ["a"]);
+    assert_eq!(store.sessions_in(&folder.path().join("logs")).unwrap().len(), 1);
+}
+
+#[test]
+fn xprof_knows_a_run_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "x/plugins/profile/run/a.xplane.pb", 1, 20);
+    write(folder.path(), "x/run/b.xplane.pb", 1, 10);
+    write(folder.path(), "plugins/profile/top/a.xplane.pb", 1, 10);
+    let store = Store::new(folder.path()).unwrap();
+    assert_eq!(store.named("x/run").unwrap().id, "x/plugins/profile/run");
+    assert_eq!(store.named("top").unwrap().hosts, ["a"]);
+    assert!(matches!(store.named("x/plugins/profile/run"), Err(Error::UnknownRun(_))));
+}

@@ -78,40 +78,85 @@ pub fn sessions(root: &Path) -> Result<Vec<Session>, Error> {
     Ok(found)
 }
 
-fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
-    let (mut bytes, mut modified) = (0, SystemTime::UNIX_EPOCH);
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let Ok(meta) = fs::metadata(&path) else { continue };
-        if meta.is_dir() {
-            // A link to a folder could lead in a circle; profiles are not laid out with links.
-            if entry.file_type().is_ok_and(|t| !t.is_symlink()) {
-                folders.push(path);
+/// The session whose files stand in `folder` itself, named after the folder; `None` if it holds no profile.
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be listed.
+pub fn session_at(folder: &Path) -> Result<Option<Session>, Error> {
+    let io = |source| Error::Io { path: folder.to_owned(), source };
+    Ok(Contents::read(folder).map_err(io)?.session(own_name(folder), folder))
+}
+
+/// The sessions in the folders directly below `folder`, each named after its own, sorted by name.
+///
+/// # Errors
+/// [`Error::Io`] if `folder` cannot be listed. Folders below it that cannot be listed are passed over.
+pub fn sessions_in(folder: &Path) -> Result<Vec<Session>, Error> {
+    let io = |source| Error::Io { path: folder.to_owned(), source };
+    let below = Contents::read(folder).map_err(io)?.folders;
+    Ok(below.iter().filter_map(|path| session_at(path).ok()?).collect())
+}
+
+/// What stands in a folder.
+#[derive(Default)]
+struct Contents {
+    /// Profiles.
+    files: Vec<PathBuf>,
+    /// Folders, sorted.
+    folders: Vec<PathBuf>,
+    /// Size of all profiles in bytes.
+    bytes: u64,
+    /// When the newest profile was written.
+    modified: Option<SystemTime>,
+}
+
+impl Contents {
+    fn read(folder: &Path) -> std::io::Result<Self> {
+        let mut found = Self::default();
+        for entry in fs::read_dir(folder)?.flatten() {
+            let path = entry.path();
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            if meta.is_dir() {
+                // A link to a folder could lead in a circle; profiles are not laid out with links.
+                if entry.file_type().is_ok_and(|t| !t.is_symlink()) {
+                    found.folders.push(path);
+                }
+            } else if is_profile(&path) {
+                found.bytes += meta.len();
+                found.modified = found.modified.max(meta.modified().ok());
+                found.files.push(path);
             }
-        } else if is_profile(&path) {
-            bytes += meta.len();
-            modified = modified.max(meta.modified().unwrap_or(SystemTime::UNIX_EPOCH));
-            files.push(path);
         }
+        found.folders.sort();
+        Ok(found)
     }
-    if !files.is_empty() {
+
+    /// The session that the profiles make, if there are any.
+    fn session(mut self, name: String, path: &Path) -> Option<Session> {
         // Packed and unpacked, a file is one host, not two.
-        let unpacked = files.clone();
-        files
-            .retain(|f| f.extension().is_none_or(|e| e != "gz") || !unpacked.contains(&f.with_extension("")));
-        files.sort();
-        let name = session_name(root, folder);
-        found.push(Session { name, path: folder.to_owned(), files, bytes, modified });
+        let all = self.files.clone();
+        self.files
+            .retain(|f| f.extension().is_none_or(|e| e != "gz") || !all.contains(&f.with_extension("")));
+        self.files.sort();
+        let modified = self.modified.unwrap_or(SystemTime::UNIX_EPOCH);
+        let session = Session { name, path: path.to_owned(), files: self.files, bytes: self.bytes, modified };
+        (!session.files.is_empty()).then_some(session)
     }
-    folders.sort();
+}
+
+fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) {
+    let Ok(mut contents) = Contents::read(folder) else { return };
+    let folders = std::mem::take(&mut contents.folders);
+    found.extend(contents.session(session_name(root, folder), folder));
     if depth < DEPTH {
         for folder in folders {
             collect(root, &folder, depth + 1, found);
         }
     }
+}
+
+fn own_name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| "run".to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
 fn session_name(root: &Path, folder: &Path) -> String {
@@ -128,8 +173,7 @@ fn session_name(root: &Path, folder: &Path) -> String {
         }
     }
     if name.is_empty() {
-        let own = folder.file_name().map(|n| n.to_string_lossy().into_owned());
-        return own.unwrap_or_else(|| "run".to_owned());
+        return own_name(folder);
     }
     name.join("/")
 }

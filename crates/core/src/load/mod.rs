@@ -3,5 +3,5 @@
 mod find;
 mod open;
 
-pub use find::{Run, Session, find, sessions};
+pub use find::{Run, Session, find, session_at, sessions, sessions_in};
 pub use open::{from_bytes, open};
