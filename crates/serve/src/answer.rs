@@ -132,28 +132,55 @@ impl From<StoreError> for Failure {
             StoreError::UnknownRun(_) => {
                 Self::not_found(error.to_string(), "/api/runs lists the runs that there are")
             }
+            StoreError::Outside(_) | StoreError::NoPath(_) => Self::forbidden(error.to_string(), ""),
             StoreError::Read(error) => Self::from(&*error),
             _ => Self::bug(&error.to_string()),
         }
     }
 }
 
+/// What a bug of ours says where it was caught.
+#[derive(Debug)]
+pub(crate) struct Caught(pub(crate) String);
+
+impl From<Caught> for Failure {
+    fn from(caught: Caught) -> Self {
+        Self::bug(&caught.0)
+    }
+}
+
 /// Computes an answer on a thread that may block, as soon as a core is free. A panic in it is an answer too.
-pub(crate) async fn compute(
+pub(crate) async fn compute<T, E>(
     app: Arc<App>,
-    work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
-) -> Result<Json, Failure> {
-    let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Failure::bug(&e.to_string()))?;
-    let task = tokio::task::spawn_blocking(move || {
+    work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<Caught> + Send + 'static,
+{
+    let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Caught(e.to_string()))?;
+    blocking(app, move |app| {
         // The permit goes with the work: who asked may have left, the core is busy all the same.
         let _permit = permit;
-        work(&app)
-    });
-    match task.await {
+        work(app)
+    })
+    .await
+}
+
+/// Does something short on a thread that may block, such as a look at a folder, however many cores are busy.
+pub(crate) async fn blocking<T, E>(
+    app: Arc<App>,
+    work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<Caught> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(move || work(&app)).await {
         Ok(answer) => answer,
         Err(error) => Err(match error.try_into_panic() {
-            Ok(panic) => Failure::bug(panic_text(&*panic)),
-            Err(error) => Failure::bug(&error.to_string()),
+            Ok(panic) => Caught(panic_text(&*panic).to_owned()).into(),
+            Err(error) => Caught(error.to_string()).into(),
         }),
     }
 }
@@ -179,12 +206,14 @@ mod tests {
         let app = Arc::new(App::new(Store::in_memory(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..100 {
-            let answer = runtime.block_on(compute(Arc::clone(&app), |_| panic!("index out of range")));
+            let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {
+                panic!("index out of range")
+            }));
             let failure = answer.unwrap_err();
             assert_eq!(failure.status, StatusCode::INTERNAL_SERVER_ERROR);
             assert!(failure.error.contains("index out of range"));
         }
-        let answer = runtime.block_on(compute(app, |_| Ok(Json::text("{}".into()))));
+        let answer = runtime.block_on(compute(app, |_| Ok::<_, Failure>(Json::text("{}".into()))));
         assert_eq!(answer.unwrap().0, "{}");
     }
 

@@ -19,6 +19,8 @@ pub struct Config {
     pub store: Store,
     /// Serves the page from this folder instead of the embedded files, for work on the page.
     pub web_root: Option<PathBuf>,
+    /// Serves another front end from this folder in place of the page: XProf's own, as its Python package holds it.
+    pub ui: Option<PathBuf>,
 }
 
 impl Config {
@@ -30,6 +32,7 @@ impl Config {
             token: None,
             store,
             web_root: None,
+            ui: None,
         }
     }
 }

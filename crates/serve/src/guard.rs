@@ -3,7 +3,8 @@
 //! - **Host** must name this machine as it was bound. A page elsewhere can point a name of its own at 127.0.0.1 and then read
 //!   answers as its own (DNS rebinding); its requests carry that name.
 //! - **Origin**, where a browser sends one, must be that same host.
-//! - **Token**, where one is set, must come with every request to the API. The page's own files hold nothing secret.
+//! - **Token**, where one is set, must come with every request to the API. The page's own files hold nothing secret. Another
+//!   front end knows of no token: who opens it with the right one gets a cookie, which its requests bring back.
 //! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
 
 use std::net::IpAddr;
@@ -22,8 +23,7 @@ use crate::query::TOKEN;
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                    font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const HEADERS: [(HeaderName, &str); 4] = [
-    (header::CONTENT_SECURITY_POLICY, CSP),
+const HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -34,11 +34,16 @@ const HEADERS: [(HeaderName, &str); 4] = [
 pub(crate) struct Guard {
     bound: IpAddr,
     token: Option<String>,
+    /// Whether another front end is served, in place of our page.
+    other: bool,
 }
 
+/// The cookie that stands for the token.
+const COOKIE: &str = "haloscope-token";
+
 impl Guard {
-    pub(crate) fn new(bound: IpAddr, token: Option<String>) -> Self {
-        Self { bound: bound.to_canonical(), token }
+    pub(crate) fn new(bound: IpAddr, token: Option<String>, other: bool) -> Self {
+        Self { bound: bound.to_canonical(), token, other }
     }
 
     /// True for names of this machine. A server on all addresses is reached under names that it cannot know; there is a
@@ -84,15 +89,17 @@ impl Guard {
         ))
     }
 
-    fn check_token(&self, request: &Request) -> Result<(), Failure> {
-        let Some(token) = &self.token else { return Ok(()) };
-        let in_query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
-        let in_query = in_query.filter(|(key, _)| key == TOKEN).map(|(_, value)| value.into_owned());
-        let given = in_query.chain(bearer(request.headers()).map(str::to_owned));
+    /// True if the token is right in one of the places where it may stand.
+    fn is_right(&self, given: impl Iterator<Item = String>) -> bool {
+        let Some(token) = &self.token else { return true };
         // All are compared, and each in a time that does not tell how much of it is right.
-        let right =
-            given.fold(false, |right, given| right | bool::from(given.as_bytes().ct_eq(token.as_bytes())));
-        if right {
+        given.fold(false, |right, given| right | bool::from(given.as_bytes().ct_eq(token.as_bytes())))
+    }
+
+    fn check_token(&self, request: &Request) -> Result<(), Failure> {
+        let kept = self.other.then(|| cookies(request.headers())).into_iter().flatten();
+        let sent = bearer(request.headers()).map(str::to_owned);
+        if self.is_right(in_query(request).chain(sent).chain(kept)) {
             return Ok(());
         }
         Err(Failure::unauthorised(
@@ -100,6 +107,19 @@ impl Guard {
             "open the address with ?token= that the server printed, or send `Authorization: Bearer TOKEN`",
         ))
     }
+}
+
+fn in_query(request: &Request) -> impl Iterator<Item = String> {
+    let pairs = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+    pairs.filter(|(key, _)| key == TOKEN).map(|(_, value)| value.into_owned())
+}
+
+/// The tokens that cookies hold.
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = String> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok());
+    let pairs = values.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let own = pairs.filter(|(name, _)| *name == COOKIE);
+    own.flat_map(|(_, value)| form_urlencoded::parse(value.as_bytes()).map(|(text, _)| text.into_owned()))
 }
 
 fn bearer(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -124,7 +144,24 @@ pub(crate) async fn token(State(guard): State<Arc<Guard>>, request: Request, nex
     }
 }
 
-pub(crate) async fn headers(mut response: Response) -> Response {
+/// Gives who opens another front end with the right token the cookie that its requests will bring.
+pub(crate) async fn welcome(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let token = guard.token.as_ref().filter(|_| guard.is_right(in_query(&request)));
+    let cookie = token.and_then(|token| {
+        let value: String = form_urlencoded::byte_serialize(token.as_bytes()).collect();
+        // Strict: the cookie comes with no request that another site starts.
+        HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
+    });
+    let mut response = next.run(request).await;
+    if let Some(cookie) = cookie {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+pub(crate) async fn headers(State(guard): State<Arc<Guard>>, mut response: Response) -> Response {
+    let csp = if guard.other { crate::xprof::ui::CSP } else { CSP };
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(csp));
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
@@ -136,7 +173,7 @@ mod tests {
     use super::*;
 
     fn own(bound: &str, token: Option<&str>, host: &str) -> bool {
-        let guard = Guard::new(bound.parse().unwrap(), token.map(str::to_owned));
+        let guard = Guard::new(bound.parse().unwrap(), token.map(str::to_owned), false);
         guard.is_own_name(&host.parse().unwrap())
     }
 

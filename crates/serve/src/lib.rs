@@ -1,4 +1,4 @@
-//! The HTTP API over the analyses, and the page that is embedded in it. No arithmetic: every number comes from the core.
+//! The HTTP API over the analyses, the page that is embedded in it, and XProf's own routes. No arithmetic: every number comes from the core.
 //!
 //! ```no_run
 //! use haloscope_serve::{Config, run};
@@ -20,6 +20,7 @@ mod page;
 mod query;
 mod router;
 mod server;
+mod xprof;
 
 pub use config::Config;
 pub use error::Error;

@@ -34,7 +34,7 @@ impl Page {
         }
     }
 
-    /// The file with this name, which has passed [`name`].
+    /// The file with this name, which is [plain](is_plain).
     fn read(&self, name: &str) -> Option<Vec<u8>> {
         match self {
             Self::Embedded => EMBEDDED.iter().find(|(n, _)| *n == name).map(|(_, bytes)| bytes.to_vec()),
@@ -53,12 +53,17 @@ fn name(path: &str) -> Option<&str> {
         return Some("index.html");
     }
     let name = path.strip_prefix('/')?;
+    (name != "index.html" && is_plain(name)).then_some(name)
+}
+
+/// True for names of files below a folder that have nothing hidden, encoded or upwards in them.
+pub(crate) fn is_plain(name: &str) -> bool {
     let fits = |part: &str| {
         !part.is_empty()
             && !part.starts_with('.')
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'))
     };
-    (name != "index.html" && name.split('/').all(fits)).then_some(name)
+    name.split('/').all(fits)
 }
 
 /// The content type by the name's ending. Others are not shown but saved.
@@ -79,19 +84,23 @@ fn content_type(name: &str) -> &'static str {
 
 /// Answers every path that is not the API's.
 pub(crate) async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
-    let found = name(uri.path()).and_then(|name| Some((name, app.page.read(name)?)));
-    let Some((name, bytes)) = found else {
+    name(uri.path()).and_then(|name| of(&app.page, name, &headers)).unwrap_or_else(|| {
         let hint =
             if uri.path() == "/" { "this build has no page; the API is at /api" } else { "the page is at /" };
-        return Failure::not_found(format!("there is nothing at {}", uri.path()), hint).into_response();
-    };
+        Failure::not_found(format!("there is nothing at {}", uri.path()), hint).into_response()
+    })
+}
+
+/// The answer with the file of this name, if there is one; without the file where the browser has it already.
+pub(crate) fn of(page: &Page, name: &str, headers: &HeaderMap) -> Option<Response> {
+    let bytes = is_plain(name).then(|| page.read(name))??;
     let etag = etag(&bytes);
     // Names carry no hashes, so the browser asks each time and mostly hears that nothing changed.
     let fixed = [(header::ETAG, etag.clone()), (header::CACHE_CONTROL, "no-cache".to_owned())];
-    if is_known(&headers, &etag) {
-        return (StatusCode::NOT_MODIFIED, fixed).into_response();
+    if is_known(headers, &etag) {
+        return Some((StatusCode::NOT_MODIFIED, fixed).into_response());
     }
-    (fixed, [(header::CONTENT_TYPE, content_type(name))], bytes).into_response()
+    Some((fixed, [(header::CONTENT_TYPE, content_type(name))], bytes).into_response())
 }
 
 /// Weak, because the answer may be compressed on the way.

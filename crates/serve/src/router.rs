@@ -19,6 +19,7 @@ use crate::answer::Failure;
 use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
+use crate::xprof::{self, Answers};
 use crate::{answer, api};
 
 /// What all requests share.
@@ -28,12 +29,16 @@ pub(crate) struct App {
     pub(crate) page: Page,
     /// As many questions are computed at once as there are cores; the others wait.
     pub(crate) workers: Arc<Semaphore>,
+    /// What XProf's routes answered last.
+    pub(crate) answers: Answers,
 }
 
 impl App {
-    pub(crate) fn new(store: Store, web_root: Option<PathBuf>) -> Result<Self, Error> {
+    /// The page's files come from `folder` if one is given, whosever page it is.
+    pub(crate) fn new(store: Store, folder: Option<PathBuf>) -> Result<Self, Error> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Ok(Self { store, page: Page::new(web_root)?, workers: Arc::new(Semaphore::new(cores)) })
+        let workers = Arc::new(Semaphore::new(cores));
+        Ok(Self { store, page: Page::new(folder)?, workers, answers: Answers::default() })
     }
 }
 
@@ -45,9 +50,12 @@ pub(crate) fn new(
     token: Option<String>,
     store: Store,
     web_root: Option<PathBuf>,
+    ui: Option<PathBuf>,
 ) -> Result<Router, Error> {
-    let app = App::new(store, web_root)?;
-    let guard = Arc::new(Guard::new(addr.ip(), token));
+    let other = ui.is_some();
+    let app = Arc::new(App::new(store, ui.or(web_root))?);
+    let guard = Arc::new(Guard::new(addr.ip(), token, other));
+    let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
         .route("/version", get(api::version))
         .route("/runs", get(api::runs))
@@ -57,17 +65,23 @@ pub(crate) fn new(
         .route("/timeline/window", get(api::window))
         .route("/timeline/event", get(api::event))
         .fallback(unknown)
-        .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::token));
-    Ok(Router::new()
-        .nest("/api", api)
-        .fallback(get(crate::page::file))
+        .layer(token());
+    let router = Router::new().nest("/api", api).merge(xprof::routes().layer(token()));
+    let router = if other {
+        let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
+        router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(&app)))
+    } else {
+        let below = format!("{}/{{*rest}}", xprof::PREFIX);
+        router.route(&below, get(xprof::ui::nothing)).fallback(get(crate::page::file))
+    };
+    Ok(router
         .method_not_allowed_fallback(method)
-        .with_state(Arc::new(app))
+        .with_state(app)
         .layer(CatchPanicLayer::custom(answer::panicked))
         // A page of this machine gains more from speed than from the last few percent of size.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(middleware::from_fn_with_state(guard, guard::origin))
-        .layer(middleware::map_response(guard::headers)))
+        .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::origin))
+        .layer(middleware::map_response_with_state(guard, guard::headers)))
 }
 
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {

@@ -25,11 +25,22 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Log folder whose runs are offered; a session folder or a .xplane.pb file will do"),
         )
+        .arg(
+            Arg::new("root")
+                .long("root")
+                .value_name("DIR")
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(PathBuf))
+                .help(
+                    "Lets requests name sessions below this folder too, as XProf's session_path and run_path; may be \
+                     repeated",
+                ),
+        )
         .args(address_args())
 }
 
 /// Where the server listens and who may talk to it.
-pub(super) fn address_args() -> [Arg; 5] {
+pub(super) fn address_args() -> [Arg; 6] {
     [
         Arg::new("host")
             .long("host")
@@ -57,12 +68,19 @@ pub(super) fn address_args() -> [Arg; 5] {
             .value_name("DIR")
             .value_parser(value_parser!(PathBuf))
             .help("Serves the page from this folder and not the one built in, for work on the page"),
+        Arg::new("ui")
+            .long("ui")
+            .value_name("DIR")
+            .conflicts_with("web-root")
+            .value_parser(value_parser!(PathBuf))
+            .help("Serves another page in place of ours: XProf's own, from the folder `static` of its Python package"),
     ]
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let folder = matches.get_one::<PathBuf>("logdir").cloned().unwrap_or_default();
-    let store = Store::new(&folder).map_err(said)?;
+    let roots: Vec<PathBuf> = matches.get_many("root").unwrap_or_default().cloned().collect();
+    let store = Store::new(&folder).and_then(|store| store.with_roots(&roots)).map_err(said)?;
     match store.list().map_err(said)?.len() {
         0 => printer
             .note(format_args!("no profile in {} yet; the page lists them as they come", folder.display())),
@@ -78,6 +96,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         addr: address(matches),
         token: matches.get_one::<String>("token").cloned(),
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
+        ui: matches.get_one::<PathBuf>("ui").cloned(),
         store,
     };
     let served = haloscope_serve::run(config, |url| {

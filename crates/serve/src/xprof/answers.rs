@@ -1,0 +1,173 @@
+//! The answers that were given last. Who asks what is being computed for somebody else waits for that.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use haloscope_compat::Answer;
+use tokio::sync::OnceCell;
+
+use super::reply::Refusal;
+use crate::answer::{Caught, compute};
+use crate::router::App;
+
+/// How many answers are kept.
+const KEPT: usize = 64;
+/// How many bytes they may take together.
+const KEPT_BYTES: usize = 256 << 20;
+
+/// What tells a question from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The run's id and path.
+    pub(super) run: (String, String),
+    /// Length in bytes and last change of its files.
+    pub(super) state: (u64, SystemTime),
+    pub(super) tool: &'static str,
+    pub(super) params: Vec<(String, String)>,
+}
+
+type Shared = Arc<OnceCell<Result<Arc<Answer>, Refusal>>>;
+
+/// The answers by question, the one asked for last at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Answers(Mutex<VecDeque<(Key, Shared)>>);
+
+impl Answers {
+    /// The answer to `key`: kept, awaited, or computed by `work`, once however many ask.
+    pub(super) async fn get(
+        app: Arc<App>,
+        key: Key,
+        work: impl FnOnce(&App) -> Result<Answer, Refusal> + Send + 'static,
+    ) -> Result<Arc<Answer>, Refusal> {
+        let cell = app.answers.cell(&key);
+        let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
+        // A task of its own, so that a client that leaves does not take the answer from those who wait.
+        let task = tokio::spawn(async move {
+            let computed = || async move { compute(task_app, move |app| work(app).map(Arc::new)).await };
+            shared.get_or_init(computed).await.clone()
+        });
+        let result = task.await.unwrap_or_else(|error| Err(Caught(error.to_string()).into()));
+        if result.is_err() {
+            // The next one to ask tries again; perhaps the profiler was still writing.
+            app.answers.lock().retain(|(_, held)| !Arc::ptr_eq(held, &cell));
+        } else {
+            app.answers.trim(KEPT, KEPT_BYTES);
+        }
+        result
+    }
+
+    fn cell(&self, key: &Key) -> Shared {
+        let mut held = self.lock();
+        let at = held.iter().position(|(k, _)| k == key);
+        let slot = at.and_then(|at| held.remove(at)).unwrap_or_else(|| (key.clone(), Shared::default()));
+        let cell = Arc::clone(&slot.1);
+        held.push_back(slot);
+        cell
+    }
+
+    /// Forgets the answers asked for longest ago. One that is being computed counts, but is not forgotten.
+    fn trim(&self, kept: usize, kept_bytes: usize) {
+        let size = |cell: &Shared| match cell.get() {
+            Some(Ok(answer)) => answer.body.len(),
+            _ => 0,
+        };
+        let mut held = self.lock();
+        let mut bytes: usize = held.iter().map(|(_, cell)| size(cell)).sum();
+        while held.len() > kept || bytes > kept_bytes {
+            let Some(oldest) = held.iter().position(|(_, cell)| cell.initialized()) else { return };
+            let Some((_, cell)) = held.remove(oldest) else { return };
+            bytes -= size(&cell);
+        }
+    }
+
+    /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Key, Shared)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use axum::http::StatusCode;
+    use haloscope_store::Store;
+
+    use super::*;
+
+    fn key(n: usize) -> Key {
+        let params = vec![("n".to_owned(), n.to_string())];
+        Key { run: Default::default(), state: (0, SystemTime::UNIX_EPOCH), tool: "t", params }
+    }
+
+    fn app() -> Arc<App> {
+        Arc::new(App::new(Store::in_memory(), None).unwrap())
+    }
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(work)
+    }
+
+    #[test]
+    fn what_many_ask_at_once_is_computed_once_even_if_the_first_leaves() {
+        let (app, times) = (app(), Arc::new(AtomicUsize::new(0)));
+        let ask = || {
+            let times = Arc::clone(&times);
+            Answers::get(Arc::clone(&app), key(1), move |_| {
+                times.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(200));
+                Ok(Answer::text("answer"))
+            })
+        };
+        block_on(async {
+            let first = tokio::spawn(ask());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            first.abort();
+            let others: Vec<_> = (0..20).map(|_| tokio::spawn(ask())).collect();
+            for other in others {
+                assert_eq!(other.await.unwrap().unwrap().body, b"answer");
+            }
+            assert_eq!(ask().await.unwrap().body, b"answer");
+        });
+        assert_eq!(times.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_refusal_and_a_panic_are_not_kept() {
+        let app = app();
+        block_on(async {
+            let refused = Refusal::new(StatusCode::NOT_FOUND, "not yet");
+            let copy = refused.clone();
+            let got = Answers::get(Arc::clone(&app), key(1), move |_| Err(copy)).await;
+            assert_eq!(got.unwrap_err(), refused);
+            let got = Answers::get(Arc::clone(&app), key(1), |_| panic!("boom")).await.unwrap_err();
+            assert!(got.status == 500 && got.text.contains("boom"), "{got:?}");
+            let got = Answers::get(Arc::clone(&app), key(1), |_| Ok(Answer::text("there"))).await;
+            assert_eq!(got.unwrap().body, b"there");
+        });
+    }
+
+    #[test]
+    fn the_answers_used_longest_ago_go_first() {
+        let app = app();
+        block_on(async {
+            for n in [1, 2, 3, 1] {
+                Answers::get(Arc::clone(&app), key(n), move |_| Ok(Answer::text("x".repeat(10))))
+                    .await
+                    .unwrap();
+            }
+        });
+        let held = || app.answers.lock().iter().map(|(k, _)| k.params[0].1.clone()).collect::<Vec<_>>();
+        assert_eq!(held(), ["2", "3", "1"]);
+        app.answers.trim(2, 1000);
+        assert_eq!(held(), ["3", "1"]);
+        app.answers.trim(2, 19);
+        assert_eq!(held(), ["1"]);
+        // What is being computed stays, however much there is.
+        app.answers.cell(&key(7));
+        app.answers.trim(0, 0);
+        assert_eq!(held(), ["7"]);
+    }
+}

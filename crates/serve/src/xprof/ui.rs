@@ -1,0 +1,40 @@
+//! Another front end's files in place of our page: XProf's own page, as `pip install xprof` brings it.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+
+use super::PREFIX;
+use super::reply::text;
+use crate::page;
+use crate::router::AppState;
+
+/// What XProf's own server allows its page, and no more: charts from gstatic, fonts, the graph drawer that it loads from
+/// jsdelivr, and Perfetto in a frame. Other sites may still not embed it.
+pub(crate) const CSP: &str = "default-src 'self'; \
+    script-src 'self' 'unsafe-eval' 'unsafe-inline' https://www.gstatic.com; \
+    script-src-elem 'self' 'unsafe-inline' https://cdn.jsdelivr.net/npm/ https://www.gstatic.com; \
+    style-src 'self' 'unsafe-inline' https://fonts.googleapis.com https://www.gstatic.com; \
+    font-src 'self' https://fonts.googleapis.com https://fonts.gstatic.com data:; \
+    connect-src 'self' data: www.gstatic.com; img-src 'self' blob: data:; \
+    frame-src 'self' https://ui.perfetto.dev; object-src 'none'; base-uri 'self'; form-action 'none'; \
+    frame-ancestors 'self'";
+
+/// Answers every path that is no route: a file, or the page for the paths that it keeps its own places in.
+pub(crate) async fn file(State(app): AppState, uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path();
+    let below = path.strip_prefix(PREFIX).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = below.unwrap_or(path);
+    let name = path.strip_prefix('/').unwrap_or(path);
+    // A tool's page that is loaded anew: its address has no file's name.
+    let is_place = below.is_some() && !name.contains('.') && page::is_plain(name);
+    let name = if name.is_empty() || name == "local" || is_place { "index.html" } else { name };
+    page::of(&app.page, name, &headers).unwrap_or_else(|| text(StatusCode::NOT_FOUND, "Not Found"))
+}
+
+/// Answers paths below the prefix where there is no other front end.
+pub(crate) async fn nothing() -> Response {
+    let hint = "Not Found: this server answers runs, run_tools, hosts, module_list, data, data_csv, version, config and \
+                generate_cache here; `haloscope serve --ui DIR` serves XProf's page too";
+    text(StatusCode::NOT_FOUND, hint)
+}
