@@ -45,7 +45,14 @@
 mod convolution;
 mod custom_call;
 mod fusion;
+mod gpu;
+mod gpu_cycles;
 mod leaf;
+mod utilization;
+
+use std::collections::BTreeMap;
+
+pub use gpu::Traffic;
 
 use crate::{
     index::{ComputationIdx, InstructionIdx},
@@ -133,13 +140,21 @@ pub struct CostOptions {
     pub tuple_pointer_bytes: Option<u64>,
     /// Count the padding that tiled layouts add, as memory traffic on TPU does.
     pub tile_padding: bool,
+    /// Count as XLA's GPU backend does.
+    pub gpu: bool,
 }
 
 impl CostOptions {
     /// As XLA on CPU and GPU: pointers of 8 bytes.
     #[must_use]
     pub fn xla() -> Self {
-        Self { tuple_pointer_bytes: Some(8), tile_padding: false }
+        Self { tuple_pointer_bytes: Some(8), ..Self::default() }
+    }
+
+    /// As XLA's GPU backend, and as XProf for GPUs: elementwise instructions in cycles, and what a fusion's result needs.
+    #[must_use]
+    pub fn xla_gpu() -> Self {
+        Self { gpu: true, ..Self::xla() }
     }
 }
 
@@ -148,6 +163,7 @@ impl CostOptions {
 pub struct CostAnalysis {
     instructions: Vec<Cost>,
     computations: Vec<Cost>,
+    traffic: Vec<Traffic>,
     entry: ComputationIdx,
 }
 
@@ -161,11 +177,17 @@ impl CostAnalysis {
             instructions: vec![Cost::UNKNOWN; module.instructions.len()],
             computations: vec![None; module.computations.len()],
             parameter_reads: vec![None; module.instructions.len()],
+            traffic: if options.gpu {
+                vec![Traffic::default(); module.instructions.len()]
+            } else {
+                Vec::new()
+            },
+            parameter_use: BTreeMap::new(),
         };
         for computation in module.callees_first() {
             let mut sum = Cost::ZERO;
             for index in module.computation(computation).instructions() {
-                let cost = counter.instruction(module.instruction(index));
+                let cost = counter.instruction(index, module.instruction(index));
                 counter.instructions[index.index()] = cost;
                 sum = sum.plus(cost);
             }
@@ -173,6 +195,7 @@ impl CostAnalysis {
         }
         Self {
             instructions: counter.instructions,
+            traffic: counter.traffic,
             computations: counter.computations.into_iter().map(|c| c.unwrap_or(Cost::UNKNOWN)).collect(),
             entry: module.entry(),
         }
@@ -215,18 +238,20 @@ struct Counter<'m> {
     computations: Vec<Option<Cost>>,
     /// Bytes read of a fused parameter, once worked out.
     parameter_reads: Vec<Option<Option<u64>>>,
+    /// Bytes of each instruction to and from main memory; only counted for GPUs.
+    traffic: Vec<Traffic>,
+    /// How often each parameter of a GPU fusion is asked for.
+    parameter_use: BTreeMap<InstructionIdx, Vec<f32>>,
 }
 
 impl Counter<'_> {
-    fn instruction(&mut self, hlo: &Instruction) -> Cost {
+    fn instruction(&mut self, index: InstructionIdx, hlo: &Instruction) -> Cost {
         let cost = match hlo.opcode {
+            _ if self.options.gpu => self.gpu(index, hlo),
             Opcode::Fusion => self.fusion(hlo),
             Opcode::While | Opcode::Call => self.sum_of_called(hlo),
             Opcode::AsyncStart if !hlo.called_computations.is_empty() => self.sum_of_called(hlo),
-            Opcode::Conditional => {
-                let branches = hlo.called_computations.iter().map(|c| self.called(*c));
-                branches.reduce(Cost::max).unwrap_or(Cost::UNKNOWN)
-            }
+            Opcode::Conditional => self.largest_branch(hlo),
             Opcode::CustomCall => self.custom_call(hlo),
             _ => self.leaf(hlo),
         };
@@ -237,6 +262,11 @@ impl Counter<'_> {
     fn sum_of_called(&self, hlo: &Instruction) -> Cost {
         let called = hlo.called_computations.iter().map(|c| self.called(*c));
         called.reduce(Cost::plus).unwrap_or(Cost::UNKNOWN).settled()
+    }
+
+    fn largest_branch(&self, hlo: &Instruction) -> Cost {
+        let branches = hlo.called_computations.iter().map(|c| self.called(*c));
+        branches.reduce(Cost::max).unwrap_or(Cost::UNKNOWN)
     }
 
     fn called(&self, computation: ComputationIdx) -> Cost {
@@ -274,7 +304,8 @@ impl Counter<'_> {
 
     /// All operands and the result, the rule for whatever has no rule of its own.
     fn all_bytes(&self, hlo: &Instruction) -> Option<u64> {
-        self.all_operand_bytes(hlo)?.checked_add(self.bytes(&hlo.shape)?)
+        let result = if self.options.gpu { self.array(&hlo.shape) } else { self.bytes(&hlo.shape) };
+        self.all_operand_bytes(hlo)?.checked_add(result?)
     }
 }
 

@@ -62,7 +62,7 @@ mod stack_frames;
 pub use buffers::{
     AssignedBuffer, BufferAllocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
 };
-pub use cost::{Cost, CostAnalysis, CostOptions};
+pub use cost::{Cost, CostAnalysis, CostOptions, Traffic};
 pub use dims::{
     ConvolutionDimensionNumbers, DotDimensionNumbers, GatherDimensionNumbers, PaddingDimension,
     RaggedDotDimensionNumbers, ScatterDimensionNumbers, SliceDimension, WindowDimension,
