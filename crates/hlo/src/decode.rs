@@ -9,9 +9,11 @@ use crate::{
     graph::Users,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias},
-    module::{InputOutputAlias, Module, Names},
+    module::{InputOutputAlias, Module, Names, ProgramShape},
     opcode::Opcode,
-    proto, replica_groups,
+    proto,
+    rare::Rare,
+    replica_groups,
     shape::Shape,
     stack_frames::StackFrames,
 };
@@ -111,6 +113,7 @@ fn from_proto(
         }
     }
 
+    let has_schedule = module.schedule.is_some();
     // A schedule is advice: what it says about computations or instructions that are not there is left out.
     let mut schedule = BTreeMap::new();
     for (id, sequence) in module.schedule.unwrap_or_default().sequences {
@@ -149,6 +152,12 @@ fn from_proto(
         frontend_attributes: module.frontend_attributes.unwrap_or_default().map,
         stack_frames: StackFrames::from(module.stack_frame_index.unwrap_or_default()),
         buffer_assignment: buffer_assignment.map(Into::into),
+        program_shape: module.host_program_shape.map(|p| ProgramShape {
+            parameters: p.parameters.into_iter().map(Shape::from).collect(),
+            result: p.result.map_or_else(no_shape, Shape::from),
+        }),
+        computation_count_of_device_assignment: module.device_assignment.map(|d| d.computation_count),
+        has_schedule,
         entry,
         computations,
         instructions: decoder.instructions,
@@ -265,7 +274,6 @@ impl Decoder {
             .collect::<Result<_, _>>()?;
         let opcode = Opcode::from_name(&hlo.opcode);
         let unknown = opcode == Opcode::Other;
-        let no_shape = || Shape::array(crate::ElementType::Unknown(0), &[]);
         Ok(Instruction {
             id: hlo.id,
             opcode,
@@ -275,7 +283,12 @@ impl Decoder {
             operands,
             called_computations,
             control_predecessors,
-            metadata: hlo.metadata.take().map(metadata).filter(|m| *m != Metadata::default()).map(Box::new),
+            metadata: hlo
+                .metadata
+                .take()
+                .map(Metadata::from)
+                .filter(|m| *m != Metadata::default())
+                .map(Box::new),
             name: std::mem::take(&mut hlo.name),
             attributes: self.attributes(opcode, hlo),
         })
@@ -285,6 +298,7 @@ impl Decoder {
         let convolves = opcode == Opcode::Convolution || hlo.convolution_dimension_numbers.is_some();
         let backend_config = self.backend_config(&mut hlo);
         let replica_groups = replica_groups::of_instruction(&mut hlo);
+        let rare = Rare::take(&mut hlo);
         let attributes = Attributes {
             parameter_number: (opcode == Opcode::Parameter).then_some(hlo.parameter_number),
             tuple_index: (opcode == Opcode::GetTupleElement).then_some(hlo.tuple_index),
@@ -338,6 +352,7 @@ impl Decoder {
                 .into_iter()
                 .map(|s| (s.stat_name, s.stat_val))
                 .collect(),
+            rare,
         };
         (attributes != Attributes::default()).then(|| Box::new(attributes))
     }
@@ -353,19 +368,26 @@ impl Decoder {
     }
 }
 
-fn metadata(m: proto::OpMetadata) -> Metadata {
-    let positive = |number: i32| Some(number).filter(|n| *n > 0);
-    Metadata {
-        op_type: some_text(m.op_type),
-        op_name: some_text(m.op_name),
-        source_file: some_text(m.source_file),
-        source_line: positive(m.source_line),
-        source_end_line: positive(m.source_end_line),
-        source_column: positive(m.source_column),
-        source_end_column: positive(m.source_end_column),
-        stack_frame_id: positive(m.stack_frame_id),
-        deduplicated_name: some_text(m.deduplicated_name),
+impl From<proto::OpMetadata> for Metadata {
+    fn from(m: proto::OpMetadata) -> Self {
+        let positive = |number: i32| Some(number).filter(|n| *n > 0);
+        Self {
+            op_type: some_text(m.op_type),
+            op_name: some_text(m.op_name),
+            source_file: some_text(m.source_file),
+            source_line: positive(m.source_line),
+            source_end_line: positive(m.source_end_line),
+            source_column: positive(m.source_column),
+            source_end_column: positive(m.source_end_column),
+            stack_frame_id: positive(m.stack_frame_id),
+            deduplicated_name: some_text(m.deduplicated_name),
+            scheduling_name: some_text(m.scheduling_name),
+        }
     }
+}
+
+fn no_shape() -> Shape {
+    Shape::array(crate::ElementType::Unknown(0), &[])
 }
 
 fn fusion_kind(kind: String) -> FusionKind {

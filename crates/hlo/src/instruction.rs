@@ -10,6 +10,7 @@ use crate::{
     },
     index::{ComputationIdx, InstructionIdx},
     opcode::Opcode,
+    rare::Rare,
     replica_groups::ReplicaGroups,
     shape::Shape,
 };
@@ -60,6 +61,8 @@ pub struct Metadata {
     pub stack_frame_id: Option<i32>,
     /// Name shared by instructions that are copies of one another.
     pub deduplicated_name: Option<String>,
+    /// Name under which the instruction was scheduled.
+    pub scheduling_name: Option<String>,
 }
 
 /// How a fusion was formed.
@@ -148,6 +151,8 @@ pub struct Attributes {
     pub frontend_attributes: BTreeMap<String, String>,
     /// Statistics that a compiler pass attached: name and value.
     pub statistics: Vec<(String, f64)>,
+    /// What only the text form shows.
+    pub(crate) rare: Option<Box<Rare>>,
 }
 
 /// An output of a custom call or fusion that shares its buffer with an operand.

@@ -9,6 +9,7 @@
 //!   The rules, and where they differ from XLA's, are listed at [`CostAnalysis`]'s module, [`cost`].
 //! - **What is it called in profiles?** [`Module::category`]: the `hlo_category` of profiles.
 //! - **Who talks to whom?** [`Module::users`], [`Module::callers`], [`Module::reachable_computations`].
+//! - **How does XLA write it?** [`Module::text`], [`Module::instruction_text`].
 //!
 //! ```
 //! use haloscope_hlo::{Module, Opcode};
@@ -37,7 +38,7 @@
 //! - Unknown is not zero: what cannot be known is `None`, from a shape's bytes to a custom call's FLOPs.
 //! - Ids of the proto become indices into flat tables at once, so walks need no maps. Names and ids are looked up by binary
 //!   search in sorted lists: the same input always gives the same order.
-//! - Literals and shardings stay encoded: they are large, and only a printer would want them.
+//! - Literals and shardings stay encoded until somebody prints them: they are large.
 //! - No `.proto` files and no code generation: the few messages that are read are written down in one private module, and
 //!   fields that are not listed are skipped.
 
@@ -55,9 +56,11 @@ mod instruction;
 mod module;
 mod opcode;
 mod proto;
+mod rare;
 mod replica_groups;
 mod shape;
 mod stack_frames;
+pub mod text;
 
 pub use buffers::{
     AssignedBuffer, BufferAllocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
@@ -71,8 +74,9 @@ pub use element::ElementType;
 pub use error::Error;
 pub use index::{ComputationIdx, InstructionIdx};
 pub use instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias};
-pub use module::{InputOutputAlias, Module};
+pub use module::{InputOutputAlias, Module, ProgramShape};
 pub use opcode::Opcode;
 pub use replica_groups::{IotaGroups, MeshAxes, MeshAxisRef, ReplicaGroups};
 pub use shape::{Layout, Shape};
 pub use stack_frames::{FileLocation, SourceFrame, StackFrame, StackFrames};
+pub use text::TextOptions;

@@ -7,6 +7,7 @@ use crate::{
     graph::Users,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Computation, Instruction},
+    shape::Shape,
     stack_frames::StackFrames,
 };
 
@@ -31,12 +32,25 @@ pub struct Module {
     pub stack_frames: StackFrames,
     /// What the compiler decided about memory; `None` for a bare module proto.
     pub buffer_assignment: Option<BufferAssignment>,
+    /// Shapes of the entry's parameters and result, with the layouts that the caller sees.
+    pub program_shape: Option<ProgramShape>,
+    pub(crate) computation_count_of_device_assignment: Option<i32>,
+    pub(crate) has_schedule: bool,
     pub(crate) entry: ComputationIdx,
     pub(crate) computations: Vec<Computation>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) schedule: BTreeMap<ComputationIdx, Vec<InstructionIdx>>,
     pub(crate) names: Names,
     pub(crate) users: Users,
+}
+
+/// Shapes of a program's parameters and result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramShape {
+    /// Shapes of the parameters in order.
+    pub parameters: Vec<Shape>,
+    /// Shape of the result.
+    pub result: Shape,
 }
 
 /// An output that reuses a parameter's memory.

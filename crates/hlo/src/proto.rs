@@ -26,6 +26,8 @@ pub(crate) struct HloModule {
     pub(crate) entry_computation_name: String,
     #[prost(message, repeated, tag = "3")]
     pub(crate) computations: Vec<HloComputation>,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) host_program_shape: Option<ProgramShape>,
     #[prost(int64, tag = "5")]
     pub(crate) id: i64,
     #[prost(int64, tag = "6")]
@@ -36,6 +38,8 @@ pub(crate) struct HloModule {
     pub(crate) input_output_alias: Option<InputOutputAlias>,
     #[prost(message, repeated, tag = "13")]
     pub(crate) profile_info: Vec<ProfileInfo>,
+    #[prost(message, optional, tag = "15")]
+    pub(crate) device_assignment: Option<DeviceAssignment>,
     #[prost(message, optional, tag = "17")]
     pub(crate) stack_frame_index: Option<StackFrameIndex>,
     #[prost(message, optional, tag = "18")]
@@ -52,6 +56,20 @@ pub(crate) struct HloModule {
 pub(crate) struct ProfileInfo {
     #[prost(string, tag = "5")]
     pub(crate) fingerprint: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ProgramShape {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) parameters: Vec<Shape>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) result: Option<Shape>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct DeviceAssignment {
+    #[prost(int32, tag = "2")]
+    pub(crate) computation_count: i32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -104,12 +122,26 @@ pub(crate) struct HloInstruction {
     pub(crate) dynamic_slice_sizes: Vec<i64>,
     #[prost(message, optional, tag = "21")]
     pub(crate) padding_config: Option<PaddingConfig>,
+    #[prost(bytes = "vec", tag = "22")]
+    pub(crate) outfeed_config: Vec<u8>,
+    #[prost(int32, tag = "23")]
+    pub(crate) distribution: i32,
+    #[prost(float, tag = "24")]
+    pub(crate) epsilon: f32,
+    #[prost(int64, tag = "25")]
+    pub(crate) feature_index: i64,
     #[prost(int64, tag = "26")]
     pub(crate) channel_id: i64,
+    #[prost(bytes = "vec", tag = "27")]
+    pub(crate) infeed_config: Vec<u8>,
     #[prost(string, tag = "28")]
     pub(crate) custom_call_target: String,
+    #[prost(message, optional, tag = "29")]
+    pub(crate) outfeed_shape: Option<Shape>,
     #[prost(message, optional, tag = "30")]
     pub(crate) dot_dimension_numbers: Option<DotDimensionNumbers>,
+    #[prost(int32, tag = "31")]
+    pub(crate) fft_type: i32,
     #[prost(int64, repeated, tag = "32")]
     pub(crate) fft_length: Vec<i64>,
     #[prost(message, optional, tag = "33")]
@@ -140,32 +172,80 @@ pub(crate) struct HloInstruction {
     pub(crate) precision_config: Option<PrecisionConfig>,
     #[prost(message, repeated, tag = "52")]
     pub(crate) source_target_pairs: Vec<SourceTarget>,
+    #[prost(bytes = "vec", optional, tag = "54")]
+    pub(crate) domain_entry_sharding: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "55")]
+    pub(crate) domain_exit_sharding: Option<Vec<u8>>,
+    #[prost(bool, tag = "56")]
+    pub(crate) constrain_layout: bool,
+    #[prost(message, repeated, tag = "57")]
+    pub(crate) operand_shapes_with_layout: Vec<Shape>,
     #[prost(int64, tag = "58")]
     pub(crate) batch_group_count: i64,
+    #[prost(message, optional, tag = "59")]
+    pub(crate) triangular_solve_options: Option<TriangularSolveOptions>,
+    #[prost(bool, tag = "60")]
+    pub(crate) is_stable: bool,
+    #[prost(message, optional, tag = "61")]
+    pub(crate) parameter_replication: Option<ParameterReplication>,
+    #[prost(message, optional, tag = "62")]
+    pub(crate) cholesky_options: Option<CholeskyOptions>,
     #[prost(string, tag = "63")]
     pub(crate) comparison_direction: String,
+    #[prost(bool, tag = "65")]
+    pub(crate) custom_call_has_side_effect: bool,
+    #[prost(int64, tag = "66")]
+    pub(crate) delta: i64,
+    #[prost(bool, tag = "67")]
+    pub(crate) indices_are_sorted: bool,
     #[prost(message, optional, tag = "68")]
     pub(crate) frontend_attributes: Option<FrontendAttributes>,
+    #[prost(bool, tag = "69")]
+    pub(crate) unique_indices: bool,
+    #[prost(int32, tag = "70")]
+    pub(crate) rng_algorithm: i32,
     #[prost(bool, tag = "71")]
     pub(crate) use_global_device_ids: bool,
+    #[prost(string, tag = "72")]
+    pub(crate) comparison_type: String,
     #[prost(message, repeated, tag = "74")]
     pub(crate) output_operand_aliasing: Vec<OutputOperandAliasing>,
+    #[prost(int32, tag = "75")]
+    pub(crate) padding_type: i32,
+    #[prost(int32, tag = "76")]
+    pub(crate) custom_call_schedule: i32,
+    #[prost(int32, tag = "77")]
+    pub(crate) custom_call_api_version: i32,
     #[prost(string, tag = "79")]
     pub(crate) async_execution_thread: String,
     #[prost(int32, optional, tag = "80")]
     pub(crate) cross_program_prefetch_index: Option<i32>,
+    #[prost(int64, tag = "81")]
+    pub(crate) k: i64,
     #[prost(message, optional, tag = "82")]
     pub(crate) statistics_viz: Option<StatisticsViz>,
+    #[prost(bool, tag = "85")]
+    pub(crate) largest: bool,
     #[prost(message, optional, tag = "87")]
     pub(crate) collective_device_list: Option<CollectiveDeviceList>,
+    #[prost(message, optional, tag = "88")]
+    pub(crate) original_value: Option<OriginalValue>,
+    #[prost(bool, tag = "89")]
+    pub(crate) is_composite: bool,
     #[prost(message, optional, tag = "90")]
     pub(crate) ragged_dot_dimension_numbers: Option<RaggedDotDimensionNumbers>,
+    #[prost(message, optional, tag = "91")]
+    pub(crate) result_accuracy: Option<ResultAccuracy>,
     #[prost(message, optional, tag = "92")]
     pub(crate) iota_collective_device_list: Option<IotaReplicaGroupList>,
     #[prost(message, optional, tag = "93")]
     pub(crate) mesh_axes_replica_group_list: Option<MeshAxesReplicaGroupList>,
     #[prost(message, optional, tag = "99")]
     pub(crate) backend_config_payload: Option<Payload>,
+    #[prost(bool, tag = "100")]
+    pub(crate) has_dynamic_root: bool,
+    #[prost(string, tag = "102")]
+    pub(crate) comparison_order: String,
 }
 
 /// `value` and `id` form a `oneof` in the original: `id` points into `HloModule::payloads`.
@@ -237,6 +317,8 @@ pub(crate) struct OpMetadata {
     pub(crate) deduplicated_name: String,
     #[prost(int32, tag = "15")]
     pub(crate) stack_frame_id: i32,
+    #[prost(string, tag = "16")]
+    pub(crate) scheduling_name: String,
     #[prost(int32, tag = "17")]
     pub(crate) source_end_line: i32,
     #[prost(int32, tag = "18")]
@@ -668,4 +750,200 @@ pub(crate) struct HeapEvent {
     pub(crate) instruction_name: String,
     #[prost(int64, tag = "5")]
     pub(crate) share_with_canonical_id: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct TriangularSolveOptions {
+    #[prost(bool, tag = "1")]
+    pub(crate) left_side: bool,
+    #[prost(bool, tag = "2")]
+    pub(crate) lower: bool,
+    #[prost(bool, tag = "3")]
+    pub(crate) unit_diagonal: bool,
+    #[prost(int32, tag = "4")]
+    pub(crate) transpose_a: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct CholeskyOptions {
+    #[prost(bool, tag = "1")]
+    pub(crate) lower: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ParameterReplication {
+    #[prost(bool, repeated, tag = "1")]
+    pub(crate) replicated_at_leaf_buffers: Vec<bool>,
+}
+
+/// `mode` and `tolerance` form a `oneof` in the original.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct ResultAccuracy {
+    #[prost(int32, optional, tag = "1")]
+    pub(crate) mode: Option<i32>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) tolerance: Option<Tolerance>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct Tolerance {
+    #[prost(double, tag = "1")]
+    pub(crate) atol: f64,
+    #[prost(double, tag = "2")]
+    pub(crate) rtol: f64,
+    #[prost(int64, tag = "3")]
+    pub(crate) ulps: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OpSharding {
+    #[prost(int32, tag = "1")]
+    pub(crate) kind: i32,
+    #[prost(int64, repeated, tag = "3")]
+    pub(crate) tile_assignment_dimensions: Vec<i64>,
+    #[prost(int64, repeated, tag = "4")]
+    pub(crate) tile_assignment_devices: Vec<i64>,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) tuple_shardings: Vec<OpSharding>,
+    #[prost(bool, tag = "6")]
+    pub(crate) replicate_on_last_tile_dim: bool,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) metadata: Vec<OpMetadata>,
+    #[prost(int32, repeated, tag = "8")]
+    pub(crate) last_tile_dims: Vec<i32>,
+    #[prost(int64, repeated, tag = "9")]
+    pub(crate) iota_reshape_dims: Vec<i64>,
+    #[prost(int32, repeated, tag = "10")]
+    pub(crate) iota_transpose_perm: Vec<i32>,
+    #[prost(bool, tag = "11")]
+    pub(crate) is_shard_group: bool,
+    #[prost(int64, tag = "12")]
+    pub(crate) shard_group_id: i64,
+    #[prost(int32, tag = "13")]
+    pub(crate) shard_group_type: i32,
+    #[prost(message, optional, tag = "14")]
+    pub(crate) named_sharding: Option<NamedSharding>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct NamedSharding {
+    #[prost(message, optional, tag = "2")]
+    pub(crate) mesh: Option<Mesh>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) dim_shardings: Vec<DimensionSharding>,
+    #[prost(message, repeated, tag = "4")]
+    pub(crate) replicated_axes: Vec<AxisRef>,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) unreduced_axes: Vec<AxisRef>,
+    #[prost(message, repeated, tag = "6")]
+    pub(crate) metadata: Vec<OpMetadata>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) manual_axes: Vec<AxisRef>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct DimensionSharding {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) axes: Vec<AxisRef>,
+    #[prost(bool, tag = "2")]
+    pub(crate) is_closed: bool,
+}
+
+/// Values of a literal, each type in a field of its own. Types narrower than a byte take one.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Literal {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) shape: Option<Shape>,
+    #[prost(bool, repeated, tag = "2")]
+    pub(crate) preds: Vec<bool>,
+    #[prost(bytes = "vec", tag = "3")]
+    pub(crate) u8s: Vec<u8>,
+    #[prost(int32, repeated, tag = "4")]
+    pub(crate) s32s: Vec<i32>,
+    #[prost(int64, repeated, tag = "5")]
+    pub(crate) s64s: Vec<i64>,
+    #[prost(uint32, repeated, tag = "6")]
+    pub(crate) u32s: Vec<u32>,
+    #[prost(uint64, repeated, tag = "7")]
+    pub(crate) u64s: Vec<u64>,
+    #[prost(float, repeated, tag = "8")]
+    pub(crate) f32s: Vec<f32>,
+    #[prost(double, repeated, tag = "9")]
+    pub(crate) f64s: Vec<f64>,
+    #[prost(message, repeated, tag = "10")]
+    pub(crate) tuple_literals: Vec<Literal>,
+    #[prost(bytes = "vec", tag = "11")]
+    pub(crate) f16s: Vec<u8>,
+    #[prost(float, repeated, tag = "12")]
+    pub(crate) c64s: Vec<f32>,
+    #[prost(bytes = "vec", tag = "13")]
+    pub(crate) bf16s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "15")]
+    pub(crate) s8s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "16")]
+    pub(crate) u16s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "17")]
+    pub(crate) s16s: Vec<u8>,
+    #[prost(double, repeated, tag = "18")]
+    pub(crate) c128s: Vec<f64>,
+    #[prost(bytes = "vec", tag = "19")]
+    pub(crate) f8e5m2s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "20")]
+    pub(crate) f8e4m3fns: Vec<u8>,
+    #[prost(bytes = "vec", tag = "21")]
+    pub(crate) s4s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "22")]
+    pub(crate) u4s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "23")]
+    pub(crate) f8e4m3b11fnuzs: Vec<u8>,
+    #[prost(bytes = "vec", tag = "24")]
+    pub(crate) f8e5m2fnuzs: Vec<u8>,
+    #[prost(bytes = "vec", tag = "25")]
+    pub(crate) f8e4m3fnuzs: Vec<u8>,
+    #[prost(bytes = "vec", tag = "26")]
+    pub(crate) s2s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "27")]
+    pub(crate) u2s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "28")]
+    pub(crate) f8e4m3s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "29")]
+    pub(crate) f8e3m4s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "30")]
+    pub(crate) s1s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "31")]
+    pub(crate) u1s: Vec<u8>,
+    #[prost(bytes = "vec", tag = "32")]
+    pub(crate) f4e2m1fns: Vec<u8>,
+    #[prost(bytes = "vec", tag = "33")]
+    pub(crate) f8e8m0fnus: Vec<u8>,
+    #[prost(int32, repeated, tag = "34")]
+    pub(crate) dynamic_sizes: Vec<i32>,
+    #[prost(bytes = "vec", tag = "35")]
+    pub(crate) f6e3m2fns: Vec<u8>,
+    #[prost(bytes = "vec", tag = "36")]
+    pub(crate) f6e2m3fns: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OriginalValue {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) elements: Vec<OriginalElement>,
+    #[prost(bool, tag = "2")]
+    pub(crate) is_synthetic_call: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OriginalElement {
+    #[prost(int64, repeated, tag = "1")]
+    pub(crate) shape_index: Vec<i64>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) original_array: Option<OriginalArray>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OriginalArray {
+    #[prost(string, tag = "1")]
+    pub(crate) instruction_name: String,
+    #[prost(int64, repeated, tag = "2")]
+    pub(crate) shape_index: Vec<i64>,
 }

@@ -199,8 +199,8 @@ impl From<proto::Layout> for Layout {
     }
 }
 
-/// As XLA prints a shape with its layout, for instance `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`; tuples carry a
-/// `/*index=5*/` comment before every fifth element.
+/// As XLA prints a shape with its layout, for instance `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, and in the alternate form
+/// without it; tuples carry a `/*index=5*/` comment before every fifth element.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_tuple() {
@@ -232,7 +232,9 @@ impl fmt::Display for Shape {
         }
         f.write_str("]")?;
         match &self.layout {
-            Some(layout) if !(self.dimensions.is_empty() && layout.is_plain()) && self.is_array() => {
+            Some(layout)
+                if self.is_array() && !(f.alternate() || self.dimensions.is_empty() && layout.is_plain()) =>
+            {
                 layout.fmt(f)
             }
             _ => Ok(()),

@@ -4,6 +4,7 @@ mod hlo_stats;
 mod kernel_stats;
 mod roofline_model;
 mod tool_names;
+mod graph_viewer;
 
 use haloscope_core::profile::Profile;
 
@@ -34,6 +35,8 @@ pub const TOOLS: &[&Tool] = &[
     &hlo_stats::TOOL,
     &tool_names::TOOL,
 ];
+pub const TOOLS: &[&Tool] = &[&roofline_model::TOOL, &hlo_stats::TOOL];
+pub const TOOLS: &[&Tool] = &[&graph_viewer::TOOL];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =

@@ -1,0 +1,81 @@
+//! Strings in quotes, and dictionaries that need none.
+
+use std::fmt::Write;
+
+/// Bytes as C writes them between quotes; what is not printable ASCII becomes three octal digits.
+#[must_use]
+pub fn c_escape(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            b'"' | b'\'' | b'\\' => {
+                text.push('\\');
+                text.push(char::from(byte));
+            }
+            b' '..=b'~' => text.push(char::from(byte)),
+            _ => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\\{byte:03o}");
+            }
+        }
+    }
+    text
+}
+
+/// Whether text is one pair of braces around anything whose braces and quotes match: such text stands without quotes.
+pub(super) fn is_dictionary(bytes: &[u8]) -> bool {
+    if bytes.first() != Some(&b'{') {
+        return false;
+    }
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (position, &byte) in bytes.iter().enumerate() {
+        if quoted {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => quoted = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return bytes[position + 1..].iter().all(u8::is_ascii_whitespace),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Text as a value: a dictionary as it is, anything else in quotes.
+pub(super) fn value(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_dictionary(bytes) => text.to_owned(),
+        _ => format!("\"{}\"", c_escape(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_as_c_does() {
+        assert_eq!(c_escape("a\"b'\\\n\tµ\0".as_bytes()), "a\\\"b\\'\\\\\\n\\t\\302\\265\\000");
+    }
+
+    #[test]
+    fn dictionaries_need_no_quotes() {
+        assert!(is_dictionary(b"{}") && is_dictionary(br#"{"a":{"b":"}"}} "#));
+        assert!(is_dictionary(b"{empty_mesh = #sdy.mesh<[]>}") && is_dictionary(br#"{"\"":1}"#));
+        for not in [&b""[..], b"true", b"{", b"{\"}", b"{}{}", b"{} x"] {
+            assert!(!is_dictionary(not), "{not:?}");
+        }
+        assert_eq!(value(b"true"), "\"true\"");
+    }
+}

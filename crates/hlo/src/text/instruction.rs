@@ -1,0 +1,147 @@
+//! One instruction on one line.
+
+use std::fmt;
+
+use super::{TextOptions, attributes, escape, literal, metadata, module::is_one_instruction, origin};
+use crate::{
+    instruction::{Computation, Instruction},
+    module::Module,
+    opcode::Opcode,
+};
+
+/// Operands that a shortened list shows.
+const COMPACT_OPERANDS: usize = 4;
+
+pub(super) fn write(
+    f: &mut fmt::Formatter<'_>,
+    module: &Module,
+    instruction: &Instruction,
+    options: &TextOptions,
+) -> fmt::Result {
+    let percent = if options.percent { "%" } else { "" };
+    write!(f, "{percent}{} = ", instruction.name)?;
+    shape(f, instruction, options)?;
+    f.write_str(" ")?;
+    opcode(f, module, instruction)?;
+    f.write_str("(")?;
+    operands(f, module, instruction, options)?;
+    f.write_str(")")?;
+    for attribute in attributes::all(module, instruction, options) {
+        write!(f, ", {attribute}")?;
+    }
+    let rare = instruction.attributes().rare.as_ref();
+    if let Some(value) = rare.and_then(|rare| rare.original_value.as_ref()) {
+        write!(f, ", origin={{{}}}", origin::words(value, &instruction.shape))?;
+    }
+    if let Some(origin) =
+        instruction.metadata.as_ref().filter(|m| options.metadata && metadata::is_worth_writing(m))
+    {
+        write!(f, ", metadata={{{}}}", metadata::words(origin))?;
+    }
+    let config = &instruction.attributes().backend_config;
+    if options.backend_config && !config.is_empty() {
+        write!(f, ", backend_config={}", escape::value(config))?;
+    }
+    Ok(())
+}
+
+fn shape(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &TextOptions) -> fmt::Result {
+    if options.layouts { write!(f, "{}", instruction.shape) } else { write!(f, "{:#}", instruction.shape) }
+}
+
+/// The computation that an asynchronous instruction runs, if it can be written as one instruction.
+pub(super) fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Computation> {
+    if !matches!(instruction.opcode, Opcode::AsyncStart | Opcode::AsyncUpdate | Opcode::AsyncDone) {
+        return None;
+    }
+    // The start names the computation. It is found along operands, and where a loop carries it, through the loop's state.
+    let mut at = instruction;
+    for _ in 0..module.instructions().len() {
+        if let (Opcode::AsyncStart | Opcode::AsyncUpdate | Opcode::AsyncDone, Some(called)) =
+            (at.opcode, at.called_computations.first())
+        {
+            return Some(module.computation(*called)).filter(|called| is_one_instruction(module, called));
+        }
+        let operand = module.instruction(*at.operands.first()?);
+        at = match at.opcode {
+            Opcode::AsyncUpdate | Opcode::AsyncDone => operand,
+            Opcode::GetTupleElement => {
+                let state = match operand.opcode {
+                    Opcode::While => module.instruction(*operand.operands.first()?),
+                    Opcode::Parameter => {
+                        let caller = module.callers(operand.computation).into_iter().next()?;
+                        module.instruction(*module.instruction(caller).operands.first()?)
+                    }
+                    _ => operand,
+                };
+                let element = usize::try_from(at.attributes().tuple_index?).ok()?;
+                match state.opcode {
+                    Opcode::Tuple => module.instruction(*state.operands.get(element)?),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn opcode(f: &mut fmt::Formatter<'_>, module: &Module, instruction: &Instruction) -> fmt::Result {
+    match wrapped(module, instruction) {
+        None => f.write_str(instruction.opcode_name()),
+        Some(called) => {
+            f.write_str(module.instruction(called.root).opcode_name())?;
+            f.write_str(match instruction.opcode {
+                Opcode::AsyncStart => "-start",
+                Opcode::AsyncUpdate => "-update",
+                _ => "-done",
+            })
+        }
+    }
+}
+
+fn operands(
+    f: &mut fmt::Formatter<'_>,
+    module: &Module,
+    instruction: &Instruction,
+    options: &TextOptions,
+) -> fmt::Result {
+    match instruction.opcode {
+        Opcode::Parameter => {
+            return write!(f, "{}", instruction.attributes().parameter_number.unwrap_or_default());
+        }
+        Opcode::Constant => return constant(f, instruction, options),
+        _ => {}
+    }
+    let shown = match instruction.operands.len() {
+        count if options.compact_operands => count.min(COMPACT_OPERANDS),
+        count => count,
+    };
+    let percent = if options.percent { "%" } else { "" };
+    for (position, operand) in instruction.operands.iter().take(shown).enumerate() {
+        if position > 0 {
+            f.write_str(", ")?;
+            if options.operand_index && position % 5 == 0 {
+                write!(f, "/*index={position}*/")?;
+            }
+        }
+        let operand = module.instruction(*operand);
+        if options.operand_shape {
+            shape(f, operand, options)?;
+            f.write_str(" ")?;
+        }
+        write!(f, "{percent}{}", operand.name)?;
+    }
+    match instruction.operands.len() - shown {
+        0 => Ok(()),
+        left => write!(f, ", ...(+{left})"),
+    }
+}
+
+fn constant(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &TextOptions) -> fmt::Result {
+    let is_small = instruction.shape.element_count().is_some_and(|count| count <= 10);
+    match &instruction.attributes().literal {
+        Some(bytes) if options.large_constants || is_small => literal::write(f, bytes, false),
+        _ => f.write_str("{...}"),
+    }
+}

@@ -1,0 +1,155 @@
+//! Floating-point numbers in as few digits as bring them back.
+
+use std::fmt::Write;
+
+/// A number as C's `%.*g` writes it.
+pub(crate) fn general(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+    }
+    if value.is_infinite() {
+        return if value < 0.0 { "-inf" } else { "inf" }.to_owned();
+    }
+    let digits = digits.max(1);
+    let scientific = format!("{value:.*e}", digits - 1);
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    if exponent < -4 || exponent >= i32::try_from(digits).unwrap_or(i32::MAX) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trimmed(mantissa), exponent.unsigned_abs());
+    }
+    let decimals = i32::try_from(digits).unwrap_or(i32::MAX) - 1 - exponent;
+    trimmed(&format!("{value:.*}", usize::try_from(decimals).unwrap_or(0)))
+}
+
+/// A double: 15 digits where they suffice, else 17.
+pub(crate) fn double(value: f64) -> String {
+    let short = general(value, 15);
+    let mut text = if short.parse() == Ok(value) { short } else { general(value, 17) };
+    payload(&mut text, value.is_nan(), value.to_bits(), 52);
+    text
+}
+
+/// A float: 6 digits where they suffice, else 9.
+pub(crate) fn float(value: f32) -> String {
+    let short = general(f64::from(value), 6);
+    let mut text = if short.parse() == Ok(value) { short } else { general(f64::from(value), 9) };
+    payload(&mut text, value.is_nan(), u64::from(value.to_bits()), 23);
+    text
+}
+
+/// What a NaN carries beside being quiet.
+fn payload(text: &mut String, is_nan: bool, bits: u64, mantissa_bits: u32) {
+    let payload = bits & ((1 << mantissa_bits) - 1);
+    if is_nan && payload != 1 << (mantissa_bits - 1) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "(0x{payload:x})");
+    }
+}
+
+/// A floating-point format narrower than `float`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Narrow {
+    /// Bits of the exponent.
+    pub(super) exponent_bits: u32,
+    /// Bits of the mantissa, without the leading one.
+    pub(super) mantissa_bits: u32,
+    /// What is taken from the exponent.
+    pub(super) bias: i32,
+    /// Which bit patterns are no numbers.
+    pub(super) special: Special,
+}
+
+/// Which bit patterns of a narrow format are no numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    /// Infinities and NaNs as in IEEE 754: all exponent bits set.
+    Ieee,
+    /// All bits but the sign set is NaN; no infinities.
+    AllOnesNan,
+    /// Only what would be minus zero is NaN.
+    MinusZeroNan,
+    /// None at all.
+    None,
+}
+
+impl Narrow {
+    /// IEEE half precision.
+    pub(super) const F16: Self = Self::ieee(5, 10);
+    /// bfloat16.
+    pub(super) const BF16: Self = Self::ieee(8, 7);
+
+    pub(super) const fn ieee(exponent_bits: u32, mantissa_bits: u32) -> Self {
+        let bias = (1 << (exponent_bits - 1)) - 1;
+        Self { exponent_bits, mantissa_bits, bias, special: Special::Ieee }
+    }
+
+    pub(super) const fn with(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> Self {
+        Self { exponent_bits, mantissa_bits, bias, special }
+    }
+
+    fn value(self, bits: u32) -> f64 {
+        let mantissa_mask = (1u32 << self.mantissa_bits) - 1;
+        let exponent_mask = (1u32 << self.exponent_bits) - 1;
+        let (mantissa, exponent) = (bits & mantissa_mask, bits >> self.mantissa_bits & exponent_mask);
+        let negative = bits >> (self.mantissa_bits + self.exponent_bits) & 1 == 1;
+        let signed = |value: f64| if negative { -value } else { value };
+        let all_ones = exponent == exponent_mask;
+        match self.special {
+            Special::Ieee if all_ones && mantissa == 0 => return signed(f64::INFINITY),
+            Special::Ieee if all_ones => return signed(f64::NAN),
+            Special::AllOnesNan if all_ones && mantissa == mantissa_mask => return signed(f64::NAN),
+            // The one NaN of these formats has its sign bit set.
+            Special::MinusZeroNan if negative && mantissa == 0 && exponent == 0 => return -f64::NAN,
+            _ => {}
+        }
+        let scale = 2f64.powi(i32::try_from(exponent.max(1)).unwrap_or(1) - self.bias);
+        let unit = 2f64.powi(-i32::try_from(self.mantissa_bits).unwrap_or(0));
+        let leading = if exponent == 0 { 0.0 } else { 1.0 };
+        signed((leading + f64::from(mantissa) * unit) * scale)
+    }
+
+    /// The number with these bits, in as many digits as always bring it back.
+    pub(super) fn text(self, bits: u32) -> String {
+        // Digits that bring back any number of p bits: 1 + p log10(2), rounded up.
+        let digits = 1 + (f64::from(self.mantissa_bits + 1) * std::f64::consts::LOG10_2).ceil() as usize;
+        let value = self.value(bits);
+        let mut text = general(value, digits);
+        if self.special == Special::Ieee {
+            payload(&mut text, value.is_nan(), u64::from(bits), self.mantissa_bits);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_as_few_digits_as_bring_the_number_back() {
+        assert_eq!([float(1.0), float(0.1), float(1e10), float(-0.0)], ["1", "0.1", "1e+10", "-0"]);
+        assert_eq!(float(0.333_333_34), "0.333333343");
+        assert_eq!([double(1e-5), double(123_456.789)], ["1e-05", "123456.789"]);
+        assert_eq!(general(1e15, 15), "1e+15");
+        assert_eq!(general(123_456.0, 6), "123456");
+        assert_eq!([float(f32::NEG_INFINITY), float(f32::NAN)], ["-inf", "nan"]);
+        assert_eq!(float(f32::from_bits(0x7fc0_0001)), "nan(0x400001)");
+    }
+
+    #[test]
+    fn reads_narrow_formats() {
+        assert_eq!(Narrow::BF16.text(0xbf7f), "-0.9961");
+        assert_eq!(Narrow::F16.text(0x3c00), "1");
+        assert_eq!(Narrow::F16.text(0x0001), "5.9605e-08");
+        assert_eq!(Narrow::with(4, 3, 7, Special::AllOnesNan).text(0x7e), "448");
+        assert_eq!(Narrow::with(2, 1, 1, Special::None).text(0b111), "6");
+    }
+}
