@@ -1,10 +1,14 @@
 //! Ops of a GPU: the kernels that an HLO instruction launched.
 
+use std::borrow::Cow;
+
+use haloscope_core::derive::op_meta::Access;
 use haloscope_core::derive::op_rows::DeviceOps;
 use haloscope_core::derive::op_sums::Sums;
-use haloscope_core::profile::{Device, Line, Profile};
+use haloscope_core::profile::{Decoded, Device, Line, Profile};
+use haloscope_hlo::{InstructionIdx, TextOptions};
 
-use super::{Db, Row, SourceInfo};
+use super::{Db, Row, hlo};
 
 /// The ops of one GPU. Kernels of no HLO instruction that the profile holds are none.
 pub(super) fn ops<'p>(profile: &'p Profile, device: &Device) -> Db<'p> {
@@ -14,30 +18,47 @@ pub(super) fn ops<'p>(profile: &'p Profile, device: &Device) -> Db<'p> {
     let all = found.ops.into_iter().zip(&sums);
     let rows = all.filter_map(|((meta, _), sum)| {
         let program_id = meta.program_id?;
-        // Only an op whose instruction was found has a category.
-        if meta.category.is_empty() {
-            return None;
-        }
-        let times = |per_run: Option<f64>| per_run.unwrap_or(0.0) * sum.occurrences as f64;
-        Some(Row {
-            program_id,
-            source: SourceInfo::parse(&meta.source, meta.source_stack),
-            expression: meta.expression,
-            provenance: meta.tf_op,
-            occurrences: sum.occurrences,
-            time_ps: sum.total_ps.max(0) as u64,
-            self_ps: sum.self_ps.max(0) as u64,
-            flops: times(meta.flops),
-            model_flops: times(meta.flops),
-            bytes: times(meta.bytes) as u64,
-            cores: 1,
-            name: meta.name,
-            category: meta.category,
-            deduplicated_name: meta.deduplicated_name,
-            ..Row::default()
-        })
+        let decoded = hlo::module(profile, device.host, program_id)?;
+        // A kernel may name the whole path of annotations around it; the last is the instruction.
+        let name = meta.name.rsplit("::").next()?;
+        Some(row(program_id, decoded, decoded.module.instruction_by_name(name)?, sum))
     });
     Db::of_device(rows.collect(), span_ps(profile, device))
+}
+
+fn row<'p>(program_id: u64, decoded: &'p Decoded, index: InstructionIdx, sum: &Sums) -> Row<'p> {
+    let (module, costs) = (&decoded.module, decoded.gpu_costs());
+    let hlo = module.instruction(index);
+    let cost = costs.instruction(index);
+    let times = |per_run: Option<u64>| per_run.unwrap_or(0).saturating_mul(sum.occurrences);
+    let flops = times(costs.flops_of_16_bits(module, index)) as f64;
+    let model_flops = times(cost.flops) as f64;
+    let traffic = costs.traffic(index);
+    let access = |operation, bytes: u64| Access {
+        operation,
+        space: Access::HBM,
+        bytes: bytes.saturating_mul(sum.occurrences),
+    };
+    let accesses = [access(Access::READ, traffic.read), access(Access::WRITE, traffic.written)];
+    let deduplicated_name = hlo.metadata.as_ref().and_then(|m| m.deduplicated_name.as_deref());
+    Row {
+        program_id,
+        name: Cow::Borrowed(&hlo.name),
+        expression: module.instruction_text(index, &TextOptions::EXPRESSION).into(),
+        category: module.category(hlo).into(),
+        provenance: hlo::provenance(hlo),
+        deduplicated_name: deduplicated_name.unwrap_or_default().into(),
+        source: hlo::source(module, hlo),
+        occurrences: sum.occurrences,
+        time_ps: sum.total_ps.max(0) as u64,
+        self_ps: sum.self_ps.max(0) as u64,
+        flops,
+        model_flops: if model_flops > 0.0 { model_flops } else { flops },
+        bytes: times(cost.bytes_accessed),
+        accesses: accesses.into_iter().filter(|a| a.bytes > 0).collect(),
+        cores: 1,
+        ..Row::default()
+    }
 }
 
 /// Thread ids of lines that the profiler derived from others.

@@ -5,6 +5,7 @@
 //! counted are 0, idle time is a row of its own.
 
 mod gpu;
+pub(crate) mod hlo;
 mod perf;
 mod rates;
 mod row;

@@ -1,5 +1,6 @@
 //! The registry: one value a tool, one module a tool.
 
+mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
 mod roofline_model;
@@ -37,6 +38,7 @@ pub const TOOLS: &[&Tool] = &[
 ];
 pub const TOOLS: &[&Tool] = &[&roofline_model::TOOL, &hlo_stats::TOOL];
 pub const TOOLS: &[&Tool] = &[&graph_viewer::TOOL];
+pub const TOOLS: &[&Tool] = &[&graph_viewer::TOOL, &roofline_model::TOOL, &hlo_stats::TOOL];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =

@@ -29,6 +29,15 @@ pub struct Decoded {
     pub module: Module,
     /// FLOPs and bytes of its instructions, as XLA's cost analysis counts them.
     pub costs: CostAnalysis,
+    gpu_costs: OnceLock<CostAnalysis>,
+}
+
+impl Decoded {
+    /// What instructions cost as XLA's GPU backend counts, which XProf shows for GPUs.
+    #[must_use]
+    pub fn gpu_costs(&self) -> &CostAnalysis {
+        self.gpu_costs.get_or_init(|| CostAnalysis::new(&self.module, CostOptions::xla_gpu()))
+    }
 }
 
 impl HloModule {
@@ -46,7 +55,7 @@ impl HloModule {
         let decoded = self.decoded.get_or_init(|| {
             let module = Module::decode(source.slice(self.proto)).map_err(|error| error.to_string())?;
             let costs = CostAnalysis::new(&module, CostOptions::default());
-            Ok(Box::new(Decoded { module, costs }))
+            Ok(Box::new(Decoded { module, costs, gpu_costs: OnceLock::new() }))
         });
         decoded.as_deref().map_err(String::as_str)
     }
