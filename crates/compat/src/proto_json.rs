@@ -27,3 +27,20 @@ impl Serialize for Uint64 {
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+/// A double as protobuf's JSON has it: a whole number without a point, and words for what is no number.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Double(pub f64);
+
+impl Serialize for Double {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        /// Below this, doubles tell whole numbers apart.
+        const EXACT: f64 = (1_u64 << 53) as f64;
+        match self.0 {
+            v if v.is_nan() => to.serialize_str("NaN"),
+            v if v.is_infinite() => to.serialize_str(if v > 0.0 { "Infinity" } else { "-Infinity" }),
+            v if v == v.trunc() && v.abs() < EXACT => to.serialize_i64(v as i64),
+            v => to.serialize_f64(v),
+        }
+    }
+}

@@ -28,6 +28,19 @@ impl Module {
         }
     }
 
+    /// The category of an instruction as XLA itself has it, which XProf shows where the profile names none: for
+    /// instructions on a GPU and for those inside fusions. Differs from [`Module::category`], which follows what TPU's
+    /// compiler writes, in that a fusion is named by its kind alone, and that constants and random numbers count as
+    /// elementwise.
+    #[must_use]
+    pub fn xla_category<'i>(&self, instruction: &'i Instruction) -> &'i str {
+        match instruction.opcode {
+            Opcode::Fusion => fusion_kind(instruction),
+            Opcode::Constant | Opcode::Rng => "non-fusion elementwise",
+            _ => self.category(instruction),
+        }
+    }
+
     fn changes_width(&self, instruction: &Instruction) -> bool {
         let operand =
             instruction.operands.first().map(|idx| self.instruction(*idx).shape.element_type.bits());
@@ -53,11 +66,18 @@ impl Module {
         match kind {
             Some(FusionKind::Custom) => "custom fusion",
             _ if inner.convolution => "convolution fusion",
-            Some(FusionKind::Loop) => "loop fusion",
-            Some(FusionKind::Input) => "input fusion",
-            Some(FusionKind::Output) => "output fusion",
-            Some(FusionKind::Other(_)) | None => "fusion",
+            _ => fusion_kind(fusion),
         }
+    }
+}
+
+fn fusion_kind(fusion: &Instruction) -> &'static str {
+    match fusion.attributes().fusion_kind {
+        Some(FusionKind::Loop) => "loop fusion",
+        Some(FusionKind::Input) => "input fusion",
+        Some(FusionKind::Output) => "output fusion",
+        Some(FusionKind::Custom) => "custom fusion",
+        Some(FusionKind::Other(_)) | None => "fusion",
     }
 }
 

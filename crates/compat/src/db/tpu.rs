@@ -59,7 +59,10 @@ fn span_ps(profile: &Profile, device: &Device) -> u64 {
     let lines = lines.filter(|l| matches!(l.kind, LineKind::XlaOps | LineKind::Steps));
     let spans = lines.flat_map(|line| {
         let events = profile.events(line);
-        (0..events.len()).map(|i| events.on_device_clock(i)).map(|e| (e.start_ps, e.end_ps))
+        let placed = (0..events.len()).map(|i| events.on_device_clock(i)).map(|e| (e.start_ps, e.end_ps));
+        // Events without a place in time count as at the start of their line.
+        let start = line.base_ps;
+        placed.chain(events.aggregated.iter().map(move |(_, _, ps)| (start, start.saturating_add(*ps))))
     });
     let (first, last) = spans.fold((i64::MAX, i64::MIN), |(a, b), (from, to)| (a.min(from), b.max(to)));
     last.checked_sub(first).map_or(0, |span| span.max(0) as u64)

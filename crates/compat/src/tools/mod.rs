@@ -3,9 +3,9 @@
 mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
+mod op_profile;
 mod roofline_model;
 mod tool_names;
-mod graph_viewer;
 
 use haloscope_core::profile::Profile;
 
@@ -31,14 +31,14 @@ pub struct Tool {
 /// All tools, in the order in which XProf's page lists them.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &graph_viewer::TOOL,
     &kernel_stats::TOOL,
     &roofline_model::TOOL,
     &hlo_stats::TOOL,
     &tool_names::TOOL,
 ];
-pub const TOOLS: &[&Tool] = &[&roofline_model::TOOL, &hlo_stats::TOOL];
-pub const TOOLS: &[&Tool] = &[&graph_viewer::TOOL];
-pub const TOOLS: &[&Tool] = &[&graph_viewer::TOOL, &roofline_model::TOOL, &hlo_stats::TOOL];
+pub const TOOLS: &[&Tool] =
+    &[&op_profile::TOOL, &kernel_stats::TOOL, &hlo_stats::TOOL, &op_profile::ALIAS, &tool_names::TOOL];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =
