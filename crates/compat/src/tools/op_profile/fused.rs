@@ -32,7 +32,7 @@ pub(super) struct Instruction<'p> {
 
 impl<'p> Fused<'p> {
     /// The modules that these hosts embedded; of several with one program id, the first.
-    pub fn new(profile: &'p Profile, hosts: &[HostId]) -> Self {
+    pub(super) fn new(profile: &'p Profile, hosts: &[HostId]) -> Self {
         let mut modules = FxHashMap::default();
         for module in profile.modules.iter().filter(|m| hosts.contains(&m.host)) {
             if let Some(id) = module.program_id {
@@ -43,7 +43,7 @@ impl<'p> Fused<'p> {
     }
 
     /// The instructions that an op's fusion consists of, parameters and tuples left out, in the order of the module.
-    pub fn of_op(&self, row: &Row<'_>) -> Vec<Instruction<'p>> {
+    pub(super) fn of_op(&self, row: &Row<'_>) -> Vec<Instruction<'p>> {
         let Some(module) = self.modules.get(&row.program_id) else { return Vec::new() };
         let Ok(decoded) = module.decode(&self.profile.sources[module.source]) else { return Vec::new() };
         let module = &decoded.module;
@@ -52,7 +52,7 @@ impl<'p> Fused<'p> {
     }
 
     /// The instructions inside a fusion, likewise; none for other instructions.
-    pub fn inside(&self, of: Instruction<'p>) -> Vec<Instruction<'p>> {
+    pub(super) fn inside(&self, of: Instruction<'p>) -> Vec<Instruction<'p>> {
         let fusion = of.module.instruction(of.at);
         let body = fusion.called_computations.first().filter(|_| fusion.opcode == Opcode::Fusion);
         let Some(body) = body.filter(|_| of.depth < DEEPEST) else { return Vec::new() };
@@ -68,17 +68,17 @@ impl<'p> Fused<'p> {
 
 impl<'p> Instruction<'p> {
     /// Its name.
-    pub fn name(self) -> &'p str {
+    pub(super) fn name(self) -> &'p str {
         &self.module.instruction(self.at).name
     }
 
     /// Such as `loop fusion`.
-    pub fn category(self) -> &'p str {
+    pub(super) fn category(self) -> &'p str {
         self.module.xla_category(self.module.instruction(self.at))
     }
 
     /// The framework's scope path and, behind the last colon, its op type; a colon alone where neither is known.
-    pub fn provenance(self) -> String {
+    pub(super) fn provenance(self) -> String {
         let metadata = self.module.instruction(self.at).metadata.as_ref();
         let word = |text: Option<&'p str>| text.unwrap_or_default();
         let path = word(metadata.and_then(|m| m.op_name.as_deref()));
@@ -86,7 +86,7 @@ impl<'p> Instruction<'p> {
     }
 
     /// Its HLO text.
-    pub fn expression(self) -> String {
+    pub(super) fn expression(self) -> String {
         let instruction = self.module.instruction(self.at);
         format!("%{} = {} {}", instruction.name, instruction.shape, instruction.opcode_name())
     }

@@ -10,22 +10,22 @@ use crate::proto_json::Double;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     /// Picoseconds.
-    pub time_ps: u64,
+    pub(super) time_ps: u64,
     /// Picoseconds at the devices' default clock; 0 where nobody measured it.
-    pub normalized_ps: u64,
+    pub(super) normalized_ps: u64,
     /// Executions; 0 for programs and scopes.
-    pub occurrences: u64,
+    pub(super) occurrences: u64,
     /// As counted for the device.
-    pub flops: f64,
+    pub(super) flops: f64,
     /// As written in the model.
-    pub model_flops: f64,
+    pub(super) model_flops: f64,
     /// Bytes: HBM both ways, other memories read, other memories written.
-    pub bytes: [u64; 3],
+    pub(super) bytes: [u64; 3],
 }
 
 impl Sums {
     /// An op with all that runs inside it.
-    pub fn of(row: &Row<'_>) -> Self {
+    pub(super) fn of(row: &Row<'_>) -> Self {
         let mut bytes = [0_u64; 3];
         for access in &row.accesses {
             let slot = match (access.space, access.operation) {
@@ -48,13 +48,13 @@ impl Sums {
     }
 
     /// What an op adds to a program or scope around it: its own time, and its work unless other ops inside do it.
-    pub fn within(row: &Row<'_>) -> Self {
+    pub(super) fn within(row: &Row<'_>) -> Self {
         let own = Self { time_ps: row.self_ps, normalized_ps: row.normalized_ps, ..Self::default() };
         if row.time_ps == row.self_ps { Self { occurrences: 0, ..Self::of(row) } } else { own }
     }
 
     /// Adds another sum.
-    pub fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.time_ps = self.time_ps.saturating_add(other.time_ps);
         self.normalized_ps = self.normalized_ps.saturating_add(other.normalized_ps);
         self.occurrences = self.occurrences.saturating_add(other.occurrences);
@@ -85,7 +85,7 @@ pub(super) struct Metrics {
 impl Metrics {
     /// Of a node, in a tree whose root takes `total_ps`. FLOPs are those that a device at its peak does in the root's
     /// time, as a share, so that shares of children add up.
-    pub fn of(sums: &Sums, perf: &PerfEnv, total_ps: u64) -> Self {
+    pub(super) fn of(sums: &Sums, perf: &PerfEnv, total_ps: u64) -> Self {
         let nanos = sums.time_ps as f64 / 1e3;
         let slower =
             if sums.normalized_ps == 0 { 1.0 } else { over(sums.time_ps as f64, sums.normalized_ps as f64) };

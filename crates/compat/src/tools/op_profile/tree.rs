@@ -27,12 +27,12 @@ pub(super) const ROOT: NodeId = 0;
 /// A group, or an op.
 #[derive(Debug)]
 pub(super) struct Node<'a, 'p> {
-    pub content: Content<'a, 'p>,
-    pub sums: Sums,
+    pub(super) content: Content<'a, 'p>,
+    pub(super) sums: Sums,
     /// Largest time first; no more than are shown.
-    pub children: Vec<NodeId>,
+    pub(super) children: Vec<NodeId>,
     /// How many there were before those that are not shown were left out.
-    pub all_children: usize,
+    pub(super) all_children: usize,
 }
 
 /// What a node stands for.
@@ -56,8 +56,8 @@ enum Key<'a> {
 
 #[derive(Debug)]
 pub(super) struct Tree<'a, 'p> {
-    pub grouping: Grouping,
-    pub nodes: Vec<Node<'a, 'p>>,
+    pub(super) grouping: Grouping,
+    pub(super) nodes: Vec<Node<'a, 'p>>,
     group_of: FxHashMap<(NodeId, Key<'a>), NodeId>,
 }
 
@@ -78,7 +78,7 @@ impl Grouping {
     }
 
     /// The number of levels, from the root, whose children are all shown.
-    pub fn open_levels(self) -> usize {
+    pub(super) fn open_levels(self) -> usize {
         match self {
             Self::Program => 2,
             Self::Category => 1,
@@ -89,7 +89,7 @@ impl Grouping {
 
 impl<'a, 'p> Tree<'a, 'p> {
     /// The tree of all ops, idle time among them.
-    pub fn build(db: &'a Db<'p>, grouping: Grouping, program_names: &FxHashMap<u64, &'a str>) -> Self {
+    pub(super) fn build(db: &'a Db<'p>, grouping: Grouping, program_names: &FxHashMap<u64, &'a str>) -> Self {
         let mut tree = Self { grouping, nodes: Vec::new(), group_of: FxHashMap::default() };
         tree.add(None, Content::Group(Cow::Borrowed(grouping.root())));
         // Computations of reductions and sorts are no ops.
@@ -168,7 +168,7 @@ impl<'a, 'p> Tree<'a, 'p> {
     }
 
     /// The op that a node stands for, if it is one.
-    pub fn op(&self, id: NodeId) -> Option<&'a Row<'p>> {
+    pub(super) fn op(&self, id: NodeId) -> Option<&'a Row<'p>> {
         match self.nodes[id].content {
             Content::Op(row) => Some(row),
             Content::Group(_) => None,

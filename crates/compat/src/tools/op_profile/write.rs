@@ -14,18 +14,18 @@ use crate::proto_json::{Double, Uint64};
 /// What all nodes are written with.
 #[derive(Debug)]
 pub(super) struct Context<'a, 'p> {
-    pub tree: Tree<'a, 'p>,
-    pub perf: PerfEnv,
+    pub(super) tree: Tree<'a, 'p>,
+    pub(super) perf: PerfEnv,
     /// Where to look into fusions, if at all.
-    pub fused: Option<Fused<'p>>,
+    pub(super) fused: Option<Fused<'p>>,
 }
 
 /// The answer: the tree with idle time and without.
 #[derive(Debug)]
 pub(super) struct Report<'a, 'p> {
-    pub context: &'a Context<'a, 'p>,
-    pub db: &'a Db<'p>,
-    pub hardware: Hardware,
+    pub(super) context: &'a Context<'a, 'p>,
+    pub(super) db: &'a Db<'p>,
+    pub(super) hardware: Hardware,
 }
 
 impl Serialize for Report<'_, '_> {
@@ -134,8 +134,7 @@ impl<'a, 'p> Part<'a, 'p> {
 
     /// What a SparseCore ran for an op, and what is fused in it: the largest first.
     fn inside_op(&self, row: &'a Row<'p>) -> Vec<What<'a, 'p>> {
-        let offloaded = row.offloaded.iter().flat_map(|db| &db.rows);
-        let mut offloaded: Vec<_> = offloaded.filter(|row| !row.is_idle()).collect();
+        let mut offloaded: Vec<_> = row.offloaded.iter().flat_map(|db| &db.rows).collect();
         if row.category.ends_with(" fusion") {
             offloaded.sort_by(|a, b| b.model_flops.total_cmp(&a.model_flops));
         } else {
