@@ -37,7 +37,8 @@ def tidy(value):
     if "cols" not in value or "rows" not in value:
         return {k: tidy(v) for k, v in value.items()}
     ids = [c.get("id") for c in value["cols"]]
-    rows = [{k: (c or {}).get("v") for k, c in zip(ids, row["c"])} for row in value["rows"]]
+    cell = lambda c: {"v": c.get("v"), "f": c["f"]} if c and "f" in c else (c or {}).get("v")
+    rows = [{k: cell(c) for k, c in zip(ids, row["c"])} for row in value["rows"]]
     heads = [{k: c.get(k) for k in ("id", "label", "type")} for c in value["cols"]]
     return {"columns": heads, "properties": value.get("p") or {}, "rows": rows}
 
@@ -141,21 +142,36 @@ def compare(want, got, path, result):
         result.leaf(path, want, got, same(want, got))
 
 
+def rough(row):
+    """A key that rows which agree nearly always share: numbers to five digits."""
+    if isinstance(row, dict):
+        return tuple((k, rough(v)) for k, v in sorted(row.items()) if not empty(v))
+    if isinstance(row, list):
+        return tuple(map(rough, row))
+    return f"{row:.5g}" if isinstance(row, float) else str(row)
+
+
 def compare_lists(want, got, path, result):
-    left = [i for i, row in enumerate(want) if i >= len(got) or not equal(row, got[i])]
-    spare = [j for j in range(len(got)) if j >= len(want) or j in set(left)]
-    pairs = {i: i for i in range(len(want)) if i not in set(left)}
-    for i in left:
-        swap = next((j for j in spare if tied(want[i], got[j]) and equal(want[i], got[j])), None)
-        if swap is not None:
-            spare.remove(swap)
-            pairs[i] = swap
+    apart = {i for i, row in enumerate(want) if i >= len(got) or not equal(row, got[i])}
+    spare = {j: None for j in range(len(got)) if j >= len(want) or j in apart}
+    shelf = {}
+    for j in reversed(spare):
+        shelf.setdefault(rough(got[j]), []).append(j)
+    swaps = {}
+    for i in sorted(apart):
+        place = shelf.get(rough(want[i]))
+        # Rows that stand elsewhere count only as ties of what stands here.
+        if place and (i >= len(got) or tied(want[i], got[i])) and equal(want[i], got[place[-1]]):
+            swaps[i] = place.pop()
+            del spare[swaps[i]]
     for i, row in enumerate(want):
-        if i in pairs:
-            compare(row, got[pairs[i]], f"{path}[{i}]", result)
+        if i not in apart:
+            compare(row, got[i], f"{path}[{i}]", result)
+        elif i in swaps:
+            compare(row, got[swaps[i]], f"{path}[{i}]", result)
         elif spare:
-            j = i if i in spare else spare[0]
-            spare.remove(j)
+            j = i if i in spare else next(iter(spare))
+            del spare[j]
             compare(row, got[j], f"{path}[{i}]", result)
         else:
             lose(row, f"{path}[{i}]", result)

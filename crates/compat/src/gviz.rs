@@ -36,6 +36,8 @@ pub enum Cell {
     Text(String),
     /// Yes or no.
     Flag(bool),
+    /// A number and how it is to be shown.
+    Shown(f64, String),
 }
 
 /// A table with its custom properties, all of them words.
@@ -121,8 +123,12 @@ impl Serialize for Column {
 
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut cell = to.serialize_struct("Cell", 1)?;
+        let mut cell = to.serialize_struct("Cell", 2)?;
         match self {
+            Self::Shown(value, text) => {
+                cell.serialize_field("f", text)?;
+                cell.serialize_field("v", value)?;
+            }
             Self::Number(value) => cell.serialize_field("v", value)?,
             Self::Text(value) => cell.serialize_field("v", value)?,
             Self::Flag(value) => cell.serialize_field("v", value)?,

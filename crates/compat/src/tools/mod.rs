@@ -3,9 +3,12 @@
 mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
+mod kernel_utilization;
 mod op_profile;
+mod perf_counters;
 mod roofline_model;
 mod tool_names;
+mod utilization_viewer;
 
 use haloscope_core::profile::Profile;
 
@@ -32,13 +35,16 @@ pub struct Tool {
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &graph_viewer::TOOL,
+    &op_profile::TOOL,
+    &op_profile::ALIAS,
     &kernel_stats::TOOL,
     &roofline_model::TOOL,
+    &perf_counters::TOOL,
     &hlo_stats::TOOL,
+    &utilization_viewer::TOOL,
+    &kernel_utilization::TOOL,
     &tool_names::TOOL,
 ];
-pub const TOOLS: &[&Tool] =
-    &[&op_profile::TOOL, &kernel_stats::TOOL, &hlo_stats::TOOL, &op_profile::ALIAS, &tool_names::TOOL];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.
 const COMMON: &[&str] =

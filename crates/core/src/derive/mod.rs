@@ -2,6 +2,8 @@
 
 pub mod bound;
 pub mod busy;
+pub mod counter_names;
+pub mod counters;
 pub mod hlo_costs;
 
 pub mod intervals;
@@ -20,4 +22,5 @@ pub mod stats;
 pub mod steps;
 pub mod tensor_cores;
 pub mod timeline;
+pub mod unit_usage;
 pub mod usage;
