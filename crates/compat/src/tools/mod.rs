@@ -44,6 +44,7 @@ pub const TOOLS: &[&Tool] = &[
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,
     &tool_names::TOOL,
+    &Tool,
 ];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.

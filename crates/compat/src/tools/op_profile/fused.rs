@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use haloscope_core::profile::{HloModule, HostId, Profile};
-use haloscope_hlo::{InstructionIdx, Module, Opcode};
+use haloscope_hlo::{InstructionIdx, Module, Opcode, TextOptions};
 use rustc_hash::FxHashMap;
 
 use crate::db::Row;
@@ -85,9 +85,11 @@ impl<'p> Instruction<'p> {
         format!("{path}:{}", word(metadata.and_then(|m| m.op_type.as_deref())))
     }
 
-    /// Its HLO text.
+    /// Its HLO text, cut where it is longer than XProf shows.
     pub(super) fn expression(self) -> String {
-        let instruction = self.module.instruction(self.at);
-        format!("%{} = {} {}", instruction.name, instruction.shape, instruction.opcode_name())
+        const LONGEST: usize = 1_000_000;
+        let mut text = self.module.instruction_text(self.at, &TextOptions::EXPRESSION);
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text
     }
 }
