@@ -6,6 +6,7 @@
 
 mod gpu;
 pub(crate) mod hlo;
+mod host;
 mod perf;
 mod rates;
 mod row;
@@ -19,6 +20,7 @@ use haloscope_core::profile::{Device, DeviceKind, HostId, Profile};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+pub(crate) use host::host_ops;
 pub(crate) use perf::{PerfEnv, bandwidth};
 pub(crate) use rates::{Rates, gibi, micros, over};
 pub(crate) use row::{CoreType, Row, SourceInfo, add_accesses};
@@ -31,13 +33,13 @@ pub(crate) const IDLE: &str = "IDLE";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Db<'p> {
     /// One row an op, in the order in which they were found; the idle time is one of them.
-    pub rows: Vec<Row<'p>>,
+    pub(crate) rows: Vec<Row<'p>>,
     /// Time from the first op to the last, summed over devices, picoseconds; at least [`Db::op_ps`].
-    pub total_ps: u64,
+    pub(crate) total_ps: u64,
     /// Self times of all ops, picoseconds.
-    pub op_ps: u64,
+    pub(crate) op_ps: u64,
     /// Self times of all ops as they would be at the devices' default clock, picoseconds; 0 where nobody measured it.
-    pub normalized_op_ps: u64,
+    pub(crate) normalized_op_ps: u64,
     row_of: FxHashMap<(u64, Cow<'p, str>), usize>,
 }
 
@@ -54,14 +56,14 @@ impl<'p> Db<'p> {
     }
 
     /// Sets the time from the first op to the last, and adds what of it no op took as idle.
-    pub fn finish(mut self, total_ps: u64) -> Self {
+    pub(crate) fn finish(mut self, total_ps: u64) -> Self {
         self.total_ps = total_ps.max(self.op_ps);
         self.add(Row::idle(self.total_ps - self.op_ps));
         self
     }
 
     /// Adds an op: to its row, or as a new one.
-    pub fn add(&mut self, row: Row<'p>) {
+    pub(crate) fn add(&mut self, row: Row<'p>) {
         match self.row_of.get(&(row.program_id, row.name.clone())) {
             Some(&at) => self.rows[at].merge(row),
             None => {
@@ -72,7 +74,7 @@ impl<'p> Db<'p> {
     }
 
     /// Adds another table.
-    pub fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         self.total_ps = self.total_ps.saturating_add(other.total_ps);
         self.op_ps = self.op_ps.saturating_add(other.op_ps);
         self.normalized_op_ps = self.normalized_op_ps.saturating_add(other.normalized_op_ps);
@@ -81,15 +83,9 @@ impl<'p> Db<'p> {
         }
     }
 
-    /// The row of an op.
-    #[must_use]
-    pub fn get(&self, program_id: u64, name: &str) -> Option<&Row<'p>> {
-        self.row_of.get(&(program_id, Cow::Borrowed(name))).map(|&at| &self.rows[at])
-    }
-
     /// The rows by self time, largest first, then by name.
     #[must_use]
-    pub fn sorted(&self) -> Vec<&Row<'p>> {
+    pub(crate) fn sorted(&self) -> Vec<&Row<'p>> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by(|a, b| (b.self_ps, &a.name, a.program_id).cmp(&(a.self_ps, &b.name, b.program_id)));
         rows

@@ -7,33 +7,33 @@ use haloscope_core::profile::{HostId, Plane, PlaneKind, Profile, Stat};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct PerfEnv {
     /// TFLOP/s.
-    pub tera_flops: f64,
+    pub(crate) tera_flops: f64,
     /// GB/s (10^9): HBM, SRAM read, SRAM write, CMEM read, CMEM write, VMEM read, VMEM write. GPUs have the first three.
-    pub giga_bytes: Vec<f64>,
+    pub(crate) giga_bytes: Vec<f64>,
     /// The chip has a CMEM.
-    pub has_cmem: bool,
+    pub(crate) has_cmem: bool,
     /// The chip's VMEM is one for all that its cores do.
-    pub has_merged_vmem: bool,
+    pub(crate) has_merged_vmem: bool,
     /// Two cores act as one.
-    pub has_megacore: bool,
+    pub(crate) has_megacore: bool,
 }
 
 /// Index in [`PerfEnv::giga_bytes`].
 pub(crate) mod bandwidth {
-    pub const HBM: usize = 0;
-    pub const SRAM_READ: usize = 1;
-    pub const SRAM_WRITE: usize = 2;
-    pub const CMEM_READ: usize = 3;
-    pub const CMEM_WRITE: usize = 4;
-    pub const VMEM_READ: usize = 5;
-    pub const VMEM_WRITE: usize = 6;
+    pub(crate) const HBM: usize = 0;
+    pub(crate) const SRAM_READ: usize = 1;
+    pub(crate) const SRAM_WRITE: usize = 2;
+    pub(crate) const CMEM_READ: usize = 3;
+    pub(crate) const CMEM_WRITE: usize = 4;
+    pub(crate) const VMEM_READ: usize = 5;
+    pub(crate) const VMEM_WRITE: usize = 6;
 }
 
 impl PerfEnv {
     /// The peaks of these hosts' devices. Of several hosts that with any; what kinds of memory the chip has is then not
     /// said, as in XProf, whose sum over hosts leaves it out.
     #[must_use]
-    pub fn of(profile: &Profile, hosts: &[HostId]) -> Self {
+    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
         let mut parts = hosts.iter().map(|&host| Self::of_host(profile, host));
         if hosts.len() == 1 {
             return parts.next().unwrap_or_default();
@@ -56,17 +56,10 @@ impl PerfEnv {
         tpu.map(of_tpu).or_else(|| first("/device:GPU:").map(of_gpu)).unwrap_or_default()
     }
 
-    /// The bandwidth with this index of [`bandwidth`], GB/s; that of HBM where the device has no such memory.
+    /// The bandwidth with this index of [`bandwidth`], GB/s; 0 where the device states none.
     #[must_use]
-    pub fn giga_bytes(&self, index: usize) -> f64 {
+    pub(crate) fn giga_bytes(&self, index: usize) -> f64 {
         self.giga_bytes.get(index).copied().unwrap_or(0.0)
-    }
-
-    /// FLOPs per byte of HBM at which both limits meet.
-    #[must_use]
-    pub fn ridge_point(&self) -> f64 {
-        let hbm = self.giga_bytes(bandwidth::HBM);
-        if hbm > 0.0 { self.tera_flops * 1e3 / hbm } else { 0.0 }
     }
 }
 
@@ -142,7 +135,8 @@ impl<'p> Gpu<'p> {
 
     fn flops_per_cycle(&self) -> f64 {
         match self.vendor {
-            "Nvidia" => chips::nvidia_flops_per_cycle(self.capability),
+            // A later one counts as the latest known.
+            "Nvidia" => chips::nvidia_flops_per_cycle(self.capability.min((10, i64::MAX))),
             "AMD" => self.amd_architecture().and_then(chips::amd_flops_per_cycle),
             _ => None,
         }

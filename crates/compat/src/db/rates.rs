@@ -30,42 +30,42 @@ pub(crate) fn micros(ps: u64) -> f64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Memory {
     /// Bytes accessed.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// GiB/s over the op's time.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// FLOPs per byte.
-    pub intensity: f64,
+    pub(crate) intensity: f64,
 }
 
 /// What an op reached while it ran. Times are total ones: an op's FLOPs and bytes are also those of the ops inside.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rates {
     /// GFLOP/s as counted for the device.
-    pub flops: f64,
+    pub(crate) flops: f64,
     /// GFLOP/s as written in the model.
-    pub model_flops: f64,
+    pub(crate) model_flops: f64,
     /// All memories.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// HBM, both ways.
-    pub hbm: Memory,
+    pub(crate) hbm: Memory,
     /// CMEM, read.
-    pub cmem_read: Memory,
+    pub(crate) cmem_read: Memory,
     /// CMEM, written.
-    pub cmem_write: Memory,
+    pub(crate) cmem_write: Memory,
     /// VMEM, read.
-    pub vmem_read: Memory,
+    pub(crate) vmem_read: Memory,
     /// VMEM, written.
-    pub vmem_write: Memory,
+    pub(crate) vmem_write: Memory,
     /// The resource whose use is nearest to its peak.
-    pub bound_by: &'static str,
+    pub(crate) bound_by: &'static str,
     /// FLOPs per byte of that resource; of all memories where it is compute.
-    pub bottleneck_intensity: f64,
+    pub(crate) bottleneck_intensity: f64,
 }
 
 impl Rates {
     /// The rates of an op and the nearest of the limits that devices of this kind have.
     #[must_use]
-    pub fn of(row: &Row<'_>, perf: &PerfEnv, hardware: Hardware) -> Self {
+    pub(crate) fn of(row: &Row<'_>, perf: &PerfEnv, hardware: Hardware) -> Self {
         let nanos = row.time_ps as f64 / 1e3;
         let memory = |bytes: u64| Memory {
             bytes,

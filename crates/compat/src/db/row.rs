@@ -10,47 +10,47 @@ use super::{Db, IDLE};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row<'p> {
     /// The program; 0 where there is none.
-    pub program_id: u64,
+    pub(crate) program_id: u64,
     /// The instruction's name.
-    pub name: Cow<'p, str>,
+    pub(crate) name: Cow<'p, str>,
     /// The HLO expression; empty where it is not known.
-    pub expression: Cow<'p, str>,
+    pub(crate) expression: Cow<'p, str>,
     /// Such as `loop fusion`.
-    pub category: Cow<'p, str>,
+    pub(crate) category: Cow<'p, str>,
     /// The framework's scope path and, behind the last colon, its op type.
-    pub provenance: Cow<'p, str>,
+    pub(crate) provenance: Cow<'p, str>,
     /// What identical ops share; empty where it is not known.
-    pub deduplicated_name: Cow<'p, str>,
+    pub(crate) deduplicated_name: Cow<'p, str>,
     /// Where in the program's source it was written.
-    pub source: SourceInfo<'p>,
+    pub(crate) source: SourceInfo<'p>,
     /// Executions.
-    pub occurrences: u64,
+    pub(crate) occurrences: u64,
     /// Time, picoseconds, nested ops included.
-    pub time_ps: u64,
+    pub(crate) time_ps: u64,
     /// Time at the device's default clock, picoseconds; 0 where nobody measured it.
-    pub normalized_ps: u64,
+    pub(crate) normalized_ps: u64,
     /// Time less that of ops directly inside, picoseconds.
-    pub self_ps: u64,
+    pub(crate) self_ps: u64,
     /// FLOPs of all executions as counted for the device; 0 where nobody counted them.
-    pub flops: f64,
+    pub(crate) flops: f64,
     /// FLOPs of all executions as written in the model.
-    pub model_flops: f64,
+    pub(crate) model_flops: f64,
     /// Bytes accessed in all memories.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes by direction and memory; empty where nobody said.
-    pub accesses: Vec<Access>,
+    pub(crate) accesses: Vec<Access>,
     /// Time stalled by transfers, picoseconds.
-    pub dma_stall_ps: u64,
+    pub(crate) dma_stall_ps: u64,
     /// Number of devices it ran on.
-    pub cores: u32,
+    pub(crate) cores: u32,
     /// The kind of core.
-    pub core_type: CoreType,
+    pub(crate) core_type: CoreType,
     /// Run op by op rather than compiled.
-    pub eager: bool,
+    pub(crate) eager: bool,
     /// Energy in joules; 0 where nobody measured it.
-    pub energy_j: f64,
+    pub(crate) energy_j: f64,
     /// Ops that a SparseCore ran for this one.
-    pub offloaded: Option<Box<Db<'p>>>,
+    pub(crate) offloaded: Option<Box<Db<'p>>>,
 }
 
 /// The kind of core that an op ran on.
@@ -68,7 +68,7 @@ pub(crate) enum CoreType {
 impl CoreType {
     /// The word used in tables; none where it is not known.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Unknown => "",
             Self::Tensor => "TensorCore",
@@ -81,17 +81,17 @@ impl CoreType {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SourceInfo<'p> {
     /// The file; empty where it is not known.
-    pub file: Cow<'p, str>,
+    pub(crate) file: Cow<'p, str>,
     /// The line; 0 where it is not known, -1 where the file alone is.
-    pub line: i32,
+    pub(crate) line: i32,
     /// The call stack, one frame a line.
-    pub stack: Cow<'p, str>,
+    pub(crate) stack: Cow<'p, str>,
 }
 
 impl<'p> SourceInfo<'p> {
     /// From `file:line` and a stack. What does not have that form names no file.
     #[must_use]
-    pub fn parse(place: &Cow<'p, str>, stack: Cow<'p, str>) -> Self {
+    pub(crate) fn parse(place: &Cow<'p, str>, stack: Cow<'p, str>) -> Self {
         let parts = match place {
             Cow::Borrowed(text) => text.split_once(':').map(|(f, l)| (Cow::Borrowed(f), l)),
             Cow::Owned(text) => text.split_once(':').map(|(f, l)| (Cow::Owned(f.to_owned()), l)),
@@ -104,13 +104,13 @@ impl<'p> SourceInfo<'p> {
 
     /// True where nobody said anything.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.file.is_empty() && self.stack.is_empty()
     }
 
     /// The cell of a table: the place, with the stack as what appears when the pointer rests on it.
     #[must_use]
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         if self.file.is_empty() || self.line == -1 {
             return String::new();
         }
@@ -138,20 +138,20 @@ fn escape(text: &str) -> String {
 impl Row<'_> {
     /// The row of idle time.
     #[must_use]
-    pub fn idle(idle_ps: u64) -> Self {
+    pub(crate) fn idle(idle_ps: u64) -> Self {
         let name = Cow::Borrowed(IDLE);
         Self { name: name.clone(), category: name, time_ps: idle_ps, self_ps: idle_ps, ..Self::default() }
     }
 
     /// True for the row of idle time.
     #[must_use]
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.category == IDLE
     }
 
     /// Self time at the device's default clock, picoseconds.
     #[must_use]
-    pub fn normalized_self_ps(&self) -> u64 {
+    pub(crate) fn normalized_self_ps(&self) -> u64 {
         if self.time_ps == 0 {
             return 0;
         }
@@ -160,21 +160,21 @@ impl Row<'_> {
 
     /// Bytes in a memory space, in one direction or, without one, in both.
     #[must_use]
-    pub fn bytes_in(&self, space: u64, operation: Option<u64>) -> u64 {
+    pub(crate) fn bytes_in(&self, space: u64, operation: Option<u64>) -> u64 {
         let these = self.accesses.iter().filter(|a| a.space == space);
         these.filter(|a| operation.is_none_or(|o| o == a.operation)).map(|a| a.bytes).sum()
     }
 
     /// Bytes to and from HBM: all bytes where nobody said which memory.
     #[must_use]
-    pub fn hbm_bytes(&self) -> u64 {
+    pub(crate) fn hbm_bytes(&self) -> u64 {
         if self.accesses.is_empty() { self.bytes } else { self.bytes_in(Access::HBM, None) }
     }
 }
 
 impl<'p> Row<'p> {
     /// Adds executions of the same op elsewhere.
-    pub fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         let words = [
             (&mut self.expression, other.expression),
             (&mut self.category, other.category),

@@ -20,17 +20,17 @@ pub(crate) enum Hardware {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunEnv {
     /// Such as `TPU v6 Lite`, `AMD GPU - gfx942`, `CPU`.
-    pub device_type: String,
+    pub(crate) device_type: String,
     /// The kind of hardware.
-    pub hardware: Hardware,
+    pub(crate) hardware: Hardware,
     /// TensorCores or GPUs, whether or not anything ran on them.
-    pub core_count: usize,
+    pub(crate) core_count: usize,
 }
 
 impl RunEnv {
     /// The hardware of these hosts: that of the last that has an accelerator, if any has.
     #[must_use]
-    pub fn of(profile: &Profile, hosts: &[HostId]) -> Self {
+    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
         let mut all = Self::default();
         for &host in hosts {
             let one = Self::of_host(profile, host);

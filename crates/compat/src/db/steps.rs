@@ -12,10 +12,10 @@ use super::{Db, devices_of, tpu};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepOps<'p> {
     /// The step's number, as XProf counts.
-    pub number: u32,
+    pub(crate) number: u32,
     /// The ops; each device counts as long as the slowest of its host took. Empty on GPUs, whose ops XProf does not
     /// assign to steps.
-    pub ops: Db<'p>,
+    pub(crate) ops: Db<'p>,
 }
 
 /// The complete steps of these hosts, aligned by their order. Steps that no marker shows are none.

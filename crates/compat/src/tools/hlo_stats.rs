@@ -69,18 +69,18 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ranks {
     /// Time of which the shares are, microseconds.
-    pub total_us: f64,
+    pub(crate) total_us: f64,
     /// From 1.
-    pub rank: f64,
+    pub(crate) rank: f64,
     /// Self time over the total.
-    pub share: f64,
+    pub(crate) share: f64,
     /// The same with all rows before.
-    pub cumulative: f64,
+    pub(crate) cumulative: f64,
 }
 
 impl Ranks {
     /// Goes on to the next row.
-    pub fn next(&mut self, row: &Row<'_>) {
+    pub(crate) fn next(&mut self, row: &Row<'_>) {
         self.rank += 1.0;
         self.share = over(micros(row.self_ps), self.total_us);
         self.cumulative += self.share;

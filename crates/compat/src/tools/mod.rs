@@ -1,5 +1,6 @@
 //! The registry: one value a tool, one module a tool.
 
+mod framework_op_stats;
 mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
@@ -40,6 +41,7 @@ pub const TOOLS: &[&Tool] = &[
     &kernel_stats::TOOL,
     &roofline_model::TOOL,
     &perf_counters::TOOL,
+    &framework_op_stats::TOOL,
     &hlo_stats::TOOL,
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,

@@ -4,6 +4,7 @@ pub mod bound;
 pub mod busy;
 pub mod counter_names;
 pub mod counters;
+pub mod framework_op;
 pub mod hlo_costs;
 
 pub mod intervals;

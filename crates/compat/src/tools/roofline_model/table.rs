@@ -26,11 +26,11 @@ pub(super) struct Roofs {
 
 impl Roofs {
     /// Of a run without devices.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self::default()
     }
 
-    pub fn of(model: &Model<'_>) -> Self {
+    pub(crate) fn of(model: &Model<'_>) -> Self {
         let perf = &model.perf;
         let peak = |index| gibi(perf.giga_bytes(index));
         let mut roofs = Self {
@@ -60,7 +60,7 @@ impl Roofs {
     }
 
     /// The table without rows.
-    pub fn table(&self) -> DataTable {
+    pub(crate) fn table(&self) -> DataTable {
         let columns = COLUMNS.iter().filter_map(|(id, kind, label, on)| match on {
             On::Tpu if self.is_gpu => None,
             On::GpuAs(label) if self.is_gpu => Some((*id, *kind, *label)),
@@ -113,21 +113,21 @@ impl Roofs {
 
 /// Adds rows to the table.
 pub(super) struct Writer<'a, 'p> {
-    pub model: &'a Model<'p>,
-    pub roofs: &'a Roofs,
-    pub into: &'a mut DataTable,
-    pub infeed_outfeed: bool,
+    pub(crate) model: &'a Model<'p>,
+    pub(crate) roofs: &'a Roofs,
+    pub(crate) into: &'a mut DataTable,
+    pub(crate) infeed_outfeed: bool,
 }
 
 impl Writer<'_, '_> {
     /// All ops as one, in `steps` steps.
-    pub fn program(&mut self, step: &str, program: &Row<'_>, steps: usize) {
+    pub(crate) fn program(&mut self, step: &str, program: &Row<'_>, steps: usize) {
         let total_ps = program.time_ps;
         self.row(step, program, &Ranks::default(), total_ps, steps);
     }
 
     /// The ops, which took `total_ps` together.
-    pub fn ops(&mut self, total_ps: u64) {
+    pub(crate) fn ops(&mut self, total_ps: u64) {
         let model = self.model;
         let left_out = |row: &Row<'_>| !self.infeed_outfeed && is_infeed_or_outfeed(row);
         let rows = model.ops.sorted().into_iter().take(MOST_OPS);
