@@ -22,7 +22,7 @@ impl Module {
             Opcode::Convolution => convolution_category(instruction),
             Opcode::Copy | Opcode::Transpose | Opcode::Reshape | Opcode::DynamicReshape => "data formatting",
             Opcode::BitcastConvert if self.changes_width(instruction) => instruction.opcode_name(),
-            Opcode::Map | Opcode::Constant | Opcode::Rng => "non-fusion elementwise",
+            Opcode::Map => "non-fusion elementwise",
             opcode if opcode.is_elementwise() => "non-fusion elementwise",
             _ => instruction.opcode_name(),
         }

@@ -45,7 +45,7 @@ fn row<'p>(program_id: u64, decoded: &'p Decoded, index: InstructionIdx, sum: &S
         program_id,
         name: Cow::Borrowed(&hlo.name),
         expression: module.instruction_text(index, &TextOptions::EXPRESSION).into(),
-        category: module.category(hlo).into(),
+        category: module.xla_category(hlo).into(),
         provenance: hlo::provenance(hlo),
         deduplicated_name: deduplicated_name.unwrap_or_default().into(),
         source: hlo::source(module, hlo),
