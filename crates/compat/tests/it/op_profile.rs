@@ -70,6 +70,14 @@ fn fusions_down_to_instructions() {
     let inner = child(scatter, "scatter_custom_fusion.1");
     assert_eq!((&inner["numChildren"], &inner["metrics"]["occurrences"]), (&json!(5), &json!(1)));
     assert_eq!((&inner["metrics"]["rawTime"], &inner["xla"]["programId"]), (&json!(0), &json!("0")));
+    let mut fused = names(inner);
+    fused.sort_unstable();
+    assert_eq!(fused, ["reshape.228", "reshape.229", "scatter.3", "transpose.86", "transpose.87"]);
+    let zeros = child(scatter, "fusion.207");
+    let expression = "%fusion.207 = bf16[4096,256]{1,0:T(8,128)(2,1)} fusion(bf16[]{:T(256)} %param_2.382), kind=kLoop, calls=%fused_computation.242";
+    assert_eq!(zeros["xla"]["expression"], expression);
+    assert_eq!(zeros["xla"]["category"], "loop fusion");
+    assert_eq!(zeros["xla"]["provenance"], "jit(train_step)/transpose(jvp(embed))/scatter-add:");
 }
 
 #[test]
@@ -117,6 +125,32 @@ fn an_op_says_where_it_comes_from() {
     assert_eq!(kernel["xla"], expected);
     // FLOPs that only the kernel's events state do not count.
     assert_eq!(kernel["metrics"]["rawFlops"], 0);
+}
+
+#[test]
+fn gpu_ops_are_those_of_the_hlo() {
+    let answer = ask(&open("gpu-train"), "op_profile", &[]);
+    assert_eq!((&answer["deviceType"], &answer["aggDvfsTimeScaleMultiplier"]), (&json!("GPU"), &json!(0)));
+    let root = &answer["byProgram"];
+    assert_eq!(
+        (&root["metrics"]["rawTime"], &root["metrics"]["rawFlops"]),
+        (&json!(1_192_517_500), &json!(13_201_697_496_u64))
+    );
+    near(&root["metrics"]["bandwidthUtils"][0], 0.001_827_074_446_488_987_6);
+    let fusions = child(child(root, "jit_convolution(31)"), "output fusion");
+    let op = child(fusions, "convert_reduce_fusion.1");
+    near(&op["metrics"]["flops"], 0.003_735_034_471_194_814_4);
+    assert_eq!((&op["metrics"]["avgTimePs"], &op["numChildren"]), (&json!(3_145_937.5), &json!(0)));
+    assert_eq!(op["xla"]["sourceInfo"]["stackFrame"].as_str().unwrap().lines().count(), 6);
+    let expression = op["xla"]["expression"].as_str().unwrap();
+    assert!(
+        expression.starts_with("%convert_reduce_fusion.1 = (f32[8,128]{1,0:T(8,128)S(1)}, "),
+        "{expression}"
+    );
+    assert!(
+        expression.ends_with(" %get-tuple-element.19), kind=kOutput, calls=%fused_computation.13"),
+        "{expression}"
+    );
 }
 
 #[test]

@@ -157,7 +157,9 @@ impl<'a, 'p> Tree<'a, 'p> {
     fn prune(&mut self, id: NodeId, open_levels: usize) {
         let mut children = std::mem::take(&mut self.nodes[id].children);
         self.nodes[id].all_children = children.len();
-        children.sort_by_key(|&child| std::cmp::Reverse(self.nodes[child].sums.time_ps));
+        // XProf leaves to chance which of equal ones come first, and which are cut. Here the last by name come first.
+        let key = |&child: &NodeId| (self.nodes[child].sums.time_ps, self.name(child));
+        children.sort_by(|a, b| key(b).cmp(&key(a)));
         if open_levels == 0 {
             children.truncate(SHOWN);
         }
@@ -165,6 +167,13 @@ impl<'a, 'p> Tree<'a, 'p> {
             self.prune(child, open_levels.saturating_sub(1));
         }
         self.nodes[id].children = children;
+    }
+
+    fn name(&self, id: NodeId) -> &str {
+        match &self.nodes[id].content {
+            Content::Group(name) => name,
+            Content::Op(row) => &row.name,
+        }
     }
 
     /// The op that a node stands for, if it is one.
