@@ -4,9 +4,10 @@ pub mod bound;
 pub mod busy;
 pub mod counter_names;
 pub mod counters;
+pub mod context;
+pub mod derived;
 pub mod framework_op;
 pub mod hlo_costs;
-
 pub mod intervals;
 pub mod kernels;
 pub mod launches;

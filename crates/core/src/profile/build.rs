@@ -91,6 +91,8 @@ fn make_line(id: LineId, plane: PlaneId, kind: PlaneKind, view: &LineView<'_>, s
         id,
         plane,
         wire_id: view.id,
+        display_id: view.display_id,
+        timestamp_ns: view.timestamp_ns,
         kind: LineKind::of(&name, kind.is_device()),
         name,
         event_count: view.event_count,
@@ -112,6 +114,7 @@ fn make_plane(
     let name = String::from_utf8_lossy(view.name).into_owned();
     let mut plane = Plane {
         id,
+        wire_id: view.id,
         host,
         source: source_index,
         kind: PlaneKind::of(&name),

@@ -275,6 +275,16 @@ impl Events {
         Span { at: self.line.at + (packed >> LENGTH_BITS), len: packed & LONG }
     }
 
+    /// The duration as it stands in the file, picoseconds; below 0 in damaged ones, where [`Events::durations_ps`] says 0.
+    #[must_use]
+    pub fn wire_duration_ps(&self, source: &Source, index: usize) -> i64 {
+        const DURATION: u32 = 3;
+        let span = self.body_span(index);
+        let fields = haloscope_xspace::wire::Fields::new(source.slice(span), span.at);
+        let duration = fields.filter(|f| f.number == DURATION).filter_map(|f| f.int("XEvent").ok()).last();
+        duration.unwrap_or(0)
+    }
+
     /// The stats of an event, decoded as they are asked for.
     #[must_use]
     pub fn stats<'a>(&self, source: &'a Source, index: usize) -> Stats<'a> {

@@ -36,6 +36,11 @@ pub struct Line {
     pub plane: PlaneId,
     /// The id that the profiler gave it; a thread id on host planes.
     pub wire_id: i64,
+    /// Where the profiler wants it shown among the plane's lines; 0 where it did not say.
+    pub display_id: i64,
+    /// The time to which event offsets are relative, as the profiler wrote it: nanoseconds since 1970 or since the start
+    /// of the capture.
+    pub timestamp_ns: i64,
     /// `display_name` where there is one, else `name`.
     pub name: String,
     /// What it shows.
@@ -53,6 +58,12 @@ impl Line {
     #[must_use]
     pub fn loaded(&self) -> Option<&Events> {
         self.events.get()
+    }
+
+    /// What is added to a time on the run's clock, in picoseconds, to come to the profiler's own.
+    #[must_use]
+    pub fn to_wire_ps(&self) -> i64 {
+        self.timestamp_ns.saturating_mul(1000).saturating_sub(self.base_ps)
     }
 
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {

@@ -65,6 +65,8 @@ pub enum Stat {
 pub struct Plane {
     /// Its row in [`super::Profile::planes`].
     pub id: PlaneId,
+    /// The id that the profiler gave it.
+    pub wire_id: i64,
     /// The host it belongs to.
     pub host: HostId,
     /// The file it stands in: a row of [`super::Profile::sources`].

@@ -21,6 +21,22 @@ impl Made {
         made
     }
 
+    /// A plane without facts.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { plane: Plane { name: name.into(), ..Plane::default() } }
+    }
+
+    /// An event with whole numbers as stats, on the line added last. Metadata is shared by name.
+    pub(crate) fn event(&mut self, name: &str, offset: i64, duration: i64, stats: &[(&str, i64)]) {
+        let known = self.plane.event_metadata.iter().find(|(_, m)| m.name == name).map(|(id, _)| *id);
+        let meta = known.unwrap_or_else(|| self.meta(name, &[]));
+        let stats: Vec<Stat> =
+            stats.iter().map(|(name, value)| self.stat(name, Value::Int(*value))).collect();
+        if let Some(line) = self.plane.lines.last_mut() {
+            line.events.push(Event { stats, ..Event::at(meta, offset, duration) });
+        }
+    }
+
     pub(crate) fn environment(start_ns: i64, stop_ns: i64) -> Self {
         let mut made = Self { plane: Plane { name: "Task Environment".into(), ..Plane::default() } };
         made.fact("profile_start_time", Value::Int(start_ns));

@@ -10,6 +10,7 @@
 
 mod damage;
 mod forged;
+mod groups;
 mod large;
 mod made;
 mod scope;
