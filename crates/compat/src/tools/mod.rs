@@ -9,6 +9,7 @@ mod op_profile;
 mod perf_counters;
 mod roofline_model;
 mod tool_names;
+mod trace_viewer;
 mod utilization_viewer;
 
 use haloscope_core::profile::Profile;
@@ -35,6 +36,7 @@ pub struct Tool {
 /// All tools, in the order in which XProf's page lists them.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &trace_viewer::STREAMING,
     &graph_viewer::TOOL,
     &op_profile::TOOL,
     &op_profile::ALIAS,

@@ -1,0 +1,89 @@
+//! `trace_viewer@`: the timeline, as much of it as can be seen; `trace_viewer`: all of it.
+
+mod args;
+mod frames;
+mod json;
+mod levels;
+mod names;
+mod order;
+mod params;
+mod tracks;
+mod view;
+
+use haloscope_core::derive::context::Context;
+use haloscope_core::derive::derived;
+use haloscope_core::profile::Profile;
+
+use crate::{Answer, Error, Hosts, Params, Tool};
+use args::Value;
+use frames::Frames;
+use params::{Choice, Question};
+use tracks::Trace;
+
+/// The timeline, as much of it as can be seen.
+pub(crate) const STREAMING: Tool = Tool {
+    id: "trace_viewer@",
+    doc: "the timeline, as much of it as can be seen",
+    hosts: Hosts::Several,
+    params: params::PARAMS,
+    offered: |_| true,
+    answer: streaming,
+};
+
+fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
+    let question = Question::read(profile, params)?;
+    let contexts: Vec<_> = question
+        .hosts
+        .iter()
+        .map(|host| {
+            let context = Context::of(profile, *host);
+            let derived = derived::of_host(profile, *host, &context);
+            (*host, context, derived)
+        })
+        .collect();
+    let mut traces: Vec<Trace<'_>> = Vec::new();
+    for (place, (host, context, derived)) in (0..).zip(&contexts) {
+        let mut trace = Trace::of(profile, *host, place, context, derived);
+        order::number(&mut trace.tracks, &trace.names);
+        traces.push(trace);
+    }
+    let shown: Vec<_> = traces.iter().map(|trace| view::shown(trace, &question)).collect();
+    let parts: Vec<json::Part<'_, '_>> = traces.iter().zip(&shown).collect();
+    if let Choice::One { name, .. } = &question.choice
+        && shown.iter().flatten().all(|track| track.as_ref().is_some_and(Vec::is_empty))
+    {
+        return Err(Error::Missing {
+            tool: STREAMING.id,
+            missing: format!("no event `{name}` at that time"),
+            remedy: "ask with the name, start, duration and uid of an event that the timeline shows".into(),
+        });
+    }
+    let spans: Vec<(u64, u64)> = traces.iter().filter_map(view::span).collect();
+    let span = spans.iter().map(|s| s.0).min().zip(spans.iter().map(|s| s.1).max());
+    let frames = collect_frames(&parts, &question);
+    let body = json::write(&parts, &question, span, &frames);
+    Ok(Answer { content_type: "application/json", body })
+}
+
+/// Long names: of all events of the traces, shown or not; where one event is asked for, its own.
+fn collect_frames(parts: &[json::Part<'_, '_>], question: &Question<'_>) -> Frames {
+    let mut frames = Frames::default();
+    for (trace, shown) in parts {
+        if let Choice::One { .. } = question.choice {
+            for (track, shown) in trace.tracks.iter().zip(shown.iter()) {
+                for at in shown.iter().flatten() {
+                    for (name, value) in trace.args(track, *at as usize) {
+                        if let Value::Text(text) = value
+                            && json::is_frame(&name)
+                        {
+                            frames.add(&text);
+                        }
+                    }
+                }
+            }
+        } else {
+            trace.add_frames(&mut frames);
+        }
+    }
+    frames
+}

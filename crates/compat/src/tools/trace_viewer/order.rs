@@ -1,0 +1,103 @@
+//! The order of a trace's events: by start, longer ones first, over all rows. An event is known by its start and its place
+//! among those that start with it.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::names::Names;
+use super::tracks::{Row, Track};
+
+/// So many events of one start can be told apart; others are left out, as XProf leaves them out.
+pub(super) const MOST_SERIALS: u16 = 256;
+/// Longer names are not compared, since XProf keeps them elsewhere.
+const LONGEST_COMPARED: usize = 32;
+
+struct Head<'a> {
+    start: u64,
+    duration: u64,
+    pid: u32,
+    row: Row,
+    name: &'a str,
+    track: usize,
+    at: usize,
+}
+
+impl Head<'_> {
+    fn key(&self) -> (u64, Reverse<u64>, u32, Reverse<bool>, Row, &str, usize) {
+        let is_thread = matches!(self.row, Row::Thread(_));
+        let row = if is_thread { self.row } else { Row::Counter };
+        (self.start, Reverse(self.duration), self.pid, Reverse(is_thread), row, self.name, self.track)
+    }
+}
+
+impl PartialEq for Head<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Head<'_> {}
+impl PartialOrd for Head<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Head<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The duration by which an event is sorted: counters have none.
+fn sorted_duration(track: &Track<'_>, at: usize) -> u64 {
+    if track.row == Row::Counter { 0 } else { track.duration(at) }
+}
+
+/// Calls `visit` with the track and the position of every event, in order.
+pub(super) fn merge(tracks: &[Track<'_>], names: &Names<'_>, mut visit: impl FnMut(usize, usize)) {
+    let head = |track: usize, at: usize| {
+        let t = &tracks[track];
+        let name = if matches!(t.row, Row::Thread(_)) { "" } else { names.get(t.name(at)) };
+        let name = if name.len() > LONGEST_COMPARED { "" } else { name };
+        Reverse(Head {
+            start: t.start(at),
+            duration: sorted_duration(t, at),
+            pid: t.pid,
+            row: t.row,
+            name,
+            track,
+            at,
+        })
+    };
+    let mut heap: BinaryHeap<_> =
+        (0..tracks.len()).filter(|t| tracks[*t].len() > 0).map(|t| head(t, 0)).collect();
+    while let Some(Reverse(first)) = heap.pop() {
+        let (track, mut at) = (first.track, first.at);
+        let next = heap.peek().map(|Reverse(next)| next.start);
+        visit(track, at);
+        at += 1;
+        // As long as the row goes on before any other row does, nothing needs to be compared.
+        while at < tracks[track].len() && next.is_none_or(|next| tracks[track].start(at) < next) {
+            visit(track, at);
+            at += 1;
+        }
+        if at < tracks[track].len() {
+            heap.push(head(track, at));
+        }
+    }
+}
+
+/// Numbers the events of each start.
+pub(super) fn number(tracks: &mut [Track<'_>], names: &Names<'_>) {
+    let mut serials: Vec<Vec<u16>> = tracks.iter().map(|t| vec![0; t.len()]).collect();
+    let mut last = None;
+    let mut serial: u16 = 0;
+    merge(tracks, names, |track, at| {
+        let start = tracks[track].start(at);
+        serial = if last == Some(start) { serial.saturating_add(1).min(MOST_SERIALS) } else { 0 };
+        last = Some(start);
+        serials[track][at] = serial;
+    });
+    for (track, serial) in tracks.iter_mut().zip(serials) {
+        track.serial = serial;
+    }
+}

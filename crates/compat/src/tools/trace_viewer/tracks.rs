@@ -1,0 +1,459 @@
+//! A host's trace: which processes, threads and events a timeline shows. Columns are those of the profile wherever a thread
+//! is a line as it stands in the file.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use haloscope_core::derive::context::{Context, EventType, Link, NO_GROUP, REGION};
+use haloscope_core::derive::derived::{self, Derived, DerivedLine};
+use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneId, Profile};
+
+use super::names::Names;
+
+/// The process of the first device, of the first custom plane and of the host.
+const FIRST_DEVICE: u64 = 1;
+const LAST_DEVICE: u64 = 500;
+const FIRST_CUSTOM: u64 = 501;
+const HOST: u64 = 701;
+/// Process numbers of one host.
+const PER_HOST: u32 = 1000;
+
+/// What a timeline shows of one host.
+pub(super) struct Trace<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) names: Names<'p>,
+    pub(super) processes: BTreeMap<u32, Process>,
+    /// By process: counters, channels of asynchronous events, threads by number.
+    pub(super) tracks: Vec<Track<'p>>,
+    pub(super) derived: &'p [(PlaneId, Derived)],
+    pub(super) context: &'p Context,
+}
+
+/// A process: a device or the host.
+pub(super) struct Process {
+    pub(super) name: String,
+    pub(super) threads: BTreeMap<u32, String>,
+}
+
+/// What a row of a timeline is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Row {
+    /// Samples of one counter.
+    Counter,
+    /// Asynchronous events of one name.
+    Channel,
+    /// Events of a thread.
+    Thread(u32),
+}
+
+/// Where the events of a track come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    /// A line of the file.
+    Line(LineId),
+    /// A derived line: the plane's place among the derived, and the line's.
+    Derived(u32, u32),
+}
+
+/// A row of a timeline. Events are sorted by start, longer ones first.
+pub(super) struct Track<'p> {
+    pub(super) pid: u32,
+    pub(super) row: Row,
+    /// What is added to starts, in picoseconds, to come to the profiler's own clock.
+    pub(super) shift_ps: i64,
+    pub(super) start_ps: Cow<'p, [i64]>,
+    pub(super) duration_ps: Cow<'p, [i64]>,
+    /// Added to [`Track::name_row`], the number of an event's name.
+    pub(super) first_name: u32,
+    pub(super) name_row: Cow<'p, [u32]>,
+    /// Events that are called otherwise: position and name, ascending.
+    pub(super) renamed: Vec<(u32, u32)>,
+    /// Groups, or empty.
+    pub(super) group: Cow<'p, [u32]>,
+    pub(super) links: Vec<(u32, Link)>,
+    /// The origin of the events from each position on.
+    pub(super) origin: Vec<(Origin, Positions)>,
+    /// For tracks of several origins: which origin and which position there.
+    pub(super) from: Option<Vec<(u32, u32)>>,
+    /// The how-manieth event of its start each is, from 0; empty until numbered.
+    pub(super) serial: Vec<u16>,
+}
+
+/// Which events of its origin a track holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Positions {
+    All,
+    These(Vec<u32>),
+}
+
+impl Track<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.start_ps.len()
+    }
+
+    pub(super) fn start(&self, at: usize) -> u64 {
+        (self.start_ps[at] + self.shift_ps).max(0) as u64
+    }
+
+    pub(super) fn duration(&self, at: usize) -> u64 {
+        // A damaged file's durations below 0 come out as XProf prints them, beyond all bounds.
+        self.duration_ps[at] as u64
+    }
+
+    pub(super) fn name(&self, at: usize) -> u32 {
+        match self.renamed.binary_search_by_key(&(at as u32), |(position, _)| *position) {
+            Ok(found) if !self.renamed.is_empty() => self.renamed[found].1,
+            _ => self.first_name + self.name_row[at],
+        }
+    }
+
+    pub(super) fn group(&self, at: usize) -> Option<u32> {
+        self.group.get(at).copied().filter(|group| *group != NO_GROUP)
+    }
+
+    pub(super) fn link(&self, at: usize) -> Option<&Link> {
+        let found = self.links.binary_search_by_key(&(at as u32), |(position, _)| *position).ok()?;
+        Some(&self.links[found].1)
+    }
+
+    /// Where an event comes from, and its position there.
+    pub(super) fn source(&self, at: usize) -> (Origin, usize) {
+        let (origin, at) = match &self.from {
+            Some(from) => (from[at].0 as usize, from[at].1 as usize),
+            None => (0, at),
+        };
+        match &self.origin[origin] {
+            (origin, Positions::All) => (*origin, at),
+            (origin, Positions::These(positions)) => (*origin, positions[at] as usize),
+        }
+    }
+}
+
+/// Planes of a host with the process that each is shown as.
+fn planes<'p>(profile: &'p Profile, host: HostId) -> Vec<(u64, &'p Plane)> {
+    let starting = |prefix: &str| -> Vec<&'p Plane> {
+        profile.planes_of(host).filter(|p| p.name.starts_with(prefix)).collect()
+    };
+    let mut hosts = starting("/host:CPU");
+    hosts.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut devices = starting("/device:GPU:");
+    if devices.is_empty() {
+        devices = starting("/device:TPU:");
+    }
+    let device = |plane: &Plane| {
+        let pid = FIRST_DEVICE.wrapping_add(plane.wire_id as u64) as u32;
+        if u64::from(pid) > LAST_DEVICE { FIRST_DEVICE } else { u64::from(pid) }
+    };
+    let mut all: Vec<_> = hosts.into_iter().zip(HOST..).map(|(plane, pid)| (pid, plane)).collect();
+    all.extend(devices.into_iter().map(|plane| (device(plane), plane)));
+    let custom = starting("/device:CUSTOM:").into_iter();
+    all.extend(custom.map(|plane| (FIRST_CUSTOM.wrapping_add(plane.wire_id as u64), plane)));
+    all
+}
+
+impl<'p> Trace<'p> {
+    /// The trace of a host that is the `place`-th of those asked for.
+    pub(super) fn of(
+        profile: &'p Profile,
+        host: HostId,
+        place: u32,
+        context: &'p Context,
+        derived: &'p [(PlaneId, Derived)],
+    ) -> Self {
+        let mut trace = Self {
+            profile,
+            names: Names::default(),
+            processes: BTreeMap::new(),
+            tracks: Vec::new(),
+            derived,
+            context,
+        };
+        let offset = (place + 1).saturating_mul(PER_HOST);
+        for (pid, plane) in planes(profile, host) {
+            trace.add_plane((pid as u32).wrapping_add(offset), plane, &profile.host(host).name);
+        }
+        trace.merge_rows();
+        trace
+    }
+
+    fn add_plane(&mut self, pid: u32, plane: &'p Plane, host: &str) {
+        let at = self.derived.iter().position(|(id, _)| *id == plane.id);
+        let derived = at.map(|at| (at as u32, &self.derived[at].1));
+        let lanes: Vec<&Line> =
+            self.profile.lines_of(plane.id).filter(|l| self.context.lane(l.id).is_some()).collect();
+        // Where lines were derived, empty ones were dropped before.
+        let lines = if derived.is_some() { lanes.len() } else { plane.lines.len() };
+        if lines == 0 {
+            return;
+        }
+        let name = format!("{host} {}", plane.name);
+        let process = Process { name: name.clone(), threads: BTreeMap::new() };
+        self.processes.entry(pid).or_insert(process).name = name;
+        let source = self.profile.source_of(plane);
+        let first_name = self.names.len() as u32;
+        let mut hidden = Vec::new();
+        for (row, meta) in plane.metas.iter().enumerate() {
+            self.names.push(plane.meta_label(source, row as u32));
+            let name = source.slice(meta.name);
+            let is_hidden = |name: &str| EventType::of(name) == EventType::Internal;
+            if name.len() < 40 && std::str::from_utf8(name).is_ok_and(is_hidden) {
+                hidden.push(row as u32);
+            }
+        }
+        for line in lanes {
+            if !line.name.starts_with("counters_") {
+                let place = derived.and_then(|(_, d)| d.places.iter().find(|(id, _)| *id == line.id));
+                self.add_line(pid, plane, line, place.map(|(_, at)| *at), first_name, &hidden);
+            }
+        }
+        if let Some((at, derived)) = derived {
+            let first_name = self.names.len() as u32;
+            for label in derived.labels.as_slice() {
+                self.names.push(label.display.as_deref().unwrap_or(&label.name));
+            }
+            // The clock of the plane's lines, which they share.
+            let shift = self.profile.lines_of(plane.id).next().map_or(0, Line::to_wire_ps);
+            for (number, line) in derived.lines.iter().enumerate() {
+                self.add_derived(pid, line, (at, number as u32), first_name, shift);
+            }
+        }
+    }
+
+    fn add_line(
+        &mut self,
+        pid: u32,
+        plane: &'p Plane,
+        line: &'p Line,
+        place: Option<i64>,
+        first_name: u32,
+        hidden: &[u32],
+    ) {
+        let Some(lane) = self.context.lane(line.id) else { return };
+        let profile = self.profile;
+        let is_counter = line.name == "_counters_";
+        let id = place.unwrap_or(if line.display_id == 0 { line.wire_id } else { line.display_id }) as u32;
+        if !is_counter && let Some(process) = self.processes.get_mut(&pid) {
+            process.threads.insert(id, line.name.clone());
+        }
+        let metas = lane.metas(profile);
+        let mut track = Track {
+            pid,
+            row: Row::Thread(id),
+            shift_ps: line.to_wire_ps(),
+            start_ps: Cow::Borrowed(lane.starts_ps(profile)),
+            duration_ps: Cow::Borrowed(lane.durations_ps(profile)),
+            first_name,
+            name_row: Cow::Borrowed(metas),
+            renamed: Vec::new(),
+            group: Cow::Borrowed(lane.groups()),
+            links: lane.links.clone(),
+            origin: vec![(Origin::Line(line.id), Positions::All)],
+            from: None,
+            serial: Vec::new(),
+        };
+        let events = profile.events(line);
+        if events.negative > 0 {
+            let source = profile.source_of(plane);
+            for (at, duration) in track.duration_ps.to_mut().iter_mut().enumerate() {
+                if let Some(row) = lane.row(at).filter(|_| *duration == 0) {
+                    *duration = events.wire_duration_ps(source, row);
+                }
+            }
+        }
+        self.rename(plane, line, &mut track);
+        if is_counter {
+            self.add_counters(track, metas);
+            return;
+        }
+        let is_hidden = |at: usize| hidden.contains(&metas[at]);
+        let any_hidden = !hidden.is_empty() && (0..metas.len()).any(is_hidden);
+        let beside: Vec<u32> = track.links.iter().filter(|(_, l)| l.is_async).map(|(at, _)| *at).collect();
+        if any_hidden || !beside.is_empty() {
+            let kept = (0..metas.len() as u32)
+                .filter(|at| !is_hidden(*at as usize) && beside.binary_search(at).is_err());
+            let kept: Vec<u32> = kept.collect();
+            let mut channels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for at in beside.into_iter().filter(|at| !is_hidden(*at as usize)) {
+                channels.entry(track.name(at as usize)).or_default().push(at);
+            }
+            self.tracks.extend(channels.into_values().map(|these| track.pick(these, Row::Channel)));
+            track = track.pick(kept, Row::Thread(id));
+        }
+        if track.len() > 0 {
+            self.tracks.push(track);
+        }
+    }
+
+    /// Events that are not called by their metadata: executed regions of thread pools, steps and other roots.
+    fn rename(&mut self, plane: &'p Plane, line: &'p Line, track: &mut Track<'p>) {
+        let Some(lane) = self.context.lane(line.id) else { return };
+        if !lane.is_plain() {
+            let made: Vec<u32> =
+                (0..track.len() as u32).filter(|at| lane.row(*at as usize).is_none()).collect();
+            if !made.is_empty() {
+                let name = self.names.push(REGION);
+                track.renamed.extend(made.into_iter().map(|at| (at, name)));
+            }
+        }
+        if let Some(id) = plane.stat_id("step_name") {
+            let (source, events) = (self.profile.source_of(plane), self.profile.events(line));
+            for at in 0..track.len() {
+                let value = lane.row(at).and_then(|row| events.stat(source, row, Some(id)));
+                if let Some(name) = value.and_then(|v| plane.text(source, v)).filter(|n| !n.is_empty()) {
+                    let name = self.names.push(name);
+                    track.renamed.push((at as u32, name));
+                }
+            }
+        }
+        for (at, group) in &lane.named {
+            if let Some(group) = self.context.groups.get(*group as usize) {
+                let name = self.names.push(group.name.as_str());
+                track.renamed.push((*at, name));
+            }
+        }
+        track.renamed.sort_by_key(|(at, _)| *at);
+        track.renamed.dedup_by_key(|(at, _)| *at);
+    }
+
+    fn add_counters(&mut self, track: Track<'p>, metas: &[u32]) {
+        let mut by_name: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for at in 0..metas.len() {
+            by_name.entry(track.name(at)).or_default().push(at as u32);
+        }
+        self.tracks.extend(by_name.into_values().map(|these| Track {
+            links: Vec::new(),
+            group: Cow::Borrowed(&[]),
+            ..track.pick(these, Row::Counter)
+        }));
+    }
+
+    fn add_derived(
+        &mut self,
+        pid: u32,
+        line: &'p DerivedLine,
+        at: (u32, u32),
+        first_name: u32,
+        shift_ps: i64,
+    ) {
+        let id = line.id as u32;
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.threads.insert(id, line.name.clone());
+        }
+        let mut order: Vec<u32> = (0..line.events.len() as u32).collect();
+        let key = |at: &u32| {
+            let event = &line.events[*at as usize];
+            (event.start_ps, -event.duration_ps)
+        };
+        order.sort_by_key(key);
+        let events = || order.iter().map(|at| &line.events[*at as usize]);
+        let mut track = Track {
+            pid,
+            row: Row::Thread(id),
+            shift_ps,
+            start_ps: events().map(|e| e.start_ps).collect(),
+            duration_ps: events().map(|e| e.duration_ps).collect(),
+            first_name,
+            name_row: events().map(|e| e.label).collect(),
+            renamed: Vec::new(),
+            group: events().map(|e| e.group.unwrap_or(NO_GROUP)).collect(),
+            links: Vec::new(),
+            origin: Vec::new(),
+            from: None,
+            serial: Vec::new(),
+        };
+        for (position, at) in order.iter().enumerate() {
+            let details = line.details.get(*at as usize);
+            let step = details.into_iter().flatten().find_map(|detail| match detail {
+                derived::Detail::Text("step_name", name) => Some(name.as_str()),
+                _ => None,
+            });
+            if let Some(name) = step {
+                let name = self.names.push(name);
+                track.renamed.push((position as u32, name));
+            }
+        }
+        track.origin.push((Origin::Derived(at.0, at.1), Positions::These(order)));
+        self.tracks.push(track);
+    }
+
+    /// Puts the rows in order, and those of one number together: lines may share one.
+    fn merge_rows(&mut self) {
+        let names = &self.names;
+        let key = |t: &Track<'_>| {
+            let is_thread = matches!(t.row, Row::Thread(_));
+            let name = if is_thread || t.len() == 0 { "" } else { names.get(t.name(0)) };
+            (t.pid, t.row, name.to_owned())
+        };
+        let mut tracks: Vec<_> = std::mem::take(&mut self.tracks).into_iter().map(|t| (key(&t), t)).collect();
+        tracks.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut last = None;
+        for (key, track) in tracks {
+            match self.tracks.last_mut() {
+                Some(same) if last.as_ref() == Some(&key) => same.join(&track),
+                _ => self.tracks.push(track),
+            }
+            last = Some(key);
+        }
+    }
+}
+
+impl<'p> Track<'p> {
+    /// The events at some positions, as a row of another kind. For tracks of one origin.
+    fn pick(&self, these: Vec<u32>, row: Row) -> Self {
+        let column = |from: &[i64]| these.iter().map(|at| from[*at as usize]).collect();
+        let rank = |at: u32| these.binary_search(&at).ok().map(|rank| rank as u32);
+        let groups = |group: &[u32]| these.iter().filter_map(|at| group.get(*at as usize).copied()).collect();
+        Self {
+            pid: self.pid,
+            row,
+            shift_ps: self.shift_ps,
+            start_ps: column(&self.start_ps),
+            duration_ps: column(&self.duration_ps),
+            first_name: self.first_name,
+            name_row: these.iter().map(|at| self.name_row[*at as usize]).collect(),
+            renamed: self.renamed.iter().filter_map(|(at, name)| Some((rank(*at)?, *name))).collect(),
+            group: groups(&self.group),
+            links: self.links.iter().filter_map(|(at, link)| Some((rank(*at)?, *link))).collect(),
+            origin: vec![(self.origin[0].0, Positions::These(these))],
+            from: None,
+            serial: Vec::new(),
+        }
+    }
+
+    /// Adds the events of another track of the same row.
+    fn join(&mut self, other: &Self) {
+        let mut order: Vec<(bool, u32)> = (0..self.len() as u32).map(|at| (false, at)).collect();
+        order.extend((0..other.len() as u32).map(|at| (true, at)));
+        let of = |is_other: bool| if is_other { other } else { &*self };
+        order.sort_by_key(|(is_other, at)| {
+            let track = of(*is_other);
+            (track.start(*at as usize), std::cmp::Reverse(track.duration(*at as usize)))
+        });
+        let all = || order.iter().map(|(is_other, at)| (of(*is_other), *at as usize));
+        let (mut links, mut from) = (Vec::new(), Vec::new());
+        for (position, (is_other, at)) in order.iter().enumerate() {
+            let track = of(*is_other);
+            links.extend(track.link(*at as usize).map(|link| (position as u32, *link)));
+            let (origin, at) = track.from.as_ref().map_or((0, *at), |from| from[*at as usize]);
+            let skipped = if *is_other { self.origin.len() as u32 } else { 0 };
+            from.push((origin + skipped, at));
+        }
+        let mut origin = self.origin.clone();
+        origin.extend(other.origin.iter().cloned());
+        *self = Self {
+            pid: self.pid,
+            row: self.row,
+            shift_ps: 0,
+            start_ps: all().map(|(t, at)| t.start(at) as i64).collect(),
+            duration_ps: all().map(|(t, at)| t.duration_ps[at]).collect(),
+            first_name: 0,
+            name_row: all().map(|(t, at)| t.name(at)).collect(),
+            renamed: Vec::new(),
+            group: all().map(|(t, at)| t.group(at).unwrap_or(NO_GROUP)).collect(),
+            links,
+            origin,
+            from: Some(from),
+            serial: Vec::new(),
+        };
+    }
+}

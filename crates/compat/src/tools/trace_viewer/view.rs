@@ -1,0 +1,131 @@
+//! Which events a question is about: all, those of a window that can be told apart, those of a name, or one.
+
+use haloscope_core::derive::context::Direction;
+
+use super::levels;
+use super::order::{MOST_SERIALS, merge};
+use super::params::{Choice, Question};
+use super::tracks::{Row, Trace, Track};
+
+/// Traces of fewer events are shown whole, whatever the resolution.
+const SHOWN_WHOLE: usize = 500_000;
+
+/// The events of each track that are shown, by position; `None` for all.
+pub(super) type Shown = Vec<Option<Vec<u32>>>;
+
+/// First start and last end of all events, picoseconds.
+pub(super) fn span(trace: &Trace<'_>) -> Option<(u64, u64)> {
+    let end = |t: &Track<'_>, at: usize| {
+        t.start(at).wrapping_add(if t.row == Row::Counter { 0 } else { t.duration(at) })
+    };
+    let tracks = trace.tracks.iter().filter(|t| t.len() > 0);
+    let first = tracks.clone().map(|t| t.start(0)).min()?;
+    Some((first, tracks.flat_map(|t| (0..t.len()).map(move |at| end(t, at))).max()?))
+}
+
+/// True for processes that are TPU cores.
+pub(super) fn is_tpu(name: &str) -> bool {
+    ["/device:TPU:", "TensorNode", "TPU Core"].iter().any(|core| name.contains(core))
+}
+
+/// The events to show.
+pub(super) fn shown(trace: &Trace<'_>, question: &Question<'_>) -> Shown {
+    let parts: Vec<bool> = {
+        let tpu = |t: &Track<'_>| trace.processes.get(&t.pid).is_some_and(|p| is_tpu(&p.name));
+        trace.tracks.iter().map(|t| tpu(t) && !question.full_dma).collect()
+    };
+    // Parts of a transfer between its start and its end are left out unless they are asked for.
+    let is_part = |track: usize, at: usize| {
+        parts[track] && trace.tracks[track].link(at).is_some_and(|l| l.direction == Direction::Through)
+    };
+    match &question.choice {
+        Choice::Window { start_ps, end_ps, resolution } => {
+            window(trace, (*start_ps, *end_ps), *resolution, is_part)
+        }
+        Choice::Prefix { prefix, .. } => {
+            let matches = |track: &Track<'_>, at: usize| {
+                let name = trace.names.get(track.name(at));
+                !name.is_empty() && name.starts_with(prefix)
+            };
+            pick(trace, |track, at| matches(&trace.tracks[track], at) && !is_part(track, at))
+        }
+        Choice::One { name, start_ps, duration_ps, serial } => {
+            let is_it = |t: &Track<'_>, at: usize| {
+                t.start(at) == *start_ps
+                    && u64::from(t.serial[at]) == *serial
+                    && (t.row == Row::Counter && *duration_ps == 0 || t.duration(at) == *duration_ps)
+                    && trace.names.get(t.name(at)) == *name
+            };
+            let position = trace.tracks.iter().enumerate().find_map(|(number, t)| {
+                let (from, to) = range(t, *start_ps);
+                (from..to).find(|at| is_it(t, *at)).map(|at| (number, at as u32))
+            });
+            let only = |number| match position {
+                Some((track, at)) if track == number => Some(vec![at]),
+                _ => Some(Vec::new()),
+            };
+            (0..trace.tracks.len()).map(only).collect()
+        }
+    }
+}
+
+/// The positions of events that start at this time.
+fn range(track: &Track<'_>, start_ps: u64) -> (usize, usize) {
+    let wanted = (start_ps as i64).saturating_sub(track.shift_ps);
+    let from = track.start_ps.partition_point(|s| *s < wanted);
+    (from, from + track.start_ps[from..].partition_point(|s| *s <= wanted))
+}
+
+fn pick(trace: &Trace<'_>, keep: impl Fn(usize, usize) -> bool) -> Shown {
+    let tracks = trace.tracks.iter().enumerate();
+    let shown = tracks.map(|(number, t)| {
+        let kept = (0..t.len()).filter(|at| t.serial[*at] < MOST_SERIALS && keep(number, *at));
+        let kept: Vec<u32> = kept.map(|at| at as u32).collect();
+        (kept.len() < t.len()).then_some(kept)
+    });
+    shown.collect()
+}
+
+fn window(
+    trace: &Trace<'_>,
+    (start_ps, end_ps): (u64, u64),
+    resolution: f64,
+    is_part: impl Fn(usize, usize) -> bool,
+) -> Shown {
+    let Some((first, last)) = span(trace) else { return vec![None; trace.tracks.len()] };
+    let from = start_ps.max(first);
+    let to = if end_ps == 0 { last } else { end_ps.min(last) };
+    let instant = to <= from;
+    let to = to.max(from);
+    let overlaps = |track: usize, at: usize| {
+        let t = &trace.tracks[track];
+        let start = t.start(at);
+        let duration = if t.row == Row::Counter { 0 } else { t.duration(at) };
+        start <= to && (instant || start.wrapping_add(duration) >= from)
+    };
+    let events: usize = trace.tracks.iter().map(Track::len).sum();
+    let finest = if resolution == 0.0 || events < SHOWN_WHOLE || instant {
+        0
+    } else {
+        ((to - from) as f64 / resolution).round() as u64
+    };
+    if finest == 0 {
+        return pick(trace, |track, at| overlaps(track, at) && !is_part(track, at));
+    }
+    let levels = levels::of(trace);
+    let deepest = levels::deepest(finest);
+    let mut sieve = levels::Sieve::new(trace.tracks.len(), finest);
+    let mut kept: Vec<Vec<u32>> = vec![Vec::new(); trace.tracks.len()];
+    merge(&trace.tracks, &trace.names, |track, at| {
+        let t = &trace.tracks[track];
+        if t.serial[at] < MOST_SERIALS
+            && levels[track][at] <= deepest
+            && !is_part(track, at)
+            && overlaps(track, at)
+            && sieve.shows(track, t, at)
+        {
+            kept[track].push(at as u32);
+        }
+    });
+    kept.into_iter().map(Some).collect()
+}
