@@ -19,6 +19,7 @@ mod db;
 mod error;
 pub mod gviz;
 mod hosts;
+mod introsort;
 mod modules;
 mod params;
 pub mod proto_json;

@@ -5,6 +5,7 @@ mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
 mod kernel_utilization;
+mod memory_viewer;
 mod op_profile;
 mod perf_counters;
 mod roofline_model;
@@ -41,6 +42,7 @@ pub const TOOLS: &[&Tool] = &[
     &op_profile::TOOL,
     &op_profile::ALIAS,
     &kernel_stats::TOOL,
+    &memory_viewer::TOOL,
     &roofline_model::TOOL,
     &perf_counters::TOOL,
     &framework_op_stats::TOOL,

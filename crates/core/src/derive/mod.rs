@@ -7,6 +7,7 @@ pub mod counters;
 pub mod context;
 pub mod derived;
 pub mod framework_op;
+pub mod heap;
 pub mod hlo_costs;
 pub mod intervals;
 pub mod kernels;

@@ -65,7 +65,7 @@ fn write(f: &mut fmt::Formatter<'_>, sharding: &proto::OpSharding, with_metadata
         match sharding.metadata.as_slice() {
             [one] => f.write_str(&metadata::words(&Metadata::from(one.clone())))?,
             many => {
-                join(f, many, ", ", |f, m| write!(f, "{{{}}}", metadata::words(&Metadata::from(m.clone()))))?
+                join(f, many, ", ", |f, m| write!(f, "{{{}}}", metadata::words(&Metadata::from(m.clone()))))?;
             }
         }
         f.write_str("}")?;
