@@ -5,6 +5,7 @@ mod graph_viewer;
 mod hlo_stats;
 mod kernel_stats;
 mod kernel_utilization;
+mod memory_profile;
 mod memory_viewer;
 mod op_profile;
 mod perf_counters;
@@ -42,6 +43,7 @@ pub const TOOLS: &[&Tool] = &[
     &op_profile::TOOL,
     &op_profile::ALIAS,
     &kernel_stats::TOOL,
+    &memory_profile::TOOL,
     &memory_viewer::TOOL,
     &roofline_model::TOOL,
     &perf_counters::TOOL,

@@ -1,5 +1,6 @@
 //! What analyses share: the part of the run that a scope selects, ops with their self time, busy time, steps.
 
+pub mod allocator;
 pub mod bound;
 pub mod busy;
 pub mod counter_names;
