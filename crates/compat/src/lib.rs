@@ -20,9 +20,11 @@ mod error;
 pub mod gviz;
 mod hosts;
 mod introsort;
+mod input_pipeline;
 mod modules;
 mod params;
 pub mod proto_json;
+mod steps;
 mod text;
 mod tools;
 

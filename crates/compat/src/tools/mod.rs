@@ -3,13 +3,17 @@
 mod framework_op_stats;
 mod graph_viewer;
 mod hlo_stats;
+mod input_pipeline_analyzer;
 mod kernel_stats;
 mod kernel_utilization;
 mod memory_profile;
 mod memory_viewer;
 mod op_profile;
+mod overview_page;
 mod perf_counters;
+mod pod_viewer;
 mod roofline_model;
+mod smart_suggestion;
 mod tool_names;
 mod trace_viewer;
 mod utilization_viewer;
@@ -38,19 +42,23 @@ pub struct Tool {
 /// All tools, in the order in which XProf's page lists them.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &overview_page::TOOL,
     &trace_viewer::STREAMING,
     &graph_viewer::TOOL,
     &op_profile::TOOL,
     &op_profile::ALIAS,
+    &input_pipeline_analyzer::TOOL,
     &kernel_stats::TOOL,
     &memory_profile::TOOL,
     &memory_viewer::TOOL,
     &roofline_model::TOOL,
     &perf_counters::TOOL,
+    &pod_viewer::TOOL,
     &framework_op_stats::TOOL,
     &hlo_stats::TOOL,
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,
+    &smart_suggestion::TOOL,
     &tool_names::TOOL,
     &Tool,
 ];

@@ -2,8 +2,8 @@
 
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
-use super::ops::walk_nested;
-use crate::profile::{Device, DeviceKind, LineKind, Mark, Profile};
+use super::ops::walk_innermost;
+use crate::profile::{Device, DeviceKind, Event, Line, LineKind, Mark, Plane, Profile, StatId};
 
 /// Gaps shorter than this inside one program execution on a TPU are the program's own overhead (set-up, tear-down, steps
 /// from op to op), not idleness: a TPU runs a program without the host's help. On a GPU each kernel is a launch of its own
@@ -46,6 +46,8 @@ pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
 pub struct DutyCycle {
     /// The union of ops less the self time of off-duty ones (infeed, outfeed, host transfers, waits for asynchronous ops).
     pub busy_ps: i64,
+    /// The same without the custom calls of which no event states FLOPs: nobody knows whether these compute or wait.
+    pub certain_ps: i64,
     /// From the first start to the last end of ops and program executions.
     pub span_ps: i64,
 }
@@ -58,31 +60,95 @@ pub fn duty_cycle(profile: &Profile, device: &Device, cut: Option<&Intervals>) -
         return None;
     }
     let plane = profile.plane(device.plane);
-    let source = profile.source_of(plane);
-    let ids = MetaIds::of(plane);
-    let off_duty: Vec<bool> = (0..plane.metas.len() as u32)
-        .map(|m| is_off_duty(&OpMeta::read(plane, source, m, &ids).category))
-        .collect();
-    let (mut span, mut busy_ps) = (Vec::new(), 0);
+    let duties = Duties::of(profile, plane);
+    let (mut span, mut busy_ps, mut certain_ps) = (Vec::new(), 0_i64, 0_i64);
+    let length = |set: &Intervals| cut.map_or_else(|| set.length(), |c| set.intersect(c).length());
     for line in profile.lines_of(plane.id) {
         if !matches!(line.kind, LineKind::XlaOps | LineKind::XlaModules) {
             continue;
         }
-        let events = profile.events(line);
-        span.extend(events.span_ps());
+        span.extend(profile.events(line).span_ps());
         if line.kind == LineKind::XlaOps {
-            let union = Intervals::union_of_sorted(events.iter().map(|e| (e.start_ps, e.end_ps)));
-            busy_ps =
-                (cut.map_or_else(|| union.length(), |c| union.intersect(c).length())).saturating_add(busy_ps);
-            walk_nested(events.iter(), cut, |event, self_ps| {
-                if off_duty[event.meta as usize] {
-                    busy_ps = busy_ps.saturating_sub(self_ps);
-                }
-            });
+            let busy = on_duty(profile, line, |event| duties.of_event(profile, line, event) != Duty::Off);
+            busy_ps = busy_ps.saturating_add(length(&busy));
+            if duties.any_uncertain() {
+                let sure = |event: &Event| duties.of_event(profile, line, event) == Duty::On;
+                certain_ps = certain_ps.saturating_add(length(&on_duty(profile, line, sure)));
+            } else {
+                certain_ps = busy_ps;
+            }
         }
     }
     let first = span.iter().map(|s| s.0).min()?;
     let last = span.iter().map(|s| s.1).max()?;
     let span_ps = cut.map_or(last - first, |c| c.overlap(first, last));
-    (span_ps > 0).then_some(DutyCycle { busy_ps: busy_ps.max(0), span_ps })
+    (span_ps > 0).then_some(DutyCycle { busy_ps, certain_ps, span_ps })
+}
+
+/// When a line's ops were on duty: at each instant the innermost op decides.
+#[must_use]
+pub fn on_duty(profile: &Profile, line: &Line, is_on: impl Fn(&Event) -> bool) -> Intervals {
+    let mut parts: Vec<(i64, i64)> = Vec::new();
+    walk_innermost(profile.events(line).iter(), |event, from, to| {
+        if !is_on(event) {
+            return;
+        }
+        match parts.last_mut() {
+            Some(last) if last.1 == from => last.1 = to,
+            _ => parts.push((from, to)),
+        }
+    });
+    Intervals::union_of_sorted(parts)
+}
+
+/// Whether an op is work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// It is.
+    On,
+    /// It waits for, or moves data to or from, the host or another core.
+    Off,
+    /// A custom call: it may be either.
+    Uncertain,
+}
+
+/// Whether the ops of a plane are work, by event metadata.
+#[derive(Debug)]
+pub struct Duties {
+    of_meta: Vec<Duty>,
+    flops: [Option<StatId>; 2],
+}
+
+impl Duties {
+    /// Reads the categories of a plane's ops.
+    #[must_use]
+    pub fn of(profile: &Profile, plane: &Plane) -> Self {
+        let source = profile.source_of(plane);
+        let ids = MetaIds::of(plane);
+        let duty = |meta| match OpMeta::read(plane, source, meta, &ids).category.as_ref() {
+            category if is_off_duty(category) => Duty::Off,
+            "custom-call" => Duty::Uncertain,
+            _ => Duty::On,
+        };
+        let flops = ["flops", "model_flops"].map(|name| plane.stat_id(name));
+        Self { of_meta: (0..plane.metas.len() as u32).map(duty).collect(), flops }
+    }
+
+    /// True if there is a custom call among them.
+    #[must_use]
+    pub fn any_uncertain(&self) -> bool {
+        self.of_meta.contains(&Duty::Uncertain)
+    }
+
+    /// Whether an event of the plane is work: a custom call is where the event itself states FLOPs.
+    #[must_use]
+    pub fn of_event(&self, profile: &Profile, line: &Line, event: &Event) -> Duty {
+        let duty = self.of_meta.get(event.meta as usize).copied().unwrap_or(Duty::On);
+        if duty != Duty::Uncertain || self.flops == [None, None] {
+            return duty;
+        }
+        let source = profile.source_of(profile.plane(line.plane));
+        let mut stats = profile.events(line).stats(source, event.index);
+        if stats.any(|s| self.flops.contains(&Some(s.metadata_id))) { Duty::On } else { duty }
+    }
 }

@@ -9,6 +9,7 @@ pub mod context;
 pub mod derived;
 pub mod framework_op;
 pub mod heap;
+pub mod gradients;
 pub mod hlo_costs;
 pub mod intervals;
 pub mod kernels;

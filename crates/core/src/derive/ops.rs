@@ -178,3 +178,44 @@ pub fn walk_nested(
         each(done, own);
     }
 }
+
+/// Walks nested events and gives the stretches of time in which each was the innermost one, by time. Parents must come
+/// before children.
+pub fn walk_innermost(events: impl Iterator<Item = Event>, mut each: impl FnMut(&Event, i64, i64)) {
+    let mut stack: Vec<Event> = Vec::new();
+    let mut now = i64::MIN;
+    let mut until = |now: &mut i64, top: &Event, to: i64| {
+        let from = top.start_ps.max(*now);
+        if from < to {
+            each(top, from, to);
+            *now = to;
+        }
+    };
+    for event in events {
+        while let Some(top) = stack.pop_if(|top| top.end_ps <= event.start_ps) {
+            until(&mut now, &top, top.end_ps);
+        }
+        if let Some(top) = stack.last() {
+            until(&mut now, top, event.start_ps);
+        }
+        stack.push(event);
+    }
+    while let Some(top) = stack.pop() {
+        until(&mut now, &top, top.end_ps);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_event_owns_the_time() {
+        let event = |index, start_ps, end_ps| Event { index, meta: 0, start_ps, end_ps };
+        // A loop with two ops inside, the second of which ends late; then an op of its own.
+        let events = [event(0, 0, 100), event(1, 10, 40), event(2, 60, 120), event(3, 200, 210)];
+        let mut seen = Vec::new();
+        walk_innermost(events.into_iter(), |e, from, to| seen.push((e.index, from, to)));
+        assert_eq!(seen, [(0, 0, 10), (1, 10, 40), (0, 40, 60), (2, 60, 120), (3, 200, 210)]);
+    }
+}

@@ -51,9 +51,12 @@ impl Profile {
         self.hosts.push(make_host(&source.path, &planes));
         self.planes.append(&mut planes);
         let texts = |all: &[&[u8]]| all.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
-        let (errors, warnings, faults) = (texts(&space.errors), texts(&space.warnings), space.faults.clone());
+        let (errors, warnings, hostnames) =
+            (texts(&space.errors), texts(&space.warnings), texts(&space.hostnames));
+        let faults = space.faults.clone();
         drop(space);
-        (source.errors, source.warnings, source.faults) = (errors, warnings, faults);
+        (source.errors, source.warnings, source.hostnames) = (errors, warnings, hostnames);
+        source.faults = faults;
         self.sources.push(source);
     }
 

