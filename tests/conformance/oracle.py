@@ -14,7 +14,7 @@ logging.disable(logging.CRITICAL)
 from werkzeug.test import EnvironBuilder  # noqa: E402
 from werkzeug.wrappers import Request  # noqa: E402
 from xprof import profile_plugin_loader, server, version  # noqa: E402
-from xprof.convert import raw_to_tool_data  # noqa: E402
+from xprof.convert import _pywrap_profiler_plugin, raw_to_tool_data  # noqa: E402
 
 
 def plugin(logdir):
@@ -25,6 +25,17 @@ def plugin(logdir):
 
 def request(**query):
     return Request(EnvironBuilder(query_string=query).get_environ())
+
+
+def convert(question):
+    """The answer of the converter behind the plugin, to parameters that the plugin knows nothing of."""
+    words = {"true": True, "false": False}
+    options = {k: words.get(v, v) for k, v in question["params"].items()}
+    options["host_name"] = options.pop("host")
+    body, whole = _pywrap_profiler_plugin.xspace_to_tools_data(question["files"], question["tool"], options)
+    if not whole:
+        raise ValueError(body.decode("utf-8", "replace"))
+    return body
 
 
 def main():
@@ -40,6 +51,8 @@ def main():
         try:
             if question["tool"] == "tool_names":
                 body, kind = ",".join(raw_to_tool_data.xspace_to_tool_names(question["files"])), "text/plain"
+            elif question["direct"]:
+                body, kind = convert(question), "application/octet-stream"
             else:
                 body, kind, _ = plugins[logdir].data_impl(request(**query))
             status = "nothing" if body is None else "answer"

@@ -95,4 +95,24 @@ def readable(raw):
             if 44 in event:
                 out["value"] = struct.unpack("<d", event[44][0])[0]
         packets.append(out)
+    renumber(packets)
     return {"packets": packets}
+
+
+def renumber(packets):
+    """Arrows by first appearance: XProf goes over devices in the order of a hash."""
+    seen = {}
+
+    def fresh(value):
+        if isinstance(value, list):
+            return [fresh(v) for v in value]
+        return seen.setdefault(value, len(seen) + 1)
+
+    for packet in packets:
+        args = packet.get("args") or {}
+        for key in ("flow_in", "flow_out"):
+            if key in args:
+                args[key] = fresh(args[key])
+        for key in ("flows", "ends"):
+            if key in packet:
+                packet[key] = fresh(packet[key])

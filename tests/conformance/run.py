@@ -49,7 +49,7 @@ def lay_out(folder, cases):
         run.mkdir(parents=True)
         for host, space in case.spaces().items():
             (run / f"{host}.xplane.pb").write_bytes(space.bytes())
-        for i, (tool, params) in enumerate(case.asks):
+        for i, (tool, params, direct) in enumerate(case.asks):
             out = folder / case.name / f"{i}.xprof"
             # xprof writes beside profiles, so it gets its own copy.
             logdir = folder / case.name / "xprof"
@@ -59,7 +59,7 @@ def lay_out(folder, cases):
             host = "ALL_HOSTS" if case.several else next(iter(case.hosts))
             questions.append(
                 {
-                    "case": case.name, "tool": tool, "asked": params, "params": {"host": host, **params},
+                    "case": case.name, "tool": tool, "asked": params, "params": {"host": host, **params}, "direct": direct,
                     "run": str(run), "logdir": str(logdir), "out": str(out),
                     "files": [str(logdir / "plugins" / "profile" / "run" / f"{host}.xplane.pb") for host in case.hosts],
                 }

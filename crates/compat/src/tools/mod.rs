@@ -6,6 +6,7 @@ mod hlo_stats;
 mod input_pipeline_analyzer;
 mod kernel_stats;
 mod kernel_utilization;
+mod megascale_stats;
 mod memory_profile;
 mod memory_viewer;
 mod op_profile;
@@ -56,6 +57,7 @@ pub const TOOLS: &[&Tool] = &[
     &pod_viewer::TOOL,
     &framework_op_stats::TOOL,
     &hlo_stats::TOOL,
+    &megascale_stats::TOOL,
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,
     &smart_suggestion::TOOL,

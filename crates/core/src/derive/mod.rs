@@ -27,5 +27,6 @@ pub mod stats;
 pub mod steps;
 pub mod tensor_cores;
 pub mod timeline;
+pub mod transfers;
 pub mod unit_usage;
 pub mod usage;
