@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_answered_and_the_next_question_too() {
-        let app = Arc::new(App::new(Store::in_memory(), None).unwrap());
+        let app = Arc::new(App::new(Store::in_memory(), None, None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..100 {
             let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {

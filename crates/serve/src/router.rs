@@ -27,6 +27,8 @@ use crate::{answer, api};
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) page: Page,
+    /// Whether that page is another front end's.
+    pub(crate) other_page: bool,
     /// As many questions are computed at once as there are cores; the others wait.
     pub(crate) workers: Arc<Semaphore>,
     /// What XProf's routes answered last.
@@ -34,11 +36,12 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// The page's files come from `folder` if one is given, whosever page it is.
-    pub(crate) fn new(store: Store, folder: Option<PathBuf>) -> Result<Self, Error> {
+    pub(crate) fn new(store: Store, web_root: Option<PathBuf>, ui: Option<PathBuf>) -> Result<Self, Error> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = Arc::new(Semaphore::new(cores));
-        Ok(Self { store, page: Page::new(folder)?, workers, answers: Answers::default() })
+        let other_page = ui.is_some();
+        let page = Page::new(ui.or(web_root))?;
+        Ok(Self { store, page, other_page, workers, answers: Answers::default() })
     }
 }
 
@@ -52,9 +55,8 @@ pub(crate) fn new(
     web_root: Option<PathBuf>,
     ui: Option<PathBuf>,
 ) -> Result<Router, Error> {
-    let other = ui.is_some();
-    let app = Arc::new(App::new(store, ui.or(web_root))?);
-    let guard = Arc::new(Guard::new(addr.ip(), token, other));
+    let app = Arc::new(App::new(store, web_root, ui)?);
+    let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
         .route("/version", get(api::version))
@@ -67,7 +69,7 @@ pub(crate) fn new(
         .fallback(unknown)
         .layer(token());
     let router = Router::new().nest("/api", api).merge(xprof::routes().layer(token()));
-    let router = if other {
+    let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(&app)))
     } else {

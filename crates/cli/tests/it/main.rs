@@ -11,3 +11,4 @@ mod serving;
 mod small;
 mod support;
 mod traces;
+mod xprof;

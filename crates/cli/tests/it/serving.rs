@@ -77,3 +77,26 @@ fn other_machines_need_a_token() {
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("--token"), "{}", outcome.stderr);
 }
+
+#[test]
+fn another_page_and_other_folders_are_served_where_asked() {
+    let page = tempfile::tempdir().unwrap();
+    std::fs::write(page.path().join("index.html"), "another page").unwrap();
+    let (page, other) = (page.path().display().to_string(), crate::support::root().join(FIXTURES[1]));
+    let other = other.display().to_string();
+    let server = Serving::start(&["serve", FIXTURES[0], "--port", "0", "--ui", &page, "--root", &other]);
+    assert!(server.get("/data/plugin/profile/").ends_with("another page"));
+    assert!(server.get("/runs").ends_with("[\"2026_01_01_00_00_00\"]"));
+    let named = server.get(&format!("/hosts?session_path={other}/plugins/profile/2026_01_01_00_00_00"));
+    assert!(named.ends_with("[{\"hostname\": \"host0\"}]"), "{named}");
+    assert!(server.get("/runs?session_path=/").starts_with("HTTP/1.1 403"));
+}
+
+#[test]
+fn folders_that_are_not_there_are_named() {
+    for flag in ["--root", "--ui"] {
+        let outcome = process(&["serve", FIXTURES[0], "--port", "0", flag, "no/such/folder"]);
+        assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("no/such/folder"), "{}", outcome.stderr);
+    }
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
-use haloscope_compat::{ALL_HOSTS, Params};
+use haloscope_compat::{ALL_HOSTS, Params, TOOLS, Tool};
 use haloscope_store::{Error, Run, RunInfo, Store};
 
 use super::answers::Key;
@@ -13,6 +13,47 @@ use crate::query::TOKEN;
 
 /// Parameters that say which run is meant, or who asks, but nothing of the answer.
 const OUTSIDE: [&str; 7] = ["run", "tag", "session_path", "run_path", "use_saved_result", "tqx", TOKEN];
+
+/// What XProf's page sends with its questions and XProf's server has no use for: where in the page one is, and what its old
+/// trace viewer asks other servers.
+const OF_PAGE: [&str; 36] = [
+    "apply_time_scale_multiplier",
+    "base_session_id",
+    "baseSessionID",
+    "firstLoad",
+    "graphType",
+    "graph_type",
+    "group_tiny_events",
+    "hlo_module",
+    "host_id",
+    "is_oss",
+    "is_streaming",
+    "kernel_name",
+    "label",
+    "labs",
+    "memorySpaceColor",
+    "moduleName",
+    "mpmd_pipeline_view",
+    "new_backend",
+    "opName",
+    "op_profile_limit",
+    "programId",
+    "replace_model",
+    "selected_group_ids",
+    "sessionId",
+    "session_id",
+    "show_hats_survey",
+    "show_me_graph",
+    "symbol_id",
+    "symbol_type",
+    "tool",
+    "trace_filter_config",
+    "use_pb",
+    "use_trace_viewer_v2",
+    "use_xplane",
+    "view_end",
+    "view_start",
+];
 
 /// The parameters of a request.
 #[derive(Debug, Clone)]
@@ -46,6 +87,16 @@ impl Asked {
         let kept = kept.filter_map(|key| Some((key, self.get(key)?)));
         let set = changes.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
         Self { params: kept.chain(set).collect() }
+    }
+
+    /// The question for one tool: without what only the page knows. Where the page is served here, also without what other
+    /// tools take, because it sends its whole address with every question.
+    pub(super) fn for_tool(self, tool: &Tool, page: bool) -> Self {
+        let takes = |tool: &Tool, key: &str| tool.params.iter().any(|param| param.id == key);
+        let of_others = |key: &str| page && TOOLS.iter().any(|other| takes(other, key));
+        let kept = |key: &&str| takes(tool, key) || !(OF_PAGE.contains(key) || of_others(key));
+        let pairs = self.params.keys().filter(kept).filter_map(|key| Some((key, self.get(key)?)));
+        Self { params: pairs.collect() }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&str> {
@@ -153,6 +204,21 @@ mod tests {
             (text("tag"), text("tools"), text("host"), text("perfetto")),
             (Some("b"), None, Some("h"), Some("true"))
         );
+    }
+
+    #[test]
+    fn what_only_the_page_knows_is_passed_over() {
+        static TOOL: Tool = Tool {
+            id: "t",
+            doc: "",
+            hosts: haloscope_compat::Hosts::One,
+            params: &[haloscope_compat::Param { id: "opName", doc: "" }],
+            offered: |_| true,
+            answer: |_, _| Ok(haloscope_compat::Answer::text("")),
+        };
+        let asked = asked("tag=t&host=h&firstLoad=true&opName=x&view_start=1&typo=1");
+        let keys: Vec<_> = asked.for_tool(&TOOL, false).params.keys().map(str::to_owned).collect();
+        assert_eq!(keys, ["tag", "host", "opName", "typo"]);
     }
 
     #[test]

@@ -88,6 +88,7 @@ async fn data_csv(State(app): AppState, uri: Uri) -> Outcome {
 /// The answer to a question, computed or kept.
 async fn answer(app: Arc<App>, asked: Asked) -> Result<Arc<Answer>, Refusal> {
     let tool = haloscope_compat::find(asked.get("tag").unwrap_or_default())?;
+    let asked = asked.for_tool(tool, app.other_page);
     let (asked, place) = blocking(Arc::clone(&app), move |app| {
         let place = asked.place(&app.store)?.ok_or_else(|| asked.no_run())?;
         asked.check_hosts(&place.info)?;

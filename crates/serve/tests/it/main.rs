@@ -6,3 +6,4 @@ mod api;
 mod client;
 mod page;
 mod security;
+mod xprof;
