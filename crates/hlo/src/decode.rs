@@ -67,7 +67,7 @@ impl Module {
     }
 }
 
-fn from_proto(
+pub(crate) fn from_proto(
     module: proto::HloModule,
     buffer_assignment: Option<proto::BufferAssignment>,
 ) -> Result<Module, Error> {
@@ -158,6 +158,9 @@ fn from_proto(
         }),
         computation_count_of_device_assignment: module.device_assignment.map(|d| d.computation_count),
         has_schedule,
+        is_in_text_order: false,
+        configuration: Vec::new(),
+        unread_attributes: Vec::new(),
         entry,
         computations,
         instructions: decoder.instructions,

@@ -131,6 +131,21 @@ impl ElementType {
         TABLE.iter().find(|row| row.0 == number).map_or(Self::Unknown(number), |row| row.1)
     }
 
+    /// The type with this name in HLO text, or `None`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        TABLE.iter().find(|row| row.2 == name).map(|row| row.1)
+    }
+
+    /// The number in `PrimitiveType`.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Unknown(number) => number,
+            known => TABLE.iter().find(|row| row.1 == known).map_or(0, |row| row.0),
+        }
+    }
+
     /// The name in HLO text, for instance `bf16`; `invalid` for an unknown number.
     #[must_use]
     pub fn name(self) -> &'static str {

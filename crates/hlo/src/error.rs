@@ -46,6 +46,18 @@ pub enum Error {
         /// The computation or module that was searched.
         within: String,
     },
+    /// The text is not HLO as XLA prints it.
+    #[error("line {line}, column {column}: expected {expected}, found {found}")]
+    Text {
+        /// Line of the text, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// What could have stood there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
     /// More instructions or computations than a 32-bit index can name.
     #[error("expected at most {limit} {what}, found {found}")]
     TooMany {

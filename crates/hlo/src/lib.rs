@@ -55,6 +55,7 @@ mod index;
 mod instruction;
 mod module;
 mod opcode;
+mod parse;
 mod proto;
 mod rare;
 mod replica_groups;

@@ -34,8 +34,14 @@ pub struct Module {
     pub buffer_assignment: Option<BufferAssignment>,
     /// Shapes of the entry's parameters and result, with the layouts that the caller sees.
     pub program_shape: Option<ProgramShape>,
+    /// How it was compiled and is run, where a text says so: for instance `num_partitions` and its value.
+    pub configuration: Vec<(String, String)>,
+    /// Keys of attributes that a text has and that this version does not know, in alphabetical order.
+    pub unread_attributes: Vec<String>,
     pub(crate) computation_count_of_device_assignment: Option<i32>,
     pub(crate) has_schedule: bool,
+    /// Whether the tables are in the order in which a text was written.
+    pub(crate) is_in_text_order: bool,
     pub(crate) entry: ComputationIdx,
     pub(crate) computations: Vec<Computation>,
     pub(crate) instructions: Vec<Instruction>,

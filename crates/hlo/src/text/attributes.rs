@@ -206,7 +206,7 @@ impl List<'_> {
         if let Some(thread) = thread.filter(|thread| *thread != "main") {
             self.add("async_execution_thread", format!("\"{thread}\""));
         }
-        if let Some(called) = instruction::wrapped(self.module, self.instruction) {
+        if let Some(called) = instruction::wrapped(self.module, self.instruction, self.options) {
             let root = self.module.instruction(called.root);
             let no_rare = Rare::default();
             let rare = root.attributes().rare.as_deref().unwrap_or(&no_rare);
@@ -407,7 +407,7 @@ impl List<'_> {
             ) => self.add("to_apply", self.name(*first)),
             (O::CustomCall, _) => self.add("called_computations", format!("{{{}}}", self.names(called))),
             (O::AsyncStart, [first, ..]) => {
-                if instruction::wrapped(self.module, self.instruction).is_none() {
+                if instruction::wrapped(self.module, self.instruction, self.options).is_none() {
                     self.add("calls", self.name(*first));
                 }
             }
@@ -487,7 +487,7 @@ fn name_of<'a>(number: i32, words: &[&'a str]) -> &'a str {
     usize::try_from(number).ok().and_then(|number| words.get(number)).copied().unwrap_or_default()
 }
 
-const API_VERSIONS: &[&str] = &[
+pub(crate) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "API_VERSION_ORIGINAL",
     "API_VERSION_STATUS_RETURNING",
@@ -496,7 +496,7 @@ const API_VERSIONS: &[&str] = &[
 ];
 
 /// Names of `PrecisionConfig.Algorithm`, in lower case and without `ALG_`.
-const DOT_ALGORITHMS: &[&str] = &[
+pub(crate) const DOT_ALGORITHMS: &[&str] = &[
     "unset",
     "dot_any_f8_any_f8_f32",
     "dot_any_f8_any_f8_f32_fast_accum",

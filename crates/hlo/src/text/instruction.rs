@@ -22,7 +22,7 @@ pub(super) fn write(
     write!(f, "{percent}{} = ", instruction.name)?;
     shape(f, instruction, options)?;
     f.write_str(" ")?;
-    opcode(f, module, instruction)?;
+    opcode(f, module, instruction, options)?;
     f.write_str("(")?;
     operands(f, module, instruction, options)?;
     f.write_str(")")?;
@@ -50,7 +50,14 @@ fn shape(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &TextOp
 }
 
 /// The computation that an asynchronous instruction runs, if it can be written as one instruction.
-pub(super) fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Computation> {
+pub(super) fn wrapped<'m>(
+    module: &'m Module,
+    instruction: &'m Instruction,
+    options: &TextOptions,
+) -> Option<&'m Computation> {
+    if !options.async_sugar {
+        return None;
+    }
     if !matches!(instruction.opcode, Opcode::AsyncStart | Opcode::AsyncUpdate | Opcode::AsyncDone) {
         return None;
     }
@@ -86,8 +93,13 @@ pub(super) fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> O
     None
 }
 
-fn opcode(f: &mut fmt::Formatter<'_>, module: &Module, instruction: &Instruction) -> fmt::Result {
-    match wrapped(module, instruction) {
+fn opcode(
+    f: &mut fmt::Formatter<'_>,
+    module: &Module,
+    instruction: &Instruction,
+    options: &TextOptions,
+) -> fmt::Result {
+    match wrapped(module, instruction, options) {
         None => f.write_str(instruction.opcode_name()),
         Some(called) => {
             f.write_str(module.instruction(called.root).opcode_name())?;

@@ -8,7 +8,7 @@
 //! What is written differs from XLA's in one respect: XLA refuses a module that contradicts itself (a literal shorter than
 //! its shape, a channel without an id), and here the part that makes no sense is left out or shown as `{...}`.
 
-mod attributes;
+pub(crate) mod attributes;
 mod dims;
 mod escape;
 mod instruction;
@@ -16,7 +16,7 @@ mod list;
 mod literal;
 mod metadata;
 mod module;
-mod number;
+pub(crate) mod number;
 mod order;
 mod origin;
 mod sharding;
@@ -56,6 +56,8 @@ pub struct TextOptions {
     pub compact_operands: bool,
     /// Write layouts.
     pub layouts: bool,
+    /// Write an asynchronous start, update or done as that of the one instruction that it runs, where it runs one.
+    pub async_sugar: bool,
 }
 
 impl TextOptions {
@@ -72,6 +74,7 @@ impl TextOptions {
         control_dependencies: true,
         compact_operands: false,
         layouts: true,
+        async_sugar: true,
     };
 
     /// XLA's `HloPrintOptions::ShortParsable`, but without large constants: XProf's `short_txt`.

@@ -22,6 +22,9 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module, options: &TextO
         entry_layout(f, shape)?;
         f.write_str("}")?;
     }
+    for (key, value) in &module.configuration {
+        write!(f, ", {key}={value}")?;
+    }
     if !module.frontend_attributes.is_empty() {
         write!(f, ", frontend_attributes={}", frontend_attributes(&module.frontend_attributes))?;
     }
@@ -29,7 +32,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module, options: &TextO
         metadata::stack_frames(f, &module.stack_frames)?;
     }
     f.write_str("\n\n")?;
-    let sugared = sugared_computations(module);
+    let sugared = sugared_computations(module, options);
     for index in order::computations(module) {
         if !sugared[index.index()] {
             computation(f, module, index, options)?;
@@ -95,8 +98,11 @@ pub(super) fn is_one_instruction(module: &Module, computation: &Computation) -> 
 }
 
 /// Computations that are not written because the instruction that starts them says it all.
-fn sugared_computations(module: &Module) -> Vec<bool> {
+fn sugared_computations(module: &Module, options: &TextOptions) -> Vec<bool> {
     let mut sugared = vec![false; module.computations().len()];
+    if !options.async_sugar {
+        return sugared;
+    }
     for (_, instruction) in module.instructions().filter(|(_, i)| i.opcode == Opcode::AsyncStart) {
         if let Some(&called) = instruction.called_computations.first() {
             sugared[called.index()] = is_one_instruction(module, module.computation(called));

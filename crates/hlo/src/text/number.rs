@@ -56,20 +56,20 @@ fn payload(text: &mut String, is_nan: bool, bits: u64, mantissa_bits: u32) {
 
 /// A floating-point format narrower than `float`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Narrow {
+pub(crate) struct Narrow {
     /// Bits of the exponent.
-    pub(super) exponent_bits: u32,
+    pub(crate) exponent_bits: u32,
     /// Bits of the mantissa, without the leading one.
-    pub(super) mantissa_bits: u32,
+    pub(crate) mantissa_bits: u32,
     /// What is taken from the exponent.
-    pub(super) bias: i32,
+    pub(crate) bias: i32,
     /// Which bit patterns are no numbers.
-    pub(super) special: Special,
+    pub(crate) special: Special,
 }
 
 /// Which bit patterns of a narrow format are no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Special {
+pub(crate) enum Special {
     /// Infinities and NaNs as in IEEE 754: all exponent bits set.
     Ieee,
     /// All bits but the sign set is NaN; no infinities.
@@ -82,16 +82,16 @@ pub(super) enum Special {
 
 impl Narrow {
     /// IEEE half precision.
-    pub(super) const F16: Self = Self::ieee(5, 10);
+    pub(crate) const F16: Self = Self::ieee(5, 10);
     /// bfloat16.
-    pub(super) const BF16: Self = Self::ieee(8, 7);
+    pub(crate) const BF16: Self = Self::ieee(8, 7);
 
-    pub(super) const fn ieee(exponent_bits: u32, mantissa_bits: u32) -> Self {
+    pub(crate) const fn ieee(exponent_bits: u32, mantissa_bits: u32) -> Self {
         let bias = (1 << (exponent_bits - 1)) - 1;
         Self { exponent_bits, mantissa_bits, bias, special: Special::Ieee }
     }
 
-    pub(super) const fn with(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> Self {
+    pub(crate) const fn with(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> Self {
         Self { exponent_bits, mantissa_bits, bias, special }
     }
 
@@ -116,8 +116,50 @@ impl Narrow {
         signed((leading + f64::from(mantissa) * unit) * scale)
     }
 
+    /// The bits of a number, rounded to the nearest; `None` where it is too large, or is a NaN and the format has none.
+    pub(crate) fn bits(self, value: f64, payload: Option<u64>) -> Option<u32> {
+        let mantissa_mask = (1u32 << self.mantissa_bits) - 1;
+        let exponent_mask = (1u32 << self.exponent_bits) - 1;
+        let sign = u32::from(value.is_sign_negative()) << (self.mantissa_bits + self.exponent_bits);
+        let infinity = exponent_mask << self.mantissa_bits;
+        if value.is_nan() {
+            let quiet = payload.map_or(1 << (self.mantissa_bits - 1), |payload| payload as u32 & mantissa_mask);
+            return match self.special {
+                Special::Ieee => Some(sign | infinity | quiet),
+                Special::AllOnesNan => Some(sign | infinity | mantissa_mask),
+                Special::MinusZeroNan => Some(1 << (self.mantissa_bits + self.exponent_bits)),
+                Special::None => None,
+            };
+        }
+        if value.is_infinite() {
+            return (self.special == Special::Ieee).then_some(sign | infinity);
+        }
+        if value == 0.0 {
+            return Some(if self.special == Special::MinusZeroNan { 0 } else { sign });
+        }
+        // The exponent of the number, not below that of the smallest normal one.
+        let smallest = 1 - self.bias;
+        let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(smallest);
+        let unit = 2f64.powi(exponent - self.mantissa_bits as i32);
+        let mantissa = (value.abs() / unit).round_ties_even() as u32;
+        // A mantissa that rounds up to the next power of two carries into the exponent.
+        let bits = ((exponent - smallest) as u32).checked_shl(self.mantissa_bits)?.checked_add(mantissa)?;
+        let largest = match self.special {
+            Special::Ieee => infinity - 1,
+            Special::AllOnesNan => (infinity | mantissa_mask) - 1,
+            Special::MinusZeroNan | Special::None => infinity | mantissa_mask,
+        };
+        match bits {
+            0 if self.special == Special::MinusZeroNan => Some(0),
+            bits if bits <= largest => Some(sign | bits),
+            // A number just above the largest stands for infinity where there is one.
+            _ if self.special == Special::Ieee => Some(sign | infinity),
+            _ => None,
+        }
+    }
+
     /// The number with these bits, in as many digits as always bring it back.
-    pub(super) fn text(self, bits: u32) -> String {
+    pub(crate) fn text(self, bits: u32) -> String {
         // Digits that bring back any number of p bits: 1 + p log10(2), rounded up.
         let digits = 1 + (f64::from(self.mantissa_bits + 1) * std::f64::consts::LOG10_2).ceil() as usize;
         let value = self.value(bits);
@@ -142,6 +184,35 @@ mod tests {
         assert_eq!(general(123_456.0, 6), "123456");
         assert_eq!([float(f32::NEG_INFINITY), float(f32::NAN)], ["-inf", "nan"]);
         assert_eq!(float(f32::from_bits(0x7fc0_0001)), "nan(0x400001)");
+    }
+
+    #[test]
+    fn all_bits_come_back() {
+        let formats = [
+            (Narrow::F16, 16),
+            (Narrow::BF16, 16),
+            (Narrow::ieee(5, 2), 8),
+            (Narrow::ieee(4, 3), 8),
+            (Narrow::ieee(3, 4), 8),
+            (Narrow::with(4, 3, 7, Special::AllOnesNan), 8),
+            (Narrow::with(4, 3, 11, Special::MinusZeroNan), 8),
+            (Narrow::with(5, 2, 16, Special::MinusZeroNan), 8),
+            (Narrow::with(2, 1, 1, Special::None), 4),
+            (Narrow::with(3, 2, 3, Special::None), 6),
+            (Narrow::with(2, 3, 1, Special::None), 6),
+        ];
+        for (format, width) in formats {
+            for bits in 0..1u32 << width {
+                let text = format.text(bits);
+                let (number, payload) = text.split_once("(0x").map_or((text.as_str(), None), |(number, payload)| {
+                    (number, u64::from_str_radix(payload.trim_end_matches(')'), 16).ok())
+                });
+                let back = format.bits(number.parse().unwrap(), payload);
+                assert_eq!(back, Some(bits), "{format:?}: {text}");
+            }
+        }
+        assert_eq!(Narrow::with(4, 3, 7, Special::AllOnesNan).bits(1e9, None), None);
+        assert_eq!(Narrow::F16.bits(1e9, None), Some(0x7c00));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::{
 
 /// Computations by id, each after those it calls.
 pub(super) fn computations(module: &Module) -> Vec<ComputationIdx> {
+    if module.is_in_text_order {
+        return module.computations().map(|(index, _)| index).collect();
+    }
     let mut by_id: Vec<ComputationIdx> = module.computations().map(|(index, _)| index).collect();
     by_id.sort_by_key(|index| module.computation(*index).id);
     let mut is_called = vec![false; by_id.len()];
@@ -64,6 +67,9 @@ impl Walk<'_> {
 
 /// Instructions of a computation, operands and control predecessors first.
 pub(super) fn instructions(module: &Module, computation: ComputationIdx) -> Vec<InstructionIdx> {
+    if module.is_in_text_order {
+        return module.computation(computation).instructions().collect();
+    }
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
