@@ -10,7 +10,7 @@ use crate::{
     element::ElementType as E,
     proto,
     shape::Shape,
-    text::number::{Narrow, Special},
+    text::number::Narrow,
 };
 
 /// The constant between the brackets, encoded; `None` where the compiler left it out (`{...}`).
@@ -92,6 +92,9 @@ fn array(
     shape: &proto::Shape,
     element_type: E,
 ) -> Parsed<Option<proto::Literal>> {
+    if shape.dimensions.len() > NESTING_LIMIT {
+        return cursor.unexpected(format!("a constant of at most {NESTING_LIMIT} dimensions"));
+    }
     let start = *cursor;
     let mut values = Values::new(element_type);
     let is_dynamic = shape.is_dynamic_dimension.contains(&true);
@@ -103,7 +106,7 @@ fn array(
                 return cursor.unexpected("a number");
             }
             opened.push(values.count);
-        } else if cursor.eat("}") {
+        } else if cursor.peek() == Some(b'}') {
             let before = opened.pop().unwrap_or_default();
             let inside = values.count - before;
             let expected = shape.dimensions[opened.len()..].iter().try_fold(1usize, |count, dim| {
@@ -111,8 +114,9 @@ fn array(
             });
             if !is_dynamic && Some(inside) != expected {
                 let expected = expected.map_or("fewer".to_owned(), |count| count.to_string());
-                return cursor.unexpected(format!("{expected} values before this, not {inside},"));
+                return cursor.unexpected(format!("{expected} values before this, not {inside}"));
             }
+            cursor.expect("}")?;
         } else if opened.len() == shape.dimensions.len() {
             values.push(cursor)?;
         } else {
@@ -210,7 +214,7 @@ impl Values {
                 let value = double(cursor)?;
                 self.integers.push(if value.is_nan() { 0xff } else { (value.log2() + 127.0) as i128 });
             }
-            element_type => match narrow_float(element_type) {
+            element_type => match Narrow::of(element_type) {
                 Some(format) => self.integers.push(narrow(cursor, format)?.into()),
                 None => self.integers.push(integer(cursor, element_type)?),
             },
@@ -254,33 +258,25 @@ fn arrange<T: Copy + Default>(values: Vec<T>, order: Option<&[usize]>, each: usi
     arranged
 }
 
-/// Values side by side, the first in the low bits.
+/// Values of one or two bytes each; what is narrower than a byte takes one as well.
 fn pack(values: &[i128], bits: u32) -> Vec<u8> {
     match bits {
         16 => values.iter().flat_map(|value| (*value as u16).to_le_bytes()).collect(),
-        8 => values.iter().map(|value| *value as u8).collect(),
-        _ => {
-            let mask = (1u8 << bits) - 1;
-            let byte = |values: &[i128]| {
-                let each = values.iter().rev();
-                each.fold(0u8, |byte, value| byte << bits | (*value as u8 & mask))
-            };
-            values.chunks(8 / bits as usize).map(byte).collect()
-        }
+        _ => values.iter().map(|value| *value as u8).collect(),
     }
 }
 
-/// The field of a type that has no field of numbers, and the bits of one value.
+/// The field of a type that has no field of numbers, and how many bits of it one value takes.
 fn packed(element_type: E, literal: &mut proto::Literal) -> Option<(&mut Vec<u8>, u32)> {
     Some(match element_type {
-        E::S1 => (&mut literal.s1s, 1),
-        E::S2 => (&mut literal.s2s, 2),
-        E::S4 => (&mut literal.s4s, 4),
+        E::S1 => (&mut literal.s1s, 8),
+        E::S2 => (&mut literal.s2s, 8),
+        E::S4 => (&mut literal.s4s, 8),
         E::S8 => (&mut literal.s8s, 8),
         E::S16 => (&mut literal.s16s, 16),
-        E::U1 => (&mut literal.u1s, 1),
-        E::U2 => (&mut literal.u2s, 2),
-        E::U4 => (&mut literal.u4s, 4),
+        E::U1 => (&mut literal.u1s, 8),
+        E::U2 => (&mut literal.u2s, 8),
+        E::U4 => (&mut literal.u4s, 8),
         E::U8 => (&mut literal.u8s, 8),
         E::U16 => (&mut literal.u16s, 16),
         E::F16 => (&mut literal.f16s, 16),
@@ -293,7 +289,7 @@ fn packed(element_type: E, literal: &mut proto::Literal) -> Option<(&mut Vec<u8>
         E::F8E5M2Fnuz => (&mut literal.f8e5m2fnuzs, 8),
         E::F8E4M3Fnuz => (&mut literal.f8e4m3fnuzs, 8),
         E::F8E8M0Fnu => (&mut literal.f8e8m0fnus, 8),
-        E::F4E2M1Fn => (&mut literal.f4e2m1fns, 4),
+        E::F4E2M1Fn => (&mut literal.f4e2m1fns, 8),
         E::F6E3M2Fn => (&mut literal.f6e3m2fns, 8),
         E::F6E2M3Fn => (&mut literal.f6e2m3fns, 8),
         _ => return None,
@@ -347,23 +343,4 @@ fn narrow(cursor: &mut Cursor<'_>, format: Narrow) -> Parsed<u32> {
     }
     *cursor = place;
     cursor.unexpected("a number that the constant's type can hold")
-}
-
-/// How a narrow floating-point type is made.
-pub(crate) fn narrow_float(element_type: E) -> Option<Narrow> {
-    Some(match element_type {
-        E::F16 => Narrow::F16,
-        E::Bf16 => Narrow::BF16,
-        E::F8E5M2 => Narrow::ieee(5, 2),
-        E::F8E4M3 => Narrow::ieee(4, 3),
-        E::F8E3M4 => Narrow::ieee(3, 4),
-        E::F8E4M3Fn => Narrow::with(4, 3, 7, Special::AllOnesNan),
-        E::F8E4M3B11Fnuz => Narrow::with(4, 3, 11, Special::MinusZeroNan),
-        E::F8E4M3Fnuz => Narrow::with(4, 3, 8, Special::MinusZeroNan),
-        E::F8E5M2Fnuz => Narrow::with(5, 2, 16, Special::MinusZeroNan),
-        E::F4E2M1Fn => Narrow::with(2, 1, 1, Special::None),
-        E::F6E3M2Fn => Narrow::with(3, 2, 3, Special::None),
-        E::F6E2M3Fn => Narrow::with(2, 3, 1, Special::None),
-        _ => return None,
-    })
 }

@@ -16,6 +16,9 @@ const MANUAL: i32 = 4;
 const UNKNOWN: i32 = 5;
 const UNREDUCED: i32 = 6;
 
+/// Axes of a mesh; each mention of one is looked up among them.
+const LARGEST_MESH: usize = 256;
+
 /// A sharding between braces, encoded.
 pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Parsed<Vec<u8>> {
     let before = *cursor;
@@ -185,6 +188,9 @@ fn mesh(cursor: &mut Cursor<'_>) -> Parsed<proto::Mesh> {
         return cursor.unexpected("mesh");
     }
     cursor.list("[", "]", |cursor| {
+        if mesh.axes.len() >= LARGEST_MESH {
+            return cursor.unexpected(format!("at most {LARGEST_MESH} axes"));
+        }
         let name = axis_name(cursor)?;
         cursor.expect("=")?;
         mesh.axes.push(proto::MeshAxis { name, size: cursor.integer()? });

@@ -4,10 +4,10 @@ use std::fmt;
 
 use prost::Message;
 
-use super::number::{self, Narrow, Special};
+use super::number::{self, Narrow};
 use crate::{element::ElementType, proto, shape::Shape};
 
-/// Literals nested deeper than this are not written; compilers nest tuples a few levels.
+/// Literals nested deeper than this, or of more dimensions, are not written; compilers nest tuples a few levels.
 const NESTING_LIMIT: usize = 64;
 
 /// Writes a literal, with its shape and layout before each array where asked for. What is no literal, or has fewer values
@@ -81,7 +81,7 @@ impl<'a> Array<'a> {
             count = count.checked_mul(*bounds.get(*dim)?)?;
         }
         let element_type = shape.element_type;
-        if order.len() != bounds.len() || available(element_type, values)? < count {
+        if bounds.len() > NESTING_LIMIT || order.len() != bounds.len() || available(element_type, values)? < count {
             return None;
         }
         let size = |(dim, bound): (usize, usize)| match values.dynamic_sizes.get(dim) {
@@ -208,27 +208,12 @@ fn narrow(element_type: ElementType, bytes: &[u8], width: u32, at: usize) -> Str
     let byte = |place: usize| u32::from(bytes.get(place).copied().unwrap_or_default());
     let bits = if width == 16 { byte(2 * at) | byte(2 * at + 1) << 8 } else { byte(at) };
     let unused = 32 - element_type.bits().unwrap_or(width);
-    let format = match element_type {
-        E::U1 | E::U2 | E::U4 | E::U8 | E::U16 => return ((bits << unused) >> unused).to_string(),
-        E::S1 | E::S2 | E::S4 | E::S8 | E::S16 => {
-            return (((bits << unused) as i32) >> unused).to_string();
-        }
-        E::F16 => Narrow::F16,
-        E::Bf16 => Narrow::BF16,
-        E::F8E5M2 => Narrow::ieee(5, 2),
-        E::F8E4M3 => Narrow::ieee(4, 3),
-        E::F8E3M4 => Narrow::ieee(3, 4),
-        E::F8E4M3Fn => Narrow::with(4, 3, 7, Special::AllOnesNan),
-        E::F8E4M3B11Fnuz => Narrow::with(4, 3, 11, Special::MinusZeroNan),
-        E::F8E4M3Fnuz => Narrow::with(4, 3, 8, Special::MinusZeroNan),
-        E::F8E5M2Fnuz => Narrow::with(5, 2, 16, Special::MinusZeroNan),
-        E::F4E2M1Fn => Narrow::with(2, 1, 1, Special::None),
-        E::F6E3M2Fn => Narrow::with(3, 2, 3, Special::None),
-        E::F6E2M3Fn => Narrow::with(2, 3, 1, Special::None),
+    match element_type {
+        E::U1 | E::U2 | E::U4 | E::U8 | E::U16 => ((bits << unused) >> unused).to_string(),
+        E::S1 | E::S2 | E::S4 | E::S8 | E::S16 => (((bits << unused) as i32) >> unused).to_string(),
         // A power of two without sign or mantissa.
-        E::F8E8M0Fnu if bits == 0xff => return "nan".to_owned(),
-        E::F8E8M0Fnu => return number::general(2f64.powi(bits as i32 - 127), 2),
-        _ => return "{...}".to_owned(),
-    };
-    format.text(bits)
+        E::F8E8M0Fnu if bits == 0xff => "nan".to_owned(),
+        E::F8E8M0Fnu => number::general(2f64.powi(bits as i32 - 127), 2),
+        _ => Narrow::of(element_type).map_or_else(|| "{...}".to_owned(), |format| format.text(bits)),
+    }
 }

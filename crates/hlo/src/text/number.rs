@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::element::ElementType;
+
 /// A number as C's `%.*g` writes it.
 pub(crate) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
@@ -93,6 +95,26 @@ impl Narrow {
 
     pub(crate) const fn with(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> Self {
         Self { exponent_bits, mantissa_bits, bias, special }
+    }
+
+    /// How a narrow type is made; `None` for one that has no sign, exponent and mantissa.
+    pub(crate) fn of(element_type: ElementType) -> Option<Self> {
+        use ElementType as E;
+        Some(match element_type {
+            E::F16 => Self::F16,
+            E::Bf16 => Self::BF16,
+            E::F8E5M2 => Self::ieee(5, 2),
+            E::F8E4M3 => Self::ieee(4, 3),
+            E::F8E3M4 => Self::ieee(3, 4),
+            E::F8E4M3Fn => Self::with(4, 3, 7, Special::AllOnesNan),
+            E::F8E4M3B11Fnuz => Self::with(4, 3, 11, Special::MinusZeroNan),
+            E::F8E4M3Fnuz => Self::with(4, 3, 8, Special::MinusZeroNan),
+            E::F8E5M2Fnuz => Self::with(5, 2, 16, Special::MinusZeroNan),
+            E::F4E2M1Fn => Self::with(2, 1, 1, Special::None),
+            E::F6E3M2Fn => Self::with(3, 2, 3, Special::None),
+            E::F6E2M3Fn => Self::with(2, 3, 1, Special::None),
+            _ => return None,
+        })
     }
 
     fn value(self, bits: u32) -> f64 {
@@ -188,20 +210,24 @@ mod tests {
 
     #[test]
     fn all_bits_come_back() {
-        let formats = [
-            (Narrow::F16, 16),
-            (Narrow::BF16, 16),
-            (Narrow::ieee(5, 2), 8),
-            (Narrow::ieee(4, 3), 8),
-            (Narrow::ieee(3, 4), 8),
-            (Narrow::with(4, 3, 7, Special::AllOnesNan), 8),
-            (Narrow::with(4, 3, 11, Special::MinusZeroNan), 8),
-            (Narrow::with(5, 2, 16, Special::MinusZeroNan), 8),
-            (Narrow::with(2, 1, 1, Special::None), 4),
-            (Narrow::with(3, 2, 3, Special::None), 6),
-            (Narrow::with(2, 3, 1, Special::None), 6),
+        use ElementType as E;
+        let types = [
+            E::F16,
+            E::Bf16,
+            E::F8E5M2,
+            E::F8E4M3,
+            E::F8E3M4,
+            E::F8E4M3Fn,
+            E::F8E4M3B11Fnuz,
+            E::F8E4M3Fnuz,
+            E::F8E5M2Fnuz,
+            E::F4E2M1Fn,
+            E::F6E3M2Fn,
+            E::F6E2M3Fn,
         ];
-        for (format, width) in formats {
+        for element_type in types {
+            let format = Narrow::of(element_type).unwrap();
+            let width = element_type.bits().unwrap();
             for bits in 0..1u32 << width {
                 let text = format.text(bits);
                 let (number, payload) = text.split_once("(0x").map_or((text.as_str(), None), |(number, payload)| {

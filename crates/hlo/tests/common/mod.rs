@@ -69,3 +69,38 @@ pub mod wire {
         None
     }
 }
+
+/// HLO modules of a profile with their names: stats `Hlo Proto` of event metadata.
+pub fn modules(profile: &[u8]) -> Vec<(String, Vec<u8>)> {
+    use wire::fields;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut modules = Vec::new();
+    for plane in fields(profile).iter().filter(|field| field.number == 1) {
+        let plane = fields(plane.bytes);
+        let of = |number: u64| plane.iter().filter(move |field| field.number == number);
+        let value = |entry: &wire::Field<'_>| {
+            fields(entry.bytes).into_iter().find(|field| field.number == 2).map(|field| field.bytes.to_vec())
+        };
+        let is_named = |entry: &wire::Field<'_>| {
+            let metadata = value(entry).unwrap_or_default();
+            fields(&metadata).iter().any(|f| f.number == 2 && matches!(f.bytes, b"Hlo Proto" | b"HLO Proto"))
+        };
+        let key = |entry: &wire::Field<'_>| {
+            fields(entry.bytes).iter().find(|field| field.number == 1).map_or(0, |field| field.value)
+        };
+        let Some(id) = of(5).find(|entry| is_named(entry)).map(key) else { continue };
+        for entry in of(4) {
+            let metadata = value(entry).unwrap_or_default();
+            let metadata = fields(&metadata);
+            let name = metadata.iter().find(|field| field.number == 2).map_or(String::new(), |f| text(f.bytes));
+            for stat in metadata.iter().filter(|field| field.number == 5) {
+                let stat = fields(stat.bytes);
+                if stat.iter().any(|field| field.number == 1 && field.value == id) {
+                    let proto = stat.iter().find(|field| field.number == 6);
+                    modules.extend(proto.map(|field| (name.clone(), field.bytes.to_vec())));
+                }
+            }
+        }
+    }
+    modules
+}
