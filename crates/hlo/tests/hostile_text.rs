@@ -104,7 +104,9 @@ fn long_texts_take_time_in_proportion() {
     let numbered = |one: &dyn Fn(usize) -> String| (0..many).map(one).collect::<String>();
     for text in [
         entry(&numbered(&|i| format!("i{i} = f32[] negate(a)\n"))),
-        entry(&numbered(&|i| format!("i{i} = f32[] negate({})\n", if i == 0 { "a".into() } else { format!("i{}", i - 1) }))),
+        entry(&numbered(&|i| {
+            format!("i{i} = f32[] negate({})\n", if i == 0 { "a".into() } else { format!("i{}", i - 1) })
+        })),
         entry(&format!("t = f32[] tuple({})", "a, ".repeat(many))),
         entry(&format!("t = f32[] tuple(a){}", ", unknown={1}".repeat(many))),
         entry(&format!("t = f32[] tuple(a), control-predecessors={{{}}}", "a, ".repeat(many))),
@@ -112,7 +114,10 @@ fn long_texts_take_time_in_proportion() {
         entry(&format!("t = f32[{many}] constant({{{}}})", "1, ".repeat(many))),
         entry(&format!("t = (f32[]{}) tuple()", ", f32[]".repeat(many))),
         entry(&format!("t = f32[] iota(), sharding={{{}}}", "{replicated}, ".repeat(many))),
-        entry(&format!("t = f32[] iota(), sharding={{mesh[{}], [{{x}}]}}", numbered(&|i| format!("x{i}=2,")))),
+        entry(&format!(
+            "t = f32[] iota(), sharding={{mesh[{}], [{{x}}]}}",
+            numbered(&|i| format!("x{i}=2,"))
+        )),
         entry(&"/*".repeat(many)),
         entry(&"/**/".repeat(many)),
         entry(&"\"\\".repeat(many)),

@@ -252,11 +252,11 @@ fn errors_name_the_place_and_what_was_expected() {
             "HloModule m\nENTRY e {\n  x = f32[] iota()\n  x = f32[] iota()\n}",
             "line 4, column 3: expected a name that no other instruction of the computation has, found \"x = f32[] iota()\"",
         ),
-        ("HloModule m\nENTRY e { }", "line 2, column 7: expected a computation with instructions, found \"e { }\""),
         (
-            "HloModule m, is_scheduled=maybe",
-            "line 1, column 27: expected true or false, found \"maybe\"",
+            "HloModule m\nENTRY e { }",
+            "line 2, column 7: expected a computation with instructions, found \"e { }\"",
         ),
+        ("HloModule m, is_scheduled=maybe", "line 1, column 27: expected true or false, found \"maybe\""),
         (
             "HloModule m\nENTRY e {\n  x = f32[] iota(), metadata={op_name=\"open}\n}",
             "line 3, column 39: expected text in quotes that ends, found \"\\\"open}\"",

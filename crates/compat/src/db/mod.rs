@@ -7,6 +7,7 @@
 mod gpu;
 pub(crate) mod hlo;
 mod host;
+mod kernels;
 mod perf;
 mod rates;
 mod row;
@@ -21,6 +22,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 pub(crate) use host::host_ops;
+pub(crate) use kernels::{Kernel, kernels};
 pub(crate) use perf::{PerfEnv, bandwidth};
 pub(crate) use rates::{Rates, gibi, micros, over};
 pub(crate) use row::{CoreType, Row, SourceInfo, add_accesses};

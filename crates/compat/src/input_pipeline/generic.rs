@@ -2,9 +2,9 @@
 
 use haloscope_core::profile::{HostId, Profile};
 
+use super::Analysis;
 use super::host::{self, InputTimes};
 use super::words::{self, Verdict};
-use super::Analysis;
 use crate::db::Hardware;
 use crate::gviz::{Cell, DataTable, Kind};
 use crate::steps::environment::hardware_name;
@@ -44,8 +44,7 @@ pub(super) fn analyse(profile: &Profile, hosts: &[HostId], hardware: Hardware, d
     };
     let step_ms = db.rows.iter().map(longest).collect::<Stat>().summary();
     let mean = |of: fn(&Step) -> f64| steps.iter().map(of).collect::<Stat>().summary();
-    let share =
-        if step_ms.average > 0.0 { mean(|s| s.to_device).average / step_ms.average } else { 0.0 };
+    let share = if step_ms.average > 0.0 { mean(|s| s.to_device).average / step_ms.average } else { 0.0 };
     let host = host::analyse(profile, hosts, share);
     let bottleneck = Bottleneck::of(&steps, &host.times);
     let mut table = table(&steps);
@@ -126,10 +125,8 @@ impl Bottleneck {
                  variable TF_GPU_THREAD_MODE=gpu_private.",
             );
         }
-        let collectives = words::overhead(
-            percent(|s| s.collectives),
-            "spent on 'Device Collective Communication'.",
-        );
+        let collectives =
+            words::overhead(percent(|s| s.collectives), "spent on 'Device Collective Communication'.");
         let other = if about_other {
             Verdict::no()
         } else {

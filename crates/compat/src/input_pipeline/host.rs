@@ -180,7 +180,10 @@ mod tests {
 
     #[test]
     fn categories_of_ops() {
-        assert_eq!(Category::of("Iterator::Model::Prefetch::TFRecord", "Dataset"), Some(Category::AdvancedRead));
+        assert_eq!(
+            Category::of("Iterator::Model::Prefetch::TFRecord", "Dataset"),
+            Some(Category::AdvancedRead)
+        );
         assert_eq!(Category::of("Iterator::Model::TFRecord", "Dataset"), Some(Category::DemandedRead));
         assert_eq!(Category::of("Iterator::Model::Map", "Dataset"), Some(Category::Preprocessing));
         assert_eq!(Category::of("ArrayRecordDataSource::Read", "READ"), Some(Category::DemandedRead));
@@ -197,7 +200,12 @@ mod tests {
             time_ps: us * 1_000_000,
             self_ps: us * 1_000_000,
         };
-        let ops = [op("a", "enqueue", 10), op("b", "read", 30), op("c", "preprocessing", 10), op("d", "MatMul", 99)];
+        let ops = [
+            op("a", "enqueue", 10),
+            op("b", "read", 30),
+            op("c", "preprocessing", 10),
+            op("d", "MatMul", 99),
+        ];
         let all = of_ops(&ops, 0.0).times;
         assert_eq!((all.enqueue, all.demanded_read, all.preprocessing), (10.0, 30.0, 10.0));
         let scaled = of_ops(&ops, 0.2).times;

@@ -31,7 +31,12 @@ pub(crate) struct Means {
     pub(crate) sparse_step_min: f64,
 }
 
-pub(super) fn analyse(profile: &Profile, hosts: &[HostId], environment: &Environment, db: &StepDb) -> Analysis {
+pub(super) fn analyse(
+    profile: &Profile,
+    hosts: &[HostId],
+    environment: &Environment,
+    db: &StepDb,
+) -> Analysis {
     let steps: Vec<TpuStep> = db.rows.iter().map(TpuStep::of).collect();
     let host = host::analyse(profile, hosts, 0.0);
     let total = |of: fn(&TpuStep) -> f64| steps.iter().map(of).fold(0.0, |a, b| a + b);
@@ -90,7 +95,11 @@ pub(super) fn analyse(profile: &Profile, hosts: &[HostId], environment: &Environ
         step_ms,
         input_percent,
         // XProf looks at steps of TPUs as if they were those of GPUs, and finds nothing where there are some.
-        bottleneck: if steps.is_empty() { generic::Bottleneck::unknown() } else { generic::Bottleneck::default() },
+        bottleneck: if steps.is_empty() {
+            generic::Bottleneck::unknown()
+        } else {
+            generic::Bottleneck::default()
+        },
         tpu: Some(means),
     }
 }

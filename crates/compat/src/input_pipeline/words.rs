@@ -39,17 +39,23 @@ impl Verdict {
 /// Whether the program waits for input; and whether the sentence is about unknown time.
 pub(crate) fn input(percent: f64, other_percent: f64) -> (Verdict, bool) {
     let (class, statement) = if percent >= TRANSFER.much {
-        ("host", format!(
-            "Your program is HIGHLY input-bound because {}% of the total step time sampled is waiting for input. \
+        (
+            "host",
+            format!(
+                "Your program is HIGHLY input-bound because {}% of the total step time sampled is waiting for input. \
              Therefore, you should first focus on reducing the input time.",
-            fixed(percent, 1)
-        ))
+                fixed(percent, 1)
+            ),
+        )
     } else if percent >= TRANSFER.some {
-        ("both", format!(
-            "Your program is MODERATELY input-bound because {}% of the total step time sampled is waiting for input. \
+        (
+            "both",
+            format!(
+                "Your program is MODERATELY input-bound because {}% of the total step time sampled is waiting for input. \
              Therefore, you would need to reduce both the input time and other time.",
-            fixed(percent, 1)
-        ))
+                fixed(percent, 1)
+            ),
+        )
     } else if other_percent >= OVERHEAD.some {
         let statement = format!(
             "Your program is POTENTIALLY input-bound because {}% of the total step time sampled is spent on 'All Others' \
@@ -58,11 +64,14 @@ pub(crate) fn input(percent: f64, other_percent: f64) -> (Verdict, bool) {
         );
         return (Verdict { class: "both", statement }, true);
     } else {
-        ("device", format!(
-            "Your program is NOT input-bound because only {}% of the total step time sampled is waiting for input. \
+        (
+            "device",
+            format!(
+                "Your program is NOT input-bound because only {}% of the total step time sampled is waiting for input. \
              Therefore, you should focus on reducing other time.",
-            fixed(percent, 1)
-        ))
+                fixed(percent, 1)
+            ),
+        )
     };
     (Verdict { class, statement }, false)
 }
@@ -93,7 +102,10 @@ pub(crate) fn overhead(percent: f64, sentence: &str) -> Verdict {
         p if p >= OVERHEAD.some => "moderate",
         _ => return Verdict::no(),
     };
-    Verdict { class, statement: format!("{} % of the total step time sampled is {sentence}", fixed(percent, 1)) }
+    Verdict {
+        class,
+        statement: format!("{} % of the total step time sampled is {sentence}", fixed(percent, 1)),
+    }
 }
 
 /// Which part of the page to read next.
@@ -122,7 +134,8 @@ pub(crate) fn advice() -> [String; 5] {
         link("https://www.tensorflow.org/api_docs/python/tf/data/TFRecordDataset#class_tfrecorddataset", text)
     };
     [
-        "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks.".to_owned(),
+        "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks."
+            .to_owned(),
         format!(
             "Data preprocessing: you may increase num_parallel_calls in {} or preprocess the data OFFLINE.",
             dataset("map", "Dataset map()")

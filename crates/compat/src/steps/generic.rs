@@ -33,8 +33,7 @@ type ByGroup = BTreeMap<i64, Details>;
 /// The steps of a host with GPUs, or without any device.
 pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
     let context = Context::of(profile, host);
-    let gpus: Vec<&Plane> =
-        profile.planes_of(host).filter(|p| p.name.starts_with("/device:GPU:")).collect();
+    let gpus: Vec<&Plane> = profile.planes_of(host).filter(|p| p.name.starts_with("/device:GPU:")).collect();
     let groups = if gpus.is_empty() {
         host_events(profile, host, &context)
     } else {
@@ -55,8 +54,11 @@ pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
         let (start, end) = details.time();
         let times = inside(&stretches, (start, end));
         let has = |class| times.contains_key(&class);
-        let complete =
-            if gpus.is_empty() { has(Class::HostCompute) } else { has(Class::Compute16) || has(Class::Compute32) };
+        let complete = if gpus.is_empty() {
+            has(Class::HostCompute)
+        } else {
+            has(Class::Compute16) || has(Class::Compute32)
+        };
         if !complete || start >= end {
             continue;
         }
@@ -108,7 +110,8 @@ fn host_events(profile: &Profile, host: HostId, context: &Context) -> ByGroup {
     let mut groups = ByGroup::new();
     let Some(plane) = profile.planes_of(host).find(|p| p.kind == PlaneKind::Host) else { return groups };
     let ids = Ids::of(plane);
-    let mut threads = Threads { plane, source: profile.source_of(plane), produced: FxHashSet::default(), ids };
+    let mut threads =
+        Threads { plane, source: profile.source_of(plane), produced: FxHashSet::default(), ids };
     threads.find_producers(profile);
     let kinds: Vec<Kind> = (0..plane.metas.len() as u32).map(|m| threads.kind(m)).collect();
     for line in profile.lines_of(plane.id) {
@@ -165,7 +168,8 @@ impl Threads<'_> {
     }
 
     fn kind_of(&self, name: &str) -> Kind {
-        const WRAPPERS: [&str; 4] = ["EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun"];
+        const WRAPPERS: [&str; 4] =
+            ["EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun"];
         if ["train", "test", "TraceContext"].iter().any(|p| name.starts_with(p)) && !name.contains('/') {
             return Kind::Marker;
         }

@@ -26,8 +26,7 @@ pub(super) fn combine(environment: &Environment, parts: Vec<(HostId, HostSteps)>
         let steps = parts.pop().map(|(_, steps)| steps).unwrap_or_default();
         return StepDb { rows: steps.rows, empty_intersect: false, precision_ps: steps.precision_ps };
     }
-    let spans: Vec<Vec<(i64, i64)>> =
-        parts.iter().map(|(_, s)| s.rows.iter().map(span).collect()).collect();
+    let spans: Vec<Vec<(i64, i64)>> = parts.iter().map(|(_, s)| s.rows.iter().map(span).collect()).collect();
     let mut db = StepDb::default();
     for (_, steps) in &parts {
         db.precision_ps.0 += steps.precision_ps.0;

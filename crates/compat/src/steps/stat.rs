@@ -60,12 +60,7 @@ impl Stat {
         } else {
             (self.squares - self.sum * self.sum / self.count as f64) / (self.count as f64 - 1.0)
         };
-        Summary {
-            average: self.average(),
-            deviation: variance.sqrt(),
-            minimum: self.min,
-            maximum: self.max,
-        }
+        Summary { average: self.average(), deviation: variance.sqrt(), minimum: self.min, maximum: self.max }
     }
 }
 

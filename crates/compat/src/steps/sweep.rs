@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn the_later_class_has_the_instant() {
         use Class::{Compute16, Compute32, HostCompute, Unknown};
-        let events = [(HostCompute, 0, 100), (Compute32, 20, 50), (Compute16, 40, 60), (HostCompute, 150, 160)];
+        let events =
+            [(HostCompute, 0, 100), (Compute32, 20, 50), (Compute16, 40, 60), (HostCompute, 150, 160)];
         let stretches = sweep(&events);
         let expected = [
             (HostCompute, 0, 20),
@@ -121,7 +122,10 @@ mod tests {
         let times = inside(&stretches, (10, 170));
         assert_eq!(times[&HostCompute], 10 + 40 + 10);
         assert_eq!(times[&Unknown], 50 + 10);
-        assert_eq!(inside(&stretches, (200, 210)), [(Unknown, 10), (HostCompute, 0), (Compute32, 0), (Compute16, 0)].into());
+        assert_eq!(
+            inside(&stretches, (200, 210)),
+            [(Unknown, 10), (HostCompute, 0), (Compute32, 0), (Compute16, 0)].into()
+        );
         assert_eq!(sweep(&[]), []);
     }
 

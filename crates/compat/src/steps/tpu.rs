@@ -36,8 +36,7 @@ struct CoreSteps {
 pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
     let context = Context::of(profile, host);
     let planes: Vec<&Plane> = profile.planes_of(host).filter(|p| p.kind == PlaneKind::Tpu).collect();
-    let cores: Vec<CoreSteps> =
-        planes.par_iter().map(|plane| core_steps(profile, plane, &context)).collect();
+    let cores: Vec<CoreSteps> = planes.par_iter().map(|plane| core_steps(profile, plane, &context)).collect();
     let has_infeed = cores.iter().any(|core| core.has_infeed);
     let cores: Vec<CoreSteps> = cores.into_iter().filter(|core| !core.categories.is_empty()).collect();
     let mut rows: Vec<StepRow> = Vec::new();
@@ -180,7 +179,8 @@ fn add_ops(profile: &Profile, plane: &Plane, line: &Line, context: &Context, ste
     }
     steps.has_infeed = names.iter().any(|name| matches!(name.as_str(), "infeed" | "sparsecorev0 infeed"));
     let mut sums: FxHashMap<(u32, u32), i64> = FxHashMap::default();
-    let grouped = || (0..events.len()).filter(|i| lane.group(*i).is_some()).map(|i| events.on_device_clock(i));
+    let grouped =
+        || (0..events.len()).filter(|i| lane.group(*i).is_some()).map(|i| events.on_device_clock(i));
     let mut each = |event: Event, self_ps: i64| {
         if let Some(group) = lane.group(event.index) {
             let sum = sums.entry((group, category_of[event.meta as usize])).or_default();

@@ -190,7 +190,10 @@ impl TpuStep {
     }
 
     fn not_idle(&self) -> f64 {
-        (self.compute + self.sparse_v0) + self.infeed + (self.all_reduce + self.all_reduce_sync) + self.outfeed
+        (self.compute + self.sparse_v0)
+            + self.infeed
+            + (self.all_reduce + self.all_reduce_sync)
+            + self.outfeed
     }
 
     /// The step's length: what its parts add up to.
@@ -209,8 +212,7 @@ fn collectives(row: &StepRow) -> (i64, i64) {
     let mut longest = (0_i64, 0_i64);
     for times in row.collectives.values() {
         let all = haloscope_core::units::sum(times.iter().map(|(_, ps)| *ps));
-        let compute =
-            haloscope_core::units::sum(times.iter().filter_map(|(id, _)| fastest.get(id).copied()));
+        let compute = haloscope_core::units::sum(times.iter().filter_map(|(id, _)| fastest.get(id).copied()));
         if all > longest.0.saturating_add(longest.1) {
             longest = (compute, all - compute);
         }

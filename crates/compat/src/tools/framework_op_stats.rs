@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use haloscope_core::derive::framework_op::FrameworkOp;
-use haloscope_core::derive::kernels::{self, Kernel};
 use haloscope_core::profile::{HostId, Profile};
 
 use super::Tool;
-use crate::db::{self, Db, Hardware, IDLE, PerfEnv, Rates, Row, RunEnv, micros, over};
+use crate::db::{self, Db, Hardware, IDLE, PerfEnv, Rates, Row, RunEnv, kernels, micros, over};
 use crate::gviz::{DataTable, Kind};
 use crate::{Answer, Error, Hosts, Params};
 
@@ -47,9 +46,6 @@ const COLUMNS: &[(&str, Kind, &str)] = &[
 const TENSOR_CORES: &str = "GPU TensorCore utilization";
 /// At most this many ops of devices, and as many of hosts.
 const MOST_OPS: usize = 500;
-/// Only the kernels that took longest tell which ops used tensor cores.
-const MOST_KERNELS: usize = 1000;
-
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
     let run = RunEnv::of(profile, &hosts);
@@ -102,13 +98,8 @@ pub(crate) fn by_framework_op<'p>(ops: &Db<'p>) -> Db<'p> {
 
 /// The share of kernel time in kernels that use tensor cores, by framework op.
 fn tensor_core_shares(profile: &Profile, hosts: &[HostId]) -> BTreeMap<String, f64> {
-    let mut all: Vec<Kernel<'_>> = Vec::new();
-    for &host in hosts {
-        all.extend(kernels::of_host(profile, host).into_iter().take(MOST_KERNELS));
-    }
-    kernels::sort(&mut all);
     let mut times: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for kernel in all.iter().take(MOST_KERNELS) {
+    for kernel in kernels(profile, hosts) {
         let sums = times.entry(kernel.framework_op.to_string()).or_default();
         sums.1 = sums.1.saturating_add(kernel.total_ns);
         if kernel.uses_tensor_cores {

@@ -1,8 +1,8 @@
 //! GPU kernels by total time.
 
-use haloscope_core::derive::kernels::{self, Kernel};
 use haloscope_core::profile::{HostId, PlaneKind, Profile};
 
+use crate::db::{Kernel, kernels};
 use crate::gviz::{Cell, DataTable, Kind};
 use crate::tools::Tool;
 use crate::{Answer, Error, Hosts, Params};
@@ -15,9 +15,6 @@ pub(crate) const TOOL: Tool = Tool {
     offered: |profile| profile.planes_of(HostId(0)).any(|plane| plane.name.starts_with("/device:GPU:")),
     answer,
 };
-
-/// More kernels are not listed.
-const LIMIT: usize = 1000;
 
 const COLUMNS: [(&str, Kind, &str); 15] = [
     ("rank", Kind::Number, "Rank"),
@@ -45,14 +42,9 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
             remedy: "capture on a machine with a GPU, with the device tracer on".to_owned(),
         });
     }
-    // XProf keeps the thousand longest of each host, then of all hosts' lists together.
-    let mut rows = Vec::new();
-    for host in TOOL.hosts.chosen(profile, params)? {
-        rows.extend(kernels::of_host(profile, host).into_iter().take(LIMIT));
-    }
-    kernels::sort(&mut rows);
+    let rows = kernels(profile, &TOOL.hosts.chosen(profile, params)?);
     let mut table = DataTable::new(&COLUMNS);
-    for (index, kernel) in rows.iter().take(LIMIT).enumerate() {
+    for (index, kernel) in rows.iter().enumerate() {
         table.row(cells(index + 1, kernel));
     }
     Answer::json(&table)

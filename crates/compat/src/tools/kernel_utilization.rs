@@ -18,7 +18,10 @@ pub(crate) const TOOL: Tool = Tool {
     params: &[
         Param { id: "kernel", doc: "only the kernel of this name" },
         Param { id: "device_id", doc: "only the device of this number" },
-        Param { id: "duration_us", doc: "how long the kernel took, in microseconds, where it is known better" },
+        Param {
+            id: "duration_us",
+            doc: "how long the kernel took, in microseconds, where it is known better",
+        },
         Param { id: "force_duration", doc: "true: cycles too are those of duration_us" },
     ],
     offered: |_| false,
@@ -109,7 +112,8 @@ fn kernel(
     let measured = || {
         let of_kind = |kind| profile.lines_of(plane.id).find(|l| l.kind == kind);
         let around = [LineKind::XlaOps, LineKind::Steps].into_iter().filter_map(of_kind);
-        let ps = longest_ps(profile, line).or_else(|| around.into_iter().find_map(|l| longest_ps(profile, l)));
+        let ps =
+            longest_ps(profile, line).or_else(|| around.into_iter().find_map(|l| longest_ps(profile, l)));
         ps.map_or_else(|| formulas.cycles(&sample) as f64 / hz * 1e6, |ps| ps as f64 / 1e6)
     };
     let cycles = duration_us.filter(|_| forced).map(|us| (us * 1e-6 * hz) as u64);

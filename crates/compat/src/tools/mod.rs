@@ -62,7 +62,6 @@ pub const TOOLS: &[&Tool] = &[
     &kernel_utilization::TOOL,
     &smart_suggestion::TOOL,
     &tool_names::TOOL,
-    &Tool,
 ];
 
 /// Parameters that every tool takes: which run and host, and what only XProf's server has a use for.

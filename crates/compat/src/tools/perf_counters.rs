@@ -110,7 +110,9 @@ fn names(params: &Params) -> Result<Answer, Error> {
         return Err(Error::Usage(format!("perf_counters: names_only needs device_type={kinds}")));
     };
     let Some(all) = counter_names::counters(kind) else {
-        return Err(Error::Usage(format!("perf_counters: no counters are known of `{kind}`; expected {kinds}")));
+        return Err(Error::Usage(format!(
+            "perf_counters: no counters are known of `{kind}`; expected {kinds}"
+        )));
     };
     Answer::json(&all.into_iter().map(|c| Name { name: c.name, val: c.id }).collect::<Vec<_>>())
 }

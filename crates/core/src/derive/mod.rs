@@ -3,13 +3,13 @@
 pub mod allocator;
 pub mod bound;
 pub mod busy;
+pub mod context;
 pub mod counter_names;
 pub mod counters;
-pub mod context;
 pub mod derived;
 pub mod framework_op;
-pub mod heap;
 pub mod gradients;
+pub mod heap;
 pub mod hlo_costs;
 pub mod intervals;
 pub mod kernels;

@@ -208,7 +208,8 @@ impl Tracker {
                 open.transfer.kind.clone_from(&op.kind);
                 open.transfer.send_op = seen.name();
                 open.transfer.send_ps = seen.duration_ps();
-                let size = self.group_sizes.entry(rendezvous.clone()).or_insert_with(|| group_size(seen, ids));
+                let size =
+                    self.group_sizes.entry(rendezvous.clone()).or_insert_with(|| group_size(seen, ids));
                 open.group_size = *size;
             }
             Opcode::Recv => open.transfer.recv_ps = seen.duration_ps(),

@@ -138,9 +138,7 @@ impl Maker {
     /// A counter of a TensorCore's own block.
     fn tcs(&self, core: u32, name: &str) -> u64 {
         let die = self.chip.die(core);
-        self.id(&format!(
-            "{die}_tc_tcs_tc_misc_tcs_stats_tcs_stats_counters_unprivileged_count_{name}"
-        ))
+        self.id(&format!("{die}_tc_tcs_tc_misc_tcs_stats_tcs_stats_counters_unprivileged_count_{name}"))
     }
 
     fn throttle(&self, core: u32, name: &str) -> u64 {
@@ -229,8 +227,9 @@ impl Maker {
         ];
         let kinds: &[Kind] = if self.chip == Chip::V6e { &V6E } else { &V7X };
         let terms = |maker: &Self, kind: &Kind, unit: u32| -> Vec<_> {
-            let term =
-                |(weight, name): &(u64, &str)| (*weight, maker.tcs(core, &format!("matmul_{name}_mxu_{unit}")));
+            let term = |(weight, name): &(u64, &str)| {
+                (*weight, maker.tcs(core, &format!("matmul_{name}_mxu_{unit}")))
+            };
             kind.1.iter().map(term).collect()
         };
         for unit in 0..2 {
@@ -245,9 +244,9 @@ impl Maker {
 
     fn hbm(&mut self, core: u32) {
         let channels: Vec<String> = match self.chip {
-            Chip::V6e => (0..2)
-                .flat_map(|hbm| (0..16).map(move |i| format!("vf_chip_hbm_{hbm}_hbmc_{i}")))
-                .collect(),
+            Chip::V6e => {
+                (0..2).flat_map(|hbm| (0..16).map(move |i| format!("vf_chip_hbm_{hbm}_hbmc_{i}"))).collect()
+            }
             Chip::V7x => (0..4)
                 .flat_map(|hbm| (0..16).map(move |i| format!("vf_chip_die{core}_hbm_{hbm}_ss_hbmc_{i}")))
                 .collect(),

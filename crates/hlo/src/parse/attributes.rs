@@ -352,7 +352,8 @@ fn origin(cursor: &mut Cursor<'_>) -> Parsed<proto::OriginalValue> {
     while !cursor.eat("}") {
         if cursor.eat("(") {
             if at.len() >= shape::NESTING_LIMIT {
-                return cursor.unexpected(format!("at most {} tuples inside of each other", shape::NESTING_LIMIT));
+                return cursor
+                    .unexpected(format!("at most {} tuples inside of each other", shape::NESTING_LIMIT));
             }
             at.push(0);
         } else if cursor.eat(")") {

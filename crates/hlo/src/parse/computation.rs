@@ -159,7 +159,10 @@ impl<'a> Computations<'a> {
         }
         body.predecessors.extend(mentions.predecessors.into_iter().map(|(name, place)| (index, name, place)));
         if body.by_name.insert(name, index).is_some() {
-            return Err(Unexpected::new(name_place, "a name that no other instruction of the computation has"));
+            return Err(Unexpected::new(
+                name_place,
+                "a name that no other instruction of the computation has",
+            ));
         }
         if is_root && body.root.replace(index).is_some() {
             return Err(Unexpected::new(place, "one ROOT only"));
@@ -254,9 +257,10 @@ impl<'a> Body<'a> {
             // A shape may stand before the name.
             let mut ahead = *cursor;
             let first = ahead.peek();
-            let is_shape = first == Some(b'(') || first != Some(b'%') && {
-                ahead.word("").is_ok() && (ahead.is_adjacent(b'[') || ahead.is_adjacent(b'('))
-            };
+            let is_shape = first == Some(b'(')
+                || first != Some(b'%') && {
+                    ahead.word("").is_ok() && (ahead.is_adjacent(b'[') || ahead.is_adjacent(b'('))
+                };
             if is_shape {
                 shape::shape(cursor)?;
             }
@@ -308,11 +312,8 @@ fn opcode(word: &str) -> (Opcode, Option<Opcode>) {
     if opcode != Opcode::Other {
         return (opcode, None);
     }
-    let phases = [
-        ("-start", Opcode::AsyncStart),
-        ("-update", Opcode::AsyncUpdate),
-        ("-done", Opcode::AsyncDone),
-    ];
+    let phases =
+        [("-start", Opcode::AsyncStart), ("-update", Opcode::AsyncUpdate), ("-done", Opcode::AsyncDone)];
     for (suffix, phase) in phases {
         let wrapped = word.strip_suffix(suffix).map(Opcode::from_name);
         if let Some(wrapped) = wrapped.filter(|wrapped| *wrapped != Opcode::Other) {
@@ -332,8 +333,14 @@ fn defaults(opcode: Opcode, hlo: &mut HloInstruction) {
 /// Whether an attribute of `custom-call-start` and the like is that of the start rather than of what it runs.
 fn is_of_start(key: &str, wrapped: Opcode) -> bool {
     match key {
-        "async_execution_thread" | "sharding" | "frontend_attributes" | "metadata" | "backend_config"
-        | "control-predecessors" | "statistics" | "origin" => true,
+        "async_execution_thread"
+        | "sharding"
+        | "frontend_attributes"
+        | "metadata"
+        | "backend_config"
+        | "control-predecessors"
+        | "statistics"
+        | "origin" => true,
         "output_to_operand_aliasing" => !matches!(wrapped, Opcode::CustomCall | Opcode::Fusion),
         _ => false,
     }
@@ -360,8 +367,7 @@ pub(super) fn program_shape_of(computation: &proto::HloComputation) -> proto::Pr
         computation.instructions.iter().filter(|hlo| hlo.opcode == "parameter").collect();
     parameters.sort_by_key(|hlo| hlo.parameter_number);
     let root = computation.instructions.iter().find(|hlo| hlo.id == computation.root_id);
-    let nothing =
-        || proto::Shape { element_type: ElementType::Tuple.number(), ..proto::Shape::default() };
+    let nothing = || proto::Shape { element_type: ElementType::Tuple.number(), ..proto::Shape::default() };
     proto::ProgramShape {
         parameters: parameters.into_iter().map(|hlo| hlo.shape.clone().unwrap_or_else(nothing)).collect(),
         result: root.and_then(|hlo| hlo.shape.clone()),

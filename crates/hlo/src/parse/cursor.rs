@@ -278,7 +278,8 @@ impl<'a> Cursor<'a> {
     /// Text between quotes; what is not UTF-8 becomes U+FFFD.
     pub(super) fn string(&mut self) -> Parsed<String> {
         let bytes = self.bytes()?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// Text between quotes, or a dictionary between braces that stands for itself.
@@ -319,7 +320,10 @@ impl<'a> Cursor<'a> {
                 b'}' | b')' | b']' => {
                     depth -= 1;
                     let next = rest.get(position + 1);
-                    if depth == 0 && !next.is_some_and(|byte| is_word(*byte) || matches!(byte, b'[' | b'(' | b'{' | b'<')) {
+                    if depth == 0
+                        && !next
+                            .is_some_and(|byte| is_word(*byte) || matches!(byte, b'[' | b'(' | b'{' | b'<'))
+                    {
                         position += 1;
                         break;
                     }
@@ -389,7 +393,9 @@ mod tests {
 
     #[test]
     fn passes_values_of_any_kind() {
-        for value in [r#"{a="}" b={c}}"#, "[2,2]<=[4]", "b01f_01io->b01f", "{}", "\"a, b\"", "12", "bf16[8]{0}"] {
+        for value in
+            [r#"{a="}" b={c}}"#, "[2,2]<=[4]", "b01f_01io->b01f", "{}", "\"a, b\"", "12", "bf16[8]{0}"]
+        {
             let text = format!("{value}, next=1");
             let mut cursor = Cursor::new(&text);
             cursor.pass_value().unwrap();

@@ -37,7 +37,9 @@ pub(super) fn window(cursor: &mut Cursor<'_>) -> Parsed<proto::Window> {
                 "lhs_dilate" => dim.base_dilation = first,
                 "rhs_dilate" => dim.window_dilation = first,
                 "rhs_reversal" => dim.window_reversal = first != 0,
-                "pad" => (dim.padding_low, dim.padding_high) = (first, value.last().copied().unwrap_or_default()),
+                "pad" => {
+                    (dim.padding_low, dim.padding_high) = (first, value.last().copied().unwrap_or_default())
+                }
                 _ => {}
             }
         }
@@ -52,7 +54,8 @@ pub(super) fn padding(cursor: &mut Cursor<'_>) -> Parsed<proto::PaddingConfig> {
     if matches!(cursor.peek(), None | Some(b',' | b'\n')) {
         return Ok(proto::PaddingConfig::default());
     }
-    let values = crossed(cursor, 2..=3, "low_high or low_high_interior for each dimension, with x between them")?;
+    let values =
+        crossed(cursor, 2..=3, "low_high or low_high_interior for each dimension, with x between them")?;
     let dimension = |value: Vec<i64>| {
         let at = |place: usize| value.get(place).copied().unwrap_or_default();
         proto::PaddingDimension { edge_padding_low: at(0), edge_padding_high: at(1), interior_padding: at(2) }

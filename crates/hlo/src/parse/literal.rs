@@ -6,12 +6,7 @@ use super::{
     cursor::{Cursor, Parsed},
     shape::{self, NESTING_LIMIT},
 };
-use crate::{
-    element::ElementType as E,
-    proto,
-    shape::Shape,
-    text::number::Narrow,
-};
+use crate::{element::ElementType as E, proto, shape::Shape, text::number::Narrow};
 
 /// The constant between the brackets, encoded; `None` where the compiler left it out (`{...}`).
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &proto::Shape) -> Parsed<Option<Vec<u8>>> {
@@ -87,11 +82,7 @@ fn tuple(
     Ok(is_complete.then_some(literal))
 }
 
-fn array(
-    cursor: &mut Cursor<'_>,
-    shape: &proto::Shape,
-    element_type: E,
-) -> Parsed<Option<proto::Literal>> {
+fn array(cursor: &mut Cursor<'_>, shape: &proto::Shape, element_type: E) -> Parsed<Option<proto::Literal>> {
     if shape.dimensions.len() > NESTING_LIMIT {
         return cursor.unexpected(format!("a constant of at most {NESTING_LIMIT} dimensions"));
     }
@@ -109,9 +100,9 @@ fn array(
         } else if cursor.peek() == Some(b'}') {
             let before = opened.pop().unwrap_or_default();
             let inside = values.count - before;
-            let expected = shape.dimensions[opened.len()..].iter().try_fold(1usize, |count, dim| {
-                count.checked_mul(usize::try_from(*dim).ok()?)
-            });
+            let expected = shape.dimensions[opened.len()..]
+                .iter()
+                .try_fold(1usize, |count, dim| count.checked_mul(usize::try_from(*dim).ok()?));
             if !is_dynamic && Some(inside) != expected {
                 let expected = expected.map_or("fewer".to_owned(), |count| count.to_string());
                 return cursor.unexpected(format!("{expected} values before this, not {inside}"));

@@ -66,7 +66,8 @@ fn module(cursor: &mut Cursor<'_>, more: &mut More) -> Parsed<proto::HloModule> 
     if !cursor.eat_word("HloModule") {
         return cursor.unexpected("HloModule");
     }
-    let mut module = proto::HloModule { name: cursor.name("the name of a module")?.to_owned(), ..Default::default() };
+    let mut module =
+        proto::HloModule { name: cursor.name("the name of a module")?.to_owned(), ..Default::default() };
     let mut computations = Computations::default();
     let mut is_scheduled = false;
     while cursor.eat(",") {

@@ -81,7 +81,10 @@ impl<'a> Array<'a> {
             count = count.checked_mul(*bounds.get(*dim)?)?;
         }
         let element_type = shape.element_type;
-        if bounds.len() > NESTING_LIMIT || order.len() != bounds.len() || available(element_type, values)? < count {
+        if bounds.len() > NESTING_LIMIT
+            || order.len() != bounds.len()
+            || available(element_type, values)? < count
+        {
             return None;
         }
         let size = |(dim, bound): (usize, usize)| match values.dynamic_sizes.get(dim) {

@@ -145,7 +145,8 @@ impl Narrow {
         let sign = u32::from(value.is_sign_negative()) << (self.mantissa_bits + self.exponent_bits);
         let infinity = exponent_mask << self.mantissa_bits;
         if value.is_nan() {
-            let quiet = payload.map_or(1 << (self.mantissa_bits - 1), |payload| payload as u32 & mantissa_mask);
+            let quiet =
+                payload.map_or(1 << (self.mantissa_bits - 1), |payload| payload as u32 & mantissa_mask);
             return match self.special {
                 Special::Ieee => Some(sign | infinity | quiet),
                 Special::AllOnesNan => Some(sign | infinity | mantissa_mask),
@@ -230,9 +231,10 @@ mod tests {
             let width = element_type.bits().unwrap();
             for bits in 0..1u32 << width {
                 let text = format.text(bits);
-                let (number, payload) = text.split_once("(0x").map_or((text.as_str(), None), |(number, payload)| {
-                    (number, u64::from_str_radix(payload.trim_end_matches(')'), 16).ok())
-                });
+                let (number, payload) =
+                    text.split_once("(0x").map_or((text.as_str(), None), |(number, payload)| {
+                        (number, u64::from_str_radix(payload.trim_end_matches(')'), 16).ok())
+                    });
                 let back = format.bits(number.parse().unwrap(), payload);
                 assert_eq!(back, Some(bits), "{format:?}: {text}");
             }

@@ -92,7 +92,8 @@ pub fn modules(profile: &[u8]) -> Vec<(String, Vec<u8>)> {
         for entry in of(4) {
             let metadata = value(entry).unwrap_or_default();
             let metadata = fields(&metadata);
-            let name = metadata.iter().find(|field| field.number == 2).map_or(String::new(), |f| text(f.bytes));
+            let name =
+                metadata.iter().find(|field| field.number == 2).map_or(String::new(), |f| text(f.bytes));
             for stat in metadata.iter().filter(|field| field.number == 5) {
                 let stat = fields(stat.bytes);
                 if stat.iter().any(|field| field.number == 1 && field.value == id) {

@@ -374,8 +374,15 @@ mod tests {
 
     #[test]
     fn names_of_ops() {
-        assert!(is_op("send", "send") && is_op("send.", "send") && is_op("send.42", "send") && is_op("send4", "send"));
-        assert!(!is_op("send-done.4", "send") && !is_op("send.x", "send") && is_op("send-done.4", "send-done"));
+        assert!(
+            is_op("send", "send")
+                && is_op("send.", "send")
+                && is_op("send.42", "send")
+                && is_op("send4", "send")
+        );
+        assert!(
+            !is_op("send-done.4", "send") && !is_op("send.x", "send") && is_op("send-done.4", "send-done")
+        );
         assert_eq!([op_number("send-done.42"), op_number("send"), op_number("a1.2")], [42, 0, 0]);
     }
 

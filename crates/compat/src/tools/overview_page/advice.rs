@@ -50,7 +50,8 @@ fn tips(hardware: Option<Hardware>) -> Vec<(&'static str, String)> {
         Some(Hardware::Tpu) => ("TPU core", "op_profile"),
         _ => (device, "framework_op_stats"),
     };
-    let guide = |page: &str, text: &str| words::link(&format!("https://www.tensorflow.org/guide/{page}"), text);
+    let guide =
+        |page: &str, text: &str| words::link(&format!("https://www.tensorflow.org/guide/{page}"), text);
     vec![
         ("faq", "Refer to the TF2 Profiler FAQ".into()),
         (

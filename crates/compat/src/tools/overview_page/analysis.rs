@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::kernels;
 use haloscope_core::profile::{HostId, Profile};
 
-use crate::db::{self, Db, Hardware};
+use crate::db::{self, Db, Hardware, kernels};
 use crate::gviz::{Cell, DataTable, Kind};
 use crate::input_pipeline::Analysis;
 use crate::steps::duty::DutyCycle;
 use crate::steps::environment::hardware_by_type;
 use crate::steps::stat::fixed;
 use crate::steps::{Environment, StepDb};
-use crate::tools::framework_op_stats::{MOST_KERNELS, by_framework_op};
+use crate::tools::framework_op_stats::by_framework_op;
 
 /// As many ops are shown.
 const MOST_OPS: usize = 10;
@@ -109,16 +108,10 @@ fn top_ops(ops: &Db<'_>, tensor_cores: Option<BTreeMap<String, (bool, bool)>>) -
 
 /// By framework op: whether its kernels could use tensor cores, and whether one does.
 fn tensor_cores(profile: &Profile, hosts: &[HostId]) -> BTreeMap<String, (bool, bool)> {
-    let mut all = Vec::new();
-    for host in hosts {
-        all.extend(kernels::of_host(profile, *host).into_iter().take(MOST_KERNELS));
-    }
-    kernels::sort(&mut all);
     let mut ops: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    for kernel in all.iter().take(MOST_KERNELS) {
+    for kernel in kernels(profile, hosts) {
         // The first kernel tells what its op could do.
-        let op =
-            ops.entry(kernel.framework_op.to_string()).or_insert((kernel.could_use_tensor_cores, false));
+        let op = ops.entry(kernel.framework_op.to_string()).or_insert((kernel.could_use_tensor_cores, false));
         op.1 |= kernel.uses_tensor_cores && kernel.total_ns > 0;
     }
     ops
@@ -126,7 +119,8 @@ fn tensor_cores(profile: &Profile, hosts: &[HostId]) -> BTreeMap<String, (bool, 
 
 /// How many ops ran where, and how much of their time op by op.
 fn add_shares(table: &mut DataTable, device: &Db<'_>, host: &Db<'_>) {
-    let runs = |db: &Db<'_>| db.rows.iter().filter(|r| !r.is_idle()).map(|r| r.occurrences).sum::<u64>() as f64;
+    let runs =
+        |db: &Db<'_>| db.rows.iter().filter(|r| !r.is_idle()).map(|r| r.occurrences).sum::<u64>() as f64;
     let eager = |db: &Db<'_>| {
         let time = |only: bool| {
             let rows = db.rows.iter().filter(|r| !r.is_idle() && (r.eager || !only));

@@ -21,11 +21,7 @@ pub(super) struct Rule {
     pub(super) apply: fn(&Signals<'_>) -> Option<String>,
 }
 
-const fn rule(
-    name: &'static str,
-    registered: Registered,
-    apply: fn(&Signals<'_>) -> Option<String>,
-) -> Rule {
+const fn rule(name: &'static str, registered: Registered, apply: fn(&Signals<'_>) -> Option<String>) -> Rule {
     Rule { name, registered, apply }
 }
 
