@@ -12,6 +12,7 @@ mod perf;
 mod rates;
 mod row;
 mod run;
+mod sparse;
 pub(crate) mod steps;
 mod tpu;
 

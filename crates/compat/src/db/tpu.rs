@@ -6,7 +6,7 @@ use haloscope_core::derive::op_sums::{Measured, Sums, measured};
 use haloscope_core::profile::{Device, LineKind, Profile};
 
 use super::row::{CoreType, SourceInfo};
-use super::{Db, Row};
+use super::{Db, Row, sparse};
 
 /// The ops of one core.
 pub(super) fn ops<'p>(profile: &'p Profile, device: &Device) -> Db<'p> {
@@ -14,8 +14,12 @@ pub(super) fn ops<'p>(profile: &'p Profile, device: &Device) -> Db<'p> {
     let mut sums = vec![Sums::default(); found.ops.len()];
     found.walk(profile, None, |row, event, self_ps| sums[row].add(event, self_ps, None));
     let measured = measured(profile, &found);
-    let all = found.ops.into_iter().zip(sums.iter().zip(&measured));
-    let rows = all.filter_map(|((meta, _), (sum, measured))| row(meta, sum, measured));
+    let mut offloaded = sparse::offloaded(profile, device, &found);
+    let all = found.ops.into_iter().zip(sums.iter().zip(&measured)).enumerate();
+    let rows = all.filter_map(|(at, ((meta, _), (sum, measured)))| {
+        let row = row(meta, sum, measured)?;
+        Some(Row { offloaded: offloaded.remove(&at).map(Box::new), ..row })
+    });
     Db::of_device(rows.collect(), span_ps(profile, device))
 }
 
