@@ -49,13 +49,18 @@ pub(crate) struct Db<'p> {
 impl<'p> Db<'p> {
     /// A table of the ops of one device, which took `total_ps` from the first to the last.
     fn of_device(rows: Vec<Row<'p>>, total_ps: u64) -> Self {
+        Self::of_ops(rows).finish(total_ps)
+    }
+
+    /// A table of ops whose time from the first to the last is not known yet.
+    fn of_ops(rows: impl IntoIterator<Item = Row<'p>>) -> Self {
         let mut db = Self::default();
         for row in rows {
             db.op_ps = db.op_ps.saturating_add(row.self_ps);
             db.normalized_op_ps = db.normalized_op_ps.saturating_add(row.normalized_self_ps());
             db.add(row);
         }
-        db.finish(total_ps)
+        db
     }
 
     /// Sets the time from the first op to the last, and adds what of it no op took as idle.

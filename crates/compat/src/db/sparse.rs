@@ -41,7 +41,8 @@ pub(super) fn offloaded<'p>(
         for (index, &row) in rows.iter().enumerate() {
             let Some(seen) = seen.get_mut(row as usize).filter(|seen| !**seen) else { continue };
             *seen = true;
-            if let Some(inner) = offload(profile, plane, line, index, ids).and_then(|key| offloads.get(&key)) {
+            if let Some(inner) = offload(profile, plane, line, index, ids).and_then(|key| offloads.get(&key))
+            {
                 of_op.insert(row as usize, inner.clone());
             }
         }

@@ -119,7 +119,7 @@ impl Environment {
     }
 
     /// The id of a host's core among those of all hosts.
-    pub(super) fn global_core(&self, host: HostId, core: u32) -> u32 {
+    pub(crate) fn global_core(&self, host: HostId, core: u32) -> u32 {
         self.part(host).map_or(core, |(position, _)| global_core(position, core))
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
             breakdown: Breakdown::Generic(times),
         };
         let cores = [(GENERIC_CORE, step)].into();
-        all.rows.push(StepRow { number: group, cores, collectives: BTreeMap::new() });
+        all.rows.push(StepRow { number: group, cores, ..StepRow::default() });
     }
     if all.rows.len() >= EDGE_FROM {
         all.rows.remove(0);

@@ -53,6 +53,7 @@ pub(super) fn combine(environment: &Environment, parts: Vec<(HostId, HostSteps)>
             let index = begin - alignment.begin_chief + alignment.begin + position;
             let Some(own) = steps.rows.get_mut(index) else { continue };
             row.cores.append(&mut globally(environment, *host, std::mem::take(&mut own.cores)));
+            row.groups.append(&mut own.groups);
             row.collectives.append(&mut globally(environment, *host, std::mem::take(&mut own.collectives)));
         }
         db.rows.push(row);

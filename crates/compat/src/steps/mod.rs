@@ -41,6 +41,8 @@ pub(crate) struct StepRow {
     pub(crate) number: i64,
     /// What each core did, by the core's id. Empty where no marker tells how long it took.
     pub(crate) cores: BTreeMap<u32, CoreStep>,
+    /// The group of events that is the step on each host.
+    pub(crate) groups: Vec<(HostId, i64)>,
     /// When collectives ran, by core and the collective's id: durations in picoseconds. Newer profilers do not say.
     pub(crate) collectives: BTreeMap<u32, Vec<(u64, i64)>>,
 }
@@ -100,9 +102,13 @@ pub(crate) struct HostSteps {
 
 impl HostSteps {
     fn of(profile: &Profile, host: HostId, environment: &Environment) -> Self {
-        match environment.hardware_of(host) {
+        let mut steps = match environment.hardware_of(host) {
             Hardware::Tpu => tpu::steps(profile, host),
             _ => generic::steps(profile, host),
+        };
+        for row in &mut steps.rows {
+            row.groups = vec![(host, row.number)];
         }
+        steps
     }
 }

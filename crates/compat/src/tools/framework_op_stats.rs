@@ -46,6 +46,7 @@ const COLUMNS: &[(&str, Kind, &str)] = &[
 const TENSOR_CORES: &str = "GPU TensorCore utilization";
 /// At most this many ops of devices, and as many of hosts.
 const MOST_OPS: usize = 500;
+
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
     let run = RunEnv::of(profile, &hosts);

@@ -6,9 +6,10 @@ mod table;
 use haloscope_core::profile::Profile;
 
 use super::Tool;
-use crate::db::steps::{StepOps, step_ops};
+use crate::db::steps::step_ops;
 use crate::db::{self, Db, Hardware, PerfEnv, Row, RunEnv};
-use crate::gviz::{DataTable, Kind};
+use crate::gviz::DataTable;
+use crate::steps::{Environment, StepDb, diagnostics};
 use crate::{Answer, Error, Hosts, Params};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -23,43 +24,41 @@ pub(crate) const TOOL: Tool = Tool {
 /// At most this many ops, by self time.
 const MOST_OPS: usize = 1000;
 
-/// Said of a run without steps.
-const NO_STEPS: &str = "No step marker observed and hence the step time is unknown. This may happen if (1) training \
-    steps are not instrumented (e.g., if you are not using Keras) or (2) the profiling duration is shorter than the step \
-    time. For (1), you need to add step instrumentation; for (2), you may try to profile longer.";
-
 /// What the answer is shaped from.
 struct Model<'p> {
     ops: Db<'p>,
     /// Sums over all complete steps; `None` where XProf does not sum them.
     complete: Option<Db<'p>>,
-    steps: Vec<StepOps<'p>>,
+    /// Number and ops of each complete step.
+    steps: Vec<(i64, Db<'p>)>,
     perf: PerfEnv,
     run: RunEnv,
 }
 
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
-    let run = RunEnv::of(profile, &hosts);
-    let mut notes =
-        DataTable::new(&[("severity", Kind::String, "Severity"), ("message", Kind::String, "Message")]);
+    let environment = Environment::of(profile, &hosts);
+    let run = environment.run.clone();
     if run.hardware == Hardware::Cpu {
-        let table = table::Roofs::none().table();
-        return Answer::json(&[table, notes]);
+        return Answer::json(&[table::Roofs::none().table(), diagnostics::table(&[], &[])]);
     }
-    let steps = step_ops(profile, &hosts);
+    let steps = StepDb::of(profile, &hosts, &environment);
+    let by_step = step_ops(profile, &environment, &steps);
     let complete = (run.hardware == Hardware::Tpu || hosts.len() > 1).then(|| {
         let mut all = Db::default();
-        for step in &steps {
-            all.merge(step.ops.clone());
+        for ops in &by_step {
+            all.merge(ops.clone());
         }
         all
     });
-    let perf = PerfEnv::of(profile, &hosts);
-    let model = Model { ops: db::device_ops(profile, &hosts), complete, steps, perf, run };
-    if model.steps.is_empty() {
-        notes.row(["WARNING".into(), NO_STEPS.into()]);
-    }
+    let notes = diagnostics::table(&diagnostics::step_warnings(&steps), &[]);
+    let model = Model {
+        ops: db::device_ops(profile, &hosts),
+        complete,
+        steps: steps.rows.iter().map(|row| row.number).zip(by_step).collect(),
+        perf: PerfEnv::of(profile, &hosts),
+        run,
+    };
     let roofs = table::Roofs::of(&model);
     let mut table = roofs.table();
     for infeed_outfeed in [true, false] {
@@ -88,8 +87,8 @@ impl Model<'_> {
         if let Some(complete) = &self.complete {
             writer.program("Average", &self::program(complete, infeed_outfeed), self.steps.len());
         }
-        for step in &self.steps {
-            writer.program(&step.number.to_string(), &self::program(&step.ops, infeed_outfeed), 1);
+        for (number, ops) in &self.steps {
+            writer.program(&number.to_string(), &self::program(ops, infeed_outfeed), 1);
         }
     }
 }
