@@ -60,7 +60,7 @@ impl Counter<'_> {
             _ => self.leaf(hlo),
         };
         if cost.bytes_accessed.is_some_and(|bytes| bytes > 0) {
-            self.traffic[index.index()] = self.gpu_traffic(hlo);
+            self.traffic[index.index()] = self.gpu_traffic(hlo, hlo);
         }
         cost.rounded()
     }
@@ -128,51 +128,55 @@ impl Counter<'_> {
         self.passed_around(hlo, self.array(whole)? / devices)
     }
 
-    /// Inputs and result, where each element of the result begins with an initial value that is read anew.
+    /// Inputs, result and initial values, of which each element of the result reads one.
     fn reduced_bytes(&self, hlo: &Instruction) -> Option<u64> {
-        let inputs = (0..hlo.operands.len() / 2).map(|at| self.operand_bytes(hlo, at));
-        let result = self.array(&hlo.shape)?;
-        inputs.sum::<Option<u64>>()?.checked_add(result)?.checked_add(result)
+        let half = hlo.operands.len() / 2;
+        let inputs = (0..half).map(|at| self.operand_bytes(hlo, at)).sum::<Option<u64>>()?;
+        let initial =
+            (half..hlo.operands.len()).map(|at| self.initial_bytes(hlo, at)).sum::<Option<u64>>()?;
+        inputs.checked_add(initial)?.checked_add(self.array(&hlo.shape)?)
+    }
+
+    /// What a `reduce` reads of one of its initial values.
+    fn initial_bytes(&self, hlo: &Instruction, operand: usize) -> Option<u64> {
+        leaf::first_array(&hlo.shape)?.element_count()?.checked_mul(self.operand_bytes(hlo, operand)?)
     }
 
     fn scattered_bytes(&self, hlo: &Instruction) -> Option<u64> {
         self.passed_around(hlo, self.array(&hlo.shape)?)
     }
 
-    /// What an instruction without a body reads of each operand, and writes.
-    fn gpu_traffic(&self, hlo: &Instruction) -> Traffic {
-        let size = |shape: &Shape| if in_main_memory(shape) { self.array(shape).unwrap_or(0) } else { 0 };
-        let part = |at: usize, bytes: u64| {
-            let counts = self.operand_shape(hlo, at).is_some_and(in_main_memory);
-            if counts { bytes } else { 0 }
-        };
-        let result = size(&hlo.shape);
-        let operands = |from: usize| -> u64 {
-            (from..hlo.operands.len()).filter_map(|at| self.operand_shape(hlo, at)).map(size).sum()
-        };
+    /// What an instruction reads of the operands of `caller`, which is itself or a fusion that stands for it, and writes to
+    /// the caller's result.
+    pub(super) fn gpu_traffic(&self, hlo: &Instruction, caller: &Instruction) -> Traffic {
+        let counts = |at: usize| self.operand_shape(caller, at).is_some_and(in_main_memory);
+        let part = |at: usize, bytes: Option<u64>| if counts(at) { bytes.unwrap_or(0) } else { 0 };
+        let whole = |at: usize| part(at, self.operand_bytes(hlo, at));
+        let all = |range: std::ops::Range<usize>| range.map(whole).fold(0, u64::saturating_add);
+        let count = hlo.operands.len();
+        let result = self.array(&hlo.shape);
         let (read, written) = match hlo.opcode {
-            Opcode::Tuple => (0, 0),
+            Opcode::Tuple => (0, Some(0)),
             Opcode::Slice => (part(0, result), result),
-            Opcode::DynamicSlice | Opcode::Gather => (part(0, result).saturating_add(operands(1)), result),
-            Opcode::DynamicUpdateSlice => (operands(1), part(1, self.operand_bytes(hlo, 1).unwrap_or(0))),
+            Opcode::DynamicSlice | Opcode::Gather => (part(0, result).saturating_add(all(1..count)), result),
+            Opcode::DynamicUpdateSlice => (all(1..count), self.operand_bytes(hlo, 1)),
             Opcode::Scatter => {
-                let arrays = hlo.operands.len().saturating_sub(1) / 2;
-                let updates: u64 =
-                    (arrays + 1..=2 * arrays).filter_map(|at| self.operand_shape(hlo, at)).map(size).sum();
-                let indices = self.operand_shape(hlo, arrays).map_or(0, size);
-                let written = if in_main_memory(&hlo.shape) { updates } else { 0 };
-                (updates.saturating_mul(2).saturating_add(indices), written)
+                let arrays = count.saturating_sub(1) / 2;
+                let updates = || (arrays + 1)..(2 * arrays + 1);
+                let before: u64 =
+                    (0..arrays).map(|at| part(at, self.operand_bytes(hlo, arrays + 1 + at))).sum();
+                let written = updates().map(|at| self.operand_bytes(hlo, at)).sum();
+                (before.saturating_add(whole(arrays)).saturating_add(all(updates())), written)
             }
             Opcode::Reduce => {
-                let inputs: u64 =
-                    (0..hlo.operands.len() / 2).filter_map(|at| self.operand_shape(hlo, at)).map(size).sum();
-                let initial = self.array(&hlo.shape).unwrap_or(0);
-                (inputs.saturating_add(initial), result)
+                let initial: u64 = (count / 2..count).map(|at| part(at, self.initial_bytes(hlo, at))).sum();
+                (all(0..count / 2).saturating_add(initial), result)
             }
-            Opcode::Cholesky => (part(0, self.operand_bytes(hlo, 0).unwrap_or(0) / 2), result / 2),
-            Opcode::TriangularSolve => (part(0, self.operand_bytes(hlo, 0).unwrap_or(0) / 2), result),
-            _ => (operands(0), result),
+            Opcode::Cholesky => (whole(0) / 2, result.map(|bytes| bytes / 2)),
+            Opcode::TriangularSolve => (whole(0) / 2, result),
+            _ => (all(0..count), result),
         };
+        let written = written.filter(|_| in_main_memory(&caller.shape)).unwrap_or(0);
         Traffic { read, written }
     }
 }

@@ -39,10 +39,9 @@ impl Counter<'_> {
         if hlo.attributes().fusion_kind == Some(FusionKind::Custom) {
             for at in inner.instructions() {
                 let instruction = module.instruction(at);
-                match instruction.opcode {
-                    Opcode::Gather => return self.leaf(instruction),
-                    Opcode::Scatter => return self.scatter(instruction),
-                    _ => {}
+                if matches!(instruction.opcode, Opcode::Gather | Opcode::Scatter) {
+                    self.traffic[index.index()] = self.gpu_traffic(instruction, hlo);
+                    return self.leaf(instruction);
                 }
             }
         }
