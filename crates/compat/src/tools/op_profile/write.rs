@@ -283,3 +283,102 @@ impl<'a> XlaInstruction<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustc_hash::FxHashMap;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::db::CoreType;
+
+    fn op(name: impl Into<Cow<'static, str>>, category: &'static str, times: (u64, u64)) -> Row<'static> {
+        Row {
+            program_id: 7,
+            name: name.into(),
+            category: category.into(),
+            occurrences: 5,
+            time_ps: times.0,
+            self_ps: times.1,
+            core_type: CoreType::Tensor,
+            ..Row::default()
+        }
+    }
+
+    fn db(rows: Vec<Row<'static>>, total_ps: u64) -> Db<'static> {
+        let mut db = Db::default();
+        for row in rows {
+            db.op_ps += row.self_ps;
+            db.add(row);
+        }
+        db.finish(total_ps)
+    }
+
+    fn write(db: &Db<'_>, grouping: Grouping) -> Value {
+        let names = FxHashMap::from_iter([(7, "jit_f")]);
+        let tree = Tree::build(db, grouping, &names);
+        let context = Context { tree, perf: PerfEnv::default(), fused: None };
+        serde_json::to_value(Report { context: &context, db, hardware: Hardware::Tpu }).unwrap()
+    }
+
+    fn names(node: &Value) -> Vec<&str> {
+        node["children"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn ops_of_a_sparse_core_stand_below_the_op_that_waits_for_them() {
+        let sparse = |name, time| Row { core_type: CoreType::Sparse, ..op(name, "gather", (time, time)) };
+        let inner = db(vec![sparse("add.7", 1_500_000), sparse("gather.1", 2_000_000)], 5_000_000);
+        let waits =
+            Row { offloaded: Some(Box::new(inner)), ..op("start.1", "async-start", (10_087_500, 87_500)) };
+        let answer = write(&db(vec![waits], 20_000_000), Grouping::Program);
+        // As in XProf, idle time of the SparseCore is shown even where the device's is not.
+        for key in ["byProgram", "byProgramExcludeIdle"] {
+            let program =
+                answer[key]["children"].as_array().unwrap().iter().find(|c| c["name"] == "jit_f(7)").unwrap();
+            assert_eq!(program["metrics"]["rawTime"], 87_500);
+            let waits = &program["children"][0]["children"][0];
+            assert_eq!(
+                (&waits["name"], &waits["metrics"]["rawTime"]),
+                (&json!("start.1"), &json!(10_087_500))
+            );
+            assert_eq!(names(waits), ["gather.1", "add.7", "IDLE"]);
+            assert_eq!(waits["children"][0]["metrics"]["avgTimePs"], 400_000);
+        }
+    }
+
+    #[test]
+    fn ops_that_hold_others_count_their_own_time_only() {
+        let rows = vec![
+            Row { flops: 100.0, ..op("while.1", "while", (1000, 300)) },
+            Row { flops: 70.0, ..op("dot.1", "dot", (700, 700)) },
+            op("region_0.3", "region", (50, 50)),
+        ];
+        let answer = write(&db(rows, 2000), Grouping::Category);
+        let root = &answer["byCategory"];
+        assert_eq!(names(root), ["IDLE", "dot"]);
+        assert_eq!((&root["metrics"]["rawTime"], &root["metrics"]["bf16Flops"]), (&json!(2000), &json!(70)));
+        assert_eq!(answer["byCategoryExcludeIdle"]["metrics"]["rawTime"], 1050);
+    }
+
+    #[test]
+    fn a_hundred_children_are_shown_and_all_counted() {
+        let rows = (0..130).map(|i| op(format!("copy.{i:03}"), "copy", (10, 10))).collect();
+        let answer = write(&db(rows, 2000), Grouping::Program);
+        let copies = &answer["byProgram"]["children"][0]["children"][0];
+        assert_eq!((names(copies).len(), &copies["numChildren"]), (100, &json!(130)));
+        assert_eq!((&copies["metrics"]["rawTime"], names(copies)[0]), (&json!(1300), "copy.129"));
+    }
+
+    #[test]
+    fn scopes_may_be_deep() {
+        let deep = Row { provenance: "a/".repeat(100_000).into(), ..op("add.1", "add", (10, 10)) };
+        let answer = write(&db(vec![deep], 10), Grouping::Provenance);
+        let mut node = &answer["byProvenance"]["children"][0];
+        let mut depth = 0;
+        while let Some(next) = node["children"].get(0) {
+            (node, depth) = (next, depth + 1);
+        }
+        assert_eq!((&node["name"], depth), (&json!("add.1"), 202));
+    }
+}
