@@ -45,6 +45,7 @@ pub struct Tool {
 pub const TOOLS: &[&Tool] = &[
     &overview_page::TOOL,
     &trace_viewer::STREAMING,
+    &trace_viewer::WHOLE,
     &graph_viewer::TOOL,
     &op_profile::TOOL,
     &op_profile::ALIAS,

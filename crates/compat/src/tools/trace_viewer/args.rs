@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::derived::Detail;
-use haloscope_core::profile::{LineId, PlaneId};
+use haloscope_core::derive::context::{Context, EventType, Lane};
+use haloscope_core::derive::derived::{Derived, Detail};
+use haloscope_core::profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
 use haloscope_xspace::{StatValue, Stats};
 use rustc_hash::FxHashSet;
 
@@ -29,26 +30,19 @@ pub(super) type Arg<'p> = (Cow<'p, str>, Value<'p>);
 const HIDDEN: [&str; 8] = ["_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"];
 
 impl<'p> Trace<'p> {
-    /// The arguments of an event, those of its metadata first.
+    /// The arguments of an event, those of its metadata first; a long name is cut if it is too long.
     pub(super) fn args(&self, track: &Track<'p>, at: usize) -> Vec<Arg<'p>> {
-        match track.source(at) {
-            (Origin::Line(line), position) => self.line_args(line, position),
-            (Origin::Derived(plane, line), position) => {
-                let (_, derived) = &self.derived[plane as usize];
-                let line = &derived.lines[line as usize];
-                let label = &derived.labels.as_slice()[line.events[position].label as usize];
-                let mut args: Vec<Arg<'p>> = Vec::new();
-                if label.display.is_some() {
-                    args.push(("long_name".into(), Value::Text(long_name(&label.name))));
-                }
-                args.extend(line.details.get(position).into_iter().flatten().map(|detail| match detail {
-                    Detail::Count(name, value) => ((*name).into(), Value::Int(*value)),
-                    Detail::Number(name, value) => ((*name).into(), Value::Double(*value)),
-                    Detail::Text(name, value) => ((*name).into(), Value::Text(value.as_str().into())),
-                }));
-                args
-            }
+        let mut args = match track.source(at) {
+            (Origin::Line(line), position) => self.host.line_args(line, position),
+            (Origin::Derived(plane, line), position) => self.host.derived_args(plane, line, position),
+        };
+        if let Some((name, Value::Text(text))) = args.first_mut()
+            && name == "long_name"
+            && let Cow::Owned(cut) = long_name(text)
+        {
+            *text = cut.into();
         }
+        args
     }
 
     /// Adds the long names of all events to `frames`.
@@ -57,7 +51,7 @@ impl<'p> Trace<'p> {
         for track in self.tracks.iter().filter(|t| t.row != Row::Counter) {
             let own_names = |origin: Origin| match origin {
                 Origin::Line(line) => {
-                    let plane = self.profile.plane(self.profile.line(line).plane);
+                    let plane = self.host.profile.plane(self.host.profile.line(line).plane);
                     ["long_name", "hlo_text"].iter().any(|name| plane.stat_id(name).is_some())
                 }
                 Origin::Derived(..) => false,
@@ -67,10 +61,10 @@ impl<'p> Trace<'p> {
                 let (origin, position) = track.source(at);
                 let row = match origin {
                     Origin::Line(line) => {
-                        self.context.lane(line).map_or(0, |l| l.metas(self.profile)[position])
+                        self.host.context.lane(line).map_or(0, |l| l.metas(self.host.profile)[position])
                     }
                     Origin::Derived(plane, line) => {
-                        self.derived[plane as usize].1.lines[line as usize].events[position].label
+                        self.host.derived[plane as usize].1.lines[line as usize].events[position].label
                     }
                 };
                 // Long names are those of the metadata, unless the plane has stats of that name.
@@ -87,8 +81,37 @@ impl<'p> Trace<'p> {
             }
         }
     }
+}
 
-    fn line_args(&self, line: LineId, position: usize) -> Vec<Arg<'p>> {
+/// What is known of a host: where arguments come from.
+#[derive(Clone, Copy)]
+pub(super) struct HostData<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) context: &'p Context,
+    pub(super) derived: &'p [(PlaneId, Derived)],
+}
+
+/// Lower bits of `run_id` that launches keep.
+const RUN_ID_BITS: u64 = (1 << 27) - 1;
+
+impl<'p> HostData<'p> {
+    pub(super) fn derived_args(&self, plane: u32, line: u32, position: usize) -> Vec<Arg<'p>> {
+        let (_, derived) = &self.derived[plane as usize];
+        let line = &derived.lines[line as usize];
+        let label = &derived.labels.as_slice()[line.events[position].label as usize];
+        let mut args: Vec<Arg<'p>> = Vec::new();
+        if label.display.is_some() {
+            args.push(("long_name".into(), Value::Text(label.name.as_str().into())));
+        }
+        args.extend(line.details.get(position).into_iter().flatten().map(|detail| match detail {
+            Detail::Count(name, value) => ((*name).into(), Value::Int(*value)),
+            Detail::Number(name, value) => ((*name).into(), Value::Double(*value)),
+            Detail::Text(name, value) => ((*name).into(), Value::Text(value.as_str().into())),
+        }));
+        args
+    }
+
+    pub(super) fn line_args(&self, line: LineId, position: usize) -> Vec<Arg<'p>> {
         let line = self.profile.line(line);
         let plane = self.profile.plane(line.plane);
         let source = self.profile.source_of(plane);
@@ -98,23 +121,92 @@ impl<'p> Trace<'p> {
         let Some(row) = lane.row(position) else { return args };
         let entry = &plane.metas[meta as usize];
         if entry.display_name.len > 0 {
-            let name = match source.text(entry.name) {
-                Cow::Borrowed(name) => long_name(name),
-                Cow::Owned(name) => Cow::Owned(long_name(&name).into_owned()),
-            };
-            args.push(("long_name".into(), Value::Text(name)));
+            args.push(("long_name".into(), Value::Text(source.text(entry.name))));
         }
-        self.add_stats(line.plane, plane.meta_stats(source, meta), &mut args);
-        self.add_stats(line.plane, self.profile.events(line).stats(source, row), &mut args);
-        if let Ok(found) = lane.named.binary_search_by_key(&(position as u32), |(at, _)| *at) {
-            let group = self.context.groups.get(lane.named[found].1 as usize);
-            args.extend(group.map(|g| ("step_name".into(), Value::Text(g.name.as_str().into()))));
+        self.add_stats(plane, plane.meta_stats(source, meta), &mut args);
+        self.add_stats(plane, self.profile.events(line).stats(source, row), &mut args);
+        if !self.context.by_profiler {
+            self.add_found(line, lane, position, &source.text(entry.name), &mut args);
         }
         args
     }
 
-    fn add_stats(&self, plane: PlaneId, stats: Stats<'p>, args: &mut Vec<Arg<'p>>) {
-        let plane = self.profile.plane(plane);
+    /// What grouping adds to an event's own stats, or changes in them.
+    fn add_found(&self, line: &Line, lane: &Lane, position: usize, name: &str, args: &mut Vec<Arg<'p>>) {
+        let plane = self.profile.plane(line.plane);
+        if let Ok(found) = lane.named.binary_search_by_key(&(position as u32), |(at, _)| *at) {
+            let group = self.context.groups.get(lane.named[found].1 as usize);
+            args.extend(group.map(|g| ("step_name".into(), Value::Text(g.name.as_str().into()))));
+        }
+        if matches!(plane.kind, PlaneKind::Tpu | PlaneKind::SparseCore) {
+            if line.name == "Steps" && lane.group(position).is_some() {
+                self.merge_steps(line, lane, position, args);
+            }
+            return;
+        }
+        if matches!(name, "DoEnqueueProgram" | "CompleteCallbacks" | "DoEnqueueContinuationProgram") {
+            for (_, value) in args.iter_mut().filter(|(name, _)| name == "run_id") {
+                match *value {
+                    Value::Int(id) => *value = Value::Int((id as u64 & RUN_ID_BITS) as i64),
+                    Value::Uint(id) => *value = Value::Int((id & RUN_ID_BITS) as i64),
+                    _ => {}
+                }
+            }
+        }
+        let launched =
+            || plane.kind != PlaneKind::Host && args.iter().any(|(name, _)| name == "correlation_id");
+        let is_op = match EventType::of(name) {
+            EventType::TfOp => true,
+            EventType::Other => launched(),
+            _ => false,
+        };
+        if is_op {
+            let eager = lane.eager.binary_search(&(position as u32)).is_ok();
+            args.push(("is_eager".into(), Value::Int(eager.into())));
+        }
+    }
+
+    /// Of a step that several were merged into: its idle time is the sum, its device time from the first to the last.
+    fn merge_steps(&self, line: &Line, lane: &Lane, position: usize, args: &mut Vec<Arg<'p>>) {
+        let number = |args: &[Arg<'p>], wanted: &str| {
+            args.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| match value {
+                Value::Int(v) => Some(*v),
+                Value::Uint(v) => Some(*v as i64),
+                _ => None,
+            })
+        };
+        let set = |args: &mut Vec<Arg<'p>>, name: &'static str, value: i64| match args
+            .iter_mut()
+            .find(|(known, _)| known == name)
+        {
+            Some((_, old)) => *old = Value::Int(value),
+            None => args.push((name.into(), Value::Int(value))),
+        };
+        let plane = self.profile.plane(line.plane);
+        let source = self.profile.source_of(plane);
+        let mut idle = number(args, "step_idle_time_ps").unwrap_or(0);
+        let device = number(args, "device_offset_ps").zip(number(args, "device_duration_ps"));
+        let mut end = device.map_or(0, |(start, duration)| start + duration);
+        let merged = lane.merged.iter().filter(|(into, _)| *into as usize == position);
+        let mut any = false;
+        for (_, row) in merged {
+            let mut other = Vec::new();
+            self.add_stats(plane, self.profile.events(line).stats(source, *row as usize), &mut other);
+            idle += number(&other, "step_idle_time_ps").unwrap_or(0);
+            if let Some((start, duration)) =
+                number(&other, "device_offset_ps").zip(number(&other, "device_duration_ps"))
+            {
+                end = end.max(start + duration);
+            }
+            any = true;
+        }
+        set(args, "step_idle_time_ps", idle);
+        if let Some((start, _)) = device.filter(|_| any) {
+            set(args, "device_duration_ps", end - start);
+        }
+    }
+
+    fn add_stats(&self, plane: &'p Plane, stats: Stats<'p>, args: &mut Vec<Arg<'p>>) {
         let source = self.profile.source_of(plane);
         for stat in stats {
             let Some(value) = stat.value else { continue };

@@ -136,10 +136,8 @@ impl Writer<'_> {
             self.samples(trace, track, shown, &head);
             return;
         }
-        let mut links = track.links.iter().peekable();
         let mut event = |at: usize| {
-            while links.next_if(|(position, _)| (*position as usize) < at).is_some() {}
-            let link = links.peek().filter(|(position, _)| *position as usize == at).map(|(_, link)| link);
+            let link = track.link(at);
             self.comma();
             self.out.extend_from_slice(head.as_bytes());
             quoted.write(&trace.names, track.name(at), &mut self.out);

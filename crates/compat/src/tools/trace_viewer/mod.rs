@@ -9,16 +9,18 @@ mod order;
 mod params;
 mod tracks;
 mod view;
+mod whole;
 
 use haloscope_core::derive::context::Context;
 use haloscope_core::derive::derived;
 use haloscope_core::profile::Profile;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
-use args::Value;
+use args::{HostData, Value};
 use frames::Frames;
 use params::{Choice, Question};
 use tracks::Trace;
+pub(crate) use whole::WHOLE;
 
 /// The timeline, as much of it as can be seen.
 pub(crate) const STREAMING: Tool = Tool {
@@ -43,7 +45,7 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         .collect();
     let mut traces: Vec<Trace<'_>> = Vec::new();
     for (place, (host, context, derived)) in (0..).zip(&contexts) {
-        let mut trace = Trace::of(profile, *host, place, context, derived);
+        let mut trace = Trace::of(*host, place, HostData { profile, context, derived });
         order::number(&mut trace.tracks, &trace.names);
         traces.push(trace);
     }

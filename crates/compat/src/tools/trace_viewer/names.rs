@@ -101,6 +101,12 @@ pub(super) fn whole(value: u64, to: &mut Vec<u8>) {
 
 /// Writes picoseconds as microseconds: the decimal number itself, which reads back as the double that XProf prints.
 pub(super) fn micros(ps: u64, to: &mut Vec<u8>) {
+    /// Larger numbers are no longer exact in a double.
+    const EXACT: u64 = 1 << 53;
+    if ps > EXACT {
+        to.extend_from_slice((ps as f64 / 1e6).to_string().as_bytes());
+        return;
+    }
     whole(ps / 1_000_000, to);
     let mut rest = (ps % 1_000_000) as u32;
     if rest > 0 {
@@ -162,6 +168,7 @@ mod tests {
         assert_eq!(text(82_432_811_000), "82432.811");
         assert_eq!(text(1), "0.000001");
         assert_eq!(text(5_000_000), "5");
+        assert_eq!(text(0_u64.wrapping_sub(2_455_937)).parse::<f64>().unwrap(), 18446744073707.098);
         assert_eq!(text(77_063_506_562).parse::<f64>().unwrap(), 77_063_506_562_f64 / 1e6);
     }
 

@@ -23,10 +23,10 @@ struct Head<'a> {
 }
 
 impl Head<'_> {
-    fn key(&self) -> (u64, Reverse<u64>, u32, Reverse<bool>, Row, &str, usize) {
-        let is_thread = matches!(self.row, Row::Thread(_));
-        let row = if is_thread { self.row } else { Row::Counter };
-        (self.start, Reverse(self.duration), self.pid, Reverse(is_thread), row, self.name, self.track)
+    fn key(&self) -> (u64, Reverse<u64>, u32, u64, &str, usize) {
+        // Threads come before what is none.
+        let thread = if let Row::Thread(tid) = self.row { tid.into() } else { u64::MAX };
+        (self.start, Reverse(self.duration), self.pid, thread, self.name, self.track)
     }
 }
 
@@ -47,11 +47,6 @@ impl Ord for Head<'_> {
     }
 }
 
-/// The duration by which an event is sorted: counters have none.
-fn sorted_duration(track: &Track<'_>, at: usize) -> u64 {
-    if track.row == Row::Counter { 0 } else { track.duration(at) }
-}
-
 /// Calls `visit` with the track and the position of every event, in order.
 pub(super) fn merge(tracks: &[Track<'_>], names: &Names<'_>, mut visit: impl FnMut(usize, usize)) {
     let head = |track: usize, at: usize| {
@@ -60,7 +55,7 @@ pub(super) fn merge(tracks: &[Track<'_>], names: &Names<'_>, mut visit: impl FnM
         let name = if name.len() > LONGEST_COMPARED { "" } else { name };
         Reverse(Head {
             start: t.start(at),
-            duration: sorted_duration(t, at),
+            duration: t.duration(at),
             pid: t.pid,
             row: t.row,
             name,

@@ -5,7 +5,10 @@ use haloscope_core::profile::HostId;
 use crate::{Error, Hosts, Param, Params};
 
 pub(super) const PARAMS: &[Param] = &[
-    Param { id: "resolution", doc: "how many events side by side can be told apart; 0 for all [default: 0]" },
+    Param {
+        id: "resolution",
+        doc: "how many events side by side can be told apart; 0 for all [default: 8000]",
+    },
     Param { id: "start_time_ms", doc: "start of the window in milliseconds [default: 0]" },
     Param { id: "end_time_ms", doc: "end of the window in milliseconds; 0 for the trace's [default: 0]" },
     Param {
@@ -67,7 +70,9 @@ impl<'a> Question<'a> {
         let ps = |key: &str| number(key).map(|ms| (ms * 1e9).round() as u64);
         // A window's ends are cut, those of an event rounded, as XProf does.
         let cut = |key: &str| number(key).map(|ms| (ms * 1e9) as u64);
-        let resolution = number("resolution")?.trunc();
+        // Without a word, XProf's server asks for as much as its page has room for.
+        let resolution =
+            params.number("resolution")?.map_or(Ok(8000.0), |_: f64| number("resolution"))?.trunc();
         let (start_ps, duration_ps) = (ps("start_time_ms")?, ps("duration_ms")?);
         let window = (cut("start_time_ms")?, cut("end_time_ms")?);
         let (serial, with_args) = (number("unique_id")? as u64, params.flag("search_metadata")?);

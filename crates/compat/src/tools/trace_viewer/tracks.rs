@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::{Context, EventType, Link, NO_GROUP, REGION};
-use haloscope_core::derive::derived::{self, Derived, DerivedLine};
-use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneId, Profile};
+use haloscope_core::derive::context::{EventType, Link, NO_GROUP, REGION};
+use haloscope_core::derive::derived::{self, DerivedLine};
+use haloscope_core::profile::{HostId, Line, LineId, Plane, Profile};
 
+use super::args::HostData;
 use super::names::Names;
 
 /// The process of the first device, of the first custom plane and of the host.
@@ -20,13 +21,11 @@ const PER_HOST: u32 = 1000;
 
 /// What a timeline shows of one host.
 pub(super) struct Trace<'p> {
-    pub(super) profile: &'p Profile,
+    pub(super) host: HostData<'p>,
     pub(super) names: Names<'p>,
     pub(super) processes: BTreeMap<u32, Process>,
     /// By process: counters, channels of asynchronous events, threads by number.
     pub(super) tracks: Vec<Track<'p>>,
-    pub(super) derived: &'p [(PlaneId, Derived)],
-    pub(super) context: &'p Context,
 }
 
 /// A process: a device or the host.
@@ -153,21 +152,10 @@ fn planes<'p>(profile: &'p Profile, host: HostId) -> Vec<(u64, &'p Plane)> {
 
 impl<'p> Trace<'p> {
     /// The trace of a host that is the `place`-th of those asked for.
-    pub(super) fn of(
-        profile: &'p Profile,
-        host: HostId,
-        place: u32,
-        context: &'p Context,
-        derived: &'p [(PlaneId, Derived)],
-    ) -> Self {
-        let mut trace = Self {
-            profile,
-            names: Names::default(),
-            processes: BTreeMap::new(),
-            tracks: Vec::new(),
-            derived,
-            context,
-        };
+    pub(super) fn of(host: HostId, place: u32, data: HostData<'p>) -> Self {
+        let profile = data.profile;
+        let mut trace =
+            Self { host: data, names: Names::default(), processes: BTreeMap::new(), tracks: Vec::new() };
         let offset = (place + 1).saturating_mul(PER_HOST);
         for (pid, plane) in planes(profile, host) {
             trace.add_plane((pid as u32).wrapping_add(offset), plane, &profile.host(host).name);
@@ -177,10 +165,10 @@ impl<'p> Trace<'p> {
     }
 
     fn add_plane(&mut self, pid: u32, plane: &'p Plane, host: &str) {
-        let at = self.derived.iter().position(|(id, _)| *id == plane.id);
-        let derived = at.map(|at| (at as u32, &self.derived[at].1));
+        let at = self.host.derived.iter().position(|(id, _)| *id == plane.id);
+        let derived = at.map(|at| (at as u32, &self.host.derived[at].1));
         let lanes: Vec<&Line> =
-            self.profile.lines_of(plane.id).filter(|l| self.context.lane(l.id).is_some()).collect();
+            self.host.profile.lines_of(plane.id).filter(|l| self.host.context.lane(l.id).is_some()).collect();
         // Where lines were derived, empty ones were dropped before.
         let lines = if derived.is_some() { lanes.len() } else { plane.lines.len() };
         if lines == 0 {
@@ -189,7 +177,7 @@ impl<'p> Trace<'p> {
         let name = format!("{host} {}", plane.name);
         let process = Process { name: name.clone(), threads: BTreeMap::new() };
         self.processes.entry(pid).or_insert(process).name = name;
-        let source = self.profile.source_of(plane);
+        let source = self.host.profile.source_of(plane);
         let first_name = self.names.len() as u32;
         let mut hidden = Vec::new();
         for (row, meta) in plane.metas.iter().enumerate() {
@@ -212,7 +200,7 @@ impl<'p> Trace<'p> {
                 self.names.push(label.display.as_deref().unwrap_or(&label.name));
             }
             // The clock of the plane's lines, which they share.
-            let shift = self.profile.lines_of(plane.id).next().map_or(0, Line::to_wire_ps);
+            let shift = self.host.profile.lines_of(plane.id).next().map_or(0, Line::to_wire_ps);
             for (number, line) in derived.lines.iter().enumerate() {
                 self.add_derived(pid, line, (at, number as u32), first_name, shift);
             }
@@ -228,8 +216,8 @@ impl<'p> Trace<'p> {
         first_name: u32,
         hidden: &[u32],
     ) {
-        let Some(lane) = self.context.lane(line.id) else { return };
-        let profile = self.profile;
+        let Some(lane) = self.host.context.lane(line.id) else { return };
+        let profile = self.host.profile;
         let is_counter = line.name == "_counters_";
         let id = place.unwrap_or(if line.display_id == 0 { line.wire_id } else { line.display_id }) as u32;
         if !is_counter && let Some(process) = self.processes.get_mut(&pid) {
@@ -286,7 +274,7 @@ impl<'p> Trace<'p> {
 
     /// Events that are not called by their metadata: executed regions of thread pools, steps and other roots.
     fn rename(&mut self, plane: &'p Plane, line: &'p Line, track: &mut Track<'p>) {
-        let Some(lane) = self.context.lane(line.id) else { return };
+        let Some(lane) = self.host.context.lane(line.id) else { return };
         if !lane.is_plain() {
             let made: Vec<u32> =
                 (0..track.len() as u32).filter(|at| lane.row(*at as usize).is_none()).collect();
@@ -296,7 +284,7 @@ impl<'p> Trace<'p> {
             }
         }
         if let Some(id) = plane.stat_id("step_name") {
-            let (source, events) = (self.profile.source_of(plane), self.profile.events(line));
+            let (source, events) = (self.host.profile.source_of(plane), self.host.profile.events(line));
             for at in 0..track.len() {
                 let value = lane.row(at).and_then(|row| events.stat(source, row, Some(id)));
                 if let Some(name) = value.and_then(|v| plane.text(source, v)).filter(|n| !n.is_empty()) {
@@ -306,7 +294,7 @@ impl<'p> Trace<'p> {
             }
         }
         for (at, group) in &lane.named {
-            if let Some(group) = self.context.groups.get(*group as usize) {
+            if let Some(group) = self.host.context.groups.get(*group as usize) {
                 let name = self.names.push(group.name.as_str());
                 track.renamed.push((*at, name));
             }

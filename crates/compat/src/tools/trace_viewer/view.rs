@@ -47,7 +47,9 @@ pub(super) fn shown(trace: &Trace<'_>, question: &Question<'_>) -> Shown {
                 let name = trace.names.get(track.name(at));
                 !name.is_empty() && name.starts_with(prefix)
             };
-            pick(trace, |track, at| matches(&trace.tracks[track], at) && !is_part(track, at))
+            let mut found = pick(trace, |track, at| matches(&trace.tracks[track], at) && !is_part(track, at));
+            by_level(trace, &mut found);
+            found
         }
         Choice::One { name, start_ps, duration_ps, serial } => {
             let is_it = |t: &Track<'_>, at: usize| {
@@ -66,6 +68,17 @@ pub(super) fn shown(trace: &Trace<'_>, question: &Question<'_>) -> Shown {
             };
             (0..trace.tracks.len()).map(only).collect()
         }
+    }
+}
+
+/// What is found is answered in the order in which XProf keeps it: coarse levels first.
+fn by_level(trace: &Trace<'_>, found: &mut Shown) {
+    if found.iter().all(|positions| positions.as_ref().is_some_and(|p| p.len() < 2)) {
+        return;
+    }
+    for (levels, positions) in levels::of(trace).iter().zip(found) {
+        let positions = positions.get_or_insert_with(|| (0..levels.len() as u32).collect());
+        positions.sort_by_key(|at| levels[*at as usize]);
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Lane {
     pub links: Vec<(u32, Link)>,
     /// Events that are shown under the name of a group: position and group.
     pub named: Vec<(u32, u32)>,
+    /// Steps that were merged into others: the position of the step that each is part of, and its own row.
+    pub merged: Vec<(u32, u32)>,
     /// Ops and kernels that were executed eagerly, by position.
     pub eager: Vec<u32>,
 }
@@ -37,7 +39,15 @@ pub(super) struct Columns {
 
 impl Lane {
     pub(super) fn new(line: LineId) -> Self {
-        Self { line, own: None, groups: Vec::new(), links: Vec::new(), named: Vec::new(), eager: Vec::new() }
+        Self {
+            line,
+            own: None,
+            groups: Vec::new(),
+            links: Vec::new(),
+            named: Vec::new(),
+            merged: Vec::new(),
+            eager: Vec::new(),
+        }
     }
 
     fn events<'p>(&self, profile: &'p Profile) -> &'p Events {

@@ -130,6 +130,7 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
         (lane.starts_ps(profile), lane.durations_ps(profile), lane.metas(profile));
     let mut open = None;
     let mut kept = Vec::new();
+    let mut parts = Vec::new();
     for i in 0..len {
         let group = lane.group(i);
         match (group, open) {
@@ -140,6 +141,7 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
                 {
                     *duration = end - start;
                 }
+                parts.extend(lane.row(i).map(|row| (groups.len() as u32 - 1, row as u32)));
             }
             (Some(group), _) => {
                 merged.start_ps.push(starts[i]);
@@ -158,6 +160,7 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
     let links = lane.links.iter().filter_map(|(at, link)| Some((kept.binary_search(at).ok()? as u32, *link)));
     lane.links = links.collect();
     lane.own = Some(merged);
+    lane.merged = parts;
     lane.groups = groups;
 }
 
