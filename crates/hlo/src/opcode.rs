@@ -148,6 +148,12 @@ impl Opcode {
             )
     }
 
+    /// Whether the instruction starts, polls or ends what another computation does.
+    #[must_use]
+    pub fn is_async(self) -> bool {
+        matches!(self, Self::AsyncStart | Self::AsyncUpdate | Self::AsyncDone)
+    }
+
     /// Whether the instruction talks to other devices, in one piece or as the start or end of an asynchronous pair.
     #[must_use]
     pub fn is_collective(self) -> bool {

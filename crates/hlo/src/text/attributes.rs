@@ -375,7 +375,9 @@ impl List<'_> {
     /// Computations that the instruction calls.
     fn called(&mut self) {
         use Opcode as O;
+        let named = self.options.subcomputations;
         let called = self.instruction.called_computations.as_slice();
+        let called = if named { called } else { &[] };
         match (self.instruction.opcode, called) {
             (_, []) | (O::AsyncUpdate | O::AsyncDone, _) => {}
             (O::While, [body, condition, ..]) => {
@@ -413,7 +415,8 @@ impl List<'_> {
             }
             _ => self.add("calls", self.names(called)),
         }
-        self.add_if(self.instruction.opcode == O::Call && self.rare.is_composite, "is_composite", true);
+        let is_composite = self.instruction.opcode == O::Call && self.rare.is_composite;
+        self.add_if(named && is_composite, "is_composite", true);
     }
 
     fn is_two_way(&self) -> bool {

@@ -25,6 +25,7 @@ use std::fmt;
 
 use crate::{
     index::{ComputationIdx, InstructionIdx},
+    instruction::Instruction,
     module::Module,
 };
 
@@ -58,6 +59,8 @@ pub struct TextOptions {
     pub layouts: bool,
     /// Write an asynchronous start, update or done as that of the one instruction that it runs, where it runs one.
     pub async_sugar: bool,
+    /// Name the computations that an instruction calls.
+    pub subcomputations: bool,
 }
 
 impl TextOptions {
@@ -75,6 +78,7 @@ impl TextOptions {
         compact_operands: false,
         layouts: true,
         async_sugar: true,
+        subcomputations: true,
     };
 
     /// XLA's `HloPrintOptions::ShortParsable`, but without large constants: XProf's `short_txt`.
@@ -95,6 +99,12 @@ impl TextOptions {
         operand_shape: true,
         ..Self::LONG
     };
+}
+
+/// The value of an encoded `LiteralProto`, on one line and without its shape; `{...}` where it cannot be read.
+#[must_use]
+pub fn literal(bytes: &[u8]) -> String {
+    Words(|f: &mut fmt::Formatter<'_>| literal::write(f, bytes, false)).to_string()
 }
 
 /// What writes itself with a function.
@@ -126,6 +136,12 @@ impl Module {
     pub fn attribute_texts(&self, instruction: InstructionIdx, options: &TextOptions) -> Vec<String> {
         let instruction = self.instruction(instruction);
         attributes::all(self, instruction, options)
+    }
+
+    /// The one instruction that an asynchronous instruction stands for; `None` where its computation holds more.
+    #[must_use]
+    pub fn async_root<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
+        Some(self.instruction(instruction::wrapped(self, instruction)?.root))
     }
 
     /// The instructions of a computation in the order in which XLA writes them where no schedule says otherwise: operands

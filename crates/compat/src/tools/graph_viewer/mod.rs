@@ -1,8 +1,17 @@
 //! `graph_viewer`: an HLO module as text, as a proto, or as a drawing of what lies around one instruction.
 
-use haloscope_core::profile::Profile;
-use haloscope_hlo::{Module, TextOptions};
+mod colours;
+mod dot;
+mod labels;
+mod neighbourhood;
 
+use haloscope_core::profile::Profile;
+use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, TextOptions};
+
+use self::{
+    dot::{Drawing, Graph},
+    neighbourhood::Scope,
+};
 use super::Tool;
 use crate::{
     Answer, Error, Hosts, Param, Params,
@@ -50,7 +59,96 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     match kind {
         "short_txt" => Ok(text(hlo, &TextOptions { metadata: with_metadata, ..TextOptions::SHORT })),
         "long_txt" => Ok(text(hlo, &TextOptions { metadata: with_metadata, ..TextOptions::LONG })),
+        "graph" => match params.choice("format", &["html", "dot"])? {
+            "dot" => Ok(Answer::html(graph(hlo, params)?.dot())),
+            _ => Ok(Answer::html(graph(hlo, params)?.dot())),
+        },
+        "adj_nodes" => Answer::json(&Adjacent::of(hlo, instruction(hlo, params)?)),
         _ => Err(Error::Usage("not yet".into())),
+    }
+}
+
+/// An instruction or a computation by name, whatever the case of its letters.
+enum Named {
+    Instruction(InstructionIdx),
+    Computation(ComputationIdx),
+}
+
+fn named(hlo: &Module, params: &Params) -> Result<Named, Error> {
+    let name = params.get("node_name").ok_or_else(|| {
+        Error::Usage(format!("{}: `node_name` must name an instruction or a computation", TOOL.id))
+    })?;
+    let bare = name.strip_prefix('%').unwrap_or(name);
+    let computation = hlo.computations().find(|(_, c)| c.name.eq_ignore_ascii_case(bare));
+    if let Some((index, _)) = computation {
+        return Ok(Named::Computation(index));
+    }
+    let exact = hlo.instruction_by_name(bare);
+    let alike =
+        || hlo.instructions().find(|(_, i)| i.name.eq_ignore_ascii_case(bare)).map(|(index, _)| index);
+    exact
+        .or_else(alike)
+        .map(Named::Instruction)
+        .ok_or_else(|| Error::Usage(format!("Couldn't find HloInstruction or HloComputation named {name}.")))
+}
+
+fn instruction(hlo: &Module, params: &Params) -> Result<InstructionIdx, Error> {
+    match named(hlo, params)? {
+        Named::Instruction(index) => Ok(index),
+        Named::Computation(_) => Err(Error::Usage(format!(
+            "{}: `node_name` names a computation; an instruction is needed here",
+            TOOL.id
+        ))),
+    }
+}
+
+fn graph(hlo: &Module, params: &Params) -> Result<Graph, Error> {
+    let radius = params.number("graph_width")?.unwrap_or(3);
+    let (scope, outermost, label) = match named(hlo, params)? {
+        Named::Computation(index) => (Scope::Whole, index, String::new()),
+        Named::Instruction(index) => {
+            let name = &hlo.instruction(index).name;
+            let label = format!("Neighborhood of {radius} nodes around {name}");
+            (Scope::around(hlo, index, radius), hlo.instruction(index).computation, label)
+        }
+    };
+    let drawing = Drawing {
+        module: hlo,
+        scope,
+        outermost,
+        label,
+        with_backend_config: params.flag("show_metadata")?,
+        with_fusions: !params.flag("merge_fusion")?,
+    };
+    Ok(drawing.graph())
+}
+
+/// What an instruction reads and who reads it; tuples that are taken apart on the way do not count.
+#[derive(serde::Serialize)]
+struct Adjacent<'m> {
+    consumer_names: Vec<&'m str>,
+    operand_names: Vec<&'m str>,
+}
+
+impl<'m> Adjacent<'m> {
+    fn of(hlo: &'m Module, index: InstructionIdx) -> Self {
+        let follow = |next: &dyn Fn(InstructionIdx) -> Vec<InstructionIdx>| {
+            let mut names = Vec::new();
+            let mut todo: Vec<InstructionIdx> = next(index).into_iter().rev().collect();
+            while let Some(at) = todo.pop() {
+                let name = hlo.instruction(at).name.as_str();
+                if name.starts_with("get-tuple-element") {
+                    todo.extend(next(at).into_iter().rev());
+                } else {
+                    names.push(name);
+                }
+            }
+            names
+        };
+        Self {
+            consumer_names: follow(&|at| hlo.users(at).to_vec()),
+            operand_names: follow(&|at| hlo.instruction(at).operands.clone()),
+        }
     }
 }
 

@@ -1,0 +1,86 @@
+//! What XLA's drawings paint an instruction.
+
+use haloscope_hlo::{Instruction, Module, Opcode};
+
+/// The look of a node: style, colour of words, of its border, and of its ground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Colours {
+    pub(super) style: &'static str,
+    pub(super) font: &'static str,
+    pub(super) stroke: &'static str,
+    pub(super) fill: &'static str,
+}
+
+const fn filled(fill: &'static str, stroke: &'static str, font: &'static str) -> Colours {
+    Colours { style: "filled", font, stroke, fill }
+}
+
+pub(super) const BROWN: Colours = filled("#bcaaa4", "#8c7b75", "black");
+const DARK_BLUE: Colours = filled("#1565c0", "#003c8f", "white");
+const DARK_GREEN: Colours = filled("#2e7d32", "#005005", "white");
+const DARK_ORANGE: Colours = filled("#ffb74d", "#c88719", "black");
+pub(super) const DARK_RED: Colours = filled("#b71c1c", "#7f0000", "white");
+const GRAY: Colours = filled("#cfd8dc", "#9ea7aa", "black");
+const GREEN: Colours = filled("#c8e6c9", "#97b498", "black");
+const ORANGE: Colours = filled("#ffe0b2", "#cbae82", "black");
+const PURPLE: Colours = filled("#e1bee7", "#af8eb5", "black");
+const WHITE: Colours = filled("white", "#9e9e9e", "black");
+const YELLOW: Colours = filled("#fff9c4", "#cbc693", "black");
+/// Of a node whose surroundings are not all shown.
+pub(super) const DASHED: Colours =
+    Colours { style: "filled,dashed", font: "#757575", stroke: "#757575", fill: "white" };
+
+/// The colours of a parameter, or of what has one merged into it.
+pub(super) fn parameter(is_small: bool) -> Colours {
+    if is_small { ORANGE } else { DARK_ORANGE }
+}
+
+/// Whether an array has one element, whatever its rank.
+pub(super) fn is_effective_scalar(shape: &haloscope_hlo::Shape) -> bool {
+    shape.is_array() && shape.dimensions.iter().all(|dim| *dim == 1)
+}
+
+/// The colours of an instruction that stands in a fusion or not.
+pub(super) fn of(module: &Module, instruction: &Instruction, is_fused: bool, is_small: bool) -> Colours {
+    use Opcode as O;
+    match instruction.opcode {
+        // An asynchronous instruction looks like what it runs.
+        O::AsyncStart | O::AsyncUpdate | O::AsyncDone => match module.async_root(instruction) {
+            Some(root) if !root.opcode.is_async() => of(module, root, false, is_small),
+            _ => WHITE,
+        },
+        O::Bitcast if is_fused => GREEN,
+        O::Concatenate
+        | O::DynamicSlice
+        | O::Reshape
+        | O::DynamicReshape
+        | O::Reverse
+        | O::Transpose
+        | O::Copy
+        | O::CopyStart
+        | O::CopyDone => GREEN,
+        O::Broadcast | O::DynamicUpdateSlice => YELLOW,
+        O::Convolution | O::Dot | O::Fft | O::TriangularSolve | O::Cholesky => DARK_BLUE,
+        O::Parameter => parameter(is_small),
+        O::BatchNormGrad
+        | O::BatchNormInference
+        | O::BatchNormTraining
+        | O::Gather
+        | O::Reduce
+        | O::ReduceWindow
+        | O::Scatter
+        | O::SelectAndScatter => PURPLE,
+        O::Domain | O::Fusion | O::Map | O::GetDimensionSize | O::SetDimensionSize => GRAY,
+        O::Call | O::Conditional | O::CustomCall | O::While => DARK_GREEN,
+        O::Infeed
+        | O::Outfeed
+        | O::PartitionId
+        | O::Recv
+        | O::RecvDone
+        | O::Send
+        | O::SendDone
+        | O::ReplicaId => BROWN,
+        opcode if opcode.is_collective() => BROWN,
+        _ => WHITE,
+    }
+}
