@@ -30,6 +30,7 @@ use crate::{
 };
 
 pub use escape::c_escape;
+pub use number::{double, float};
 
 /// How a module is written; each field is a switch of XLA's `HloPrintOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

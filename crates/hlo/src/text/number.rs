@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::element::ElementType;
 
 /// A number as C's `%.*g` writes it.
-pub(crate) fn general(value: f64, digits: usize) -> String {
+pub(super) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
     }
@@ -32,7 +32,8 @@ pub(crate) fn general(value: f64, digits: usize) -> String {
 }
 
 /// A double: 15 digits where they suffice, else 17.
-pub(crate) fn double(value: f64) -> String {
+#[must_use]
+pub fn double(value: f64) -> String {
     let short = general(value, 15);
     let mut text = if short.parse() == Ok(value) { short } else { general(value, 17) };
     payload(&mut text, value.is_nan(), value.to_bits(), 52);
@@ -40,7 +41,8 @@ pub(crate) fn double(value: f64) -> String {
 }
 
 /// A float: 6 digits where they suffice, else 9.
-pub(crate) fn float(value: f32) -> String {
+#[must_use]
+pub fn float(value: f32) -> String {
     let short = general(f64::from(value), 6);
     let mut text = if short.parse() == Ok(value) { short } else { general(f64::from(value), 9) };
     payload(&mut text, value.is_nan(), u64::from(value.to_bits()), 23);

@@ -55,7 +55,6 @@ pub(super) struct Node {
 pub(super) struct Cluster {
     pub(super) id: String,
     pub(super) label: String,
-    pub(super) style: String,
     pub(super) parent: Option<usize>,
     pub(super) fill: &'static str,
     pub(super) stroke: &'static str,
@@ -286,7 +285,6 @@ impl<'m> Pen<'_, 'm> {
         self.graph.clusters.push(Cluster {
             id: id.clone(),
             label: label.clone(),
-            style: style.clone(),
             parent: around,
             fill,
             stroke,

@@ -4,6 +4,8 @@ mod colours;
 mod dot;
 mod labels;
 mod neighbourhood;
+mod pbtxt;
+mod svg;
 
 use haloscope_core::profile::Profile;
 use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, TextOptions};
@@ -51,9 +53,11 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         (found, _) => found?,
     };
     let with_metadata = params.flag("show_metadata")?;
-    if kind == "pb" {
-        let source = &profile.sources[module.source];
-        return Ok(Answer::bytes(source.slice(module.proto).to_vec()));
+    let proto = profile.sources[module.source].slice(module.proto);
+    match kind {
+        "pb" => return Ok(Answer::bytes(proto.to_vec())),
+        "pbtxt" => return Ok(Answer::bytes(pbtxt::text(proto).into_bytes())),
+        _ => {}
     }
     let hlo = &modules::decoded(profile, module)?.module;
     match kind {
@@ -61,12 +65,34 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         "long_txt" => Ok(text(hlo, &TextOptions { metadata: with_metadata, ..TextOptions::LONG })),
         "graph" => match params.choice("format", &["html", "dot"])? {
             "dot" => Ok(Answer::html(graph(hlo, params)?.dot())),
-            _ => Ok(Answer::html(graph(hlo, params)?.dot())),
+            _ => Ok(Answer::html(svg::page(&graph(hlo, params)?))),
         },
         "adj_nodes" => Answer::json(&Adjacent::of(hlo, instruction(hlo, params)?)),
-        _ => Err(Error::Usage("not yet".into())),
+        _ => Err(custom_call(hlo, params)),
     }
 }
+
+/// Why there is no text of a kernel: it is MLIR's bytecode, which only MLIR can read.
+fn custom_call(hlo: &Module, params: &Params) -> Error {
+    let index = match instruction(hlo, params) {
+        Ok(index) => index,
+        Err(error) => return error,
+    };
+    let instruction = hlo.instruction(index);
+    let has_body = instruction.attributes().backend_config.windows(BODY.len()).any(|window| window == BODY);
+    let missing = match has_body {
+        true => format!("the kernel of `{}` as MLIR bytecode, which is not read here", instruction.name),
+        false => format!(
+            "no `custom_call_config` with a `body` in the backend's configuration of `{}`",
+            instruction.name
+        ),
+    };
+    let remedy = "ask for `type=pb` and read the kernel with MLIR, or dump it with `--xla_mosaic_dump_to`";
+    Error::Missing { tool: TOOL.id, missing, remedy: remedy.to_owned() }
+}
+
+/// Where a configuration holds a kernel.
+const BODY: &[u8] = b"\"body\":";
 
 /// An instruction or a computation by name, whatever the case of its letters.
 enum Named {
