@@ -2,6 +2,7 @@
 
 use haloscope_core::profile::{HostId, Profile};
 
+use crate::db::{self, Db, Row};
 use crate::gviz::{DataTable, Kind};
 use crate::steps::stat::fixed;
 
@@ -90,38 +91,22 @@ pub(crate) struct HostInput {
     pub(crate) times: InputTimes,
 }
 
-/// An op on the host's threads.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct HostOp {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) occurrences: u64,
-    pub(crate) time_ps: u64,
-    pub(crate) self_ps: u64,
-}
-
 /// Analyses the host's ops. `transfer_share` is the share of a step in which the host sends data to the device, as far as
 /// it is known from the steps.
 pub(super) fn analyse(profile: &Profile, hosts: &[HostId], transfer_share: f64) -> HostInput {
-    let (ops, enqueue_share) = host_ops(profile, hosts);
-    of_ops(&ops, enqueue_share.unwrap_or(transfer_share))
+    of_ops(&db::host_ops(profile, hosts), transfer_share)
 }
 
-/// The ops on the hosts' threads, and the share of the time in which infeed is enqueued, where it is.
-fn host_ops(_profile: &Profile, _hosts: &[HostId]) -> (Vec<HostOp>, Option<f64>) {
-    (Vec::new(), None)
-}
-
-fn of_ops(ops: &[HostOp], share: f64) -> HostInput {
-    let mut input: Vec<(&HostOp, Category)> =
-        ops.iter().filter_map(|op| Some((op, Category::of(&op.name, &op.kind)?))).collect();
-    input.sort_by(|(a, _), (b, _)| (b.self_ps, &a.name).cmp(&(a.self_ps, &b.name)));
+fn of_ops(ops: &Db<'_>, share: f64) -> HostInput {
+    let sorted = ops.sorted().into_iter();
+    let input: Vec<(&Row<'_>, Category)> =
+        sorted.filter_map(|op| Some((op, Category::of(&op.name, &op.category)?))).collect();
     let all_ps: u64 = input.iter().map(|(op, _)| op.self_ps).sum();
     let mut table = table();
     for (op, category) in &input {
         let part = |ps: u64| if all_ps > 0 { ps as f64 / all_ps as f64 } else { 0.0 };
         table.row([
-            op.name.as_str().into(),
+            (&*op.name).into(),
             (op.occurrences as f64).into(),
             (op.time_ps as f64 / 1e9).into(),
             part(op.time_ps).into(),
@@ -155,7 +140,7 @@ fn table() -> DataTable {
     ])
 }
 
-fn times(input: &[(&HostOp, Category)], share: f64) -> InputTimes {
+fn times(input: &[(&Row<'_>, Category)], share: f64) -> InputTimes {
     let of = |wanted| -> f64 {
         let ps = input.iter().filter(|(_, c)| *c == wanted).map(|(op, _)| op.self_ps as f64 / 1e6);
         ps.fold(0.0, |a, b| a + b)
@@ -193,26 +178,24 @@ mod tests {
 
     #[test]
     fn times_are_scaled_to_what_enqueueing_leaves() {
-        let op = |name: &str, kind: &str, us: u64| HostOp {
-            name: name.into(),
-            kind: kind.into(),
-            occurrences: 1,
-            time_ps: us * 1_000_000,
-            self_ps: us * 1_000_000,
+        let db = |ops: &[(&'static str, &'static str, u64)]| {
+            let mut db = Db::default();
+            for (name, category, us) in ops {
+                let ps = us * 1_000_000;
+                let (name, category) = ((*name).into(), (*category).into());
+                db.add(Row { name, category, occurrences: 1, time_ps: ps, self_ps: ps, ..Row::default() });
+            }
+            db
         };
-        let ops = [
-            op("a", "enqueue", 10),
-            op("b", "read", 30),
-            op("c", "preprocessing", 10),
-            op("d", "MatMul", 99),
-        ];
-        let all = of_ops(&ops, 0.0).times;
+        let ops =
+            [("a", "enqueue", 10), ("b", "read", 30), ("c", "preprocessing", 10), ("d", "MatMul", 99)];
+        let all = of_ops(&db(&ops), 0.0).times;
         assert_eq!((all.enqueue, all.demanded_read, all.preprocessing), (10.0, 30.0, 10.0));
-        let scaled = of_ops(&ops, 0.2).times;
+        let scaled = of_ops(&db(&ops), 0.2).times;
         assert_eq!((scaled.demanded_read, scaled.preprocessing, scaled.unclassified), (30.0, 10.0, 0.0));
-        let half = of_ops(&ops, 0.5).times;
+        let half = of_ops(&db(&ops), 0.5).times;
         assert_eq!((half.demanded_read, half.preprocessing), (7.5, 2.5));
-        let unclassified = of_ops(&ops[..1], 0.2).times;
+        let unclassified = of_ops(&db(&ops[..1]), 0.2).times;
         assert_eq!((unclassified.unclassified, unclassified.has_pipeline()), (40.0, false));
     }
 }

@@ -69,7 +69,12 @@ fn chips(profile: &Profile, host: HostId) -> BTreeMap<(bool, u64), Chip> {
             if !is_ops && line.kind != LineKind::XlaModules && line.name != "Sparse Core Modules" {
                 continue;
             }
-            if let Some((first, last)) = profile.events(line).span_ps() {
+            let events = profile.events(line);
+            // Events without a place in time stand where the line begins, as in XProf.
+            let placeless = events.aggregated.iter().map(|(meta, _, length)| (*meta, line.base_ps, *length));
+            let placeless: Vec<(u32, i64, i64)> = placeless.collect();
+            let spans = placeless.iter().map(|(_, start, length)| (*start, start.saturating_add(*length)));
+            for (first, last) in spans.chain(events.span_ps()) {
                 let span = chip.span.get_or_insert((first, last));
                 *span = (span.0.min(first), span.1.max(last));
             }
@@ -77,6 +82,17 @@ fn chips(profile: &Profile, host: HostId) -> BTreeMap<(bool, u64), Chip> {
                 let (busy, certain) = on_duty(profile, line, &duties, is_sparse_ops);
                 chip.certain = chip.certain.union(certain.as_ref().unwrap_or(&busy));
                 chip.busy = chip.busy.union(&busy);
+                for (meta, start, length) in placeless {
+                    let event = Intervals::one(start, start.saturating_add(length));
+                    match duties.of_op(meta) {
+                        Duty::Off => {}
+                        Duty::Uncertain => chip.busy = chip.busy.union(&event),
+                        Duty::On => {
+                            chip.busy = chip.busy.union(&event);
+                            chip.certain = chip.certain.union(&event);
+                        }
+                    }
+                }
             }
         }
     }
@@ -90,9 +106,15 @@ fn on_duty(
     duties: &Duties,
     is_sparse: bool,
 ) -> (Intervals, Option<Intervals>) {
-    let busy = busy::on_duty(profile, line, |event| duties.of_event(profile, line, event) != Duty::Off);
+    let busy = busy::on_duty(profile, line, |event| duties.of_op(event.meta) != Duty::Off);
     // What a SparseCore runs is work.
-    let certain = (!is_sparse && duties.any_uncertain())
-        .then(|| busy::on_duty(profile, line, |event| duties.of_event(profile, line, event) == Duty::On));
+    let certain = (!is_sparse && duties.any_uncertain()).then(|| {
+        busy::on_duty(profile, line, |event| match duties.of_op(event.meta) {
+            Duty::On => true,
+            Duty::Off => false,
+            // XProf keeps the lower 32 bits of what an event states.
+            Duty::Uncertain => duties.event_flops(profile, line, event).any(|flops| flops as i32 > 0),
+        })
+    });
     (busy, certain)
 }

@@ -142,7 +142,7 @@ fn markers(profile: &Profile, plane: &Plane, line: &Line, context: &Context) -> 
             Marker { begin_ps, duration_ps: last.end_ps - first.start_ps }
         } else {
             let start_ps = lane.starts_ps(profile)[position];
-            Marker { begin_ps: start_ps.saturating_add(line.to_wire_ps()), duration_ps: end_ps - start_ps }
+            Marker { begin_ps: start_ps.wrapping_add(to_wire_ps(line)), duration_ps: end_ps - start_ps }
         };
         let longest = markers.entry(i64::from(group)).or_insert(marker);
         if marker.duration_ps > longest.duration_ps {
@@ -214,18 +214,24 @@ fn add_ops(profile: &Profile, plane: &Plane, line: &Line, context: &Context, ste
     }
 }
 
+/// What is added to a time on the run's clock to come to that of the file. Picoseconds since 1970 do not fit: as in XProf
+/// they wrap, which differences do not notice.
+fn to_wire_ps(line: &Line) -> i64 {
+    line.timestamp_ns.wrapping_mul(1000).wrapping_sub(line.base_ps)
+}
+
 /// Adds what a SparseCore did in each step: the time in ops other than off-duty ones, by the profiler's clock.
 fn add_sparse_core(profile: &Profile, plane: &Plane, windows: &[Marker], rows: &mut [StepRow]) {
     let is_ops = |line: &&Line| line.name == "Sparse Core Ops" || line.kind == LineKind::XlaOps;
     let Some(line) = profile.lines_of(plane.id).filter(is_ops).find(|l| l.event_count > 0) else { return };
     let duties = Duties::of(profile, plane);
-    let on_duty = busy::on_duty(profile, line, |event| duties.of_event(profile, line, event) != Duty::Off);
+    let on_duty = busy::on_duty(profile, line, |event| duties.of_op(event.meta) != Duty::Off);
     if on_duty.is_empty() {
         return;
     }
     let core = SPARSE_CORES.saturating_add(plane.wire_id as u32);
     for (row, window) in rows.iter_mut().zip(windows).filter(|(_, w)| w.duration_ps > 0) {
-        let from = window.begin_ps.saturating_sub(line.to_wire_ps());
+        let from = window.begin_ps.wrapping_sub(to_wire_ps(line));
         let busy_ps = on_duty.overlap(from, from.saturating_add(window.duration_ps));
         row.cores.insert(core, core_step(*window, Breakdown::SparseCore { busy_ps }));
     }

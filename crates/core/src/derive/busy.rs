@@ -3,7 +3,7 @@
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
 use super::ops::walk_innermost;
-use crate::profile::{Device, DeviceKind, Event, Line, LineKind, Mark, Plane, Profile, StatId};
+use crate::profile::{Device, DeviceKind, Event, Line, LineKind, Mark, MetaIdx, Plane, Profile, StatId};
 
 /// Gaps shorter than this inside one program execution on a TPU are the program's own overhead (set-up, tear-down, steps
 /// from op to op), not idleness: a TPU runs a program without the host's help. On a GPU each kernel is a launch of its own
@@ -26,7 +26,7 @@ pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
         }
         let events = profile.events(line);
         let is_op =
-            |e: &crate::profile::Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
+            |e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
         let union = Intervals::union_of_sorted(events.iter().filter(is_op).map(|e| (e.start_ps, e.end_ps)));
         parts.extend_from_slice(union.as_slice());
     }
@@ -140,15 +140,26 @@ impl Duties {
         self.of_meta.contains(&Duty::Uncertain)
     }
 
+    /// Whether an op is work, by its metadata.
+    #[must_use]
+    pub fn of_op(&self, meta: MetaIdx) -> Duty {
+        self.of_meta.get(meta as usize).copied().unwrap_or(Duty::On)
+    }
+
     /// Whether an event of the plane is work: a custom call is where the event itself states FLOPs.
     #[must_use]
     pub fn of_event(&self, profile: &Profile, line: &Line, event: &Event) -> Duty {
-        let duty = self.of_meta.get(event.meta as usize).copied().unwrap_or(Duty::On);
-        if duty != Duty::Uncertain || self.flops == [None, None] {
-            return duty;
+        match self.of_op(event.meta) {
+            Duty::Uncertain if self.event_flops(profile, line, event).any(|flops| flops > 0) => Duty::On,
+            duty => duty,
         }
+    }
+
+    /// The FLOPs and model FLOPs that an event states itself.
+    pub fn event_flops(&self, profile: &Profile, line: &Line, event: &Event) -> impl Iterator<Item = i64> {
         let source = profile.source_of(profile.plane(line.plane));
-        let mut stats = profile.events(line).stats(source, event.index);
-        if stats.any(|s| self.flops.contains(&Some(s.metadata_id))) { Duty::On } else { duty }
+        let events = profile.events(line);
+        let stated = self.flops.map(|id| events.stat(source, event.index, id).and_then(|v| v.as_i64()));
+        stated.into_iter().flatten()
     }
 }
