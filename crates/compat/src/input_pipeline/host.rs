@@ -1,6 +1,7 @@
 //! What the host did for input: ops of input pipelines by category.
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_core::derive::framework_op::FrameworkOp;
+use haloscope_core::profile::{EventMeta, HostId, PlaneKind, Profile};
 
 use crate::db::{self, Db, Row};
 use crate::gviz::{DataTable, Kind};
@@ -31,7 +32,7 @@ impl Category {
             "unknown" => return Some(Self::Unknown),
             _ => {}
         }
-        if kind.starts_with("InfeedEnqueue") || kind.starts_with("MemcpyHToD") {
+        if kind.starts_with(INFEED) || kind.starts_with("MemcpyHToD") {
             return Some(Self::Enqueue);
         }
         if kind != "Dataset" {
@@ -94,7 +95,36 @@ pub(crate) struct HostInput {
 /// Analyses the host's ops. `transfer_share` is the share of a step in which the host sends data to the device, as far as
 /// it is known from the steps.
 pub(super) fn analyse(profile: &Profile, hosts: &[HostId], transfer_share: f64) -> HostInput {
-    of_ops(&db::host_ops(profile, hosts), transfer_share)
+    let ops = db::host_ops(profile, hosts);
+    let has_infeed = ops.rows.iter().any(|op| op.category.starts_with(INFEED));
+    let share = if has_infeed { enqueue_share(profile, hosts) } else { None };
+    of_ops(&ops, share.unwrap_or(transfer_share))
+}
+
+/// The type of TensorFlow ops that send data to a TPU's infeed.
+const INFEED: &str = "InfeedEnqueue";
+
+/// The share of the time in which threads enqueue infeed: of each op but a thread's last, over the time to the next one.
+fn enqueue_share(profile: &Profile, hosts: &[HostId]) -> Option<f64> {
+    let (mut enqueueing, mut all) = (0_i64, 0_i64);
+    for host in hosts {
+        let Some(plane) = profile.planes_of(*host).find(|p| p.kind == PlaneKind::Host) else { continue };
+        let source = profile.source_of(plane);
+        let is_infeed = |meta: &EventMeta| {
+            let name = source.text(meta.name);
+            FrameworkOp::parse(&name).kind.starts_with(INFEED)
+        };
+        let metas: Vec<bool> = plane.metas.iter().map(is_infeed).collect();
+        for line in profile.lines_of(plane.id) {
+            let events = profile.events(line);
+            let infeed: Vec<_> = events.iter().filter(|e| metas[e.meta as usize]).collect();
+            for pair in infeed.windows(2) {
+                enqueueing = enqueueing.saturating_add(pair[0].end_ps - pair[0].start_ps);
+                all = all.saturating_add(pair[1].start_ps - pair[0].start_ps);
+            }
+        }
+    }
+    (all > 0).then(|| enqueueing as f64 / all as f64)
 }
 
 fn of_ops(ops: &Db<'_>, share: f64) -> HostInput {

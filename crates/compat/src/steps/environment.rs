@@ -19,16 +19,6 @@ pub(crate) fn hardware_name(hardware: Hardware) -> &'static str {
     }
 }
 
-/// The kind of machine that a device type's words tell.
-pub(crate) fn hardware_by_type(device_type: &str) -> Option<Hardware> {
-    match device_type {
-        t if t.contains("GPU") => Some(Hardware::Gpu),
-        "CPU" => Some(Hardware::Cpu),
-        t if t.contains("TPU") => Some(Hardware::Tpu),
-        _ => None,
-    }
-}
-
 /// Where a core is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Core {

@@ -276,7 +276,7 @@ fn starts_with(name: &str, prefix: &str) -> bool {
 /// Adds the steps of a GPU: groups with a marker and with kernels.
 fn add_gpu(profile: &Profile, plane: &Plane, context: &Context, all: &mut ByGroup) {
     let source = profile.source_of(plane);
-    let ids = GpuIds { correlation: plane.stat_id("correlation_id"), shapes: plane.stat_id("tensor_shapes") };
+    let ids = GpuIds { correlation: plane.stat_id("correlation_id"), shapes: plane.stat_id("shape") };
     let classes: Vec<Class> =
         plane.metas.iter().map(|meta| class_of_kernel(&source.text(meta.name))).collect();
     let mut groups = ByGroup::new();

@@ -3,7 +3,7 @@
 use crate::db::Hardware;
 use crate::gviz::{DataTable, Kind};
 use crate::input_pipeline::{Analysis, words};
-use crate::steps::environment::{hardware_by_type, hardware_name};
+use crate::steps::environment::hardware_name;
 use crate::steps::stat::fixed;
 use crate::steps::{Environment, StepDb};
 
@@ -13,8 +13,7 @@ const LOW_PRECISION: f64 = 10.0;
 pub(super) fn table(environment: &Environment, steps: &StepDb, input: &Analysis) -> DataTable {
     let mut table =
         DataTable::new(&["tip_type", "link", "description"].map(|column| (column, Kind::String, column)));
-    let hardware = hardware_by_type(&environment.run.device_type);
-    for (kind, link) in tips(hardware) {
+    for (kind, link) in tips(environment.run.hardware) {
         let description = match kind {
             "faq" => "Tool troubleshooting / FAQ",
             "host" => "Next steps for reducing the Host time",
@@ -44,10 +43,10 @@ pub(super) fn table(environment: &Environment, steps: &StepDb, input: &Analysis)
     table
 }
 
-fn tips(hardware: Option<Hardware>) -> Vec<(&'static str, String)> {
-    let device = hardware.map_or("UNKNOWN_HARDWARE", hardware_name);
+fn tips(hardware: Hardware) -> Vec<(&'static str, String)> {
+    let device = hardware_name(hardware);
     let (timeline, tool) = match hardware {
-        Some(Hardware::Tpu) => ("TPU core", "op_profile"),
+        Hardware::Tpu => ("TPU core", "op_profile"),
         _ => (device, "framework_op_stats"),
     };
     let guide =

@@ -8,7 +8,6 @@ use crate::db::{self, Db, Hardware, kernels};
 use crate::gviz::{Cell, DataTable, Kind};
 use crate::input_pipeline::Analysis;
 use crate::steps::duty::DutyCycle;
-use crate::steps::environment::hardware_by_type;
 use crate::steps::stat::fixed;
 use crate::steps::{Environment, StepDb};
 use crate::tools::framework_op_stats::by_framework_op;
@@ -37,13 +36,13 @@ pub(super) fn table(
         table.prop("device_compute_32bit_percent", percent(share(high as f64, low as f64 + high as f64)));
         return table;
     }
-    let is_tpu = hardware_by_type(&environment.run.device_type) == Some(Hardware::Tpu);
+    let is_tpu = environment.run.hardware == Hardware::Tpu;
     let duty = if is_tpu { DutyCycle::of(profile, hosts) } else { DutyCycle::default() };
     let idle = |db: &Db<'_>| if is_tpu { 100.0 - share(db.op_ps as f64, db.total_ps as f64) } else { 0.0 };
     // The limits that these two are relative to are not known to XProf's open build.
     table.prop("flop_rate_utilization_relative_to_roofline", percent(0.0));
     table.prop("memory_bw_utilization_relative_to_hw_limit", percent(0.0));
-    table.prop("device_idle_time_percent", percent(if device.total_ps > 0 { idle(&device) } else { 0.0 }));
+    table.prop("device_idle_time_percent", percent(idle(&device)));
     table.prop("device_duty_cycle_percent", percent(duty.percent()));
     table.prop("device_duty_cycle_high_confidence_percent", percent(duty.certain_percent()));
     table.prop("host_idle_time_percent", percent(idle(&host)));
