@@ -3,6 +3,7 @@
 mod framework_op_stats;
 mod graph_viewer;
 mod hlo_stats;
+mod inference_profile;
 mod input_pipeline_analyzer;
 mod kernel_stats;
 mod kernel_utilization;
@@ -58,6 +59,7 @@ pub const TOOLS: &[&Tool] = &[
     &pod_viewer::TOOL,
     &framework_op_stats::TOOL,
     &hlo_stats::TOOL,
+    &inference_profile::TOOL,
     &megascale_stats::TOOL,
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,

@@ -11,6 +11,8 @@ pub mod framework_op;
 pub mod gradients;
 pub mod heap;
 pub mod hlo_costs;
+
+pub mod inference;
 pub mod intervals;
 pub mod kernels;
 pub mod launches;
