@@ -1,22 +1,25 @@
-//! Arbitrary bytes decode into a module or are refused; what decodes can be asked everything.
+//! Arbitrary text is read as a module or refused; what was read can be asked for its costs, written, and read again.
 #![no_main]
 
-use haloscope_hlo::Module;
+use haloscope_hlo::{Error, Form, Module, TextOptions};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(module) = Module::decode(bytes) else { return };
-    let costs = module.cost_analysis();
-    assert_eq!(costs.total(), costs.computation(module.entry()));
-    for (index, computation) in module.computations() {
-        assert!(module.reachable_computations(index).len() <= module.computations().len());
-        let _ =
-            (module.callers(index), module.schedule(index), module.computation_by_name(&computation.name));
-    }
-    for (index, instruction) in module.instructions() {
-        let _ = (costs.instruction(index), module.users(index), module.category(instruction));
-        let _ = (instruction.shape.to_string(), instruction.opcode_name(), instruction.op_name());
-        let _ = instruction.known_trip_count();
-        assert!(module.instruction_by_name(&instruction.name).is_some());
+    let _ = (Form::of(bytes), Module::name_in(bytes));
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Module::parse(text) {
+        Ok(module) => {
+            let _ = (module.cost_analysis().total(), module.text(&TextOptions::SHORT));
+            let options = TextOptions { metadata: true, ..TextOptions::LONG };
+            let written = module.text(&options);
+            // Names may hold what only a hostile compiler would write; what can be read again is written the same.
+            if let Ok(again) = Module::parse(&written) {
+                assert_eq!(again.instructions().len(), module.instructions().len());
+            }
+        }
+        Err(Error::Text { line, column, .. }) => {
+            assert!(column > 0 && line > 0 && line <= text.lines().count() + 1);
+        }
+        Err(_) => {}
     }
 });

@@ -40,7 +40,7 @@ pub(crate) fn command() -> Command {
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .after_help(
             "RUN is the log folder given to the profiler (the newest session in it is taken), a session folder in it, or \
-             one .xplane.pb file. First steps: `haloscope demo`, then `haloscope overview RUN`",
+             one .xplane.pb file; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made. First steps: `haloscope demo`, then `haloscope overview RUN`",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -69,7 +69,7 @@ fn analysis(analysis: &'static Analysis) -> Command {
                 .value_name("RUN")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder, session folder or .xplane.pb file"),
+                .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
         )
         .args(analysis.params.iter().map(parameter))
         .args(scope_args())

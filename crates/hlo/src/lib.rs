@@ -9,7 +9,7 @@
 //!   The rules, and where they differ from XLA's, are listed at [`CostAnalysis`]'s module, [`cost`].
 //! - **What is it called in profiles?** [`Module::category`]: the `hlo_category` of profiles.
 //! - **Who talks to whom?** [`Module::users`], [`Module::callers`], [`Module::reachable_computations`].
-//! - **How does XLA write it?** [`Module::text`], [`Module::instruction_text`].
+//! - **How does XLA write it?** [`Module::text`], [`Module::instruction_text`]; [`Module::parse`] reads it back.
 //!
 //! ```
 //! use haloscope_hlo::{Module, Opcode};
@@ -50,6 +50,7 @@ mod decode;
 mod dims;
 mod element;
 mod error;
+mod form;
 mod graph;
 mod index;
 mod instruction;
@@ -73,6 +74,7 @@ pub use dims::{
 };
 pub use element::ElementType;
 pub use error::Error;
+pub use form::Form;
 pub use index::{ComputationIdx, InstructionIdx};
 pub use instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias};
 pub use module::{InputOutputAlias, Module, ProgramShape};

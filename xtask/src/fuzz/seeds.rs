@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use haloscope_hlo::{Module, TextOptions};
 use haloscope_xspace::write::{Plane, Space, Value};
 use haloscope_xspace::{SpaceView, StatValue};
 
@@ -25,10 +26,15 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let seeds = if file.ends_with(".xplane.pb") {
             let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            if name == "hlo_decode" { hlo_protos(&bytes) } else { slices(&bytes) }
-        } else if file.ends_with(".hlo_proto.pb.gz") && name == "hlo_decode" {
+            match name {
+                "hlo_decode" => hlo_protos(&bytes),
+                "hlo_parse" => hlo_protos(&bytes).iter().filter_map(|proto| text(proto)).collect(),
+                _ => slices(&bytes),
+            }
+        } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            vec![StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?]
+            let proto = StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?;
+            if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
         } else {
             Vec::new()
         };
@@ -38,6 +44,12 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         }
     }
     Ok(written)
+}
+
+/// A module in words.
+fn text(proto: &[u8]) -> Option<Vec<u8>> {
+    let options = TextOptions { metadata: true, ..TextOptions::LONG };
+    Some(Module::decode(proto).ok()?.text(&options).into_bytes())
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

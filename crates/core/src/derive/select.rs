@@ -8,6 +8,10 @@ use crate::Error;
 use crate::profile::{Device, DeviceId, HostId, Peaks, Profile};
 use crate::scope::Scope;
 
+/// Why a compiled program has no answer to a question about time.
+const NO_EVENTS: &str = "this is a compiled program, not a profile: it says what would run, and nothing of when it ran or for \
+                         how long; capture a profile while it runs";
+
 /// The part of a run that a question is about.
 #[derive(Debug, Clone)]
 pub struct Selection<'p> {
@@ -43,6 +47,9 @@ impl<'p> Selection<'p> {
         let mut left_out = Vec::new();
         if devices.len() < all {
             left_out.push(format!("{} of {all} devices, which have no events", all - devices.len()));
+        }
+        if profile.is_program() {
+            return Err(Error::Nothing(NO_EVENTS.into()));
         }
         if devices.is_empty() {
             return Err(Error::Nothing(

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::dump;
 use crate::Error;
 
 /// The files of one run, and how they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The files, one a host, sorted by name.
+    /// The files, sorted by name: of a profile one a host, of a compiled program one for each stage of each module.
     pub files: Vec<PathBuf>,
-    /// The session's folder, or the single file.
+    /// The session's folder, the dump's, or the single file.
     pub path: PathBuf,
     /// Where the argument was a log folder with several sessions: how many there are. The newest was taken.
     pub chosen_from: usize,
@@ -43,10 +44,11 @@ fn is_profile(path: &Path) -> bool {
     SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The run that `path` stands for: a profile file, a session folder, or a log folder whose newest session is taken.
+/// The run that `path` stands for: a file (a profile, an HLO proto or HLO text), a session folder, a log folder whose newest
+/// session is taken, or, where there is no profile in or below it, a folder of HLO such as `--xla_dump_to` makes.
 ///
 /// # Errors
-/// [`Error::Io`] if it cannot be read, [`Error::Input`] if there is no profile in it.
+/// [`Error::Io`] if it cannot be read, [`Error::Input`] if there is neither profile nor program in it.
 pub fn find(path: &Path) -> Result<Run, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     if fs::metadata(path).map_err(io)?.is_file() {
@@ -57,8 +59,8 @@ pub fn find(path: &Path) -> Result<Run, Error> {
     if all.is_empty() {
         let message =
             "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
-                       folder, or a .xplane.pb file; found none of these. Pass the folder that was given to \
-                       jax.profiler.trace or start_trace"
+                       folder, a .xplane.pb file, or HLO (a dump of --xla_dump_to, an .hlo_proto.pb, HLO text); \
+                       found none of these. Pass the folder that was given to jax.profiler.trace or start_trace"
                 .to_owned();
         return Err(Error::Input { path: path.to_owned(), message });
     }
@@ -67,6 +69,7 @@ pub fn find(path: &Path) -> Result<Run, Error> {
 }
 
 /// All sessions at or below a folder, the newest first (by the session's name where times are equal, later names first).
+/// Where there is none, a compiled program in the folder itself is its one session.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be listed. Folders below it that cannot be listed are passed over.
@@ -74,6 +77,9 @@ pub fn sessions(root: &Path) -> Result<Vec<Session>, Error> {
     let mut found = Vec::new();
     fs::read_dir(root).map_err(|source| Error::Io { path: root.to_owned(), source })?;
     collect(root, root, 0, &mut found);
+    if found.is_empty() {
+        found.extend(dump::programs(root)?);
+    }
     found.sort_by(|a, b| (b.modified, &b.name).cmp(&(a.modified, &a.name)));
     Ok(found)
 }

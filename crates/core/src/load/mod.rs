@@ -1,5 +1,6 @@
 //! Finds and opens inputs. The only room that touches the file system.
 
+mod dump;
 mod find;
 mod open;
 

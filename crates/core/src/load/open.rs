@@ -5,43 +5,81 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use haloscope_hlo::{Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
-use crate::load::Run;
-use crate::profile::{Bytes, Profile};
+use crate::load::{Run, dump};
+use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 
 /// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
-/// [`Profile::left_out`].
+/// [`Profile::left_out`]. Files of HLO, of which there is no profile, make a [program](Profile::is_program).
 ///
 /// # Errors
-/// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is not an XSpace, if no other can be used.
+/// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is neither an XSpace nor HLO, if no other
+/// can be used.
 pub fn open(run: &Run) -> Result<Profile, Error> {
-    let (mut files, mut failed) = (Vec::new(), Vec::new());
+    let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for path in &run.files {
-        match bytes_of(path).and_then(|bytes| check(path, &bytes).map(|()| bytes)) {
-            Ok(bytes) => files.push((path.clone(), bytes)),
+        let read = bytes_of(path);
+        match read.and_then(|bytes| Ok((is_program(path, &bytes)?, bytes))) {
+            Ok((true, bytes)) => programs.push((path.clone(), bytes)),
+            Ok((false, bytes)) => files.push((path.clone(), bytes)),
             Err(error) => failed.push(error),
         }
     }
-    if files.is_empty()
-        && let Some(error) = failed.pop()
-    {
-        return Err(error);
-    }
-    let mut profile = Profile::from_files(files);
+    let mut profile = match (files.is_empty(), programs.is_empty(), failed.pop()) {
+        (true, true, Some(error)) => return Err(error),
+        (true, false, last) => {
+            failed.extend(last);
+            open_programs(&run.path, programs)?
+        }
+        (_, _, last) => {
+            failed.extend(last);
+            Profile::from_files(files)
+        }
+    };
     profile.left_out = failed.iter().map(ToString::to_string).collect();
     Ok(profile)
 }
 
-/// A profile from bytes in memory; `name` stands for the file's name.
+/// A profile, or a program, from bytes in memory; `name` stands for the file's name.
 ///
 /// # Errors
-/// [`Error::Input`] if the bytes are not an XSpace.
+/// [`Error::Input`] if the bytes are neither an XSpace nor HLO.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     let path = PathBuf::from(name);
-    check(&path, &bytes)?;
+    if is_program(&path, &bytes)? {
+        return open_programs(&path, vec![(path.clone(), Box::new(bytes))]);
+    }
     Ok(Profile::from_files(vec![(path, Box::new(bytes))]))
+}
+
+/// Whether a file holds HLO rather than a profile.
+fn is_program(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_named_profile = name.ends_with(".xplane.pb") || name.ends_with(".xplane.pb.gz");
+    if !is_named_profile && Form::of(bytes).is_some() {
+        return Ok(true);
+    }
+    check(path, bytes).map(|()| false)
+}
+
+/// A program from its files. The only module of a program is read at once, so that damage is an error and not a remark.
+fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>) -> Result<Profile, Error> {
+    if let [(path, bytes)] = files.as_slice() {
+        Module::read(bytes)
+            .map_err(|error| Error::Input { path: path.clone(), message: error.to_string() })?;
+    }
+    let name = path.file_name().map_or_else(|| "program".to_owned(), |n| n.to_string_lossy().into_owned());
+    let file = |(stage, is_last, path, bytes): (dump::Stage, bool, PathBuf, Bytes)| ProgramFile {
+        path,
+        bytes,
+        module: stage.module,
+        stage: Stage { name: stage.stage, number: stage.number },
+        is_last,
+    };
+    Ok(Profile::from_programs(&name, dump::stages(files).into_iter().map(file).collect()))
 }
 
 fn bytes_of(path: &Path) -> Result<Bytes, Error> {
@@ -103,7 +141,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Some(fault) => format!("found other data ({fault})"),
         None => "found no plane with a name".to_owned(),
     };
-    let message = format!("expected an XSpace protobuf (.xplane.pb), {found}");
+    let message = format!("expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text, {found}");
     Err(Error::Input { path: path.to_owned(), message })
 }
 

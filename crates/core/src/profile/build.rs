@@ -202,6 +202,7 @@ fn find_modules(plane: &Plane, source: &Source) -> Vec<HloModule> {
             name: name.to_owned(),
             program_id,
             proto: source.span_of(proto),
+            stage: None,
             decoded: OnceLock::new(),
         })
     };

@@ -13,14 +13,16 @@ mod line;
 mod module;
 mod names;
 mod plane;
+mod program;
 mod source;
 
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
 pub use host::Host;
 pub use line::{Line, LineKind};
-pub use module::{Decoded, HloModule, split_label};
+pub use module::{Decoded, HloModule, Stage, split_label};
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
+pub use program::ProgramFile;
 pub use source::{Bytes, Source, Span};
 
 /// A typed position in one of the profile's tables.
@@ -73,13 +75,21 @@ pub struct Profile {
     pub lines: Vec<Line>,
     /// What computes: TensorCores, GPUs, or the host's CPU where there is neither.
     pub devices: Vec<Device>,
-    /// HLO modules that the profiler embedded.
+    /// HLO modules that the profiler embedded, or those of a program without a profile, each at its last stage.
     pub modules: Vec<HloModule>,
+    /// All stages of the modules of a dump, in the order of the compilation; empty for a profile.
+    pub stages: Vec<HloModule>,
     /// Files of the run that could not be used, and why.
     pub left_out: Vec<String>,
 }
 
 impl Profile {
+    /// Whether this is a compiled program rather than a profile: modules, and nothing that happened.
+    #[must_use]
+    pub fn is_program(&self) -> bool {
+        self.planes.is_empty() && !self.stages.is_empty()
+    }
+
     /// The host in this row.
     #[must_use]
     pub fn host(&self, id: HostId) -> &Host {

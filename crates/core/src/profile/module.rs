@@ -17,9 +17,20 @@ pub struct HloModule {
     pub name: String,
     /// The program id, which ops name in their stat `program_id`.
     pub program_id: Option<u64>,
-    /// The serialised `HloProto`.
+    /// The serialised `HloProto`; of a program without a profile the whole file, which may be HLO text.
     pub proto: Span,
+    /// Where it stands in a dump; `None` where it comes from a profile.
+    pub stage: Option<Stage>,
     pub(super) decoded: OnceLock<Result<Box<Decoded>, String>>,
+}
+
+/// A stage of a module's compilation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name, for instance `before_optimizations`; empty for a file that is not of a dump.
+    pub name: String,
+    /// Number of the module in the dump.
+    pub number: Option<u64>,
 }
 
 /// A decoded module and what its instructions cost.
@@ -53,7 +64,7 @@ impl HloModule {
     /// What is wrong with the proto, in words.
     pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
         let decoded = self.decoded.get_or_init(|| {
-            let module = Module::decode(source.slice(self.proto)).map_err(|error| error.to_string())?;
+            let module = Module::read(source.slice(self.proto)).map_err(|error| error.to_string())?;
             let costs = CostAnalysis::new(&module, CostOptions::default());
             Ok(Box::new(Decoded { module, costs, gpu_costs: OnceLock::new() }))
         });

@@ -13,6 +13,7 @@ mod forged;
 mod groups;
 mod large;
 mod made;
+mod program;
 mod scope;
 mod snapshots;
 mod support;

@@ -45,13 +45,23 @@ impl Module {
     /// Whether bytes look like HLO text: comments and white space, then `HloModule`.
     #[must_use]
     pub fn is_text(bytes: &[u8]) -> bool {
-        const HEAD: usize = 64 << 10;
-        let head = &bytes[..bytes.len().min(HEAD)];
-        let head = match std::str::from_utf8(head) {
-            Ok(text) => text,
-            Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
-        };
-        Cursor::new(head).eat_word("HloModule")
+        Cursor::new(head(bytes)).eat_word("HloModule")
+    }
+
+    /// The name behind `HloModule`.
+    pub(crate) fn name_in_text(bytes: &[u8]) -> Option<String> {
+        let mut cursor = Cursor::new(head(bytes));
+        cursor.eat_word("HloModule").then(|| cursor.name("").ok().map(str::to_owned))?
+    }
+}
+
+/// The start of a text, as far as it is text.
+fn head(bytes: &[u8]) -> &str {
+    const HEAD: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(HEAD)];
+    match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `inspect`: what a profile holds, and what it lacks.
 
+mod program;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -16,7 +18,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     id: "inspect",
     question: "What is in this profile, what is missing, and what should the next capture do differently?",
     params: &[],
-    needs: &["any XSpace"],
+    needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
     example: "inspect logs",
     run,
 };
@@ -79,6 +81,9 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     if !hosts.contains(&true) {
         // The same words as everywhere else.
         Selection::resolve(profile, scope)?;
+    }
+    if profile.is_program() {
+        return Ok(program::run(profile, scope, notes));
     }
     let planes: Vec<&Plane> = profile.planes.iter().filter(|p| hosts[p.host.index()]).collect();
     let lines: Vec<&Line> =

@@ -1,0 +1,62 @@
+//! Compiled programs without a profile: modules, and nothing that happened.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use haloscope_hlo::Module;
+
+use super::{Bytes, HloModule, Host, HostId, Profile, Source, Span, Stage};
+
+/// A file with one module at one stage of its compilation.
+pub struct ProgramFile {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// An `HloProto`, an `HloModuleProto` or HLO text.
+    pub bytes: Bytes,
+    /// Name of the module where the bytes do not say.
+    pub module: String,
+    /// Its stage.
+    pub stage: Stage,
+    /// Whether it stands for the module where there are several stages.
+    pub is_last: bool,
+}
+
+impl Profile {
+    /// A program from its files: a profile that has modules, and one host without a plane, `name`.
+    #[must_use]
+    pub fn from_programs(name: &str, files: Vec<ProgramFile>) -> Self {
+        let mut profile = Self::default();
+        profile.hosts.push(Host {
+            name: name.to_owned(),
+            start_ns: None,
+            stop_ns: None,
+            capture_ps: None,
+            base_ps: 0,
+            environment: Vec::new(),
+        });
+        for file in files {
+            let module = HloModule {
+                host: HostId(0),
+                source: profile.sources.len(),
+                name: Module::name_in(&file.bytes).unwrap_or(file.module),
+                program_id: None,
+                proto: Span { at: 0, len: file.bytes.len() as u64 },
+                stage: Some(file.stage),
+                decoded: OnceLock::new(),
+            };
+            if file.is_last {
+                profile.modules.push(module.copied());
+            }
+            profile.stages.push(module);
+            profile.sources.push(Source::new(file.path, file.bytes));
+        }
+        profile
+    }
+}
+
+impl HloModule {
+    /// The same module, not decoded.
+    fn copied(&self) -> Self {
+        Self { name: self.name.clone(), stage: self.stage.clone(), decoded: OnceLock::new(), ..*self }
+    }
+}
