@@ -142,7 +142,7 @@ impl Module {
     /// The one instruction that an asynchronous instruction stands for; `None` where its computation holds more.
     #[must_use]
     pub fn async_root<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
-        Some(self.instruction(instruction::wrapped(self, instruction)?.root))
+        Some(self.instruction(instruction::wrapped(self, instruction, &TextOptions::LONG)?.root))
     }
 
     /// The instructions of a computation in the order in which XLA writes them where no schedule says otherwise: operands
