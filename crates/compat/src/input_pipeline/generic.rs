@@ -199,7 +199,10 @@ fn table(steps: &[Step]) -> DataTable {
     table
 }
 
-fn add_summaries(table: &mut DataTable, step_ms: &Summary, mean: &impl Fn(fn(&Step) -> f64) -> Summary) {
+/// A part of a step, milliseconds.
+type Part = fn(&Step) -> f64;
+
+fn add_summaries(table: &mut DataTable, step_ms: &Summary, mean: &impl Fn(Part) -> Summary) {
     for (name, value) in [
         ("average", step_ms.average),
         ("standard_deviation", step_ms.deviation),
@@ -208,7 +211,7 @@ fn add_summaries(table: &mut DataTable, step_ms: &Summary, mean: &impl Fn(fn(&St
     ] {
         table.prop(format!("steptime_ms_{name}"), fixed(value, 1));
     }
-    let parts: [(&str, fn(&Step) -> f64); 9] = [
+    let parts: [(&str, Part); 9] = [
         ("device_compute", |s| s.compute),
         ("device_to_device", |s| s.between),
         ("device_collectives", |s| s.collectives),

@@ -217,8 +217,7 @@ mod tests {
             }
             db
         };
-        let ops =
-            [("a", "enqueue", 10), ("b", "read", 30), ("c", "preprocessing", 10), ("d", "MatMul", 99)];
+        let ops = [("a", "enqueue", 10), ("b", "read", 30), ("c", "preprocessing", 10), ("d", "MatMul", 99)];
         let all = of_ops(&db(&ops), 0.0).times;
         assert_eq!((all.enqueue, all.demanded_read, all.preprocessing), (10.0, 30.0, 10.0));
         let scaled = of_ops(&db(&ops), 0.2).times;

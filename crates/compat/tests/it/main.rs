@@ -2,7 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
+mod input_pipeline_analyzer;
 mod kernel_stats;
+mod made;
 mod op_profile;
+mod overview_page;
+mod pod_viewer;
+mod smart_suggestion;
 mod support;
 mod tool_names;

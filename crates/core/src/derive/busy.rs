@@ -25,8 +25,7 @@ pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
             continue;
         }
         let events = profile.events(line);
-        let is_op =
-            |e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
+        let is_op = |e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
         let union = Intervals::union_of_sorted(events.iter().filter(is_op).map(|e| (e.start_ps, e.end_ps)));
         parts.extend_from_slice(union.as_slice());
     }

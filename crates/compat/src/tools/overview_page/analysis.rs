@@ -26,7 +26,8 @@ pub(super) fn table(
     let host = db::host_ops(profile, hosts);
     let framework = by_framework_op(&device);
     let is_gpu = environment.run.device_type.contains("GPU");
-    let mut table = top_ops(&framework, is_gpu.then(|| tensor_cores(profile, hosts)));
+    let tensor_cores = is_gpu.then(|| tensor_cores(profile, hosts));
+    let mut table = top_ops(&framework, tensor_cores.as_ref());
     add_shares(&mut table, &framework, &host);
     table.prop("mxu_utilization_percent", percent(environment.mxu_percent));
     table.prop("hbm_utilization_percent", percent(environment.hbm_percent));
@@ -74,7 +75,7 @@ fn add_step_means(table: &mut DataTable, input: &Analysis) {
     }
 }
 
-fn top_ops(ops: &Db<'_>, tensor_cores: Option<BTreeMap<String, (bool, bool)>>) -> DataTable {
+fn top_ops(ops: &Db<'_>, tensor_cores: Option<&BTreeMap<String, (bool, bool)>>) -> DataTable {
     let rate = if tensor_cores.is_some() { "GFLOPs/Sec" } else { "Bf16 Normalized Flop Rate(GFLOPs/Sec)" };
     let mut columns = vec![
         ("selfTimePercent", Kind::Number, "Time (%)"),
@@ -96,7 +97,7 @@ fn top_ops(ops: &Db<'_>, tensor_cores: Option<BTreeMap<String, (bool, bool)>>) -
         let rate = if nanoseconds > 0.0 { op.flops / nanoseconds } else { 0.0 };
         let mut cells: Vec<Cell> =
             vec![part.into(), cumulative.into(), (&*op.category).into(), (&*op.name).into(), rate.into()];
-        if let Some(ops) = &tensor_cores {
+        if let Some(ops) = tensor_cores {
             let (could, does) = ops.get(&*op.name).copied().unwrap_or_default();
             cells.extend([could.into(), does.into()]);
         }

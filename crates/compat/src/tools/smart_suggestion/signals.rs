@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use haloscope_core::derive::allocator::allocators;
 use haloscope_core::profile::{HostId, Profile};
 
 use crate::db;
@@ -119,9 +120,17 @@ impl<'p> Signals<'p> {
         self.prints.get_or_init(|| Fractions::of(self.profile, self.hosts, "debug_print"))
     }
 
-    /// Use of the devices' memory at its peak, percent; `None` where no allocation was recorded.
+    /// Use of the devices' memory at each allocator's peak, percent; `None` where no allocation was recorded, and for
+    /// several hosts, of which XProf looks at none.
     pub(super) fn memory(&self) -> Option<f64> {
-        None
+        let [host] = self.hosts else { return None };
+        let (mut used, mut all) = (0.0, 0.0);
+        for allocator in allocators(self.profile, *host) {
+            let Some(peak) = allocator.events.iter().max_by_key(|event| event.in_use_bytes()) else { continue };
+            used += peak.in_use_bytes() as f64;
+            all += peak.in_use_bytes() as f64 + peak.available_bytes as f64;
+        }
+        (all > 0.0).then(|| used / all * 100.0)
     }
 
     /// Share of the time of all ops that the main program waits for collectives on SparseCores, percent.
