@@ -1,6 +1,8 @@
 //! The answer as JSON, written straight into its bytes.
 
-use haloscope_core::derive::context::{Direction, category_name};
+use std::collections::BTreeMap;
+
+use haloscope_core::derive::context::{Direction, Link, category_name};
 
 use super::args::{Arg, Value};
 use super::frames::Frames;
@@ -17,32 +19,56 @@ const EXACT: u64 = 1 << 53;
 /// A host's trace and which of its events are shown.
 pub(super) type Part<'a, 'p> = (&'a Trace<'p>, &'a Shown);
 
+/// What an answer says beside the events.
+pub(super) struct Summary<'q> {
+    pub(super) question: &'q Question<'q>,
+    /// First start and last end of the traces, picoseconds.
+    pub(super) span: Option<(u64, u64)>,
+    pub(super) frames: &'q Frames,
+    /// The order in which processes are shown, where it is not that of their numbers.
+    pub(super) order: &'q BTreeMap<u32, u32>,
+}
+
 struct Writer<'q> {
     out: Vec<u8>,
-    question: &'q Question<'q>,
-    frames: &'q Frames,
+    summary: &'q Summary<'q>,
     first: bool,
 }
 
-/// The whole answer. `span` is the traces' first start and last end in picoseconds.
-pub(super) fn write(
-    parts: &[Part<'_, '_>],
-    question: &Question<'_>,
-    span: Option<(u64, u64)>,
-    frames: &Frames,
-) -> Vec<u8> {
+/// The switches of a question and whether they are on, as the page's menu lists them.
+pub(super) fn details(question: &Question<'_>, tpu: bool) -> Vec<(&'static str, bool)> {
+    let mut details = vec![("mpmd_pipeline_view", question.pipeline)];
+    if question.pipeline {
+        details.push(("mpmd_single_device_per_stage", false));
+    }
+    if tpu {
+        details.push(("full_dma", question.full_dma));
+    }
+    details
+}
+
+/// True if a process of the traces is a TPU core.
+pub(super) fn any_tpu(parts: &[Part<'_, '_>]) -> bool {
+    parts.iter().any(|(trace, _)| trace.processes.values().any(|p| is_tpu(&p.name)))
+}
+
+/// The whole answer.
+pub(super) fn write(parts: &[Part<'_, '_>], summary: &Summary<'_>) -> Vec<u8> {
     let count = |kind: fn(Row) -> bool| -> usize {
         let rows = parts.iter().flat_map(|(trace, shown)| trace.tracks.iter().zip(shown.iter()));
         rows.filter(|(t, _)| kind(t.row)).map(|(t, shown)| shown.as_ref().map_or(t.len(), Vec::len)).sum()
     };
     let events = count(|_| true);
-    let mut to = Writer { out: Vec::with_capacity(events * 150 + 4096), question, frames, first: true };
+    let mut to = Writer { out: Vec::with_capacity(events * 150 + 4096), summary, first: true };
     to.text(
         r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true}, "codeLink":"","useNewBackend": false,"#,
     );
-    to.details(parts.iter().any(|(trace, _)| trace.processes.values().any(|p| is_tpu(&p.name))));
+    if summary.question.pipeline {
+        to.text(r#""mpmdPipelineView": true,"#);
+    }
+    to.details(any_tpu(parts));
     to.text(&format!(r#""returnedEventsSize":{events},"filteredByVisibility":true,"#));
-    let (start, end) = span.unwrap_or_default();
+    let (start, end) = summary.span.unwrap_or_default();
     let ms = |ps: u64| six_digits(ps as f64 / 1e9);
     to.text(&format!(r#""fullTimespan":[{},{}],"#, ms(start), ms(end)));
     to.stack_frames();
@@ -78,17 +104,17 @@ impl Writer<'_> {
     }
 
     fn details(&mut self, tpu: bool) {
-        let question = self.question;
-        self.text(&format!(r#""details":[{{"name":"mpmd_pipeline_view","value":{}}}"#, question.pipeline));
-        if tpu {
-            self.text(&format!(r#",{{"name":"full_dma","value":{}}}"#, question.full_dma));
+        self.text(r#""details":["#);
+        for (number, (name, on)) in details(self.summary.question, tpu).into_iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            self.text(&format!(r#"{comma}{{"name":"{name}","value":{on}}}"#));
         }
         self.text("],");
     }
 
     fn stack_frames(&mut self) {
         self.text(r#""stackFrames":{"#);
-        for (number, text) in (1..).zip(self.frames.iter()) {
+        for (number, text) in (1..).zip(self.summary.frames.iter()) {
             if number > 1 {
                 self.out.push(b',');
             }
@@ -108,9 +134,15 @@ impl Writer<'_> {
             self.text(&format!(
                 r#"}},"name":"process_name","ph":"M","pid":{pid},"thread_count":{threads}}}"#
             ));
-            self.text(&format!(
-                r#",{{"args":{{"sort_index":{pid}}},"name":"process_sort_index","ph":"M","pid":{pid}}}"#
-            ));
+            // In a pipeline's order, if there is any, processes without a place stay as they come.
+            let index = match self.summary.order.get(pid) {
+                None if self.summary.question.pipeline => None,
+                place => Some(place.unwrap_or(pid)),
+            };
+            if let Some(index) = index {
+                let head = format!(r#",{{"args":{{"sort_index":{index}}}"#);
+                self.text(&format!(r#"{head},"name":"process_sort_index","ph":"M","pid":{pid}}}"#));
+            }
             for (tid, name) in &process.threads {
                 self.text(r#",{"args":{"name":"#);
                 quote(name, &mut self.out);
@@ -179,7 +211,7 @@ impl Writer<'_> {
         trace: &Trace<'p>,
         track: &Track<'p>,
         at: usize,
-        link: Option<&haloscope_core::derive::context::Link>,
+        link: Option<&Link>,
         head: &str,
         quoted: &mut Quoted,
     ) {
@@ -225,12 +257,12 @@ impl Writer<'_> {
         if let Some(group) = track.group(at) {
             self.out.extend_from_slice(b"\"group_id\":");
             whole(u64::from(group), &mut self.out);
-            if !self.question.with_args() {
+            if !self.summary.question.with_args() {
                 self.out.push(b',');
             }
         }
         let mut frame = None;
-        if self.question.with_args() {
+        if self.summary.question.with_args() {
             let mut first = track.group(at).is_none();
             for arg in trace.args(track, at) {
                 self.arg(arg, &mut first, &mut frame);
@@ -254,7 +286,7 @@ impl Writer<'_> {
         if let Value::Text(text) = &value
             && frame.is_none()
             && is_frame(&name)
-            && let Some(number) = self.frames.number(text)
+            && let Some(number) = self.summary.frames.number(text)
         {
             *frame = Some(number);
             return;

@@ -86,7 +86,8 @@ impl Sieve {
             let known = self.arrows.get(&link.id).copied();
             let arrow = match known {
                 Some(arrow) => arrow,
-                None => shows || last.arrow.is_none_or(|arrow| end.saturating_sub(arrow) >= width),
+                // An arrow before the last one, inside of whose event it is, wraps around and is shown, as in XProf.
+                None => shows || last.arrow.is_none_or(|arrow| end.wrapping_sub(arrow) >= width),
             };
             if known.is_none() {
                 self.arrows.insert(link.id, arrow);

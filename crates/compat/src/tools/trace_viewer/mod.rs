@@ -7,9 +7,13 @@ mod levels;
 mod names;
 mod order;
 mod params;
+mod pipeline;
+mod proto;
 mod tracks;
 mod view;
 mod whole;
+
+use std::collections::BTreeMap;
 
 use haloscope_core::derive::context::Context;
 use haloscope_core::derive::derived;
@@ -62,9 +66,13 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     }
     let spans: Vec<(u64, u64)> = traces.iter().filter_map(view::span).collect();
     let span = spans.iter().map(|s| s.0).min().zip(spans.iter().map(|s| s.1).max());
+    let order = if question.pipeline { pipeline::order(&parts) } else { BTreeMap::new() };
+    if question.proto {
+        return Ok(Answer::bytes(proto::write(&parts, &question, span, &order)));
+    }
     let frames = collect_frames(&parts, &question);
-    let body = json::write(&parts, &question, span, &frames);
-    Ok(Answer { content_type: "application/json", body })
+    let summary = json::Summary { question: &question, span, frames: &frames, order: &order };
+    Ok(Answer { content_type: "application/json", body: json::write(&parts, &summary) })
 }
 
 /// Long names: of all events of the traces, shown or not; where one event is asked for, its own.

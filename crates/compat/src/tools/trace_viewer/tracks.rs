@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use haloscope_core::derive::context::{EventType, Link, NO_GROUP, REGION};
 use haloscope_core::derive::derived::{self, DerivedLine};
-use haloscope_core::profile::{HostId, Line, LineId, Plane, Profile};
+use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
 use super::args::HostData;
 use super::names::Names;
@@ -201,8 +201,9 @@ impl<'p> Trace<'p> {
             }
             // The clock of the plane's lines, which they share.
             let shift = self.host.profile.lines_of(plane.id).next().map_or(0, Line::to_wire_ps);
+            let sorted = plane.kind == PlaneKind::Tpu;
             for (number, line) in derived.lines.iter().enumerate() {
-                self.add_derived(pid, line, (at, number as u32), first_name, shift);
+                self.add_derived((pid, sorted), line, (at, number as u32), first_name, shift);
             }
         }
     }
@@ -317,7 +318,7 @@ impl<'p> Trace<'p> {
 
     fn add_derived(
         &mut self,
-        pid: u32,
+        (pid, sorted): (u32, bool),
         line: &'p DerivedLine,
         at: (u32, u32),
         first_name: u32,
@@ -330,7 +331,8 @@ impl<'p> Trace<'p> {
         let mut order: Vec<u32> = (0..line.events.len() as u32).collect();
         let key = |at: &u32| {
             let event = &line.events[*at as usize];
-            (event.start_ps, -event.duration_ps)
+            // XProf sorts derived lines of TPUs; those of GPUs stay as they were begun.
+            (event.start_ps, if sorted { -event.duration_ps } else { 0 })
         };
         order.sort_by_key(key);
         let events = || order.iter().map(|at| &line.events[*at as usize]);

@@ -220,7 +220,7 @@ impl Event {
         }
         if self.duration > 0 {
             out.extend_from_slice(b"\"dur\": ");
-            micros(self.duration, out);
+            float(self.duration, out);
             out.extend_from_slice(b", ");
         }
         out.extend_from_slice(b"\"name\": ");
@@ -235,8 +235,16 @@ impl Event {
         out.extend_from_slice(b", \"tid\": ");
         whole(self.tid.into(), out);
         out.extend_from_slice(b", \"ts\": ");
-        micros(self.start, out);
+        float(self.start, out);
         out.extend_from_slice(b"},\n");
+    }
+}
+
+/// Microseconds as Python writes them: whole numbers too are floats.
+fn float(ps: u64, out: &mut Vec<u8>) {
+    micros(ps, out);
+    if ps.is_multiple_of(1_000_000) {
+        out.extend_from_slice(b".0");
     }
 }
 

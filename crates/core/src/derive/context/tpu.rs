@@ -2,7 +2,7 @@
 
 use super::lane::Columns;
 use super::{Group, Lane, is_tpu};
-use crate::profile::{HostId, PlaneId, PlaneKind, Profile};
+use crate::profile::{HostId, LineKind, PlaneId, PlaneKind, Profile};
 
 /// Lines whose events are steps.
 const STEP_LINES: [&str; 2] = ["Steps", "Sparse Core Steps"];
@@ -107,7 +107,9 @@ pub(super) fn finish(profile: &Profile, host: HostId, lanes: &mut [Lane], groups
             .collect();
         for (number, lane) in lanes.iter_mut().enumerate() {
             let line = profile.line(lane.line);
-            if line.plane != plane.id || STEP_LINES.contains(&line.name.as_str()) && number == grouping {
+            let is_grouping = STEP_LINES.contains(&line.name.as_str()) && number == grouping;
+            // Samples of counters are in no step, as XProf has it.
+            if line.plane != plane.id || is_grouping || line.kind == LineKind::Counters {
                 continue;
             }
             group_lane(profile, lane, &spans);

@@ -151,6 +151,11 @@ impl<const N: usize> Builders<N> {
         });
     }
 
+    /// The row of the event that may still grow at this depth.
+    pub(super) fn open_at(&self, line: usize, depth: usize) -> Option<usize> {
+        self.lines[line].open.get(depth)?.map(|(at, _)| at)
+    }
+
     /// Ends the events at this depth and below, and at the top those of the lines that depend on this one.
     pub(super) fn close(&mut self, line: usize, depth: usize) {
         self.lines[line].shrink(depth);

@@ -15,10 +15,11 @@ const SCOPES: usize = 1;
 const HLO_OPS: usize = 2;
 const MODULES: usize = 3;
 const SOURCE: usize = 4;
-/// Lines between one stream and the next in the order of display: five derived ones, and one that stays empty.
+const BUFFERS: usize = 5;
+/// From one stream to the next in the order of display: the stream and its derived lines.
 const PLACES_A_STREAM: i64 = 7;
 /// As many streams are given derived lines.
-const MOST_STREAMS: usize = 14;
+const MOST_STREAMS: usize = 16;
 /// No chain of scopes is longer.
 const DEEPEST_SCOPE: usize = 1000;
 
@@ -27,16 +28,19 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
     let steps = steps(profile, plane, context, &mut derived.labels);
     derived.lines.push(steps);
     let mut streams: Vec<&Line> = profile.lines_of(plane.id).filter(|l| !is_derived_id(l.wire_id)).collect();
-    streams.sort_by_key(|l| (!l.name.contains("Compute"), std::cmp::Reverse(l.event_count)));
+    ties::sort(&mut streams, |l| (!l.name.contains("Compute"), std::cmp::Reverse(l.event_count)));
     let scopes = scope_tree(profile, plane.host);
     let mut symbols = Symbols { profile, host: plane.host, known: FxHashMap::default() };
     for (number, line) in streams.into_iter().take(MOST_STREAMS).enumerate() {
         let place = number as i64 * PLACES_A_STREAM + 1;
         derived.places.push((line.id, place));
         let found = of_stream(profile, plane, line, context, &scopes, &mut symbols, &mut derived);
-        derived.lines.extend(found.into_iter().flatten().zip(1..).map(|((name, events), offset)| {
-            DerivedLine::new(place + offset, format!("{name} - from #{}", line.wire_id), events)
-        }));
+        derived.lines.extend(found.into_iter().flatten().zip(1..).map(
+            |((name, events, details), offset)| {
+                let name = format!("{name} - from #{}", line.wire_id);
+                DerivedLine { details, ..DerivedLine::new(place + offset, name, events) }
+            },
+        ));
     }
     derived
 }
@@ -75,9 +79,12 @@ struct Kernel<'p> {
     module: std::borrow::Cow<'p, str>,
     program_id: Option<u64>,
     scope: Option<i64>,
+    /// The CUDA graph that the kernel is part of.
+    graph: Option<u64>,
+    correlation_id: Option<u64>,
 }
 
-struct Keys([Option<i64>; 7]);
+struct Keys([Option<i64>; 9]);
 
 impl Keys {
     fn of(plane: &Plane) -> Self {
@@ -89,6 +96,8 @@ impl Keys {
             "program_id",
             "scope_range_id",
             "cuda_graph_exec_id",
+            "cuda_graph_id",
+            "correlation_id",
         ];
         Self(names.map(|name| plane.stat_id(name)))
     }
@@ -107,6 +116,8 @@ impl Keys {
                 Some(4) => kernel.program_id = value.as_u64_bits(),
                 Some(5) => kernel.scope = value.as_u64_bits().map(|v| v as i64),
                 Some(6) => kernel.is_kernel = true,
+                Some(7) => kernel.graph = value.as_u64_bits().filter(|id| *id != 0),
+                Some(8) => kernel.correlation_id = value.as_u64_bits(),
                 _ => {}
             }
         }
@@ -114,7 +125,21 @@ impl Keys {
     }
 }
 
-type Named = (&'static str, Vec<DerivedEvent>);
+impl Kernel<'_> {
+    /// Says of a derived event which graph it is part of and what launched it.
+    fn note_graph(&self, details: &mut Vec<Vec<Detail>>, at: usize) {
+        if details.len() <= at {
+            details.resize(at + 1, Vec::new());
+        }
+        let numbers = [("cuda_graph_id", self.graph), ("correlation_id", self.correlation_id)];
+        for (name, value) in numbers.into_iter().filter_map(|(name, value)| Some((name, value? as i64))) {
+            details[at].retain(|known| !matches!(known, Detail::Count(n, _) if *n == name));
+            details[at].push(Detail::Count(name, value));
+        }
+    }
+}
+
+type Named = (&'static str, Vec<DerivedEvent>, Vec<Vec<Detail>>);
 
 fn of_stream(
     profile: &Profile,
@@ -124,15 +149,16 @@ fn of_stream(
     scopes: &FxHashMap<i64, i64>,
     symbols: &mut Symbols<'_>,
     derived: &mut Derived,
-) -> Option<[Named; 5]> {
+) -> Option<[Named; 6]> {
     let lane = context.lane(line.id)?;
     let labels = &mut derived.labels;
     let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
     let mut order: Vec<usize> = (0..starts.len()).collect();
     ties::sort(&mut order, |at| (starts[*at], durations[*at]));
     let keys = Keys::of(plane);
-    let mut lines = Builders::new([&[], &[OPS], &[], &[SCOPES, HLO_OPS], &[]], true);
+    let mut lines = Builders::new([&[], &[OPS], &[], &[SCOPES, HLO_OPS], &[], &[]], true);
     let mut parsed: FxHashMap<String, OpLabels> = FxHashMap::default();
+    let (mut hlo_details, mut buffer_details) = (Vec::new(), Vec::new());
     for at in order {
         let Some(row) = lane.row(at) else { continue };
         let kernel = keys.read(profile, plane, line, row);
@@ -164,6 +190,11 @@ fn of_stream(
             chain.reverse();
             let chain = if chain.len() == nested.len() { chain.as_slice() } else { &[] };
             lines.add_nested(HLO_OPS, &nested, piece, chain);
+            if kernel.graph.is_some()
+                && let Some(at) = lines.open_at(HLO_OPS, nested.len() - 1)
+            {
+                kernel.note_graph(&mut hlo_details, at);
+            }
             let symbol =
                 symbols.find(kernel.program_id, kernel.hlo_op.rsplit("::").next().unwrap_or_default());
             framework_op = symbol.map(|s| s.op.clone());
@@ -175,19 +206,28 @@ fn of_stream(
         } else {
             add_op(&mut lines, framework_op.as_deref(), piece, &mut parsed, labels);
         }
+        if let Some(graph) = kernel.graph {
+            let label = labels.intern(&format!("Command Buffer {graph}"));
+            lines.add(BUFFERS, label, piece, kernel.correlation_id.map(|id| id as i64));
+            if let Some(at) = lines.open_at(BUFFERS, 0) {
+                kernel.note_graph(&mut buffer_details, at);
+            }
+        }
     }
-    let [ops, scopes, hlo_ops, modules, positions] = lines.lines.map(|line| line.events);
+    let [ops, scopes, hlo_ops, modules, positions, buffers] = lines.lines.map(|line| line.events);
+    let none = Vec::new;
     Some([
-        ("Framework Name Scope", scopes),
-        ("Framework Ops", ops),
-        ("XLA Modules", modules),
-        ("XLA Ops", hlo_ops),
-        ("Source code", positions),
+        ("Framework Name Scope", scopes, none()),
+        ("Framework Ops", ops, none()),
+        ("XLA Modules", modules, none()),
+        ("XLA Ops", hlo_ops, hlo_details),
+        ("Source code", positions, none()),
+        ("Command Buffers", buffers, buffer_details),
     ])
 }
 
 fn add_op(
-    lines: &mut Builders<5>,
+    lines: &mut Builders<6>,
     full_name: Option<&str>,
     piece: Piece,
     parsed: &mut FxHashMap<String, OpLabels>,
