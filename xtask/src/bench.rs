@@ -8,6 +8,7 @@ mod peers;
 mod process;
 mod scan;
 mod table;
+mod tools;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// A Python that has xprof 2.24.2; without it, one is set up under target/peers
     #[arg(long, value_name = "PATH")]
     xprof_python: Option<PathBuf>,
+    /// Leave XProf's tools out and measure the overview alone
+    #[arg(long)]
+    no_tools: bool,
     /// Leave xprof out
     #[arg(long)]
     no_xprof: bool,
@@ -74,6 +78,8 @@ struct Measured {
     bytes: u64,
     events: u64,
     rows: Vec<Row>,
+    /// XProf's tools, cold.
+    tools: Vec<tools::Tool>,
     /// Peers that could not be measured, and why.
     left_out: Vec<String>,
 }
@@ -104,13 +110,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let peers = peers::find(args, &mut left_out)?;
     let mut measured = Vec::new();
     for path in &profiles {
-        measured.push((path, processes(path, &binary, &peers, args.runs)?));
+        let children = processes(path, &binary, &peers, args.runs)?;
+        let tools =
+            if args.no_tools { Vec::new() } else { tools::measure(path, &binary, &peers, args.runs)? };
+        measured.push((path, children, tools));
     }
     let mut report =
         Report { runs: args.runs, cores: std::thread::available_parallelism()?.get(), profiles: Vec::new() };
-    for (path, (children, failed)) in measured {
+    for (path, (children, failed), tools) in measured {
         let why = left_out.iter().chain(&failed).cloned().collect();
-        report.profiles.push(in_process(path, children, args.runs, why)?);
+        report.profiles.push(Measured { tools, ..in_process(path, children, args.runs, why)? });
     }
     say(&if args.json { serde_json::to_string_pretty(&report)? } else { table::text(&report) });
     if let Some(path) = &args.write {
@@ -218,6 +227,7 @@ fn in_process(path: &Path, children: Children, runs: u32, left_out: Vec<String>)
         bytes: bytes.len() as u64,
         events: found.events,
         rows: all.into_iter().map(row).collect(),
+        tools: Vec::new(),
         left_out,
     })
 }

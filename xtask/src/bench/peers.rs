@@ -19,7 +19,31 @@ answer, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], 'overview_page',
 sys.exit(0 if answer and len(answer) > 100 else 'overview_page gave no answer')
 ";
 
+/// Loads XProf and answers a tool for the file named by the last argument. The modules that two of the tools read from files of
+/// their own are laid out by the list of tools, as for the page.
+const ANY_TOOL: &str = "import json, sys
+from xprof.convert import raw_to_tool_data
+tool, params, path = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
+if 'module_name' in params:
+    raw_to_tool_data.xspace_to_tool_names([path])
+params['graph_viewer_options'] = params['trace_viewer_options'] = dict(params)
+answer, _ = raw_to_tool_data.xspace_to_tool_data([path], tool, params)
+sys.exit(0 if answer else f'{tool} gave no answer')
+";
+
+/// The subcommands of xprof-rs that answer what tools of XProf's do.
+const SUBCOMMANDS: [(&str, &str); 7] = [
+    ("overview_page", "get_overview"),
+    ("op_profile", "get_hlo_op_profile"),
+    ("hlo_stats", "get_hlo_stats"),
+    ("kernel_stats", "get_kernel_stats"),
+    ("memory_profile", "get_memory_profile"),
+    ("roofline_model", "get_roofline_model"),
+    ("utilization_viewer", "get_utilization_viewer"),
+];
+
 /// A program to compare with.
+#[derive(Clone)]
 pub(super) struct Peer {
     pub(super) id: &'static str,
     pub(super) label: String,
@@ -31,9 +55,42 @@ pub(super) struct Peer {
 }
 
 impl Peer {
+    /// The same program, asked for a tool; `None` where it has none of the kind.
+    pub(super) fn asked(&self, tool: &str, params: &[(&str, &str)]) -> Option<Self> {
+        let arguments = if self.takes_folder {
+            let found = SUBCOMMANDS.iter().find(|(id, _)| *id == tool);
+            vec![found?.1.to_owned()]
+        } else {
+            let params: serde_json::Map<_, _> =
+                params.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
+            let params = serde_json::Value::from(params).to_string();
+            vec!["-c".to_owned(), ANY_TOOL.to_owned(), tool.to_owned(), params]
+        };
+        Some(Self { arguments, ..self.clone() })
+    }
+
+    /// Whether the program answers at all: some say on stdout that they have nothing, and end well.
+    pub(super) fn answers(&self, profile: &Path) -> Result<bool> {
+        let (mut command, scratch) = self.prepared(profile)?;
+        let said = command.output()?;
+        fs::remove_dir_all(&scratch)?;
+        let text = String::from_utf8_lossy(&said.stdout);
+        let start = text.trim_start_matches(['{', ' ', '\n']);
+        Ok(said.status.success()
+            && !["\"status\": \"ERROR\"", "\"status\": \"NO_DATA\""].iter().any(|s| start.starts_with(s)))
+    }
+
     /// One run in a fresh process, on a fresh copy: XProf writes its caches beside the profile and in the folder for
     /// temporary files. The copy is made before the clock starts.
     pub(super) fn measure(&self, profile: &Path) -> Result<process::Cost> {
+        let (mut command, scratch) = self.prepared(profile)?;
+        let cost = process::measure(&mut command);
+        fs::remove_dir_all(&scratch)?;
+        cost
+    }
+
+    /// The command on a fresh copy, and the folder of the copy.
+    fn prepared(&self, profile: &Path) -> Result<(Command, PathBuf)> {
         let scratch = target().join("bench/peer");
         if scratch.exists() {
             fs::remove_dir_all(&scratch)?;
@@ -46,9 +103,8 @@ impl Peer {
         fs::copy(profile, &copy)?;
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(if self.takes_folder { &session } else { &copy });
-        let cost = process::measure(command.env("TMPDIR", &temporary).env("XDG_CACHE_HOME", &temporary));
-        fs::remove_dir_all(&scratch)?;
-        cost
+        command.env("TMPDIR", &temporary).env("XDG_CACHE_HOME", &temporary);
+        Ok((command, scratch))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::tools::{Side, Tool};
 use super::{Measured, Report, Row};
 
 const MIB: f64 = 1_048_576.0;
@@ -28,6 +29,9 @@ pub(super) fn text(report: &Report) -> String {
         for line in conclusions(profile) {
             let _ = writeln!(out, "{line}");
         }
+        for row in tools(profile) {
+            let _ = writeln!(out, "{}", row.join("  "));
+        }
         out.push('\n');
     }
     let _ = write!(out, "{} runs each, median; {} cores", report.runs, report.cores);
@@ -52,6 +56,16 @@ pub(super) fn markdown(report: &Report) -> String {
         out.push('\n');
         for line in conclusions(profile) {
             let _ = writeln!(out, "- {line}");
+        }
+        let rows = tools(profile);
+        if !rows.is_empty() {
+            out.push_str("\nXProf's tools, each cold in a fresh process. Ratios are theirs to ours: above 1, ours is quicker or smaller.\n\n");
+        }
+        for (i, row) in rows.iter().enumerate() {
+            let _ = writeln!(out, "| {} |", row.join(" | "));
+            if i == 0 {
+                out.push_str("|---|--:|--:|--:|--:|--:|--:|\n");
+            }
         }
     }
     let _ = writeln!(out, "\n{} runs each, median; {} cores.", report.runs, report.cores);
@@ -110,6 +124,30 @@ fn conclusions(profile: &Measured) -> Vec<String> {
     lines
 }
 
+/// The table of tools with its heading; empty where none was measured.
+fn tools(profile: &Measured) -> Vec<[String; 7]> {
+    let ratios = |theirs: Option<&Side>, ours: &Side| {
+        let text = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}"));
+        [
+            text(theirs.map(|side| side.median_s / ours.median_s)),
+            text(theirs.map(|side| side.peak_bytes as f64 / ours.peak_bytes as f64)),
+        ]
+    };
+    let row = |tool: &Tool| {
+        let [time, memory] = ratios(tool.xprof.as_ref(), &tool.ours);
+        let [time_rs, memory_rs] = ratios(tool.xprof_rs.as_ref(), &tool.ours);
+        let median = format!("{:.1}", tool.ours.median_s * 1e3);
+        let peak = format!("{:.0}", tool.ours.peak_bytes as f64 / MIB);
+        [format!("`{}`", tool.id), median, peak, time, memory, time_rs, memory_rs]
+    };
+    let head =
+        ["tool", "ms", "peak MiB", "xprof: time", "memory", "xprof-rs: time", "memory"].map(str::to_owned);
+    if profile.tools.is_empty() {
+        return Vec::new();
+    }
+    std::iter::once(head).chain(profile.tools.iter().map(row)).collect()
+}
+
 fn kept(yes: bool) -> &'static str {
     if yes { "kept" } else { "missed" }
 }
@@ -142,6 +180,12 @@ mod tests {
             bytes: 10 << 20,
             events: 5,
             rows,
+            tools: vec![Tool {
+                id: "hlo_stats",
+                ours: Side { median_s: 0.01, peak_bytes: 20 << 20 },
+                xprof: Some(Side { median_s: 1.5, peak_bytes: 400 << 20 }),
+                xprof_rs: None,
+            }],
             left_out: vec!["x: no".into()],
         };
         assert_eq!(
@@ -157,5 +201,6 @@ mod tests {
         let report = Report { runs: 3, cores: 2, profiles: vec![profile] };
         assert!(text(&report).contains("p, 10.5 MB, 5 events"));
         assert!(markdown(&report).contains("| overview | 1250.0 | 1250.0 | 2.50 | 100 | 10.00 |"));
+        assert!(markdown(&report).contains("| `hlo_stats` | 10.0 | 20 | 150.0 | 20.0 |  |  |"));
     }
 }
