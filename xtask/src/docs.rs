@@ -10,6 +10,7 @@ mod markers;
 mod reference;
 mod remarks;
 mod runs;
+mod xprof;
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages = vec![docs.join("README.md")];
+    let mut pages = vec![docs.join("README.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.id));
         if !page.exists() && args.write {
@@ -82,6 +83,7 @@ fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
         Marker::Example(command) => example::render(command, &root()),
         Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
             Some("README") => Ok(index()),
+            Some("xprof") => xprof::render(&root()),
             Some(id) if analyses::find(id).is_some() => {
                 let analysis = analyses::find(id).context("just found")?;
                 reference::render(analysis, runs)

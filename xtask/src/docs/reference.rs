@@ -171,7 +171,7 @@ fn unit_of(unit: Unit, kind: Option<Kind>) -> &'static str {
 }
 
 /// Text that does not end a cell of a Markdown table.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
