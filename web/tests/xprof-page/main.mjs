@@ -1,5 +1,5 @@
 // XProf's own page on our server: it shows what it shows on XProf's server, and complains of nothing that it does not complain
-// of there. `node tests/xprof-page/main.mjs [FOLDER FOR SCREENSHOTS]`; HALOSCOPE_BIN, CHROMIUM and XPROF_PYTHON name programs.
+// of there. `node tests/xprof-page/main.mjs [FOLDER FOR SCREENSHOTS]`; HALOSCOPE_BIN, CHROMIUM and HALOSCOPE_XPROF_PYTHON name programs.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -10,9 +10,9 @@ import { gunzipSync } from "node:zlib";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const VERSION = "2.24.2";
 
-/** A Python that has xprof: the one that XPROF_PYTHON names, else one of our own, set up at the first use. */
+/** A Python that has xprof: the one that HALOSCOPE_XPROF_PYTHON names, else one of our own, set up at the first use. */
 export function python() {
-  if (process.env.XPROF_PYTHON !== undefined) return process.env.XPROF_PYTHON;
+  if (process.env.HALOSCOPE_XPROF_PYTHON !== undefined) return process.env.HALOSCOPE_XPROF_PYTHON;
   const folder = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "peers/xprof");
   const ready = join(folder, "ready");
   if (!existsSync(ready)) {
