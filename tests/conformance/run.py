@@ -84,10 +84,9 @@ def judge(binary, question, known):
     complaint = complaint.splitlines()[-1][:200] if complaint else ""
     if status["status"] != "answer" or not theirs:
         said = theirs.decode("utf-8", "replace")[:100] or "nothing"
-        if code == 0:
-            return "more", result, [f"XProf answers {status['status']} ({said})"]
-        word = "ok" if code in (2, 4) else "DIFFERS"
-        return word, result, [f"XProf: {said}; Haloscope: {complaint}"]
+        # Where XProf has no answer, we may have one or say why not.
+        word = "more" if code == 0 else "ok"
+        return word, result, [f"XProf {status['status']}: {said}" + (f"; Haloscope: {complaint}" if complaint else "")]
     want = read(theirs)
     if code != 0:
         lose(want, "$", result)

@@ -3,10 +3,17 @@ from cases import case
 from wire import Ref, Space, Uint
 
 TOOLS = ("perf_counters", "utilization_viewer", "kernel_utilization", "tool_names")
+KERNEL = (
+    "=kernel_utilization?duration_us=100",
+    "=kernel_utilization?duration_us=100&force_duration=true",
+    "=kernel_utilization?kernel=other",
+    "=kernel_utilization?device_id=3&kernel=default_kernel",
+    "=kernel_utilization?device_id=4",
+)
 
 # Numbers of counters, as the driver gives them.
 V6E_CYCLES, V6E_FADD_0 = 3257466888, 3257468576
-V7X_CYCLES, V7X_TCS_CYCLES, V7X_SCALAR_0 = 2847490056, 2791874568, 2791874592
+V7X_CYCLES, V7X_SCALAR_0 = 2847490056, 2791874648
 
 
 @case("perf_counters", "tool_names")
@@ -68,6 +75,24 @@ def values_out_of_range():
 
 
 @case(*TOOLS)
+def kernel_with_ops():
+    """Ops beside the counters say how long the kernel took."""
+    space = samples("TPU v6 Lite", ("sample", {V6E_CYCLES: Uint(1000), V6E_CYCLES + 80: Uint(300)}))
+    plane = space.planes[0]
+    plane.line("Steps", 3).event("1", 0, 9_000_000)
+    plane.line("XLA Ops", 4).event("op", 6_000_000, 7_000_000).event("op", 0, 5_000_000)
+    plane = space.plane("/device:TPU:4", device_type_string="TPU v6 Lite")
+    plane.line("k", 4).event("c", 0, 44_000, performance_counter_id=Uint(V6E_CYCLES), counter_value=2000)
+    return space
+
+
+@case("perf_counters?names_only=1&device_type=v6e", "perf_counters?names_only=1&device_type=v7x", "perf_counters?names_only=1")
+def names():
+    """The counters of a kind of chip, and a question that names none."""
+    return samples("TPU v7x", ("sample", {V7X_CYCLES: 1.0}))
+
+
+@case(*TOOLS)
 def another_chip():
     """A chip without formulas."""
     return samples("TPU v5", ("sample", {V6E_CYCLES: 1000.0}))
@@ -83,7 +108,7 @@ def many(kind, stride, starts):
     return samples(kind, *lines)
 
 
-@case(*TOOLS)
+@case(*TOOLS, *KERNEL)
 def v6e_everything():
     """All counters that the formulas of this chip read, in two samples."""
     blocks = [(3257466888, 240), (2953257136, 40)]
@@ -93,7 +118,7 @@ def v6e_everything():
     return many("TPU v6 Lite", 5, blocks)
 
 
-@case(*TOOLS)
+@case(*TOOLS, *KERNEL)
 def v7x_everything():
     """The same for the later chip, both dies."""
     die = 536870912

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use haloscope_core::derive::counters;
 use haloscope_core::derive::unit_usage::{Formulas, Usage};
 use haloscope_core::profile::{Line, LineKind, Plane, Profile, Stat};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Tool;
@@ -91,9 +92,16 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     Answer::json(&Found { devices, status: "SUCCESS" })
 }
 
-/// The longest event of a line, picoseconds; `None` where all took no time.
-fn longest_ps(profile: &Profile, line: &Line) -> Option<i64> {
-    profile.events(line).durations_ps().iter().copied().max().filter(|ps| *ps > 0)
+/// How long a kernel took, in microseconds: the longest event among its counters, else the first op or step beside them.
+fn measured_us(profile: &Profile, plane: &Plane, line: &Line) -> Option<f64> {
+    let first = |line: &Line| profile.events(line).durations_ps().iter().copied().find(|ps| *ps > 0);
+    let around = || {
+        let lines = [LineKind::XlaOps, LineKind::Steps].into_iter();
+        let mut lines = lines.filter_map(|kind| profile.lines_of(plane.id).find(|l| l.kind == kind));
+        lines.find_map(first)
+    };
+    let longest = profile.events(line).durations_ps().iter().copied().max().filter(|ps| *ps > 0);
+    longest.or_else(around).map(|ps| ps as f64 / 1e6)
 }
 
 fn kernel(
@@ -101,27 +109,32 @@ fn kernel(
     plane: &Plane,
     line: &Line,
     formulas: &Formulas,
-    duration_us: Option<f64>,
+    given_us: Option<f64>,
     forced: bool,
 ) -> Option<Kernel> {
-    let sample = counters::sample(profile, line);
+    let mut sample = counters::sample(profile, line);
     if sample.is_empty() {
         return None;
     }
     let hz = formulas.chip().hz();
-    let measured = || {
-        let of_kind = |kind| profile.lines_of(plane.id).find(|l| l.kind == kind);
-        let around = [LineKind::XlaOps, LineKind::Steps].into_iter().filter_map(of_kind);
-        let ps =
-            longest_ps(profile, line).or_else(|| around.into_iter().find_map(|l| longest_ps(profile, l)));
-        ps.map_or_else(|| formulas.cycles(&sample) as f64 / hz * 1e6, |ps| ps as f64 / 1e6)
+    let counted = |sample: &FxHashMap<u64, u64>| {
+        let cycles = formulas.cycle_ids().iter().filter_map(|id| sample.get(id)).max();
+        cycles.map_or(0.0, |cycles| *cycles as f64 / hz * 1e6)
     };
-    let cycles = duration_us.filter(|_| forced).map(|us| (us * 1e-6 * hz) as u64);
-    let metrics = merge(formulas.apply(&sample, cycles));
+    let duration_us =
+        given_us.or_else(|| measured_us(profile, plane, line)).unwrap_or_else(|| counted(&sample));
+    // A core that did not count its cycles had as many as fit.
+    for id in formulas.cycle_ids() {
+        let cycles = sample.entry(*id).or_default();
+        if *cycles == 0 || (forced && given_us.is_some()) {
+            *cycles = (duration_us * hz / 1e6).round() as u64;
+        }
+    }
+    let metrics = merge(formulas.apply(&sample));
     let share = |name: &str| metrics.iter().find(|m| m.name == name);
     let mxu = share("Avg MXU Busy").map_or(0.0, |m| round(100.0 * m.achieved / m.peak));
     Some(Kernel {
-        duration_us: duration_us.unwrap_or_else(measured),
+        duration_us,
         kernel_name: KERNEL,
         mxu_cycles_breakdown: breakdown(&metrics),
         mxu_is_anomaly: mxu > 100.0,

@@ -61,7 +61,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
             if sample.is_empty() {
                 continue;
             }
-            for usage in formulas.apply(&sample, None) {
+            for usage in formulas.apply(&sample) {
                 table.row([
                     0.0.into(),
                     (device as f64).into(),

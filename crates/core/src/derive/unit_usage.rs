@@ -35,6 +35,7 @@ pub struct Usage {
 pub struct Formulas {
     chip: Chip,
     gauges: Vec<Gauge>,
+    cycles: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -349,7 +350,8 @@ impl Formulas {
         for die in 0..chip.tensor_cores() {
             (0..2).for_each(|core| maker.sparse_core(die, core));
         }
-        Self { chip, gauges: maker.gauges }
+        let cycles = (0..chip.tensor_cores()).map(|core| maker.cycles(core)).collect();
+        Self { chip, gauges: maker.gauges, cycles }
     }
 
     /// The chip that these are for.
@@ -358,20 +360,16 @@ impl Formulas {
         self.chip
     }
 
-    /// What the units did in a sample of counter values by id. `cycles` replaces what the TensorCores' own counters say.
+    /// What the units did in a sample of counter values by id.
     #[must_use]
-    pub fn apply(&self, sample: &FxHashMap<u64, u64>, cycles: Option<u64>) -> Vec<Usage> {
-        self.gauges.iter().filter_map(|gauge| gauge.read(sample, cycles)).collect()
+    pub fn apply(&self, sample: &FxHashMap<u64, u64>) -> Vec<Usage> {
+        self.gauges.iter().filter_map(|gauge| gauge.read(sample)).collect()
     }
 
-    /// The cycles that a TensorCore counted.
+    /// The counters of cycles that the TensorCores' units are held against, one a core.
     #[must_use]
-    pub fn cycles(&self, sample: &FxHashMap<u64, u64>) -> u64 {
-        let of = |gauge: &Gauge| match gauge.peak {
-            Peak::Cycles(id, ..) => Some(value(sample, id)),
-            _ => None,
-        };
-        self.gauges.iter().filter(|g| g.node == 0).find_map(of).unwrap_or(0)
+    pub fn cycle_ids(&self) -> &[u64] {
+        &self.cycles
     }
 }
 
@@ -384,8 +382,8 @@ fn sum(sample: &FxHashMap<u64, u64>, terms: &[(u64, u64)]) -> u64 {
 }
 
 impl Gauge {
-    fn read(&self, sample: &FxHashMap<u64, u64>, cycles: Option<u64>) -> Option<Usage> {
-        let counted = |id: u64| Some(cycles.unwrap_or_else(|| value(sample, id))).filter(|c| *c != 0);
+    fn read(&self, sample: &FxHashMap<u64, u64>) -> Option<Usage> {
+        let counted = |id: u64| Some(value(sample, id)).filter(|c| *c != 0);
         let peak = match &self.peak {
             Peak::Cycles(id, times, over) => (counted(*id)?.wrapping_mul(*times) / over) as f64,
             Peak::CyclesOrZero(id, times) => value(sample, *id).wrapping_mul(*times) as f64,

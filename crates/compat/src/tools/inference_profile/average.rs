@@ -1,6 +1,7 @@
 //! Averages of requests and batches, in whole picoseconds as XProf divides them.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use haloscope_core::derive::inference::{Batch, Model, Phases, Request};
 
@@ -32,10 +33,10 @@ pub(super) fn request<'a>(all: impl Iterator<Item = &'a Request>) -> Request {
             *to += *from;
         }
     }
-    if count > 0 {
+    if let Some(count) = NonZeroU64::new(count) {
         sum.end_ps /= count;
         sum.batching_delay_ps /= count;
-        sum.batching_size /= count as i32;
+        sum.batching_size /= count.get() as i32;
         fields(&mut sum.phases).into_iter().for_each(|part| *part /= count);
     }
     sum
@@ -82,11 +83,11 @@ pub(super) fn batch<'a>(all: impl Iterator<Item = &'a Batch>) -> (Batch, f64) {
         }
     }
     let efficiency = sum.efficiency();
-    if count > 0 {
+    if let Some(count) = NonZeroU64::new(count) {
         sum.end_ps /= count;
         sum.delay_ps /= count;
-        sum.padding /= count as i32;
-        sum.size /= count as i32;
+        sum.padding /= count.get() as i32;
+        sum.size /= count.get() as i32;
         sum.device_ps /= count;
     }
     (sum, efficiency)

@@ -47,11 +47,14 @@ fn assign_runs(trace: &mut Trace) {
         for track in tpu.lines.iter_mut().flatten().filter(|t| t.name.contains("XLA Modules")) {
             let mut next = 1;
             for slice in &mut track.slices {
-                let run = slice.uint("run_id").map(|id| id as i64).unwrap_or_else(|| {
-                    slice.args.push(("run_id".to_owned(), Value::Int(next)));
-                    next += 1;
-                    next - 1
-                });
+                let run = match slice.uint("run_id") {
+                    Some(id) => id as i64,
+                    None => {
+                        slice.set("run_id", Value::Int(next));
+                        next += 1;
+                        next - 1
+                    }
+                };
                 slice.run_id = Some(run);
                 runs.push((slice.start_ps, run));
             }
