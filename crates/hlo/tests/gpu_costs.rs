@@ -19,13 +19,8 @@ fn check(module: &Module, rows: &[Row]) {
         let mut found = [0; 5];
         for (index, _) in module.instructions().filter(|(_, hlo)| hlo.opcode == *opcode) {
             let (cost, traffic) = (costs.instruction(index), costs.traffic(index));
-            let one = [
-                1,
-                cost.flops.unwrap_or(0),
-                cost.bytes_accessed.unwrap_or(0),
-                traffic.read,
-                traffic.written,
-            ];
+            let one =
+                [1, cost.flops.unwrap_or(0), cost.bytes_accessed.unwrap_or(0), traffic.read, traffic.written];
             found.iter_mut().zip(one).for_each(|(sum, value)| *sum += value);
         }
         for (found, expected) in found.iter().zip(expected) {

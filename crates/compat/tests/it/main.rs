@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
 mod input_pipeline_analyzer;
+mod framework_op_stats;
+mod hlo_stats;
 mod kernel_stats;
 mod made;
 mod op_profile;
 mod overview_page;
 mod pod_viewer;
 mod smart_suggestion;
+mod roofline_model;
 mod support;
 mod tool_names;

@@ -1,5 +1,6 @@
 //! Opening runs and asking tools.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haloscope_compat::{Error, Params, answer};
@@ -55,4 +56,18 @@ pub(crate) fn row(table: &Value, index: usize) -> Vec<Value> {
 pub(crate) fn column(table: &Value, id: &str) -> Vec<Value> {
     let at = table["cols"].as_array().unwrap().iter().position(|c| c["id"] == id).unwrap();
     (0..table["rows"].as_array().unwrap().len()).map(|i| row(table, i)[at].clone()).collect()
+}
+
+/// A table's row by the ids of its columns.
+#[track_caller]
+pub(crate) fn record(table: &Value, index: usize) -> BTreeMap<String, Value> {
+    let ids = table["cols"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap().to_owned());
+    ids.zip(row(table, index)).collect()
+}
+
+/// A number, but for the order in which it was added up.
+#[track_caller]
+pub(crate) fn near(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap();
+    assert!((found - expected).abs() <= 1e-9 * expected.abs(), "found {found}, expected {expected}");
 }
