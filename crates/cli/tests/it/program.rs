@@ -20,7 +20,9 @@ fn stages(run: &str) -> Vec<String> {
 fn each_form_of_program_is_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    for name in ["f.txt", "module_0001.jit_f.before_optimizations.txt", "module_0001.jit_f.after_optimizations.txt"] {
+    for name in
+        ["f.txt", "module_0001.jit_f.before_optimizations.txt", "module_0001.jit_f.after_optimizations.txt"]
+    {
         fs::write(path(name), TEXT).unwrap();
     }
     fs::write(path("notes.txt"), "bring milk\n").unwrap();
@@ -55,5 +57,9 @@ fn text_that_cannot_be_read_is_named_with_its_place() {
     fs::write(&path, TEXT.replace("negate(%x)", "negate(%z)")).unwrap();
     let outcome = process(&["inspect", path.to_str().unwrap()]);
     assert_eq!(outcome.code, 3);
-    assert!(outcome.stderr.contains("line 5, column 30: expected the name of an instruction above"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("line 5, column 30: expected the name of an instruction above"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -56,7 +56,10 @@ fn dump(folder: &Path) {
     write("module_0000.jit_decode.cl_1.after_optimizations.hlo.pb", &bytes);
     write("module_0000.jit_decode.cl_1.after_optimizations-buffer-assignment.txt", b"BufferAssignment:\n");
     write("module_0000.jit_decode.cl_1.debug_options", b"");
-    write("module_0012.jit_small.cpu_after_optimizations.txt", b"HloModule jit_small\n\nENTRY e {\n  ROOT a = f32[] constant(1)\n}\n");
+    write(
+        "module_0012.jit_small.cpu_after_optimizations.txt",
+        b"HloModule jit_small\n\nENTRY e {\n  ROOT a = f32[] constant(1)\n}\n",
+    );
 }
 
 #[test]
@@ -74,9 +77,8 @@ fn a_proto_and_its_text_are_one_program() {
     assert_eq!(instructions(&of_proto), instructions(&of_text));
     assert_eq!(column(&of_proto, "buffers"), ["yes"]);
     assert_eq!(column(&of_text, "buffers"), ["no"]);
-    let costs = |profile: &Profile| {
-        profile.modules[0].decode(&profile.sources[0]).unwrap().costs.total().flops
-    };
+    let costs =
+        |profile: &Profile| profile.modules[0].decode(&profile.sources[0]).unwrap().costs.total().flops;
     assert_eq!(costs(&of_proto), costs(&of_text));
 }
 
@@ -91,7 +93,12 @@ fn a_dump_is_its_modules_at_their_last_stage() {
     assert_eq!(names, ["jit_decode", "jit_small"]);
     assert_eq!(
         column(&profile, "stage"),
-        ["before_optimizations", "0004.simplify.after_dce.before_cse", "after_optimizations", "cpu_after_optimizations"]
+        [
+            "before_optimizations",
+            "0004.simplify.after_dce.before_cse",
+            "after_optimizations",
+            "cpu_after_optimizations"
+        ]
     );
     assert_eq!(column(&profile, "used"), ["no", "no", "yes", "yes"]);
     assert_eq!(column(&profile, "form"), ["text", "text", "HloProto", "text"]);
@@ -100,9 +107,18 @@ fn a_dump_is_its_modules_at_their_last_stage() {
     let first = open(&folder.path().join("module_0000.jit_decode.before_optimizations.txt"));
     assert_eq!(column(&first, "stage"), ["before_optimizations"]);
     // One broken stage is said and left out.
-    fs::write(folder.path().join("module_0012.jit_small.cpu_after_optimizations.txt"), "HloModule x\nENTRY {").unwrap();
+    fs::write(
+        folder.path().join("module_0012.jit_small.cpu_after_optimizations.txt"),
+        "HloModule x\nENTRY {",
+    )
+    .unwrap();
     let report = ask(&open(folder.path()), "inspect", &[]);
-    assert!(report.quality.iter().any(|note| note.id == "damaged_hlo" && note.message.contains("line 2, column 7")));
+    assert!(
+        report
+            .quality
+            .iter()
+            .any(|note| note.id == "damaged_hlo" && note.message.contains("line 2, column 7"))
+    );
 }
 
 /// A profile in or below a folder is what the folder stands for, whatever else is there.
