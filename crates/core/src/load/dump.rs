@@ -47,9 +47,8 @@ impl Stage {
             let (number, rest) = stem[at + "module_".len()..].split_once('.')?;
             Some((number.parse().ok()?, rest))
         });
-        let Some((number, rest)) = numbered else {
-            return Self { number: None, module: stem.to_owned(), order: (0, 0), stage: String::new() };
-        };
+        // A copy may have lost the number; its stage it mostly keeps.
+        let (number, rest) = numbered.map_or((None, stem), |(number, rest)| (Some(number), rest));
         let parts: Vec<&str> = rest.split('.').collect();
         let stage_at = parts.iter().position(|part| is_stage(part)).unwrap_or(parts.len());
         let is_build = |part: &&str| {
@@ -66,7 +65,7 @@ impl Stage {
             Some((number, rest)) if number.len() < 3 && number.parse::<u8>().is_ok() => rest.to_owned(),
             _ => stage,
         };
-        Self { number: Some(number), module: parts[..name_end].join("."), order: order(&stage), stage }
+        Self { number, module: parts[..name_end].join("."), order: order(&stage), stage }
     }
 
     /// Whether the module is taken from this stage where there are several.
@@ -191,6 +190,7 @@ mod tests {
             ),
             ("train_step.v5e.hlo_proto.pb.gz", "train_step.v5e", ""),
             ("module_0007.jit_f.hlo_proto.pb", "jit_f", ""),
+            ("train.h100.before_optimizations.hlo.pb.gz", "train.h100", "before_optimizations"),
             ("module_x.txt", "module_x", ""),
             ("module_1..txt", "", ""),
         ] {
