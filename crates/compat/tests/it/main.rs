@@ -14,3 +14,4 @@ mod smart_suggestion;
 mod roofline_model;
 mod support;
 mod tool_names;
+mod trace_viewer;

@@ -34,6 +34,7 @@ impl<'p> Trace<'p> {
     pub(super) fn args(&self, track: &Track<'p>, at: usize) -> Vec<Arg<'p>> {
         let mut args = match track.source(at) {
             (Origin::Line(line), position) => self.host.line_args(line, position),
+            (Origin::Aggregated(line), position) => self.host.aggregated_args(line, position),
             (Origin::Derived(plane, line), position) => self.host.derived_args(plane, line, position),
         };
         if let Some((name, Value::Text(text))) = args.first_mut()
@@ -50,7 +51,7 @@ impl<'p> Trace<'p> {
         let mut seen: FxHashSet<(Origin, u32)> = FxHashSet::default();
         for track in self.tracks.iter().filter(|t| t.row != Row::Counter) {
             let own_names = |origin: Origin| match origin {
-                Origin::Line(line) => {
+                Origin::Line(line) | Origin::Aggregated(line) => {
                     let plane = self.host.profile.plane(self.host.profile.line(line).plane);
                     ["long_name", "hlo_text"].iter().any(|name| plane.stat_id(name).is_some())
                 }
@@ -62,6 +63,9 @@ impl<'p> Trace<'p> {
                 let row = match origin {
                     Origin::Line(line) => {
                         self.host.context.lane(line).map_or(0, |l| l.metas(self.host.profile)[position])
+                    }
+                    Origin::Aggregated(line) => {
+                        self.host.profile.events(self.host.profile.line(line)).aggregated[position].0
                     }
                     Origin::Derived(plane, line) => {
                         self.host.derived[plane as usize].1.lines[line as usize].events[position].label
@@ -128,6 +132,21 @@ impl<'p> HostData<'p> {
         if !self.context.by_profiler {
             self.add_found(line, lane, position, &source.text(entry.name), &mut args);
         }
+        args
+    }
+
+    /// What the metadata of an aggregated event says.
+    pub(super) fn aggregated_args(&self, line: LineId, row: usize) -> Vec<Arg<'p>> {
+        let line = self.profile.line(line);
+        let plane = self.profile.plane(line.plane);
+        let source = self.profile.source_of(plane);
+        let (meta, ..) = self.profile.events(line).aggregated[row];
+        let entry = &plane.metas[meta as usize];
+        let mut args = Vec::new();
+        if entry.display_name.len > 0 {
+            args.push(("long_name".into(), Value::Text(source.text(entry.name))));
+        }
+        self.add_stats(plane, plane.meta_stats(source, meta), &mut args);
         args
     }
 

@@ -23,7 +23,7 @@ use crate::{Answer, Error, Hosts, Params, Tool};
 use args::{HostData, Value};
 use frames::Frames;
 use params::{Choice, Question};
-use tracks::Trace;
+use tracks::{PER_HOST, Trace};
 pub(crate) use whole::WHOLE;
 
 /// The timeline, as much of it as can be seen.
@@ -48,8 +48,9 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         })
         .collect();
     let mut traces: Vec<Trace<'_>> = Vec::new();
-    for (place, (host, context, derived)) in (0..).zip(&contexts) {
-        let mut trace = Trace::of(*host, place, HostData { profile, context, derived });
+    for (place, (host, context, derived)) in (1_u32..).zip(&contexts) {
+        let first_pid = place.saturating_mul(PER_HOST);
+        let mut trace = Trace::of(*host, first_pid, HostData { profile, context, derived });
         order::number(&mut trace.tracks, &trace.names);
         traces.push(trace);
     }
@@ -68,7 +69,12 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let span = spans.iter().map(|s| s.0).min().zip(spans.iter().map(|s| s.1).max());
     let order = if question.pipeline { pipeline::order(&parts) } else { BTreeMap::new() };
     if question.proto {
-        return Ok(Answer::bytes(proto::write(&parts, &question, span, &order)));
+        return Ok(Answer::bytes(proto::write(
+            &parts,
+            &json::details(&question, json::any_tpu(&parts)),
+            span,
+            &order,
+        )));
     }
     let frames = collect_frames(&parts, &question);
     let summary = json::Summary { question: &question, span, frames: &frames, order: &order };

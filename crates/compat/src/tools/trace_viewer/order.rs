@@ -81,6 +81,34 @@ pub(super) fn merge(tracks: &[Track<'_>], names: &Names<'_>, mut visit: impl FnM
     }
 }
 
+/// Calls `visit` with the events of several lists, each in order, in order. Here names count within a row too.
+pub(super) fn merge_lists(
+    lists: &[Vec<(u32, u32)>],
+    tracks: &[Track<'_>],
+    names: &Names<'_>,
+    mut visit: impl FnMut(usize, usize),
+) {
+    let head = |list: usize, place: usize| {
+        let (track, at) = lists[list].get(place).map(|(track, at)| (*track as usize, *at as usize))?;
+        let t = &tracks[track];
+        let name = names.get(t.name(at));
+        let name = if name.len() > LONGEST_COMPARED { "" } else { name };
+        let (start, duration) = (t.start(at), t.duration(at));
+        Some((Head { start, duration, pid: t.pid, row: t.row, name, track, at }, list))
+    };
+    let mut places = vec![0; lists.len()];
+    let mut heads: Vec<_> = (0..lists.len()).filter_map(|list| head(list, 0)).collect();
+    while let Some(first) = (0..heads.len()).min_by(|a, b| heads[*a].0.cmp(&heads[*b].0)) {
+        let (Head { track, at, .. }, list) = heads[first];
+        visit(track, at);
+        places[list] += 1;
+        match head(list, places[list]) {
+            Some(next) => heads[first] = next,
+            None => drop(heads.swap_remove(first)),
+        }
+    }
+}
+
 /// Numbers the events of each start.
 pub(super) fn number(tracks: &mut [Track<'_>], names: &Names<'_>) {
     let mut serials: Vec<Vec<u16>> = tracks.iter().map(|t| vec![0; t.len()]).collect();

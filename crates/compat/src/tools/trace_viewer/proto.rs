@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 use haloscope_core::derive::context::category_name;
 
 use super::args::Value;
-use super::json::{Part, any_tpu, details};
-use super::params::Question;
+use super::json::Part;
 use super::tracks::{Row, Trace, Track};
 
 /// Numbers of the fields of `TraceDataResponse` and its parts.
@@ -28,7 +27,7 @@ mod field {
 /// The whole answer.
 pub(super) fn write(
     parts: &[Part<'_, '_>],
-    question: &Question<'_>,
+    details: &[(&str, bool)],
     span: Option<(u64, u64)>,
     order: &BTreeMap<u32, u32>,
 ) -> Vec<u8> {
@@ -68,10 +67,10 @@ pub(super) fn write(
     for text in &strings.all {
         bytes(&mut message, field::STRINGS, text.as_bytes());
     }
-    for (name, on) in details(question, any_tpu(parts)) {
+    for (name, on) in details {
         let mut detail = Vec::new();
         bytes(&mut detail, 1, name.as_bytes());
-        int(&mut detail, 2, u64::from(on));
+        int(&mut detail, 2, u64::from(*on));
         bytes(&mut message, field::DETAILS, &detail);
     }
     if let Some((start, end)) = span {

@@ -17,7 +17,7 @@ const LAST_DEVICE: u64 = 500;
 const FIRST_CUSTOM: u64 = 501;
 const HOST: u64 = 701;
 /// Process numbers of one host.
-const PER_HOST: u32 = 1000;
+pub(super) const PER_HOST: u32 = 1000;
 
 /// What a timeline shows of one host.
 pub(super) struct Trace<'p> {
@@ -50,6 +50,8 @@ pub(super) enum Row {
 pub(super) enum Origin {
     /// A line of the file.
     Line(LineId),
+    /// The aggregated events of a line, which have no place in time.
+    Aggregated(LineId),
     /// A derived line: the plane's place among the derived, and the line's.
     Derived(u32, u32),
 }
@@ -151,14 +153,13 @@ fn planes<'p>(profile: &'p Profile, host: HostId) -> Vec<(u64, &'p Plane)> {
 }
 
 impl<'p> Trace<'p> {
-    /// The trace of a host that is the `place`-th of those asked for.
-    pub(super) fn of(host: HostId, place: u32, data: HostData<'p>) -> Self {
+    /// The trace of a host; `first_pid` is added to the numbers of its processes.
+    pub(super) fn of(host: HostId, first_pid: u32, data: HostData<'p>) -> Self {
         let profile = data.profile;
         let mut trace =
             Self { host: data, names: Names::default(), processes: BTreeMap::new(), tracks: Vec::new() };
-        let offset = (place + 1).saturating_mul(PER_HOST);
         for (pid, plane) in planes(profile, host) {
-            trace.add_plane((pid as u32).wrapping_add(offset), plane, &profile.host(host).name);
+            trace.add_plane((pid as u32).wrapping_add(first_pid), plane, &profile.host(host).name);
         }
         trace.merge_rows();
         trace
@@ -271,6 +272,33 @@ impl<'p> Trace<'p> {
         if track.len() > 0 {
             self.tracks.push(track);
         }
+        self.add_aggregated(pid, id, line, first_name, hidden);
+    }
+
+    /// XProf shows sums over many events as one event at the line's own start.
+    fn add_aggregated(&mut self, pid: u32, id: u32, line: &'p Line, first_name: u32, hidden: &[u32]) {
+        let all = self.host.profile.events(line).aggregated.iter().enumerate();
+        let mut shown: Vec<_> = all.filter(|(_, (meta, ..))| !hidden.contains(meta)).collect();
+        if shown.is_empty() {
+            return;
+        }
+        shown.sort_by_key(|(_, (_, _, duration))| std::cmp::Reverse(*duration));
+        let rows = shown.iter().map(|(row, _)| *row as u32).collect();
+        self.tracks.push(Track {
+            pid,
+            row: Row::Thread(id),
+            shift_ps: 0,
+            start_ps: shown.iter().map(|_| line.timestamp_ns.saturating_mul(1000)).collect(),
+            duration_ps: shown.iter().map(|(_, (_, _, duration))| *duration).collect(),
+            first_name,
+            name_row: shown.iter().map(|(_, (meta, ..))| *meta).collect(),
+            renamed: Vec::new(),
+            group: Cow::Borrowed(&[]),
+            links: Vec::new(),
+            origin: vec![(Origin::Aggregated(line.id), Positions::These(rows))],
+            from: None,
+            serial: Vec::new(),
+        });
     }
 
     /// Events that are not called by their metadata: executed regions of thread pools, steps and other roots.

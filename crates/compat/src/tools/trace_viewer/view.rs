@@ -3,7 +3,7 @@
 use haloscope_core::derive::context::Direction;
 
 use super::levels;
-use super::order::{MOST_SERIALS, merge};
+use super::order::{self, MOST_SERIALS, merge};
 use super::params::{Choice, Question};
 use super::tracks::{Row, Trace, Track};
 
@@ -127,16 +127,17 @@ fn window(
     }
     let levels = levels::of(trace);
     let deepest = levels::deepest(finest);
+    let mut by_level: Vec<Vec<(u32, u32)>> = vec![Vec::new(); usize::from(deepest) + 1];
+    merge(&trace.tracks, &trace.names, |track, at| {
+        let level = levels[track][at];
+        if trace.tracks[track].serial[at] < MOST_SERIALS && level <= deepest {
+            by_level[usize::from(level)].push((track as u32, at as u32));
+        }
+    });
     let mut sieve = levels::Sieve::new(trace.tracks.len(), finest);
     let mut kept: Vec<Vec<u32>> = vec![Vec::new(); trace.tracks.len()];
-    merge(&trace.tracks, &trace.names, |track, at| {
-        let t = &trace.tracks[track];
-        if t.serial[at] < MOST_SERIALS
-            && levels[track][at] <= deepest
-            && !is_part(track, at)
-            && overlaps(track, at)
-            && sieve.shows(track, t, at)
-        {
+    order::merge_lists(&by_level, &trace.tracks, &trace.names, |track, at| {
+        if !is_part(track, at) && overlaps(track, at) && sieve.shows(track, &trace.tracks[track], at) {
             kept[track].push(at as u32);
         }
     });

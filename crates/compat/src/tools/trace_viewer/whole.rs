@@ -7,25 +7,26 @@ use haloscope_core::derive::context::{Context, Direction, EventType, Lane, Link,
 use haloscope_core::derive::derived;
 use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
-use crate::{Answer, Error, Hosts, Param, Params, Tool};
+use crate::{Answer, Error, Hosts, Params, Tool};
 
 use super::args::{HostData, Value};
 use super::names::{micros, quote, six_digits, whole};
+use super::params::Question;
+use super::tracks::Trace;
+use super::{order, proto, view};
 
 /// The whole timeline.
 pub(crate) const WHOLE: Tool = Tool {
     id: "trace_viewer",
     doc: "the whole timeline, as a file in the trace event format",
     hosts: Hosts::One,
-    params: PARAMS,
+    params: super::params::PARAMS,
     offered: |_| false,
     answer,
 };
 
-const PARAMS: &[Param] = super::params::PARAMS;
-
 /// More events than these are too many for a page: then the earliest are answered.
-const MOST_EVENTS: usize = 1_000_000;
+const MOST_EVENTS: usize = 5_000_000;
 
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = Hosts::One.chosen(profile, params)?;
@@ -39,6 +40,13 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let context = Context::of(profile, host);
     let derived = derived::of_host(profile, host, &context);
     let data = HostData { profile, context: &context, derived: &derived };
+    // What else a timeline is asked for is checked, and means nothing where all is answered.
+    if Question::read(profile, params)?.proto {
+        let mut trace = Trace::of(host, 0, data);
+        order::number(&mut trace.tracks, &trace.names);
+        let (span, shown) = (view::span(&trace), vec![None; trace.tracks.len()]);
+        return Ok(Answer::bytes(proto::write(&[(&trace, &shown)], &[], span, &BTreeMap::new())));
+    }
     let mut processes: BTreeMap<u32, (String, BTreeMap<u32, String>)> = BTreeMap::new();
     let mut events: Vec<Event> = Vec::new();
     for (pid, plane) in planes(profile, host) {
@@ -118,6 +126,7 @@ fn planes(profile: &Profile, host: HostId) -> Vec<(u32, &Plane)> {
 #[derive(Debug, Clone, Copy)]
 enum Origin {
     Line(LineId),
+    Aggregated(LineId),
     Derived(u32, u32),
 }
 
@@ -168,6 +177,16 @@ fn collect(
             position: position as u32,
         });
     }
+    for (row, (_, _, duration)) in file.aggregated.iter().enumerate().filter(|(_, e)| !hidden[e.0 as usize]) {
+        events.push(Event {
+            pid,
+            tid,
+            start: line.timestamp_ns.saturating_mul(1000).max(0) as u64,
+            duration: *duration as u64,
+            origin: Origin::Aggregated(line.id),
+            position: row as u32,
+        });
+    }
 }
 
 impl Event {
@@ -186,6 +205,13 @@ impl Event {
                 };
                 let found = lane.links.binary_search_by_key(&self.position, |(at, _)| *at);
                 (name, args, lane.group(at), found.ok().map(|found| lane.links[found].1))
+            }
+            Origin::Aggregated(line) => {
+                let args = data.aggregated_args(line, at);
+                let line = data.profile.line(line);
+                let plane = data.profile.plane(line.plane);
+                let (meta, ..) = data.profile.events(line).aggregated[at];
+                (plane.meta_label(data.profile.source_of(plane), meta), args, None, None)
             }
             Origin::Derived(plane, line) => {
                 let derived = &data.derived[plane as usize].1;
