@@ -216,7 +216,8 @@ impl List<'_> {
                 list.of_opcode();
             }
             list.called();
-            list.common(false);
+            // Those of the start say it for both.
+            list.common(self.instruction.attributes().frontend_attributes.is_empty());
             self.texts.extend(list.texts);
         }
     }

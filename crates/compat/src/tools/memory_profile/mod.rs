@@ -10,8 +10,11 @@ mod types;
 use std::collections::BTreeMap;
 
 use haloscope_core::{
-    derive::allocator::{Allocator, AllocatorEvent, allocators},
-    profile::{HostId, PlaneKind, Profile},
+    derive::{
+        allocator::{Allocator, AllocatorEvent, allocators},
+        context::Context,
+    },
+    profile::{HostId, LineId, PlaneKind, Profile},
 };
 
 use self::shape::{Activity, HloModule, Kind, MemoryProfile, PerAllocator, Snapshot, Stats, Summary};
@@ -45,18 +48,46 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         remedy: "capture with the host tracer on (`host_tracer_level` of 1 or more)".to_owned(),
     })?;
     let mut result = MemoryProfile { num_hosts: 1, version: 1, ..MemoryProfile::default() };
-    for allocator in allocators(profile, host) {
+    let allocators = allocators(profile, host);
+    let steps = if allocators.is_empty() { Steps::default() } else { Steps::of(profile, host) };
+    for allocator in allocators {
         result.memory_ids.push(allocator.name.clone());
-        let report = per_allocator(profile, &allocator);
+        let report = per_allocator(profile, &steps, &allocator);
         result.memory_profile_per_allocator.insert(allocator.name, report);
     }
     result.hlo_modules = hlo_modules(profile, host);
     Answer::json(&result)
 }
 
-fn per_allocator(profile: &Profile, allocator: &Allocator<'_>) -> PerAllocator {
+/// The groups of the threads' events, which are steps, by the rows of the file.
+#[derive(Default)]
+struct Steps(BTreeMap<LineId, Vec<Option<u32>>>);
+
+impl Steps {
+    fn of(profile: &Profile, host: HostId) -> Self {
+        let context = Context::of(profile, host);
+        let grouped = context.lanes.iter().filter(|lane| !lane.groups().is_empty());
+        let by_row = grouped.map(|lane| {
+            let mut groups = vec![None; profile.events(profile.line(lane.line)).len()];
+            for position in 0..lane.len(profile) {
+                if let Some(slot) = lane.row(position).and_then(|row| groups.get_mut(row)) {
+                    *slot = lane.group(position);
+                }
+            }
+            (lane.line, groups)
+        });
+        Self(by_row.collect())
+    }
+
+    fn id(&self, event: &AllocatorEvent<'_>) -> i64 {
+        let group = self.0.get(&event.line).and_then(|groups| *groups.get(event.index)?);
+        group.map(i64::from).or(event.group_id).unwrap_or(NO_STEP)
+    }
+}
+
+fn per_allocator(profile: &Profile, steps: &Steps, allocator: &Allocator<'_>) -> PerAllocator {
     let mut snapshots: Vec<Snapshot> =
-        allocator.events.iter().map(|event| snapshot(profile, event)).collect();
+        allocator.events.iter().map(|event| snapshot(profile, steps, event)).collect();
     let summary = summary(&snapshots);
     introsort::sort(&mut snapshots, |a, b| a.time_offset_ps < b.time_offset_ps);
     number_steps(&mut snapshots);
@@ -72,7 +103,7 @@ fn per_allocator(profile: &Profile, allocator: &Allocator<'_>) -> PerAllocator {
     }
 }
 
-fn snapshot(profile: &Profile, event: &AllocatorEvent<'_>) -> Snapshot {
+fn snapshot(profile: &Profile, steps: &Steps, event: &AllocatorEvent<'_>) -> Snapshot {
     Snapshot {
         time_offset_ps: Int64(event.start_ps.saturating_sub(profile.line(event.line).base_ps)),
         aggregation_stats: Stats {
@@ -88,7 +119,7 @@ fn snapshot(profile: &Profile, event: &AllocatorEvent<'_>) -> Snapshot {
             allocation_bytes: Int64(event.allocation_bytes),
             address: Uint64(event.address),
             tf_op_name: event.op.clone().into_owned(),
-            step_id: Int64(event.group_id.unwrap_or(NO_STEP)),
+            step_id: Int64(steps.id(event)),
             region_type: event.region.clone().into_owned(),
             data_type: event.data_type.map(types::name).unwrap_or_default(),
             tensor_shape: event.shape.clone().into_owned(),
