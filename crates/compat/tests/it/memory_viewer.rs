@@ -1,0 +1,119 @@
+//! `memory_viewer`. The numbers are those that XProf 2.24.2 gives for the same bytes.
+
+use haloscope_compat::Error;
+use serde_json::{Value, json};
+
+use crate::support::{ask, open, refused, text};
+
+const DECODE: (&str, &str) = ("module_name", "jit_decode(9646411105960254074)");
+
+fn lengths(answer: &Value, names: &[&str]) -> Vec<usize> {
+    let len = |value: &Value| value.as_array().map_or_else(|| value.as_object().unwrap().len(), Vec::len);
+    names.iter().map(|name| len(&answer[name])).collect()
+}
+
+const LISTS: [&str; 6] =
+    ["heapSizes", "maxHeap", "logicalBufferSpans", "hloInstructionNames", "bufferBlocks", "maxHeapToBySize"];
+
+#[test]
+fn main_memory_of_a_tpu() {
+    let answer = ask(&open("tpu-decode"), "memory_viewer", &[DECODE, ("memory_space", "0")]);
+    assert_eq!(answer["moduleName"], "jit_decode");
+    assert_eq!(answer["entryComputationName"], "main.0_spmd");
+    assert_eq!(answer["peakHeapMib"], 9.012237548828125);
+    assert_eq!(answer["peakUnpaddedHeapMib"], 9.011265754699707);
+    assert_eq!(answer["peakHeapSizePosition"], 3);
+    assert_eq!(answer["entryComputationParametersMib"], 9.0009765625);
+    assert_eq!(answer["nonReusableMib"], 0.038177490234375);
+    assert_eq!(answer["maybeLiveOutMib"], 4.004913330078125);
+    assert_eq!(answer["totalBufferAllocationMib"], 9.37066650390625);
+    assert_eq!(answer["indefiniteBufferAllocationMib"], 9.011260986328125);
+    assert_eq!(lengths(&answer, &LISTS), [15, 15, 3, 15, 4, 15]);
+    assert_eq!(answer["indefiniteLifetimes"].as_array().unwrap().len(), 31);
+    assert_eq!(answer["heapSizes"][0], 9.011260986328125);
+    assert_eq!(answer["logicalBufferSpans"]["95"], json!({ "start": 3, "limit": 6 }));
+    let first = json!({
+        "numbered": 0,
+        "label": "param.2: bf16[8,512,2,64]{1,3,2,0:T(8,128)(2,1)} # init_carry['key'][0]",
+        "logicalBufferId": 622,
+        "logicalBufferSizeMib": 1.0,
+        "unpaddedShapeMib": 1.0,
+        "instructionName": "param.2",
+        "shapeString": "bf16[8,512,2,64]{1,3,2,0:T(8,128)(2,1)}",
+        "tfOpName": "init_carry['key'][0]",
+        "groupName": "Parameter",
+        "opCode": "parameter",
+    });
+    // XProf prints whole numbers without a fraction.
+    assert_eq!(answer["maxHeap"][0].to_string().replace(".0,", ","), first.to_string().replace(".0,", ","));
+}
+
+/// Padding: the largest buffer takes twice what its values need.
+#[test]
+fn vector_memory_of_a_tpu() {
+    let answer = ask(&open("tpu-decode"), "memory_viewer", &[DECODE, ("memory_space", "1")]);
+    assert_eq!(answer["peakHeapMib"], 16.02197265625);
+    assert_eq!(answer["peakUnpaddedHeapMib"], 10.0087890625);
+    assert_eq!(answer["peakHeapSizePosition"], 102);
+    assert_eq!(answer["totalBufferAllocationMib"].as_f64(), Some(15.5));
+    assert_eq!(answer["indefiniteLifetimes"], Value::Null);
+    assert_eq!(lengths(&answer, &LISTS), [189, 16, 94, 189, 95, 16]);
+    let largest = &answer["maxHeapBySize"][0];
+    assert_eq!(largest["instructionName"], "wide.param.2{2}");
+    assert_eq!(largest["logicalBufferSizeMib"].as_f64(), Some(2.0));
+    assert_eq!(largest["unpaddedShapeMib"].as_f64(), Some(1.0));
+    assert_eq!((&answer["maxHeapToBySize"][0], &answer["bySizeToMaxHeap"][0]), (&json!(11), &json!(9)));
+}
+
+/// The compiler of the CPU; instructions say which lines of source they come from.
+#[test]
+fn training_step_on_a_cpu() {
+    let words = [("module_name", "jit_train_step"), ("memory_space", "0")];
+    let answer = ask(&open("cpu-train"), "memory_viewer", &words);
+    assert_eq!(answer["peakHeapMib"], 7.722774505615234);
+    assert_eq!(answer["peakHeapSizePosition"], 36);
+    assert_eq!(lengths(&answer, &LISTS), [117, 42, 57, 117, 58, 42]);
+    assert_eq!(answer["logicalBufferSpans"]["699"], json!({ "start": 42, "limit": 44 }));
+    let source = json!({
+        "fileName": "record.py",
+        "lineNumber": 103,
+        "stackFrame": "record.py:103:49\nrecord.py:103:23\nrecord.py:129:33\nrecord.py:138:27\nrecord.py:257:17\n\
+                       record.py:288:8\nrecord.py:297:4",
+    });
+    assert_eq!(answer["maxHeap"][0]["sourceInfo"], source);
+    assert_eq!(
+        answer["bufferBlocks"][0],
+        json!({
+            "logicalBufferId": -1,
+            "name": "Temporary",
+            "size": 7_106_560,
+            "endStep": 116,
+            "category": "Temporary",
+            "color": "#ffffff",
+        })
+    );
+}
+
+#[test]
+fn modules_without_buffers_have_a_name() {
+    let answer = ask(&open("tpu-train"), "memory_viewer", &[("memory_space", "0")]);
+    assert_eq!(answer, json!({ "moduleName": "jit_train_step", "entryComputationName": "main.22_spmd" }));
+}
+
+#[test]
+fn the_timeline_is_a_page_of_its_own() {
+    let words = [DECODE, ("memory_space", "1"), ("view_memory_allocation_timeline", "true")];
+    let page = text(&open("tpu-decode"), "memory_viewer", &words);
+    assert!(page.contains("<svg") && page.contains("wide.param.2{2}"), "{}", &page[..500]);
+    assert!(!page.contains("http://") || page.contains("http://www.w3.org/2000/svg"));
+    assert!(!page.contains("https://"), "nothing comes from the network");
+}
+
+#[test]
+fn says_which_modules_there_are() {
+    let error = refused(&open("tpu-decode"), "memory_viewer", &[("module_name", "nothing")]);
+    assert!(matches!(error, Error::Usage(_)), "{error:?}");
+    assert!(error.to_string().contains("jit_decode(9646411105960254074)"), "{error}");
+    let error = refused(&open("gpu-amd"), "memory_viewer", &[]);
+    assert!(matches!(error, Error::Missing { .. }), "{error:?}");
+}
