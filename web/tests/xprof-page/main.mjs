@@ -18,7 +18,7 @@ const VIEWS = [
   { name: "overview-cpu", tool: "overview_page", query: cpu, until: /Performance Summary/ },
   { name: "trace-viewer-1", tool: "trace_viewer@", query: { ...tpu, hosts: tpu.host }, viewer: 1, until: /XLA Modules/ },
   { name: "trace-viewer-2", tool: "trace_viewer@", query: { ...tpu, hosts: tpu.host }, viewer: 2, until: /Flow Events/i },
-  { name: "op-profile", tool: "op_profile", query: tpu, until: /fusion/ },
+  { name: "op-profile", tool: "op_profile", query: tpu, until: /HLO OP NAME[\s\S]*jit_train_step/ },
   { name: "memory-viewer", tool: "memory_viewer", query: cpu, until: /Peak memory allocation: [\d.]+ MiB/ },
   { name: "graph-viewer", tool: "graph_viewer", query: { ...tpu, moduleName: program }, until: /quick start[\s\S]*fusion/ },
   {

@@ -53,12 +53,14 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         ("generate_cache", post(generate_cache).get(needs_post)),
         ("capture_profile", get(capture_profile).post(capture_profile)),
     ];
+    // XProf's page asks for its graphs below `///data`, which XProf's server reads as `/data`.
+    let prefixes = [String::new(), PREFIX.to_owned(), format!("//{PREFIX}")];
     let mut router = Router::new();
     for (name, handler) in all {
-        for path in
-            [format!("/{name}"), format!("/{name}/"), format!("{PREFIX}/{name}"), format!("{PREFIX}/{name}/")]
-        {
-            router = router.route(&path, handler.clone());
+        for prefix in &prefixes {
+            for end in ["", "/"] {
+                router = router.route(&format!("{prefix}/{name}{end}"), handler.clone());
+            }
         }
     }
     router

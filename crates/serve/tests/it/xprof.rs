@@ -63,7 +63,10 @@ fn lists_have_the_bodies_of_xprof_with_and_without_the_prefix() {
         ),
     ] {
         let (route, query) = path.split_once('?').map_or((path, ""), |(r, q)| (r, q));
-        for path in [path.to_owned(), format!("{PREFIX}{path}"), format!("{PREFIX}{route}/?{query}")] {
+        // Three slashes are how XProf's page asks for graphs.
+        let under =
+            [format!("{PREFIX}{path}"), format!("//{PREFIX}{path}"), format!("{PREFIX}{route}/?{query}")];
+        for path in std::iter::once(path.to_owned()).chain(under) {
             let answer = server.get(&path);
             assert_eq!(
                 (answer.status, answer.header("content-type")),
