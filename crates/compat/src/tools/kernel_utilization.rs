@@ -8,8 +8,8 @@ use haloscope_core::profile::{Line, LineKind, Plane, Profile, Stat};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::Tool;
 use super::utilization_viewer::{chip, device_id, formulas};
+use super::{Tool, perf_counters};
 use crate::{Answer, Error, Hosts, Param, Params};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -25,7 +25,7 @@ pub(crate) const TOOL: Tool = Tool {
         },
         Param { id: "force_duration", doc: "true: cycles too are those of duration_us" },
     ],
-    offered: |_| false,
+    offered: perf_counters::offered,
     answer,
 };
 
