@@ -19,7 +19,8 @@ fn steps_of_tpus() {
     // Where there are SparseCores, nothing is said of those of the first generation.
     assert_eq!(json!(row(steps, 0)[..6]), json!(["0", 27.0, 7.0, 1.5, 49.5, 2.0]));
     assert_eq!(column(steps, "infeedPercentMax"), [7.692_307_692_307_692_5; 3]);
-    let keys = ["steptime_ms_average", "tc_active_ms_average", "active_steptime_ms_average", "sc_active_ms_average"];
+    let keys =
+        ["steptime_ms_average", "tc_active_ms_average", "active_steptime_ms_average", "sc_active_ms_average"];
     assert_eq!(props(steps, &keys), ["91.00", "25.50", "25.50", "11.00"]);
     let conclusion = props(steps, &["input_conclusion"])[0];
     assert!(conclusion.starts_with("Your program is MODERATELY input-bound because 7.7% of"), "{conclusion}");
@@ -37,15 +38,17 @@ fn idle_time_of_a_tpu_without_infeed_is_input_where_the_host_worked_on_input() {
 }
 
 /// A program on the host: three steps, each with stages of an input pipeline and an op.
-pub(crate) fn host_with_stages() -> Space {
+fn host_with_stages() -> Space {
     let mut made = Made::plane("/host:CPU", 9);
     made.line(1, "python");
     for step in 0..3_i64 {
         let at = step * 100 * MS;
         made.event("train", at, 90 * MS, &[("_r", Wire::Int(1)), ("step_num", Wire::Int(step + 5))]);
-        for (id, name, category, from, ms) in
-            [(101, "next", "preprocessing", 5, 20), (102, "read", "read", 8, 10), (103, "put", "enqueue", 40, 10 + step)]
-        {
+        for (id, name, category, from, ms) in [
+            (101, "next", "preprocessing", 5, 20),
+            (102, "read", "read", 8, 10),
+            (103, "put", "enqueue", 40, 10 + step),
+        ] {
             let stats = [
                 ("_ipl_stage_id", Wire::Int(id)),
                 ("_ipl_stage_name", Wire::Str(name.into())),
@@ -78,7 +81,7 @@ fn stages_of_an_input_pipeline() {
 }
 
 /// A program on a GPU: three steps with events of every class.
-pub(crate) fn gpu_host() -> Space {
+fn gpu_host() -> Space {
     let (mut host, mut gpu) = (Made::plane("/host:CPU", 9), Made::plane("/device:GPU:0", 0));
     gpu.fact("device_vendor", Wire::Str("Nvidia".into()));
     gpu.fact("compute_cap_major", Wire::Int(8));

@@ -37,7 +37,9 @@ impl Made {
         let known = self.0.stat_metadata.iter().find(|(_, m)| m.name == name).map(|(id, _)| *id);
         let id = known.unwrap_or_else(|| {
             let id = self.0.stat_metadata.len() as i64 + 1;
-            self.0.stat_metadata.push((id, StatMetadata { id, name: name.into(), description: String::new() }));
+            self.0
+                .stat_metadata
+                .push((id, StatMetadata { id, name: name.into(), description: String::new() }));
             id
         });
         Stat { metadata_id: id, value }
@@ -53,7 +55,9 @@ impl Made {
         }
         let id = self.0.event_metadata.len() as i64 + 1;
         let stats = self.stats(stats);
-        self.0.event_metadata.push((id, EventMetadata { id, name: name.into(), stats, ..EventMetadata::default() }));
+        self.0
+            .event_metadata
+            .push((id, EventMetadata { id, name: name.into(), stats, ..EventMetadata::default() }));
         id
     }
 

@@ -45,8 +45,11 @@ fn custom_calls_are_uncertain_unless_their_events_state_flops() {
     // The FLOPs of the kernel are a multiple of 2^32, of which XProf keeps nothing; and an event without a place in time
     // stands at the start of its line, 81 ms before the program.
     let answer = ask(&open("tpu-custom-call"), "overview_page", &[]);
-    let keys =
-        ["device_duty_cycle_percent", "device_duty_cycle_high_confidence_percent", "idle_time_high_confidence_ps"];
+    let keys = [
+        "device_duty_cycle_percent",
+        "device_duty_cycle_high_confidence_percent",
+        "idle_time_high_confidence_ps",
+    ];
     assert_eq!(keys.map(|key| prop(&answer[0], key)), ["0.1%", "0.0%", "8.13795e+10"]);
 }
 
@@ -54,7 +57,10 @@ fn custom_calls_are_uncertain_unless_their_events_state_flops() {
 fn gpus() {
     let answer = ask(&open("gpu-train"), "overview_page", &[]);
     let analysis = &answer[0];
-    assert_eq!((analysis["cols"].as_array().unwrap().len(), analysis["rows"].as_array().unwrap().len()), (7, 10));
+    assert_eq!(
+        (analysis["cols"].as_array().unwrap().len(), analysis["rows"].as_array().unwrap().len()),
+        (7, 10)
+    );
     assert_eq!(row(analysis, 0)[2..4], ["gather", "jit(convolution)/jvp(head)/jit(take_along_axis)/gather"]);
     assert_eq!(prop(&answer[3], "bottleneck"), "unknown");
     assert_eq!(row(&answer[6], 0)[0], "WARNING");

@@ -44,9 +44,15 @@ fn a_program_on_the_host() {
     let numbers: Vec<_> = steps(&answer).iter().map(|s| s["stepNum"].as_i64().unwrap()).collect();
     assert_eq!(numbers, (1..=8).collect::<Vec<_>>());
     let core = &steps(&answer)[0]["podStatsPerCore"]["1"];
-    assert_eq!((core["hostName"].as_str(), core["totalDurationUs"].as_f64()), (Some("host0"), Some(12_274.73)));
+    assert_eq!(
+        (core["hostName"].as_str(), core["totalDurationUs"].as_f64()),
+        (Some("host0"), Some(12_274.73))
+    );
     assert_eq!(core["stepBreakdownUs"]["4"], 529.459);
-    assert_eq!((core["stepBreakdownUs"]["9"].as_f64(), core["bottleneck"].as_str()), (Some(11_745.271), Some("All others")));
+    assert_eq!(
+        (core["stepBreakdownUs"]["9"].as_f64(), core["bottleneck"].as_str()),
+        (Some(11_745.271), Some("All others"))
+    );
 }
 
 #[test]

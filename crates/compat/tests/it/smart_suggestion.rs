@@ -15,7 +15,12 @@ fn waiting(host: &str, percent: i64) -> Space {
     for step in 0..5_i64 {
         let wait = 9 * percent * MS;
         made.op("fill", step * 1000 * MS + wait, 10 * MS);
-        made.event("barrier-cores.1", step * 1000 * MS, wait, &[("device_duration_ps", Wire::Uint(wait as u64))]);
+        made.event(
+            "barrier-cores.1",
+            step * 1000 * MS,
+            wait,
+            &[("device_duration_ps", Wire::Uint(wait as u64))],
+        );
     }
     space(host, vec![made])
 }
@@ -34,7 +39,8 @@ fn cores_that_wait_for_each_other() {
     let text = answer["suggestions"][0]["suggestionText"].as_str().unwrap();
     assert!(text.contains("an average of 20.0% of each step time"), "{text}");
     assert!(text.contains("Investigate Workload Balance"), "{text}");
-    let hosts = [("a", 20), ("b", 21), ("c", 20), ("d", 60)].map(|(host, percent)| (host, waiting(host, percent)));
+    let hosts =
+        [("a", 20), ("b", 21), ("c", 20), ("d", 60)].map(|(host, percent)| (host, waiting(host, percent)));
     let answer = ask(&run(&hosts), "smart_suggestion", &[]);
     let text = answer["suggestions"][0]["suggestionText"].as_str().unwrap();
     let straggler = "<ul><li>Host <b>d</b> average barrier-cores time fraction: <b>60.0%</b></li></ul>";
@@ -53,16 +59,4 @@ fn rules_that_the_open_build_leaves_out_are_asked_for() {
     assert_eq!(rules(&all), ["TensorCoreIdleBoundRule", "SparseCoreBoundRule"]);
     let error = refused(&profile, "smart_suggestion", &[("rules", "some")]).to_string();
     assert!(error.contains("open, internal, all"), "{error}");
-}
-
-#[test]
-fn zz_dump() {
-    let d = std::path::PathBuf::from("/tmp/zzdump");
-    let w = |n: &str, s: &[Space]| { let p = d.join(n); std::fs::create_dir_all(&p).unwrap(); for (i, x) in s.iter().enumerate() { std::fs::write(p.join(format!("{}.xplane.pb", ["a","b","c","d"][i])), x.to_bytes()).unwrap(); } };
-    w("tpu", &[crate::made::tpu_host("left", 0, 3)]);
-    w("two", &[crate::made::tpu_host("left", 0, 3), crate::made::tpu_host("right", 200, 4)]);
-    w("stages", &[crate::input_pipeline_analyzer::host_with_stages()]);
-    w("gpu", &[crate::input_pipeline_analyzer::gpu_host()]);
-    w("bar5", &[waiting("left", 5)]); w("bar20", &[waiting("left", 20)]);
-    w("bar4", &[("a", 20), ("b", 21), ("c", 20), ("d", 60)].map(|(h, p)| waiting(h, p)));
 }
