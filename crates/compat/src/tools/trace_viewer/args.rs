@@ -205,23 +205,23 @@ impl<'p> HostData<'p> {
         let source = self.profile.source_of(plane);
         let mut idle = number(args, "step_idle_time_ps").unwrap_or(0);
         let device = number(args, "device_offset_ps").zip(number(args, "device_duration_ps"));
-        let mut end = device.map_or(0, |(start, duration)| start + duration);
+        let mut end = device.map_or(0, |(start, duration)| start.saturating_add(duration));
         let merged = lane.merged.iter().filter(|(into, _)| *into as usize == position);
         let mut any = false;
         for (_, row) in merged {
             let mut other = Vec::new();
             self.add_stats(plane, self.profile.events(line).stats(source, *row as usize), &mut other);
-            idle += number(&other, "step_idle_time_ps").unwrap_or(0);
+            idle = idle.saturating_add(number(&other, "step_idle_time_ps").unwrap_or(0));
             if let Some((start, duration)) =
                 number(&other, "device_offset_ps").zip(number(&other, "device_duration_ps"))
             {
-                end = end.max(start + duration);
+                end = end.max(start.saturating_add(duration));
             }
             any = true;
         }
         set(args, "step_idle_time_ps", idle);
         if let Some((start, _)) = device.filter(|_| any) {
-            set(args, "device_duration_ps", end - start);
+            set(args, "device_duration_ps", end.saturating_sub(start));
         }
     }
 

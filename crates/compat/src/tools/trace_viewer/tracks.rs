@@ -93,7 +93,7 @@ impl Track<'_> {
     }
 
     pub(super) fn start(&self, at: usize) -> u64 {
-        (self.start_ps[at] + self.shift_ps).max(0) as u64
+        self.start_ps[at].saturating_add(self.shift_ps).max(0) as u64
     }
 
     pub(super) fn duration(&self, at: usize) -> u64 {
@@ -252,7 +252,7 @@ impl<'p> Trace<'p> {
         }
         self.rename(plane, line, &mut track);
         if is_counter {
-            self.add_counters(track, metas);
+            self.add_counters(&track, metas);
             return;
         }
         let is_hidden = |at: usize| hidden.contains(&metas[at]);
@@ -332,7 +332,7 @@ impl<'p> Trace<'p> {
         track.renamed.dedup_by_key(|(at, _)| *at);
     }
 
-    fn add_counters(&mut self, track: Track<'p>, metas: &[u32]) {
+    fn add_counters(&mut self, track: &Track<'p>, metas: &[u32]) {
         let mut by_name: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for at in 0..metas.len() {
             by_name.entry(track.name(at)).or_default().push(at as u32);

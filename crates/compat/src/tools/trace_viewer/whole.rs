@@ -74,7 +74,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
                 events.push(Event {
                     pid,
                     tid: line.id as u32,
-                    start: (event.start_ps + shift).max(0) as u64,
+                    start: event.start_ps.saturating_add(shift).max(0) as u64,
                     duration: event.duration_ps as u64,
                     origin: Origin::Derived(at as u32, number as u32),
                     position: position as u32,
@@ -171,7 +171,7 @@ fn collect(
         events.push(Event {
             pid,
             tid,
-            start: (starts[position] + shift).max(0) as u64,
+            start: starts[position].saturating_add(shift).max(0) as u64,
             duration: duration as u64,
             origin: Origin::Line(line.id),
             position: position as u32,

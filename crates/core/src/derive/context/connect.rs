@@ -1,5 +1,7 @@
 //! Who caused what: contexts that one event produces and another consumes, known by the events' names and stats.
 
+use rustc_hash::FxHashMap;
+
 use super::facts::{Facts, Keys};
 use crate::profile::{Plane, PlaneKind, Source};
 
@@ -57,7 +59,7 @@ const RULES: [(&str, Rule); 20] = [
 /// The rules for one plane's events.
 #[derive(Debug)]
 pub(super) struct Rules {
-    by_meta: Vec<(u32, Rule)>,
+    by_meta: FxHashMap<u32, Rule>,
     /// The number of the TensorCore, if module executions of the plane are joined to their launches.
     module_device: Option<u64>,
 }
@@ -71,13 +73,13 @@ impl Rules {
             Rule::Launch { .. } => ["device_ordinal", "queue_id", "run_id"].iter().all(|name| keys.has(name)),
             Rule::LaunchPart => keys.has("run_id"),
         };
-        let mut by_meta = Vec::new();
+        let mut by_meta = FxHashMap::default();
         for (row, meta) in plane.metas.iter().enumerate() {
             let name = source.slice(meta.name);
             let found = RULES.iter().find(|(n, _)| n.as_bytes() == name).map(|(_, rule)| *rule);
             let part = (name == b"DoEnqueueContinuationProgram").then_some(Rule::LaunchPart);
             if let Some(rule) = found.or(part).filter(|rule| applies(*rule)) {
-                by_meta.push((row as u32, rule));
+                by_meta.insert(row as u32, rule);
             }
         }
         let joined = plane.kind == PlaneKind::Tpu && keys.has("queue_id") && keys.has("run_id");
@@ -86,7 +88,7 @@ impl Rules {
 
     /// Adds to an event's facts what its name implies.
     pub(super) fn apply(&self, meta: u32, facts: &mut Facts) {
-        let Some((_, rule)) = self.by_meta.iter().find(|(row, _)| *row == meta) else { return };
+        let Some(rule) = self.by_meta.get(&meta) else { return };
         if matches!(rule, Rule::Launch { .. } | Rule::LaunchPart) {
             facts.run_id = facts.run_id.map(|id| id & RUN_ID_BITS);
         }

@@ -63,6 +63,8 @@ pub(super) struct Grouper<'a> {
     pub(super) forest: Forest,
     /// The first node of each lane, `NONE` for those whose events are no nodes.
     first: Vec<u32>,
+    /// The first node of each lane that has some, and the lane.
+    starts: Vec<(u32, u32)>,
     /// Event types by metadata row, of planes whose events are looked at.
     types: FxHashMap<PlaneId, Vec<EventType>>,
     pub(super) group_of: Vec<u32>,
@@ -81,6 +83,7 @@ pub(super) fn find(
         profile,
         forest: Forest::default(),
         first: vec![NONE; lanes.len()],
+        starts: Vec::new(),
         types: FxHashMap::default(),
         group_of: Vec::new(),
         levels: FxHashMap::default(),
@@ -95,6 +98,8 @@ pub(super) fn find(
         return Vec::new();
     }
     grouper.add_nodes(&collected, &cores);
+    let first = grouper.first.iter().zip(0..).filter(|(first, _)| **first != NONE);
+    grouper.starts = first.map(|(first, lane)| (*first, lane)).collect();
     grouper.connect_threads(&collected);
     grouper.connect_contexts(&collected, &cores);
     grouper.connect_loops(&collected);
@@ -175,10 +180,9 @@ impl Grouper<'_> {
     }
 
     fn place(&self, node: u32) -> Place {
-        let lane = (0..self.first.len()).rev().filter(|l| self.first[*l] != NONE);
-        // First nodes ascend with the lanes.
-        let lane = lane.into_iter().find(|l| self.first[*l] <= node).unwrap_or(0);
-        (lane as u32, node - self.first[lane])
+        let after = self.starts.partition_point(|(first, _)| *first <= node);
+        let (first, lane) = self.starts[..after].last().copied().unwrap_or_default();
+        (lane, node - first)
     }
 
     /// Edges that the stats of two events of certain types make: a step and its iterator, a launch and its kernel.

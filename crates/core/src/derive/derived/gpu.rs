@@ -21,7 +21,7 @@ const PLACES_A_STREAM: i64 = 7;
 /// As many streams are given derived lines.
 const MOST_STREAMS: usize = 16;
 /// No chain of scopes is longer.
-const DEEPEST_SCOPE: usize = 1000;
+const DEEPEST_SCOPE: usize = 200;
 
 pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Derived {
     let mut derived = Derived::default();
