@@ -181,6 +181,13 @@ impl Instruction {
         self.attributes.as_deref().unwrap_or(&NO_ATTRIBUTES)
     }
 
+    /// The statistic that drawings paint an instruction by, if a compiler pass attached any.
+    #[must_use]
+    pub fn visualized_statistic(&self) -> Option<&(String, f64)> {
+        let index = self.attributes().rare.as_ref().map_or(0, |rare| rare.visualized_statistic);
+        self.attributes().statistics.get(usize::try_from(index).ok()?)
+    }
+
     /// Framework scope path, if known.
     #[must_use]
     pub fn op_name(&self) -> Option<&str> {

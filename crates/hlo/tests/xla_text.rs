@@ -66,3 +66,17 @@ fn one_instruction() {
     let operands = &module.instruction(root).operands;
     assert!(operands.iter().all(|operand| text.contains(&format!("%{}", module.instruction(*operand).name))));
 }
+
+/// Builds of 2024 and 2025 wrote groups where XProf 2.24.2 no longer looks: it shows none, which would mean one group of all
+/// (`fixtures/parity/known.json`).
+#[test]
+fn groups_of_older_builds() {
+    let module = decoded(common::fixture("text/iota_groups.hlo.pb.gz"));
+    let xprof = "HloModule iota, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n\n\
+        %add (parameter.1: f32[], parameter.2: f32[]) -> f32[] {\n  %parameter.1 = f32[] parameter(0)\n  \
+        %parameter.2 = f32[] parameter(1)\n  ROOT %add.3 = f32[] add(%parameter.1, %parameter.2)\n}\n\n\
+        ENTRY %main (p: f32[4]) -> f32[4] {\n  %p = f32[4]{0} parameter(0)\n  \
+        ROOT %sum = f32[4]{0} all-reduce(%p), channel_id=1, replica_groups={}, to_apply=%add\n}\n\n";
+    let ours = xprof.replace("replica_groups={}", "replica_groups=[4,2]<=[2,4]T(1,0)");
+    assert_eq!(module.text(&TextOptions::LONG), ours);
+}

@@ -12,6 +12,13 @@ fn lengths(answer: &Value, names: &[&str]) -> Vec<usize> {
     names.iter().map(|name| len(&answer[name])).collect()
 }
 
+/// The parser that the tests use may be off by the last bit.
+#[track_caller]
+fn near(value: &Value, expected: f64) {
+    let value = value.as_f64().unwrap();
+    assert!((value - expected).abs() <= 1e-15 * expected, "{value} is not {expected}");
+}
+
 const LISTS: [&str; 6] =
     ["heapSizes", "maxHeap", "logicalBufferSpans", "hloInstructionNames", "bufferBlocks", "maxHeapToBySize"];
 
@@ -20,17 +27,17 @@ fn main_memory_of_a_tpu() {
     let answer = ask(&open("tpu-decode"), "memory_viewer", &[DECODE, ("memory_space", "0")]);
     assert_eq!(answer["moduleName"], "jit_decode");
     assert_eq!(answer["entryComputationName"], "main.0_spmd");
-    assert_eq!(answer["peakHeapMib"], 9.012237548828125);
-    assert_eq!(answer["peakUnpaddedHeapMib"], 9.011265754699707);
+    near(&answer["peakHeapMib"], 9.012237548828125);
+    near(&answer["peakUnpaddedHeapMib"], 9.011265754699707);
     assert_eq!(answer["peakHeapSizePosition"], 3);
-    assert_eq!(answer["entryComputationParametersMib"], 9.0009765625);
-    assert_eq!(answer["nonReusableMib"], 0.038177490234375);
-    assert_eq!(answer["maybeLiveOutMib"], 4.004913330078125);
-    assert_eq!(answer["totalBufferAllocationMib"], 9.37066650390625);
-    assert_eq!(answer["indefiniteBufferAllocationMib"], 9.011260986328125);
+    near(&answer["entryComputationParametersMib"], 9.0009765625);
+    near(&answer["nonReusableMib"], 0.038177490234375);
+    near(&answer["maybeLiveOutMib"], 4.004913330078125);
+    near(&answer["totalBufferAllocationMib"], 9.37066650390625);
+    near(&answer["indefiniteBufferAllocationMib"], 9.011260986328125);
     assert_eq!(lengths(&answer, &LISTS), [15, 15, 3, 15, 4, 15]);
     assert_eq!(answer["indefiniteLifetimes"].as_array().unwrap().len(), 31);
-    assert_eq!(answer["heapSizes"][0], 9.011260986328125);
+    near(&answer["heapSizes"][0], 9.011260986328125);
     assert_eq!(answer["logicalBufferSpans"]["95"], json!({ "start": 3, "limit": 6 }));
     let first = json!({
         "numbered": 0,
@@ -52,16 +59,16 @@ fn main_memory_of_a_tpu() {
 #[test]
 fn vector_memory_of_a_tpu() {
     let answer = ask(&open("tpu-decode"), "memory_viewer", &[DECODE, ("memory_space", "1")]);
-    assert_eq!(answer["peakHeapMib"], 16.02197265625);
-    assert_eq!(answer["peakUnpaddedHeapMib"], 10.0087890625);
+    near(&answer["peakHeapMib"], 16.02197265625);
+    near(&answer["peakUnpaddedHeapMib"], 10.0087890625);
     assert_eq!(answer["peakHeapSizePosition"], 102);
-    assert_eq!(answer["totalBufferAllocationMib"].as_f64(), Some(15.5));
+    near(&answer["totalBufferAllocationMib"], 15.5);
     assert_eq!(answer["indefiniteLifetimes"], Value::Null);
     assert_eq!(lengths(&answer, &LISTS), [189, 16, 94, 189, 95, 16]);
     let largest = &answer["maxHeapBySize"][0];
     assert_eq!(largest["instructionName"], "wide.param.2{2}");
-    assert_eq!(largest["logicalBufferSizeMib"].as_f64(), Some(2.0));
-    assert_eq!(largest["unpaddedShapeMib"].as_f64(), Some(1.0));
+    near(&largest["logicalBufferSizeMib"], 2.0);
+    near(&largest["unpaddedShapeMib"], 1.0);
     assert_eq!((&answer["maxHeapToBySize"][0], &answer["bySizeToMaxHeap"][0]), (&json!(11), &json!(9)));
 }
 
@@ -70,7 +77,7 @@ fn vector_memory_of_a_tpu() {
 fn training_step_on_a_cpu() {
     let words = [("module_name", "jit_train_step"), ("memory_space", "0")];
     let answer = ask(&open("cpu-train"), "memory_viewer", &words);
-    assert_eq!(answer["peakHeapMib"], 7.722774505615234);
+    near(&answer["peakHeapMib"], 7.722774505615234);
     assert_eq!(answer["peakHeapSizePosition"], 36);
     assert_eq!(lengths(&answer, &LISTS), [117, 42, 57, 117, 58, 42]);
     assert_eq!(answer["logicalBufferSpans"]["699"], json!({ "start": 42, "limit": 44 }));
@@ -86,7 +93,7 @@ fn training_step_on_a_cpu() {
         json!({
             "logicalBufferId": -1,
             "name": "Temporary",
-            "size": 7_106_560,
+            "size": 7_106_560.0,
             "endStep": 116,
             "category": "Temporary",
             "color": "#ffffff",

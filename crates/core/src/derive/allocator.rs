@@ -231,3 +231,58 @@ impl Key {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use haloscope_xspace::write::{self, EventMetadata, Line, Space, Stat, StatMetadata, Value};
+
+    use super::*;
+
+    /// Events of a thread that starts at a time: offset in ns, metadata, bytes in use, and what names the allocator.
+    fn thread(id: i64, timestamp_ns: i64, events: &[(i64, i64, i64, Stat)]) -> Line {
+        let mut line = Line::new(id, "thread");
+        line.timestamp_ns = timestamp_ns;
+        for (at_ns, kind, allocated, name) in events {
+            let mut event = write::Event::at(*kind, at_ns * 1000, 1);
+            event.stats = vec![Stat { metadata_id: 1, value: Value::Int(*allocated) }, name.clone()];
+            line.events.push(event);
+        }
+        line
+    }
+
+    #[test]
+    fn threads_are_on_one_clock() {
+        let gpu = || Stat { metadata_id: 2, value: Value::Str("GPU_0_bfc".to_owned()) };
+        let chip = || Stat { metadata_id: 3, value: Value::Int(4) };
+        let names = [(1, "bytes_allocated"), (2, "allocator_name"), (3, "device_ordinal")];
+        let metas = [(1, "MemoryAllocation"), (2, "MemoryDeallocation"), (3, "Memory")];
+        let plane = write::Plane {
+            name: "/host:CPU".to_owned(),
+            lines: vec![
+                thread(1, 1000, &[(0, 1, 10, gpu()), (900, 2, 0, gpu()), (950, 3, 5, gpu())]),
+                thread(2, 1500, &[(100, 1, 30, gpu()), (200, 1, 7, chip())]),
+            ],
+            event_metadata: metas
+                .map(|(id, name)| {
+                    (id, EventMetadata { id, name: name.to_owned(), ..EventMetadata::default() })
+                })
+                .to_vec(),
+            stat_metadata: names
+                .map(|(id, name)| (id, StatMetadata { id, name: name.to_owned(), ..StatMetadata::default() }))
+                .to_vec(),
+            ..write::Plane::default()
+        };
+        let space = Space { planes: vec![plane], ..Space::default() };
+        let profile = Profile::from_files(vec![("host.xplane.pb".into(), Box::new(space.to_bytes()))]);
+        let found = allocators(&profile, HostId(0));
+        let labels: Vec<_> = found.iter().map(|a| (a.name.as_str(), a.events.len())).collect();
+        assert_eq!(labels, [("4", 1), ("GPU_0_bfc", 3)]);
+        let start_ps = found[1].events[0].start_ps;
+        let seen: Vec<_> = found[1]
+            .by_time()
+            .iter()
+            .map(|e| (e.start_ps - start_ps, e.is_release, e.in_use_bytes()))
+            .collect();
+        assert_eq!(seen, [(0, false, 10), (600_000, false, 30), (900_000, true, 0)]);
+    }
+}

@@ -331,3 +331,130 @@ impl State {
         held.map(|g| Held { owner: g.owner, user: user[g.owner] }).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use haloscope_hlo::{AssignedBuffer, HeapEvent};
+
+    use super::*;
+
+    const SPACE: i64 = 1;
+
+    /// A module whose instructions `a` to `d` make buffers 10 to 13 of 100, 200, 400 and 800 bytes in one allocation.
+    fn module(events: &[(HeapEventKind, i64)]) -> Module {
+        let lines: Vec<String> =
+            ["a", "b", "c", "d"].map(|name| format!("  {name} = s32[] constant(0)\n")).to_vec();
+        let text = format!("HloModule m\n\nENTRY e {{\n{}}}\n", lines.concat());
+        let mut module = Module::parse(&text).unwrap();
+        let rows = ["a", "b", "c", "d"].iter().zip(10..).zip([100, 200, 400, 800]);
+        let logical = rows.map(|((name, id), size_bytes)| LogicalBuffer {
+            id,
+            size_bytes,
+            memory_space: SPACE,
+            instruction_name: (*name).to_owned(),
+            ..LogicalBuffer::default()
+        });
+        let assigned = |buffer: &LogicalBuffer| AssignedBuffer {
+            buffer_id: buffer.id,
+            offset_bytes: 0,
+            size_bytes: buffer.size_bytes,
+        };
+        let logical_buffers: Vec<_> = logical.collect();
+        let allocation = BufferAllocation {
+            index: 7,
+            memory_space: SPACE,
+            assigned: logical_buffers.iter().map(assigned).collect(),
+            ..BufferAllocation::default()
+        };
+        let event = |(kind, buffer_id): &(HeapEventKind, i64)| HeapEvent {
+            kind: *kind,
+            buffer_id: *buffer_id,
+            computation_name: "e".to_owned(),
+            instruction_name: String::new(),
+        };
+        let trace = HeapTrace { events: events.iter().map(event).collect(), ..HeapTrace::default() };
+        module.buffer_assignment = Some(BufferAssignment {
+            logical_buffers,
+            allocations: vec![allocation],
+            heap_traces: vec![trace],
+        });
+        module
+    }
+
+    /// Replays events; values without padding take half.
+    fn replay(events: &[(HeapEventKind, i64)]) -> HeapReplay {
+        let module = module(events);
+        let buffers = Buffers::new(&module).unwrap();
+        let trace = buffers.trace_in(SPACE).unwrap();
+        HeapReplay::new(&buffers, trace, |buffer| (buffer.logical.size_bytes, buffer.logical.size_bytes / 2))
+    }
+
+    use HeapEventKind::{Alloc, Free};
+
+    fn share(canonical_buffer_id: i64) -> HeapEventKind {
+        HeapEventKind::ShareWith { canonical_buffer_id }
+    }
+
+    fn own(row: usize) -> Held {
+        Held { owner: row, user: row }
+    }
+
+    #[test]
+    fn memory_is_given_and_taken_back() {
+        let replay = replay(&[(Alloc, 10), (Alloc, 11), (Free, 10), (Alloc, 12), (Free, 11), (Free, 12)]);
+        assert_eq!(replay.in_use_bytes, [0, 100, 300, 200, 600, 400, 0]);
+        assert_eq!(replay.unpadded_in_use_bytes, [0, 50, 150, 100, 300, 200, 0]);
+        assert_eq!((replay.peak_bytes, replay.peak_unpadded_bytes, replay.peak_event), (600, 300, 3));
+        assert_eq!(replay.held_at_peak, [own(1), own(2)]);
+        assert_eq!(replay.spans, [Some((0, 2)), Some((1, 4)), Some((3, 5)), None]);
+        assert_eq!(replay.is_seen, [true, true, true, false]);
+        assert_eq!(replay.faults, 0);
+    }
+
+    /// Two values in one place take it once, until the last of them is gone.
+    #[test]
+    fn shared_memory_counts_once() {
+        let replay = replay(&[(Alloc, 12), (share(12), 13), (Free, 12), (Alloc, 10), (Free, 13), (Free, 10)]);
+        assert_eq!(replay.in_use_bytes, [0, 400, 400, 400, 500, 100, 0]);
+        assert_eq!((replay.peak_event, replay.held_at_peak.as_slice()), (3, &[own(2), own(0)][..]));
+        assert_eq!(replay.spans, [Some((3, 5)), None, Some((0, 4)), None]);
+        assert_eq!(replay.faults, 0);
+    }
+
+    /// A value may take over the memory of one that is gone: then it is in use again, under the new name.
+    #[test]
+    fn freed_memory_is_taken_over() {
+        let replay = replay(&[(Alloc, 12), (Free, 12), (share(12), 10), (Alloc, 11), (Free, 10), (Free, 11)]);
+        assert_eq!(replay.in_use_bytes, [0, 400, 0, 400, 600, 200, 0]);
+        assert_eq!(replay.held_at_peak, [Held { owner: 2, user: 0 }, own(1)]);
+        assert_eq!(replay.spans, [Some((2, 4)), Some((3, 5)), Some((0, 1)), None]);
+    }
+
+    #[test]
+    fn events_without_sense_are_counted() {
+        let unknown = HeapEventKind::Unknown(9);
+        let events = [(Free, 10), (Alloc, 99), (share(99), 10), (unknown, 11), (share(11), 11), (Alloc, 13)];
+        let replay = replay(&events);
+        assert_eq!(replay.faults, 5);
+        assert_eq!((replay.peak_bytes, replay.held_at_peak.as_slice()), (800, &[own(3)][..]));
+        // What is never freed is there to the end.
+        assert_eq!(replay.spans[3], Some((5, 5)));
+    }
+
+    /// No compiler writes this; it must end.
+    #[test]
+    fn sharing_in_a_circle_ends() {
+        let events = [(share(11), 10), (share(12), 11), (share(10), 12), (Free, 10), (Free, 11), (Alloc, 12)];
+        assert!(replay(&events).peak_bytes > 0);
+    }
+
+    #[test]
+    fn a_space_without_a_trace() {
+        let module = module(&[(Alloc, 10)]);
+        let buffers = Buffers::new(&module).unwrap();
+        assert_eq!((buffers.len(), buffers.row(12), buffers.row(14)), (4, Some(2), None));
+        assert_eq!(buffers.allocations(SPACE).len(), 1);
+        assert!(buffers.allocations(0).is_empty() && buffers.trace_in(0).is_none());
+        assert!(!is_indefinite(buffers.allocations(SPACE)[0]));
+    }
+}

@@ -40,6 +40,25 @@ pub(super) fn is_effective_scalar(shape: &haloscope_hlo::Shape) -> bool {
     shape.is_array() && shape.dimensions.iter().all(|dim| *dim == 1)
 }
 
+/// The ground of what has a statistic, in percent: the more, the redder.
+pub(super) fn heat(percent: f64) -> &'static str {
+    const STEPS: [&str; 10] = [
+        "#f7d4cc", "#f8b2a3", "#f9a28f", "#fa917b", "#fb8066", "#fc7052", "#fd5f3d", "#fd4e29", "#fe3e14",
+        "#ff2d00",
+    ];
+    match percent {
+        0.0 => "#f5f5f5",
+        // Below 0 is as little as below 10.
+        percent => STEPS[((percent / 10.0) as usize).min(STEPS.len() - 1)],
+    }
+}
+
+/// The colours of a node that has a statistic.
+pub(super) fn with_heat(colours: Colours, percent: f64) -> Colours {
+    let font = if percent < 60.0 { "black" } else { "white" };
+    Colours { font, stroke: "#c2c2c2", fill: heat(percent), ..colours }
+}
+
 /// The colours of an instruction that stands in a fusion or not.
 pub(super) fn of(module: &Module, instruction: &Instruction, is_fused: bool, is_small: bool) -> Colours {
     use Opcode as O;
@@ -82,5 +101,20 @@ pub(super) fn of(module: &Module, instruction: &Instruction, is_fused: bool, is_
         | O::ReplicaId => BROWN,
         opcode if opcode.is_collective() => BROWN,
         _ => WHITE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_painted() {
+        let grounds = [-1.0, 0.0, 0.3, 9.99, 10.0, 89.9, 90.0, 1e10].map(heat);
+        let expected =
+            ["#f7d4cc", "#f5f5f5", "#f7d4cc", "#f7d4cc", "#f8b2a3", "#fe3e14", "#ff2d00", "#ff2d00"];
+        assert_eq!(grounds, expected);
+        assert_eq!(with_heat(DARK_RED, 60.0), filled("#fd5f3d", "#c2c2c2", "white"));
+        assert_eq!(with_heat(DASHED, 59.0).style, "filled,dashed");
     }
 }

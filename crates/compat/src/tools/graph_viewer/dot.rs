@@ -261,7 +261,10 @@ impl<'m> Pen<'_, 'm> {
         let highlighted = self.shown(caller) == Some(Shown::Highlighted);
         let (fill, stroke) = match (is_fusion, highlighted) {
             (true, true) => ("#ffcdd2", "#b71c1c"),
-            (true, false) => ("#f5f5f5", "#c2c2c2"),
+            (true, false) => (
+                parent.visualized_statistic().map_or("#f5f5f5", |(_, percent)| colours::heat(*percent)),
+                "#c2c2c2",
+            ),
             (false, _) => ("none", "black"),
         };
         let (label, style) = if is_fusion {
@@ -418,6 +421,9 @@ impl<'m> Pen<'_, 'm> {
                 colours = colours::DASHED;
             }
             Some(Shown::Normal) | None => {}
+        }
+        if let Some((_, percent)) = instruction.visualized_statistic() {
+            colours = colours::with_heat(colours, *percent);
         }
         let mut lines = vec![labels::name(instruction)];
         lines.extend(labels::trivial_subcomputations(self.module(), instruction));

@@ -149,6 +149,9 @@ fn graph(hlo: &Module, params: &Params) -> Result<Graph, Error> {
     Ok(drawing.graph())
 }
 
+/// Instructions beyond tuples that are looked at for [`Adjacent`].
+const MOST_NEIGHBOURS: usize = 1 << 20;
+
 /// What an instruction reads and who reads it; tuples that are taken apart on the way do not count.
 #[derive(serde::Serialize)]
 struct Adjacent<'m> {
@@ -161,10 +164,15 @@ impl<'m> Adjacent<'m> {
         let follow = |next: &dyn Fn(InstructionIdx) -> Vec<InstructionIdx>| {
             let mut names = Vec::new();
             let mut todo: Vec<InstructionIdx> = next(index).into_iter().rev().collect();
+            // Parts that are taken from each other in a circle, which no compiler writes, are given up.
+            let mut left = MOST_NEIGHBOURS;
             while let Some(at) = todo.pop() {
                 let name = hlo.instruction(at).name.as_str();
                 if name.starts_with("get-tuple-element") {
-                    todo.extend(next(at).into_iter().rev());
+                    let beyond = next(at);
+                    let Some(rest) = left.checked_sub(beyond.len() + 1) else { break };
+                    left = rest;
+                    todo.extend(beyond.into_iter().rev());
                 } else {
                     names.push(name);
                 }
