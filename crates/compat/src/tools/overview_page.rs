@@ -2,6 +2,7 @@
 
 mod advice;
 mod analysis;
+mod latency;
 
 use haloscope_core::profile::Profile;
 use serde::Serialize;
@@ -37,7 +38,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         &input.steps,
         environment_table(&environment),
         advice::table(&environment, &steps, &input),
-        latency_table(),
+        latency::table(profile, &hosts, &environment),
         Nothing {},
         diagnostics::table(&warnings, &diagnostics::errors(&environment)),
     ))
@@ -54,15 +55,4 @@ fn environment_table(environment: &Environment) -> DataTable {
     table.prop("device_core_count", environment.run.core_count.to_string());
     table.prop("is_training", environment.is_training.to_string());
     table
-}
-
-/// How long requests took, for servers.
-fn latency_table() -> DataTable {
-    DataTable::new(&[
-        ("percentile", Kind::String, "percentile"),
-        ("hostTimeMs", Kind::Number, "Host time (in ms)"),
-        ("deviceTimeMs", Kind::Number, "Device time (in ms)"),
-        ("communicationTimeMs", Kind::Number, "Host-device communication time (in ms)"),
-        ("totalTimeMs", Kind::Number, "Total latency (in ms)"),
-    ])
 }
