@@ -49,7 +49,7 @@ pub(super) fn measure(path: &Path, binary: &Path, peers: &[Peer], runs: u32) -> 
             let Some(module) = &module else { continue };
             params.push(("module_name", module));
         }
-        let mut command = || {
+        let command = || {
             let mut command = Command::new(binary);
             command.args(["xprof", tool.id]).arg(path);
             for (key, value) in &params {

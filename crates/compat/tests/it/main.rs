@@ -2,26 +2,23 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod input_pipeline_analyzer;
 mod framework_op_stats;
+mod graph_viewer;
 mod hlo_stats;
+mod inference_profile;
+mod input_pipeline_analyzer;
 mod kernel_stats;
 mod made;
-mod graph_viewer;
-mod kernel_stats;
+mod megascale_stats;
 mod memory_profile;
 mod memory_viewer;
 mod op_profile;
 mod overview_page;
-mod pod_viewer;
-mod smart_suggestion;
-mod roofline_model;
-mod inference_profile;
-mod kernel_stats;
-mod megascale_stats;
-mod op_profile;
 mod perf_counters;
 mod planes;
+mod pod_viewer;
+mod roofline_model;
+mod smart_suggestion;
 mod support;
 mod tool_names;
 mod trace_viewer;

@@ -126,7 +126,9 @@ impl<'p> Signals<'p> {
         let [host] = self.hosts else { return None };
         let (mut used, mut all) = (0.0, 0.0);
         for allocator in allocators(self.profile, *host) {
-            let Some(peak) = allocator.events.iter().max_by_key(|event| event.in_use_bytes()) else { continue };
+            let Some(peak) = allocator.events.iter().max_by_key(|event| event.in_use_bytes()) else {
+                continue;
+            };
             used += peak.in_use_bytes() as f64;
             all += peak.in_use_bytes() as f64 + peak.available_bytes as f64;
         }
