@@ -8,7 +8,7 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haloscope_hlo::{Module, TextOptions};
 
@@ -18,8 +18,8 @@ fn hash(text: &str) -> String {
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-fn decoded(path: PathBuf) -> Module {
-    Module::decode(&common::gunzip(&path)).unwrap()
+fn decoded(path: &Path) -> Module {
+    Module::decode(&common::gunzip(path)).unwrap()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn modules_of_real_compilers() {
     for (name, (short, long)) in hashes {
         let beside = common::fixture(&name);
         let path = if beside.exists() { beside } else { root.join("../../fixtures/hlo").join(&name) };
-        let module = decoded(path);
+        let module = decoded(&path);
         assert_eq!(hash(&module.text(&TextOptions::SHORT)), short, "{name}, short");
         assert_eq!(hash(&module.text(&TextOptions::LONG)), long, "{name}, long");
     }
@@ -39,7 +39,7 @@ fn modules_of_real_compilers() {
 
 #[test]
 fn all_that_text_can_say() {
-    let module = decoded(common::fixture("text/attributes.hlo.pb.gz"));
+    let module = decoded(&common::fixture("text/attributes.hlo.pb.gz"));
     let with_metadata = TextOptions { metadata: true, ..TextOptions::LONG };
     for (name, options) in
         [("short", TextOptions::SHORT), ("long", TextOptions::LONG), ("metadata", with_metadata)]
@@ -58,7 +58,7 @@ fn all_that_text_can_say() {
 /// predecessors, its computations by name.
 #[test]
 fn one_instruction() {
-    let module = decoded(common::fixture("matmul.tpu.hlo.pb.gz"));
+    let module = decoded(&common::fixture("matmul.tpu.hlo.pb.gz"));
     let root = module.computation(module.entry()).root;
     let text = module.instruction_text(root, &TextOptions::EXPRESSION);
     assert!(text.starts_with(&format!("%{} = ", module.instruction(root).name)), "{text}");
@@ -71,7 +71,7 @@ fn one_instruction() {
 /// (`fixtures/parity/known.json`).
 #[test]
 fn groups_of_older_builds() {
-    let module = decoded(common::fixture("text/iota_groups.hlo.pb.gz"));
+    let module = decoded(&common::fixture("text/iota_groups.hlo.pb.gz"));
     let xprof = "HloModule iota, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n\n\
         %add (parameter.1: f32[], parameter.2: f32[]) -> f32[] {\n  %parameter.1 = f32[] parameter(0)\n  \
         %parameter.2 = f32[] parameter(1)\n  ROOT %add.3 = f32[] add(%parameter.1, %parameter.2)\n}\n\n\

@@ -152,7 +152,7 @@ impl Printer<'_> {
             self.open(name, depth);
             let key = if is_number { number.to_string() } else { format!("\"{}\"", c_escape(word)) };
             self.line("key", &key, depth + 1);
-            let inner = fields(body).into_iter().filter(|field| field.0 == 2).next_back();
+            let inner = fields(body).into_iter().rfind(|field| field.0 == 2);
             if let (Some(value), Some(field)) =
                 (inner, self.schema.messages.get(entry).and_then(|entry| entry.get(&2)))
             {
