@@ -26,7 +26,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
-from answers import Result, compare, lose, read  # noqa: E402
+from answers import Result, empty, lose, read, same  # noqa: E402
 from run import python_with_xprof  # noqa: E402
 
 # What each tool is asked beside the host; MODULE stands for each HLO module of the run.
@@ -123,6 +123,70 @@ def questions(theirs, run, tools, chosen):
                     yield tool, {"host": host["hostname"], **filled}
 
 
+class Digests:
+    """What a value says in one number: to six digits, without what may be left out, and how many leaves it has."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, value):
+        if not isinstance(value, (dict, list)):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return hash(f"{value:.6g}" if number else str(value)), 1
+        if id(value) not in self.known:
+            items = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
+            parts = [(k, *self.of(v)) for k, v in items if not (isinstance(value, dict) and empty(v))]
+            self.known[id(value)] = hash(tuple((k, d) for k, d, _ in parts)), sum(n for _, _, n in parts)
+        return self.known[id(value)]
+
+
+def name(row):
+    """What a row is about, for pairing rows whose numbers differ."""
+    keys = ("name", "hlo_op_name", "operation", "kernel_name", "ph", "pid", "tid", "ts", "step", "program_id")
+    return tuple(str(row[k]) for k in keys if k in row) if isinstance(row, dict) else ()
+
+
+def compare(want, got, path, result, digests):
+    """Holds two answers against each other, leaf by leaf; equal rows may stand in another order, as XProf orders ties by a hash."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        for k, v in want.items():
+            if k in got:
+                compare(v, got[k], f"{path}.{k}", result, digests)
+            else:
+                lose(v, f"{path}.{k}", result)
+    elif isinstance(want, list) and isinstance(got, list):
+        shelves = collections.defaultdict(list), collections.defaultdict(list)
+        for j in reversed(range(len(got))):
+            shelves[0][digests.of(got[j])[0]].append(j)
+        left, used = [], set()
+        for i, row in enumerate(want):
+            digest, count = digests.of(row)
+            if shelves[0][digest]:
+                used.add(shelves[0][digest].pop())
+                result.leaves, result.good = result.leaves + count, result.good + count
+            else:
+                left.append(i)
+        for j in sorted(set(range(len(got))) - used, reverse=True):
+            shelves[1][name(got[j])].append(j)
+        rest = []
+        for i in left:
+            shelf = shelves[1][name(want[i])]
+            if shelf:
+                compare(want[i], got[shelf.pop()], f"{path}[{i}]", result, digests)
+            else:
+                rest.append(i)
+        spare = sorted(j for shelf in shelves[1].values() for j in shelf)
+        for at, i in enumerate(rest):
+            if at < len(spare):
+                compare(want[i], got[spare[at]], f"{path}[{i}]", result, digests)
+            else:
+                lose(want[i], f"{path}[{i}]", result)
+    elif isinstance(want, (dict, list)):
+        lose(want, path, result)
+    else:
+        result.leaf(path, want, got, same(want, got))
+
+
 def judge(tool, want, got, known):
     """A word for one answer, what was compared, and remarks."""
     result = Result([rule["path"] for rule in known if rule["tool"] in (tool, "*")])
@@ -133,7 +197,7 @@ def judge(tool, want, got, known):
     if code != 200:
         lose(read(theirs), "$", result)
         return "REFUSED", result, [f"{code} {ours.decode('utf-8', 'replace')[:200]}"]
-    compare(read(theirs), read(ours), "$", result)
+    compare(read(theirs), read(ours), "$", result, Digests())
     share = result.good / result.leaves if result.leaves else 1.0
     return ("ok" if share >= REPEATS.get(tool, 1.0) else "DIFFERS"), result, result.wrong
 
