@@ -16,7 +16,7 @@ const OUTSIDE: [&str; 7] = ["run", "tag", "session_path", "run_path", "use_saved
 
 /// What XProf's page sends with its questions and XProf's server has no use for: where in the page one is, and what its old
 /// trace viewer asks other servers.
-const OF_PAGE: [&str; 36] = [
+const OF_PAGE: [&str; 38] = [
     "apply_time_scale_multiplier",
     "base_session_id",
     "baseSessionID",
@@ -37,6 +37,8 @@ const OF_PAGE: [&str; 36] = [
     "new_backend",
     "opName",
     "op_profile_limit",
+    "pan_zoom",
+    "pan_zoom_controls",
     "programId",
     "replace_model",
     "selected_group_ids",
