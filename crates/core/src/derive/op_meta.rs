@@ -183,7 +183,8 @@ fn accesses(message: &[u8]) -> Vec<Access> {
 /// Bytes to and from HBM; `None` where nobody said what goes where.
 fn hbm_bytes(accesses: &[Access]) -> Option<f64> {
     let hbm = accesses.iter().filter(|a| a.space == Access::HBM).map(|a| a.bytes as f64);
-    (!accesses.is_empty()).then(|| hbm.sum())
+    // Not `sum`, which gives -0 where there is nothing to add.
+    (!accesses.is_empty()).then(|| hbm.fold(0.0, |total, bytes| total + bytes))
 }
 
 /// True for categories whose events contain other ops: their FLOPs and bytes are those of the ops inside.
