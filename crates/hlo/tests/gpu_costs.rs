@@ -1,6 +1,6 @@
 //! Costs as XLA's GPU backend counts them. The numbers are those that XProf 2.24.2 shows for the same modules, asked about
 //! kernels that name each of their instructions.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "test code; a skipped test says so")]
+#![expect(clippy::unwrap_used, reason = "test code; a skipped test says so")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! HLO text is read back into the module that it was written from, and written again as it was.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "it is test code")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "it is test code")]
 
 mod common;
 

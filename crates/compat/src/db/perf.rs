@@ -148,9 +148,8 @@ impl<'p> Gpu<'p> {
     fn shared_bytes_per_cycle(&self) -> f64 {
         match (self.vendor, self.amd_architecture()) {
             ("Nvidia", _) if self.capability.0 <= 2 => 64.0,
-            ("Nvidia", _) => 256.0,
+            ("Nvidia", _) | ("AMD", Some("gfx950")) => 256.0,
             ("AMD", Some("gfx908" | "gfx90a" | "gfx942")) => 128.0,
-            ("AMD", Some("gfx950")) => 256.0,
             _ => 0.0,
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of the tools, a module a tool.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
 mod framework_op_stats;
 mod graph_viewer;

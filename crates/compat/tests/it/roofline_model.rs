@@ -129,7 +129,7 @@ fn gpus_have_shared_memory() {
     assert_eq!((&op["operation"], &op["bound_by"]), (&json!("convert_reduce_fusion.1"), &json!("HBM")));
     near(&op["roofline_efficiency"], 0.177_492_738_324_853_88);
     near(&op["optimal_flop_rate"], 1_067_426.001_925_601_9);
-    let last = rows.iter().filter(|r| r["step"] == "Total").next_back().unwrap();
+    let last = rows.iter().rfind(|r| r["step"] == "Total").unwrap();
     near(&last["cumulative_total_self_time_percent"], 0.460_303_517_558_442_57);
 
     let answer = ask(&open("gpu-amd"), "roofline_model", &[]);

@@ -46,7 +46,7 @@ impl Counter<'_> {
             }
         }
         let first = inner.instructions().next().map_or(0, InstructionIdx::index);
-        let used = self.utilization(inner.root, inner.instructions().collect(), first);
+        let used = self.utilization(inner.root, &inner.instructions().collect::<Vec<_>>(), first);
         let of = |at: InstructionIdx| at.index().checked_sub(first).and_then(|i| used.get(i)).copied();
         let share = |at: InstructionIdx| of(at).unwrap_or(0.0).min(1.0);
         let size = |shape: &Shape| self.array(shape).unwrap_or(0);
@@ -68,7 +68,7 @@ impl Counter<'_> {
         for (position, &parameter) in inner.parameters().iter().enumerate() {
             let shape = &module.instruction(parameter).shape;
             let total = if shape.is_tuple() {
-                self.tuple_read_bytes(parameter, &share)
+                self.tuple_read_bytes(parameter, share)
             } else {
                 (size(shape) as f32 * share(parameter)) as u64
             };
@@ -120,7 +120,7 @@ impl Counter<'_> {
     }
 
     /// How often each instruction of a body runs for one run of the fusion, by position in the body.
-    fn utilization(&self, root: InstructionIdx, body: Vec<InstructionIdx>, first: usize) -> Vec<f32> {
+    fn utilization(&self, root: InstructionIdx, body: &[InstructionIdx], first: usize) -> Vec<f32> {
         let at = |index: InstructionIdx| index.index().checked_sub(first).filter(|i| *i < body.len());
         let mut needs = vec![Need::default(); body.len()];
         let mut used = vec![0.0f32; body.len()];

@@ -254,10 +254,7 @@ impl<'a> Cursor<'a> {
     /// Text between quotes, as C escapes it.
     pub(super) fn bytes(&mut self) -> Parsed<Vec<u8>> {
         const EXPECTED: &str = "text in quotes";
-        let quote = match self.peek() {
-            Some(quote @ (b'"' | b'\'')) => quote,
-            _ => return self.unexpected(EXPECTED),
-        };
+        let Some(quote @ (b'"' | b'\'')) = self.peek() else { return self.unexpected(EXPECTED) };
         let (start, rest) = (self.at, &self.rest()[1..]);
         let mut bytes = Vec::new();
         let mut position = 0;
@@ -316,7 +313,8 @@ impl<'a> Cursor<'a> {
                     position += end + 1;
                 }
                 b'{' | b'(' | b'[' => depth += 1,
-                b'}' | b')' | b']' if depth == 0 => break,
+                b'}' | b')' | b']' | b',' if depth == 0 => break,
+                byte if depth == 0 && byte.is_ascii_whitespace() => break,
                 b'}' | b')' | b']' => {
                     depth -= 1;
                     let next = rest.get(position + 1);
@@ -328,8 +326,6 @@ impl<'a> Cursor<'a> {
                         break;
                     }
                 }
-                b',' if depth == 0 => break,
-                byte if depth == 0 && byte.is_ascii_whitespace() => break,
                 _ => {}
             }
             position += 1;

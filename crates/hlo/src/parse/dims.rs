@@ -38,7 +38,7 @@ pub(super) fn window(cursor: &mut Cursor<'_>) -> Parsed<proto::Window> {
                 "rhs_dilate" => dim.window_dilation = first,
                 "rhs_reversal" => dim.window_reversal = first != 0,
                 "pad" => {
-                    (dim.padding_low, dim.padding_high) = (first, value.last().copied().unwrap_or_default())
+                    (dim.padding_low, dim.padding_high) = (first, value.last().copied().unwrap_or_default());
                 }
                 _ => {}
             }
