@@ -26,6 +26,7 @@ def gpu(vendor="Nvidia", major=9, minor=0, clock_khz=1_620_000, cores=114, memor
 GPUS = {
     "blackwell": dict(major=10, clock_khz=1_830_000, cores=148),
     "blackwell_later": dict(major=10, minor=7, clock_khz=1_830_000, cores=148),
+    "blackwell_ultra": dict(major=10, minor=3, clock_khz=1_920_000, cores=160),
     "cc_12": dict(major=12, clock_khz=2_400_000, cores=170),
     "hopper": dict(),
     "ada": dict(major=8, minor=9, clock_khz=2_520_000, cores=142),
@@ -33,6 +34,8 @@ GPUS = {
     "turing": dict(major=7, minor=5, clock_khz=1_590_000, cores=40),
     "volta": dict(major=7, clock_khz=1_530_000, cores=80),
     "fermi": dict(major=2, clock_khz=1_150_000, cores=14),
+    "cc_4": dict(major=4, clock_khz=1_000_000, cores=10),
+    "cc_1": dict(major=1, minor=3, clock_khz=1_000_000, cores=10),
     "mi100": dict(vendor="AMD", gpu_device_name="gfx908:sramecc+:xnack-", clock_khz=1_502_000, cores=120),
     "mi250": dict(vendor="AMD", gpu_device_name="gfx90a", clock_khz=1_700_000, cores=104),
     "mi300x": dict(vendor="AMD", major=9, minor=4, gpu_device_name="gfx942", clock_khz=2_100_000, cores=304),

@@ -135,8 +135,7 @@ impl<'p> Gpu<'p> {
 
     fn flops_per_cycle(&self) -> f64 {
         match self.vendor {
-            // A later one counts as the latest known.
-            "Nvidia" => chips::nvidia_flops_per_cycle(self.capability.min((10, i64::MAX))),
+            "Nvidia" => Some(chips::nearest_nvidia_flops_per_cycle(self.capability)),
             "AMD" => self.amd_architecture().and_then(chips::amd_flops_per_cycle),
             _ => None,
         }
@@ -168,7 +167,8 @@ impl<'p> Gpu<'p> {
                     8 if self.capability.1 < 9 => "Ampere",
                     8 => "Ada Lovelace",
                     9 => "Hopper",
-                    10 => "Blackwell",
+                    10 if self.capability.1 < 7 => "Blackwell",
+                    10 => "Rubin",
                     _ => "",
                 };
                 if family.is_empty() { "Nvidia GPU".to_owned() } else { format!("Nvidia GPU ({family})") }

@@ -87,6 +87,7 @@ const NVIDIA: &[((i64, i64), f64)] = &[
     ((6, 0), 256.0),
     ((5, 0), 256.0),
     ((3, 0), 384.0),
+    ((2, 0), 64.0),
 ];
 
 /// Dense 16-bit matrix FLOPs of one AMD compute unit in one cycle, by architecture name.
@@ -97,6 +98,13 @@ const AMD: &[(&str, f64)] = &[("gfx908", 1024.0), ("gfx90a", 1024.0), ("gfx942",
 pub fn nvidia_flops_per_cycle((major, minor): (i64, i64)) -> Option<f64> {
     let row = NVIDIA.iter().find(|((a, b), _)| *a == major && *b <= minor)?;
     Some(row.1)
+}
+
+/// The same of the latest known version that is not later than this one, of the oldest for a version before all.
+#[must_use]
+pub fn nearest_nvidia_flops_per_cycle(capability: (i64, i64)) -> f64 {
+    let row = NVIDIA.iter().find(|(known, _)| *known <= capability).or(NVIDIA.last());
+    row.map_or(0.0, |row| row.1)
 }
 
 /// FLOPs of one compute unit in one cycle, for a device name that holds an architecture name.
@@ -121,6 +129,10 @@ mod tests {
         assert!((peak(amd("gfx950"), 2.4, 256.0) - 2516.6).abs() < 1.0);
         assert_eq!(amd_flops_per_cycle("AMD GPU"), None);
         assert_eq!(nvidia_flops_per_cycle((12, 0)), None);
+        // A Tesla C2050: 14 SMs of 32 cores at 1.15 GHz, 1030 GFLOP/s.
+        assert!((peak(nvidia((2, 0)), 1.15, 14.0) - 1.0304).abs() < 1e-6);
+        let nearest = [(12, 0), (8, 7), (4, 0), (1, 3)].map(nearest_nvidia_flops_per_cycle);
+        assert_eq!(nearest, [8192.0, 1024.0, 384.0, 64.0]);
     }
 
     #[test]
