@@ -154,7 +154,8 @@ pub fn work_in_windows(
     out
 }
 
-/// Walks nested events and gives each with its self time. Parents must come before children.
+/// Walks nested events and gives each with its self time: its own less that of events that lie within it. One that begins
+/// in another and ends after it is not part of it. Parents must come before children.
 pub fn walk_nested(
     events: impl Iterator<Item = Event>,
     cut: Option<&Intervals>,
@@ -163,7 +164,8 @@ pub fn walk_nested(
     let length = |e: &Event| cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
     let mut stack: Vec<(Event, i64)> = Vec::new();
     for event in events {
-        while stack.last().is_some_and(|(top, _)| top.end_ps <= event.start_ps) {
+        let holds = |top: &Event| top.start_ps <= event.start_ps && event.end_ps <= top.end_ps;
+        while stack.last().is_some_and(|(top, _)| !holds(top)) {
             if let Some((done, own)) = stack.pop() {
                 each(done, own);
             }
@@ -208,6 +210,22 @@ pub fn walk_innermost(events: impl Iterator<Item = Event>, mut each: impl FnMut(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ends_after_another_event_is_not_part_of_it() {
+        let event = |index, start_ps, end_ps| Event { index, meta: 0, start_ps, end_ps };
+        // Two that cross, one without length, and one inside another.
+        let events = [
+            event(0, 0, 300),
+            event(1, 200, 500),
+            event(2, 500, 500),
+            event(3, 600, 900),
+            event(4, 700, 900),
+        ];
+        let mut seen = Vec::new();
+        walk_nested(events.into_iter(), None, |e, own| seen.push((e.index, own)));
+        assert_eq!(seen, [(0, 300), (2, 0), (1, 300), (4, 200), (3, 100)]);
+    }
 
     #[test]
     fn the_innermost_event_owns_the_time() {
