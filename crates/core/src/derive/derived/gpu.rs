@@ -1,6 +1,7 @@
 //! GPU: what kernels say of the HLO op and the framework op that they execute, stream by stream; steps from groups; how
 //! much the host launched in each step.
 
+use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
 use super::builder::{Builders, Piece};
@@ -116,7 +117,11 @@ impl Keys {
                 Some(4) => kernel.program_id = value.as_u64_bits(),
                 Some(5) => kernel.scope = value.as_u64_bits().map(|v| v as i64),
                 Some(6) => kernel.is_kernel = true,
-                Some(7) => kernel.graph = value.as_u64_bits().filter(|id| *id != 0),
+                // Profilers write it unsigned; XProf takes nothing else for it.
+                Some(7) => {
+                    kernel.graph =
+                        if let StatValue::Uint(id) = value { (id != 0).then_some(id) } else { None };
+                }
                 Some(8) => kernel.correlation_id = value.as_u64_bits(),
                 _ => {}
             }
