@@ -48,7 +48,7 @@ pub(super) fn analyse(
     } else {
         (words::input(input_percent, 0.0).0, words::output(percent(|s| s.outfeed)))
     };
-    let has_sparse = environment.cores.values().any(|core| core.is_sparse);
+    let has_sparse = environment.cores.values().any(|core| core.is_sparse) || db.has_sparse_cores();
     let mean = |of: fn(&TpuStep) -> f64| steps.iter().map(of).collect::<Stat>().summary();
     let means = Means {
         tensor_active: mean(|s| s.active).average,

@@ -74,7 +74,7 @@ fn chips(profile: &Profile, host: HostId) -> BTreeMap<(bool, u64), Chip> {
             let placeless = events.aggregated.iter().map(|(meta, _, length)| (*meta, line.base_ps, *length));
             let placeless: Vec<(u32, i64, i64)> = placeless.collect();
             let spans = placeless.iter().map(|(_, start, length)| (*start, start.saturating_add(*length)));
-            for (first, last) in spans.chain(events.span_ps()) {
+            for (first, last) in spans.chain(span_of(profile, line)) {
                 let span = chip.span.get_or_insert((first, last));
                 *span = (span.0.min(first), span.1.max(last));
             }
@@ -97,6 +97,18 @@ fn chips(profile: &Profile, host: HostId) -> BTreeMap<(bool, u64), Chip> {
         }
     }
     chips
+}
+
+/// From the first start to the last end of a line's events. As in XProf an event that neither begins after 1970 nor takes
+/// time is none.
+fn span_of(profile: &Profile, line: &Line) -> Option<(i64, i64)> {
+    let events = profile.events(line);
+    let span = events.span_ps()?;
+    if line.timestamp_ns != 0 || span.0 != line.base_ps {
+        return Some(span);
+    }
+    let first = events.iter().find(|e| (e.start_ps, e.end_ps) != (line.base_ps, line.base_ps))?;
+    Some((first.start_ps.min(span.1), span.1))
 }
 
 /// When a core was on duty, and when it certainly was where that differs.

@@ -80,6 +80,12 @@ pub(crate) const SPARSE_CORES: u32 = 1_000_000;
 pub(crate) const GENERIC_CORE: u32 = 1;
 
 impl StepDb {
+    /// True if a SparseCore took part in a step.
+    pub(crate) fn has_sparse_cores(&self) -> bool {
+        let mut cores = self.rows.iter().flat_map(|row| row.cores.values());
+        cores.any(|core| matches!(core.breakdown, Breakdown::SparseCore { .. }))
+    }
+
     /// The steps that these hosts have in common.
     pub(crate) fn of(profile: &Profile, hosts: &[HostId], environment: &Environment) -> Self {
         let parts: Vec<(HostId, HostSteps)> = hosts
