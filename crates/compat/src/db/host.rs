@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use haloscope_core::derive::context::{Context, EventType};
 use haloscope_core::derive::framework_op::{Framework, FrameworkOp};
 use haloscope_core::profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
 use rayon::prelude::*;
@@ -20,9 +21,10 @@ pub(crate) fn host_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     let mut all = Db::default();
     for plane in planes {
         let names = Names::of(profile, plane);
+        let eagerness = Eagerness::of(profile, plane);
         let lines: Vec<&Line> = threads(profile, plane).collect();
         let parts: Vec<Db<'p>> =
-            lines.par_iter().map(|line| of_thread(profile, plane, line, &names)).collect();
+            lines.par_iter().map(|line| of_thread(profile, plane, line, &names, &eagerness)).collect();
         for part in parts {
             all.merge(part);
         }
@@ -63,15 +65,14 @@ struct Names<'p> {
     of_id: FxHashMap<i64, Named<'p>>,
     stage: Option<i64>,
     framework_op: Option<i64>,
-    eager: Option<i64>,
 }
 
 impl<'p> Names<'p> {
     fn of(profile: &'p Profile, plane: &'p Plane) -> Self {
-        let [stage, category, framework_op, eager] =
-            ["_ipl_stage_id", "_ipl_stage_cat", "tf_op", "is_eager"].map(|name| plane.stat_id(name));
+        let [stage, category, framework_op] =
+            ["_ipl_stage_id", "_ipl_stage_cat", "tf_op"].map(|name| plane.stat_id(name));
         let source = profile.source_of(plane);
-        let mut names = Self { of_id: FxHashMap::default(), stage, framework_op, eager };
+        let mut names = Self { of_id: FxHashMap::default(), stage, framework_op };
         let mut seen = vec![false; plane.metas.len()];
         for line in threads(profile, plane) {
             let events = profile.events(line);
@@ -110,7 +111,47 @@ struct Execution<'p> {
     end_ps: i64,
 }
 
-fn of_thread<'p>(profile: &'p Profile, plane: &'p Plane, line: &'p Line, names: &Names<'p>) -> Db<'p> {
+/// Which ops were executed eagerly.
+struct Eagerness {
+    stat: Option<i64>,
+    /// Where the events were grouped here: it decides on TensorFlow's ops, whatever they state.
+    found: Option<(Context, Vec<bool>)>,
+}
+
+impl Eagerness {
+    fn of(profile: &Profile, plane: &Plane) -> Self {
+        let source = profile.source_of(plane);
+        let stat = plane.stat_id("is_eager");
+        let types = || plane.metas.iter().map(|meta| EventType::of(&source.text(meta.name)));
+        if stat.is_none() && !types().any(|t| t == EventType::EagerExecute) {
+            return Self { stat, found: None };
+        }
+        let context = Some(Context::of(profile, plane.host)).filter(|context| context.found);
+        Self {
+            stat,
+            found: context.map(|context| (context, types().map(|t| t == EventType::TfOp).collect())),
+        }
+    }
+
+    /// The rows of a thread's events that were found to be eager, ascending.
+    fn rows(&self, line: &Line) -> Vec<usize> {
+        let lane = self.found.as_ref().and_then(|(context, _)| context.lane(line.id));
+        let rows =
+            lane.into_iter().flat_map(|lane| lane.eager.iter().filter_map(|at| lane.row(*at as usize)));
+        let mut rows: Vec<usize> = rows.collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
+fn of_thread<'p>(
+    profile: &'p Profile,
+    plane: &'p Plane,
+    line: &'p Line,
+    names: &Names<'p>,
+    eagerness: &Eagerness,
+) -> Db<'p> {
+    let eager_rows = eagerness.rows(line);
     let events = profile.events(line);
     let source = profile.source_of(plane);
     let mut all: Vec<Execution<'p>> = Vec::new();
@@ -122,7 +163,12 @@ fn of_thread<'p>(profile: &'p Profile, plane: &'p Plane, line: &'p Line, names: 
         }
         let execution = |op, eager| Execution { op, eager, start_ps: event.start_ps, end_ps: event.end_ps };
         if let Some(op) = names.of_id.get(&id) {
-            let eager = stat(names.eager).and_then(|v| v.as_i64()).is_some_and(|v| v != 0);
+            let eager = match &eagerness.found {
+                Some((_, is_op)) if is_op[event.meta as usize] => {
+                    eager_rows.binary_search(&event.index).is_ok()
+                }
+                _ => stat(eagerness.stat).and_then(|v| v.as_i64()).is_some_and(|v| v != 0),
+            };
             all.push(execution(op.clone(), eager));
         }
         let framework_op = names.framework_op.and_then(|id| stat(Some(id)));

@@ -17,7 +17,9 @@ pub(crate) mod steps;
 mod tpu;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
+use haloscope_core::derive::context::Context;
 use haloscope_core::profile::{Device, DeviceKind, HostId, Profile};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -111,11 +113,19 @@ pub(crate) fn devices_of(profile: &Profile, host: HostId) -> Vec<&Device> {
 #[must_use]
 pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     let devices: Vec<&Device> = hosts.iter().flat_map(|&h| devices_of(profile, h)).collect();
-    let one = |device: &&Device| match device.kind {
-        DeviceKind::Tpu => tpu::ops(profile, device),
-        DeviceKind::Gpu | DeviceKind::Cpu => gpu::ops(profile, device),
-    };
-    let parts: Vec<Db<'p>> = devices.par_iter().map(one).collect();
+    let (tpus, gpus): (Vec<&Device>, Vec<&Device>) =
+        devices.into_iter().partition(|d| d.kind == DeviceKind::Tpu);
+    let cores: Vec<tpu::CoreOps<'p>> =
+        tpus.par_iter().map(|device| tpu::CoreOps::of(profile, device)).collect();
+    // Grouping leaves steps out. A host's events are grouped where that may change the time from the first op to the last.
+    let unsure = tpus.iter().zip(&cores).filter(|(_, core)| core.steps_stick_out());
+    let unsure: BTreeSet<HostId> = unsure.map(|(device, _)| device.host).collect();
+    let contexts: BTreeMap<HostId, Context> =
+        unsure.into_par_iter().map(|host| (host, Context::of(profile, host))).collect();
+    let cores = tpus.iter().zip(cores);
+    let cores = cores.map(|(device, core)| core.finish(profile, device, contexts.get(&device.host)));
+    let mut parts: Vec<Db<'p>> = cores.collect();
+    parts.par_extend(gpus.par_iter().map(|device| gpu::ops(profile, device)));
     let mut all = Db::default();
     for part in parts {
         all.merge(part);

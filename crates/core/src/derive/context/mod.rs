@@ -49,6 +49,8 @@ pub struct Context {
     pub groups: Vec<Group>,
     /// True if the profiler grouped the events before it wrote them: then nothing is added to what it wrote.
     pub by_profiler: bool,
+    /// True if the events were grouped here: neither by the profiler, nor are there loops of TensorFlow's.
+    pub found: bool,
     lane_of: FxHashMap<LineId, usize>,
 }
 
@@ -61,7 +63,8 @@ impl Context {
         for plane in profile.planes_of(host) {
             context.add_plane(profile, plane, &mut collected);
         }
-        if !context.by_profiler && !has_loop(profile, host) {
+        context.found = !context.by_profiler && !has_loop(profile, host);
+        if context.found {
             context.groups = group::find(profile, host, &mut context.lanes, collected);
             tpu::finish(profile, host, &mut context.lanes, &context.groups);
             gpu::fill(profile, host, &mut context.lanes);
