@@ -1,6 +1,6 @@
 """Ops: self time, duty cycle, host ops, kernels, derived timelines."""
 from cases import case
-from wire import Space
+from wire import Space, Uint
 
 US = 1_000_000
 MS = 1_000_000_000
@@ -42,7 +42,13 @@ def duty_all_waiting():
 @case(*DUTY)
 def duty_overlapping():
     """Ops that overlap without nesting, and one of no length."""
-    return core(("a.1", 0, 300, "convolution"), ("b.2", 200, 300, "copy"), ("c.3", 600, 0, "copy"), ("d.4", 700, 100, "copy-done"))
+    return core(("a.1", 0, 300, "convolution"), ("b.2", 200, 310, "copy"), ("c.3", 600, 0, "copy"), ("d.4", 700, 100, "copy-done"))
+
+
+@case(*DUTY)
+def duty_from_the_epoch_on():
+    """An event without length at 1970-01-01 does not count for the span; a later one does."""
+    return core(("a.1", 0, 0, "convolution"), ("b.2", 500, 100, "convolution"), ("c.3", 900, 0, "copy"), modules=((200, 100),))
 
 
 @case(*DUTY, "pod_viewer")
@@ -77,6 +83,32 @@ def host_eager():
     line.event("FunctionRun", 200 * US, 100 * US)
     line.event("TfOp", 210 * US, 20 * US, tf_op="mul:Mul", is_func=1)
     return space
+
+
+def tf_ops(root=None, group=None, loop=False):
+    """Ops that say they are eager, ops that do not, and one outside of what is executed eagerly."""
+    line = (space := Space("host0")).plane("/host:CPU").line("main", 1)
+    if root is not None:
+        line.event("EagerExecute", 0, 100 * US, **root, **(group or {}))
+    line.event("a/b:MatMul", 10 * US, 10 * US)
+    line.event("c:Add", 30 * US, 10 * US, is_eager=1)
+    line.event("TfOp", 50 * US, 10 * US, tf_op="d:Sub", is_eager=1)
+    if loop:
+        line.event("WhileOp-EvalCond", 70 * US, 10 * US)
+    line.event("outer/x:Mul", 200 * US, 20 * US, is_eager=1)
+    return space
+
+
+EAGER = {
+    "a_function": dict(root=dict(is_func=1)),
+    "no_function": dict(root=dict(is_func=0)),
+    "nobody_knows": dict(root={}),
+    "no_root": {},
+    "grouped_before": dict(root=dict(is_func=0), group=dict(group_id=0)),
+    "with_a_loop": dict(root=dict(is_func=0), loop=True),
+}
+for label, how in EAGER.items():
+    case("framework_op_stats", "overview_page", name=f"eager_{label}")(lambda how=how: tf_ops(**how))
 
 
 def gpu_streams(*events):
@@ -142,10 +174,13 @@ def derived_from_kernels():
 
 
 @case("trace_viewer@", "framework_op_stats")
-def derived_from_graph_kernels():
-    """Kernels of a CUDA graph, without an HLO op of their own."""
-    graph = dict(cuda_graph_id=11, cuda_graph_exec_id=12, correlation_id=5)
+def derived_from_graph_kernels(number=int):
+    """Kernels of a CUDA graph, without an HLO op of their own. The graph's id counts only if it is unsigned."""
+    graph = dict(cuda_graph_id=number(11), cuda_graph_exec_id=number(12), correlation_id=5)
     return gpu_streams((1, "k1", 0, 10, graph), (1, "k2", 12, 10, graph), (1, "k3", 40, 5, dict(hlo_op="add.2", hlo_module="jit_f")))
+
+
+case("trace_viewer@", name="derived_from_graph_kernels_unsigned")(lambda: derived_from_graph_kernels(Uint))
 
 
 @case("trace_viewer@", "framework_op_stats", "hlo_stats", "op_profile")

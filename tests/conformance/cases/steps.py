@@ -77,6 +77,30 @@ def tpu_with_sparse_core():
     return space
 
 
+@case(*TOOLS)
+def tpu_with_described_sparse_core():
+    """Of a SparseCore that states where it is, columns tell even if it does nothing."""
+    space = tpu_host(TEN[:3], cores=1)
+    space.plane("/device:TPU:0 SparseCore 0", device_type_string="TPU v4", core_details=bytes([0x10, 0, 0x20, 0])).line("Sparse Core Ops", 1)
+    return space
+
+
+@case(*TOOLS, "hlo_stats", "op_profile")
+def tpu_steps_left_out():
+    """Two of four steps belong to steps of the host; the others are left out, and their time with them."""
+    space = Space("host0")
+    plane = space.plane("/device:TPU:0", device_type_string="TPU v4")
+    steps, ops = plane.line("Steps", 0), plane.line("XLA Ops", 2)
+    host = space.plane("/host:CPU").line("main", 1)
+    for i in range(4):
+        steps.event(str(i), i * 10 * MS, 10 * MS, **(dict(_ct=7, _c=i) if i in (1, 2) else {}))
+        host.event("train", i * 10 * MS, 9 * MS, _r=1, step_num=i, _pt=7, _p=i)
+        if i in (1, 2):
+            meta = dict(program_id=9, symbol_id=1, hlo_category="convolution")
+            ops.event("%conv.1", i * 10 * MS + MS, 5 * MS, meta=meta, display="conv.1")
+    return space
+
+
 @case(*TOOLS, "hlo_stats", "roofline_model")
 def tpu_on_the_devices_clock():
     """`device_offset_ps` and `device_duration_ps` replace the event's own times."""
