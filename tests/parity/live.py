@@ -42,6 +42,10 @@ UNLISTED = ("pod_viewer", "smart_suggestion")
 # XProf breaks ties by hash order: asked twice, it repeats this share of its own leaves.
 REPEATS = {"memory_profile": 0.985, "op_profile": 0.998, "input_pipeline_analyzer": 0.994}
 
+# Asked first, and about one host before all: from the second question about a run on, XProf gives what it kept of the first
+# under each host's name, so that only the first answer is about the host that was named.
+BY_HOST = "input_pipeline_analyzer"
+
 
 def free_port():
     with socket.socket() as taken:
@@ -113,14 +117,17 @@ def lay_out(folder):
 def questions(theirs, run, tools, chosen):
     """What is asked about a run: tool and parameters."""
     modules = theirs.get("module_list", run=run)[1].decode().split(",")
-    for tool in [*tools, *UNLISTED]:
+    for tool in sorted([*tools, *UNLISTED], key=lambda tool: tool != BY_HOST):
         if chosen and tool not in chosen:
             continue
-        for host in json.loads(theirs.get("hosts", run=run, tag=tool)[1]):
+        hosts = [host["hostname"] for host in json.loads(theirs.get("hosts", run=run, tag=tool)[1])]
+        if tool == BY_HOST:
+            hosts = [host for host in hosts if host != "ALL_HOSTS"][:1] + [host for host in hosts if host == "ALL_HOSTS"]
+        for host in hosts:
             for variant in VARIANTS.get(tool, [{}]):
                 for module in modules if MODULE in variant.values() else [None]:
                     filled = {k: module if v is MODULE else v for k, v in variant.items()}
-                    yield tool, {"host": host["hostname"], **filled}
+                    yield tool, {"host": host, **filled}
 
 
 class Digests:

@@ -26,6 +26,8 @@ const VIEWS = [
     tool: "graph_viewer",
     query: { ...tpu, module_name: program, node_name: "fusion.432", graph_width: "1" },
     until: /Search Graph/i,
+    // XProf's page needs a library from the network to lay out the graph; ours comes laid out.
+    drawn: /Neighborhood of 1 nodes around fusion\.432/,
   },
 ];
 
@@ -67,7 +69,8 @@ async function compareView(browser, theirs, mine, view, shots) {
   const news = got.errors.filter((error) => !want.errors.includes(error));
   assert.deepEqual(news, [], `errors in the console that XProf's server does not give:\n${news.join("\n")}`);
   assert.deepEqual(got.asked, want.asked, "it asks for other tools");
-  assert.equal(got.text, want.text, "it shows other words");
+  if (view.drawn) assert.match(got.text, view.drawn, "the graph is not drawn");
+  else assert.equal(got.text, want.text, "it shows other words");
   if (view.viewer === 2) {
     assert.ok(want.drawn > 20 && got.drawn > 20, `the canvas shows ${got.drawn} colours, with XProf's server ${want.drawn}`);
   }
