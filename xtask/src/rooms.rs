@@ -142,8 +142,8 @@ mod tests {
             ]
         );
         assert_eq!(
-            problems("analyses/ops.rs", "let x = haloscope_hlo::Module::decode(b);"),
-            ["1: `analyses` may not use `haloscope_hlo::Module::decode`"]
+            problems("present/csv.rs", "let x = haloscope_hlo::Module::decode(b);"),
+            ["1: `present` may not use `haloscope_hlo::Module::decode`"]
         );
         assert_eq!(
             problems("derive/busy.rs", "use crate::analyses::ops;"),
