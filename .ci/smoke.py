@@ -32,6 +32,15 @@ class Smoke(unittest.TestCase):
         for analysis in ANALYSES:
             self.assertRegex(done.stdout, rf"(?m)^ +{analysis} ")
 
+    def test_programs_have_memory_and_text(self) -> None:
+        peak = haloscope("memory", "peak", RUN, "--format", "json")
+        self.assertEqual(peak.returncode, 0, peak.stderr)
+        self.assertGreater(json.loads(peak.stdout)["values"]["peak_bytes"]["value"], 0)
+        text = haloscope("hlo", "text", RUN)
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertTrue(text.stdout.startswith("HloModule "), text.stdout[:80])
+        self.assertEqual(haloscope("hlo", "counters", RUN, "--dots", "999999").returncode, 1)
+
     def test_reports_are_json_csv_and_tables_and_the_same_every_time(self) -> None:
         for analysis in ANALYSES:
             with self.subTest(analysis):

@@ -7,6 +7,8 @@ import { mockApi } from "./mock/server.mjs";
 export default defineConfig(({ mode }) => ({
   plugins: mode === "mock" ? [mockApi()] : [],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  // The layout of graphs runs in a worker and brings a library along; only the page that draws graphs loads it.
+  worker: { format: "es", rollupOptions: { output: { entryFileNames: "[name].js" } } },
   server: { proxy: mode === "mock" ? {} : { "/api": process.env["HALOSCOPE_ORIGIN"] ?? "http://127.0.0.1:8791" } },
   build: {
     outDir: "../crates/serve/dist",

@@ -1,9 +1,10 @@
 """Two answers held against each other, leaf by leaf.
 
 A leaf is a number, a string, a flag or null with its path. Numbers agree within a relative 1e-6; numbers inside strings within one
-unit of the last digit that is printed. Rows (objects in a list) that share a number may stand in another order, because XProf
-orders ties by a hash; other rows may not.
+unit of the last digit that is printed. Rows (objects in a list) may stand in another order as far as XProf's do from run to run, as
+it orders ties by a hash: those that share a number ([`tied_rows`]), or all that are equal ([`equal_rows`]).
 """
+import collections
 import gzip
 import json
 import re
@@ -50,7 +51,7 @@ def same(a, b):
         return a == b or same_words(a, b)
     try:
         a, b = float(a), float(b)  # protobuf's JSON prints 64-bit integers as strings
-    except ValueError:
+    except (TypeError, ValueError):
         return False
     return a == b or (a != a and b != b) or abs(a - b) <= max(TINY, RELATIVE * max(abs(a), abs(b)))
 
@@ -126,16 +127,18 @@ def tied(a, b):
     return any(k not in PLACES and number(v) and k in b and number(b[k]) and same(v, b[k]) for k, v in a.items())
 
 
-def compare(want, got, path, result):
+def compare(want, got, path, result, lists=None):
+    """Holds two answers against each other, leaf by leaf; `lists` does it for lists."""
+    lists = lists or tied_rows
     if isinstance(want, dict) and isinstance(got, dict):
         for k, v in want.items():
             if k in got:
-                compare(v, got[k], f"{path}.{k}", result)
+                compare(v, got[k], f"{path}.{k}", result, lists)
             else:
                 lose(v, f"{path}.{k}", result)
         result.more += sum(1 for k, v in got.items() if k not in want and not empty(v) for _ in leaves(v))
     elif isinstance(want, list) and isinstance(got, list):
-        compare_lists(want, got, path, result)
+        lists(want, got, path, result)
     elif isinstance(want, (dict, list)):
         lose(want, path, result)
     else:
@@ -151,7 +154,8 @@ def rough(row):
     return f"{row:.5g}" if isinstance(row, float) else str(row)
 
 
-def compare_lists(want, got, path, result):
+def tied_rows(want, got, path, result):
+    """Rows that share a number may stand in another order."""
     apart = {i for i, row in enumerate(want) if i >= len(got) or not equal(row, got[i])}
     spare = {j: None for j in range(len(got)) if j >= len(want) or j in apart}
     shelf = {}
@@ -176,3 +180,61 @@ def compare_lists(want, got, path, result):
         else:
             lose(row, f"{path}[{i}]", result)
     result.more += sum(1 for j in spare for _ in leaves(got[j]))
+
+
+class Digests:
+    """What a value says in one number: to six digits, without what may be left out, and how many leaves it has."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, value):
+        if not isinstance(value, (dict, list)):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return hash(f"{value:.6g}" if number else str(value)), 1
+        if id(value) not in self.known:
+            items = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
+            parts = [(k, *self.of(v)) for k, v in items if not (isinstance(value, dict) and empty(v))]
+            self.known[id(value)] = hash(tuple((k, d) for k, d, _ in parts)), sum(n for _, _, n in parts)
+        return self.known[id(value)]
+
+
+def name(row):
+    """What a row is about, for pairing rows whose numbers differ."""
+    keys = ("name", "hlo_op_name", "operation", "kernel_name", "ph", "pid", "tid", "ts", "step", "program_id")
+    return tuple(str(row[k]) for k in keys if k in row) if isinstance(row, dict) else ()
+
+
+def equal_rows():
+    """Equal rows may stand in another order; for lists too long for [`tied_rows`], one such comparison an answer."""
+    digests = Digests()
+
+    def lists(want, got, path, result):
+        shelves = collections.defaultdict(list), collections.defaultdict(list)
+        for j in reversed(range(len(got))):
+            shelves[0][digests.of(got[j])[0]].append(j)
+        left, used = [], set()
+        for i, row in enumerate(want):
+            digest, count = digests.of(row)
+            if shelves[0][digest]:
+                used.add(shelves[0][digest].pop())
+                result.leaves, result.good = result.leaves + count, result.good + count
+            else:
+                left.append(i)
+        for j in sorted(set(range(len(got))) - used, reverse=True):
+            shelves[1][name(got[j])].append(j)
+        rest = []
+        for i in left:
+            shelf = shelves[1][name(want[i])]
+            if shelf:
+                compare(want[i], got[shelf.pop()], f"{path}[{i}]", result, lists)
+            else:
+                rest.append(i)
+        spare = sorted(j for shelf in shelves[1].values() for j in shelf)
+        for at, i in enumerate(rest):
+            if at < len(spare):
+                compare(want[i], got[spare[at]], f"{path}[{i}]", result, lists)
+            else:
+                lose(want[i], f"{path}[{i}]", result)
+
+    return lists

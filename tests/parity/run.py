@@ -40,7 +40,7 @@ class Checks:
 
 
 def ask(binary, analysis, run, *flags):
-    done = subprocess.run([binary, analysis, run, "--format", "json", *flags], capture_output=True, timeout=300)
+    done = subprocess.run([binary, *analysis.split(), run, "--format", "json", *flags], capture_output=True, timeout=300)
     if done.returncode == 4:
         return None
     if done.returncode != 0:
@@ -48,13 +48,17 @@ def ask(binary, analysis, run, *flags):
     return json.loads(done.stdout)
 
 
-def oracle(folder, tool):
+def oracles(folder, tool):
+    """All answers of a tool, each with the parameters it was asked with."""
     index = json.load(open(os.path.join(folder, "index.json")))
     for entry in index["entries"]:
         if entry["tool"] == tool:
             raw = open(os.path.join(folder, entry["file"]), "rb").read()
-            return json.loads(gzip.decompress(raw) if entry["file"].endswith(".gz") else raw)
-    return None
+            yield entry["params"], json.loads(gzip.decompress(raw) if entry["file"].endswith(".gz") else raw)
+
+
+def oracle(folder, tool):
+    return next((answer for _, answer in oracles(folder, tool)), None)
 
 
 def rows(table):
@@ -140,6 +144,86 @@ def check_ops(checks, name, answer, ops):
         checks.add(name, f"ops {what}", not bad, f"{len(stated) - len(missing) - len(bad)} of {len(stated)} equal {bad[:1] if bad else ''}")
 
 
+def check_memory_peak(checks, name, params, answer, binary, run):
+    """Peak, unpadded peak, position, parts, and each buffer of 16 KiB or more that is alive at the peak."""
+    if "moduleName" not in answer or not answer.get("heapSizes") and not answer.get("maxHeap"):
+        return
+    label, space = params["module_name"], params["memory_space"]
+    flags = ["--module", label, "--space", space, *(["--hosts", params["host"]] if "host" in params else [])]
+    report = ask(binary, "memory peak", run, *flags)
+    check = f"peak of {label.split('(')[0]} in {space}"[:28]
+    if report is None:
+        checks.add(name, check, False, "nothing to say")
+        return
+    wrong = []
+    for ours, theirs in (
+        ("peak_bytes", "peakHeapMib"),
+        ("peak_unpadded_bytes", "peakUnpaddedHeapMib"),
+        ("entry_parameter_bytes", "entryComputationParametersMib"),
+        ("allocated_bytes", "totalBufferAllocationMib"),
+        ("lasting_bytes", "indefiniteBufferAllocationMib"),
+    ):
+        mine, stated = value(report, ours) or 0, round(answer.get(theirs, 0) * 2**20)
+        if mine != stated:
+            wrong.append((ours, mine, stated))
+    if (value(report, "peak_event") or 0) != answer.get("peakHeapSizePosition", 0):
+        wrong.append(("peak_event", value(report, "peak_event"), answer.get("peakHeapSizePosition", 0)))
+    if not all(row["holds"] for row in our_rows(report, "identities")):
+        wrong.append(("identities",))
+    if space == "1" and answer.get("maxScopedVmemAllocationMib"):
+        mine, stated = value(report, "scoped_vmem_bytes"), round(answer["maxScopedVmemAllocationMib"] * 2**20)
+        if mine != stated or value(report, "scoped_vmem_instruction") != answer["maxScopedVmemInstructionName"]:
+            wrong.append(("scoped_vmem_bytes", mine, stated))
+    buffers = {r["buffer_id"]: r for r in our_rows(report, "buffers")}
+    stated = [o for o in answer.get("maxHeap", []) if o.get("logicalBufferId", 0) != -1]
+    spans = answer.get("logicalBufferSpans", {})
+    for theirs in stated:
+        number = theirs.get("logicalBufferId", 0)
+        mine = buffers.get(number)
+        same = mine is not None and all(
+            (mine[a] or "") == theirs.get(b, "")
+            for a, b in (("instruction", "instructionName"), ("opcode", "opCode"), ("shape", "shapeString"), ("op_name", "tfOpName"), ("group", "groupName"))
+        )
+        if same and mine["from_event"] is not None:
+            # Of what takes over another's memory XProf states its own size, here it is what it takes.
+            span = spans.get(str(number), {})
+            same = (mine["from_event"], mine["until_event"]) == (span.get("start", 0), span.get("limit", 0))
+        if not same:
+            wrong.append((theirs["instructionName"], mine))
+    checks.add(name, check, not wrong, f"{value(report, 'peak_bytes') / 2**20:.3f} MiB, {len(stated)} buffers {wrong[:2] if wrong else ''}")
+
+
+def check_memory_profile(checks, name, params, answer, binary, run):
+    """Of each allocator: the peak and the account then, lifetime peak, capacity."""
+    theirs = answer.get("memoryProfilePerAllocator", {})
+    report = ask(binary, "memory profile", run, "--hosts", params["host"])
+    if report is None or not theirs:
+        checks.add(name, "allocators", (report is None) == (not theirs), "no allocator events" if not theirs else "nothing to say")
+        return
+    ours = {r["allocator"]: r for r in our_rows(report, "allocators")}
+    wrong = [] if set(ours) == set(theirs) else [sorted(set(ours) ^ set(theirs))]
+    alive = {}
+    for row in our_rows(report, "alive"):
+        alive[row["allocator"]] = alive.get(row["allocator"], 0) + row["bytes"]
+    for allocator, stated in theirs.items():
+        mine, summary = ours.get(allocator, {}), stated["profileSummary"]
+        peak = summary["peakStats"]
+        for a, b in (
+            ("peak_bytes", peak["peakBytesInUse"]),
+            ("reserved_bytes", peak["stackReservedBytes"]),
+            ("allocated_bytes", peak["heapAllocatedBytes"]),
+            ("available_bytes", peak["freeMemoryBytes"]),
+            ("fragmentation", peak["fragmentation"]),
+            ("capacity_bytes", summary["memoryCapacity"]),
+            ("lifetime_peak_bytes", summary["peakBytesUsageLifetime"]),
+        ):
+            if not near(mine.get(a), float(b), 1e-12):
+                wrong.append((allocator, a, mine.get(a), b))
+        if mine and alive.get(allocator) != mine["peak_bytes"]:
+            wrong.append((allocator, "alive", alive.get(allocator), mine["peak_bytes"]))
+    checks.add(name, f"allocators of {params['host']}"[:28], not wrong, f"{len(theirs)} {wrong[:3] if wrong else ''}")
+
+
 def check_truth(checks, name, truth, overview):
     idle = truth["idle"]
     for ours, theirs in (("idle_share_of_capture", "of_profile_window"), ("idle_share_of_active_window", "between_first_and_last_op")):
@@ -183,6 +267,11 @@ def main():
         if not re.search(args.only, name):
             continue
         answers = run + ".oracle"
+        if os.path.isdir(answers):
+            for params, answer in oracles(answers, "memory_viewer"):
+                check_memory_peak(checks, name, params, answer, args.bin, run)
+            for params, answer in oracles(answers, "memory_profile"):
+                check_memory_profile(checks, name, params, answer, args.bin, run)
         overview = ask(args.bin, "overview", run)
         if overview is None:
             print(f"none  {name:30} overview has nothing to say (exit 4)")

@@ -1,4 +1,7 @@
 // Made-up reports in the contract's shape: a healthy training run, a diluted one, a CPU one without peaks.
+import { counters, graph, hloText, modules, search } from "./hlo.mjs";
+import { attribute, diagnose, peak, profile } from "./memory.mjs";
+import { column, value } from "./parts.mjs";
 import { seeded } from "./random.mjs";
 
 const MS = 1e9;
@@ -29,6 +32,14 @@ export const runs = {
   logdir: "/logs",
 };
 
+const param = (id, kind = "text", fallback = "") => ({ id, doc: "", kind, default: fallback });
+const MODULE = param("module");
+const SPACE = param("space", "text", "hbm");
+const RULES = param("rules", "document");
+const RADIUS = param("radius", "count", "3");
+const DIRECTION = { ...param("direction", "choice", "both"), choices: ["both", "operands", "users"] };
+const family = (first, id, question, params) => ({ id: `${first}-${id}`, name: `${first} ${id}`, question, params });
+
 export const analyses = {
   analyses: [
     { id: "overview", question: "What happened, and what bounds the run?", params: [] },
@@ -47,21 +58,24 @@ export const analyses = {
       ],
     },
     { id: "roofline", question: "How near is each program to the limit of the hardware?", params: [] },
+    ...[
+      ["peak", "How much memory does a program need, and what is alive when it needs the most?", [MODULE, SPACE]],
+      ["attribute", "Whose is the memory at the peak: parameters, optimiser, KV cache, activations?", [MODULE, RULES]],
+      ["profile", "What did the runtime's allocators do?", []],
+      ["diagnose", "What could be saved?", [MODULE]],
+    ].map(([id, question, params]) => family("memory", id, question, params)),
+    ...[
+      ["modules", "Which programs ran?", []],
+      ["text", "What does the program look like, as XLA prints it?", [MODULE, param("computation")]],
+      ["graph", "What feeds an instruction, and what does it feed?", [MODULE, param("node"), RADIUS, DIRECTION, param("to")]],
+      ["search", "Which instructions are called so?", [MODULE, param("query")]],
+      ["counters", "How many dots, copies and exponentials?", [MODULE, param("expect-dot", "count")]],
+      ["fusions", "What was fused?", [MODULE]],
+      ["diff", "What differs between two modules?", [MODULE]],
+    ].map(([id, question, params]) => ({ ...family("hlo", id, question, params), takes_two: id === "diff" })),
     { id: "inspect", question: "What does the profile hold, and what is missing from it?", params: [] },
   ],
 };
-
-const column = (id, label, kind, unit = "", doc = "") => ({ id, label, unit, kind, doc });
-const KINDS = { ps: "duration_ps", B: "bytes", "FLOP/s": "rate", "B/s": "rate", FLOP: "float", "FLOP/B": "float", "": "text" };
-const kindOf = (v, unit) => KINDS[unit] ?? (Number.isInteger(v) ? "int" : "share");
-const value = (v, unit, status = "derived", doc = "") => ({
-  value: v,
-  unit,
-  kind: kindOf(v, unit),
-  status: v === null ? "unknown" : status,
-  label: "",
-  doc,
-});
 
 function shell(analysis, run, query) {
   const scope = {
@@ -85,6 +99,8 @@ function shell(analysis, run, query) {
     trees: [],
     series: [],
     findings: [],
+    texts: [],
+    passed: null,
   };
 }
 
@@ -537,6 +553,20 @@ function inspect(run, out) {
   ];
 }
 
+const FAMILIES = {
+  "memory-peak": peak,
+  "memory-attribute": attribute,
+  "memory-diagnose": diagnose,
+  "memory-profile": profile,
+  "hlo-modules": modules,
+  "hlo-text": hloText,
+  "hlo-graph": graph,
+  "hlo-search": search,
+  "hlo-counters": counters,
+  "hlo-fusions": counters,
+  "hlo-diff": counters,
+};
+
 export function report(analysis, run, query) {
   const out = shell(analysis, run, query);
   switch (analysis) {
@@ -555,8 +585,11 @@ export function report(analysis, run, query) {
     case "inspect":
       inspect(run, out);
       break;
-    default:
-      return null;
+    default: {
+      const answer = FAMILIES[analysis];
+      if (answer === undefined) return null;
+      answer(out, query);
+    }
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // A small stand-in for `haloscope serve`: the same routes over made-up runs, for working on the page
 // without a profile. `npm run dev -- --mode mock` mounts it in Vite; run as a program it serves the
-// built page under the server's content policy: node mock/server.mjs [PORT]
+// built page (or that in HALOSCOPE_WEB_ROOT) under the server's content policy: node mock/server.mjs [PORT]
 import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
@@ -11,7 +11,7 @@ import { eventDetails, timelineWindow, tracks } from "./timeline.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'";
 
 function fail(status, error, hint) {
   return { status, body: { error, hint, kind: status === 404 ? "unknown" : "unreadable" } };
@@ -32,6 +32,8 @@ export function answer(url) {
       "The file is cut short. Record it again, or read what came before with `haloscope inspect`.",
     );
   if (pathname.startsWith("/api/report/")) {
+    if (run === "cpu" && pathname.endsWith("/memory-profile"))
+      return { status: 404, body: { error: "the profile holds no events of allocators", hint: "", kind: "nothing" } };
     const body = report(decodeURIComponent(pathname.slice("/api/report/".length)), run, query);
     return body === null ? fail(404, "There is no such analysis", "`haloscope --help` lists them.") : { status: 200, body };
   }
@@ -63,7 +65,7 @@ export function mockApi() {
 
 /** Serves the built page and the mock API; resolves to the server once it listens. */
 export function serveDist(port) {
-  const dist = join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/dist");
+  const dist = process.env.HALOSCOPE_WEB_ROOT ?? join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/dist");
   const server = createServer((request, response) => {
     if (request.url.startsWith("/api/")) return handleApi(request, response);
     const path = normalize(new URL(request.url, "http://localhost").pathname);

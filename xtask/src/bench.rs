@@ -1,11 +1,11 @@
 //! `cargo xtask bench`: what a cold `haloscope overview` costs, as ratios of one run on one machine.
 //!
-//! The yardsticks are the [`scan`] plus a plain read of the file, and the peers ([`peers`]). Children are measured before
-//! this process reads a file: on Linux a child's peak memory starts at that of the process that started it.
+//! The yardsticks are the [`scan`] plus a plain read of the file, and the peers ([`peers`]). Children are
+//! measured by a process between ([`process`]), so that their memory is their own.
 
 pub(crate) mod generate;
 mod peers;
-mod process;
+pub(crate) mod process;
 mod scan;
 mod table;
 mod tools;

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runs = Runs::open(&root)?;
     let mut pages = vec![docs.join("README.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
-        let page = docs.join("analyses").join(format!("{}.md", analysis.id));
+        let page = docs.join("analyses").join(format!("{}.md", analysis.slug()));
         if !page.exists() && args.write {
             fs::create_dir_all(docs.join("analyses"))?;
             fs::write(&page, skeleton(analysis))?;
@@ -97,7 +97,7 @@ fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
 fn index() -> String {
     let mut out = String::from("| analysis | the question it answers |\n|---|---|\n");
     for analysis in analyses::ALL {
-        out += &format!("| [`{0}`](analyses/{0}.md) | {1} |\n", analysis.id, analysis.question);
+        out += &format!("| [`{}`](analyses/{}.md) | {} |\n", analysis.id, analysis.slug(), analysis.question);
     }
     out
 }
@@ -144,6 +144,6 @@ mod tests {
     #[test]
     fn the_index_names_every_analysis() {
         let text = index();
-        assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.id))));
+        assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.slug()))));
     }
 }

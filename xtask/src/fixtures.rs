@@ -6,6 +6,7 @@
 mod gpu;
 mod gpu_runs;
 mod host;
+mod memory_run;
 mod noise;
 mod plane;
 mod program;
@@ -40,7 +41,7 @@ struct Run {
 /// The folder of the session in each run.
 const SESSION: &str = "plugins/profile/2026_01_01_00_00_00";
 /// Files larger than this are stored compressed.
-const LARGEST_PLAIN: usize = 250_000;
+const LARGEST_PLAIN: usize = 150_000;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runs = crate::root().join("fixtures/runs");
@@ -74,6 +75,8 @@ fn all() -> Result<Vec<Run>> {
         tpu_runs::decode()?,
         tpu_runs::custom_call()?,
         tpu_runs::input_bound()?,
+        tpu_runs::run_scan()?,
+        memory_run::memory()?,
         gpu_runs::train()?,
         gpu_runs::amd()?,
     ])
@@ -144,11 +147,13 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(crate::root()).unwrap_or(path).display().to_string()
 }
 
-/// What is said of steps in `truth.json`: numbers, times of the slowest device, classes.
+/// What is said of steps in `truth.json`: numbers, times of the slowest device, classes (empty where there is none).
 fn steps_json(source: &str, steps: &[(i64, i64, &str)]) -> Value {
-    let rows =
-        steps.iter().map(|(number, ps, class)| json!({"number": number, "duration_ps": ps, "class": class}));
-    let rows: Vec<_> = rows.collect();
+    let row = |(number, ps, class): &(i64, i64, &str)| {
+        let class = Some(class).filter(|class| !class.is_empty());
+        json!({"number": number, "duration_ps": ps, "class": class})
+    };
+    let rows: Vec<_> = steps.iter().map(row).collect();
     let counted: Vec<i64> = steps.iter().filter(|s| s.2 != "edge").map(|s| s.1).collect();
     let mean = counted.iter().sum::<i64>() as f64 / counted.len().max(1) as f64;
     json!({"source": source, "count": counted.len(), "mean_ps": mean, "rows": rows})

@@ -26,6 +26,8 @@ enum Task {
     Fixtures(fixtures::Args),
     /// Write a profile in the shape of a TPU training run
     Generate(bench::generate::Args),
+    /// Run a command and say as JSON how long it took and how much memory it had at most
+    Measure(bench::process::Args),
     /// Run each fuzz target for a short while
     Fuzz(fuzz::Args),
     /// Check that the rooms of crates/core use each other only along the arrows of the design
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Task::Docs(args) => docs::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Generate(args) => bench::generate::run(&args),
+        Task::Measure(args) => bench::process::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Rooms => rooms::run(),
         Task::WebHash(args) => web_hash::run(&args),

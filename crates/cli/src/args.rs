@@ -15,15 +15,19 @@ const HELP_WIDTH: usize = 80;
 /// A form of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
+    /// The texts of a report where it has nothing else, else as [`Format::Table`].
+    Fitting,
     Table,
     Json,
     Csv,
+    Text,
 }
 
 /// What is common to all analyses, as asked for.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub run: PathBuf,
+    pub other: Option<PathBuf>,
     pub scope: Scope,
     pub params: Params,
     pub format: Format,
@@ -45,12 +49,27 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(HELP_WIDTH)
-        .subcommands(analyses::ALL.iter().map(|a| analysis(a)))
+        .subcommands(analyses::ALL.iter().filter(|a| !a.id.contains(' ')).map(|a| analysis(a, a.id)))
+        .subcommands(analyses::FAMILIES.iter().map(family))
         .subcommands(commands::others())
 }
 
+/// The subcommand of a family, with those of its members.
+fn family(family: &'static analyses::Family) -> Command {
+    let members = analyses::ALL.iter().filter_map(|a| match a.id.split_once(' ') {
+        Some((first, name)) if first == family.id => Some(analysis(a, name)),
+        _ => None,
+    });
+    Command::new(family.id)
+        .about(family.about)
+        .max_term_width(HELP_WIDTH)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(members)
+}
+
 /// The subcommand of an analysis.
-fn analysis(analysis: &'static Analysis) -> Command {
+fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
     let mut after = String::new();
     if !analysis.needs.is_empty() {
         after += "A full answer needs:\n";
@@ -60,7 +79,7 @@ fn analysis(analysis: &'static Analysis) -> Command {
         after.push('\n');
     }
     after += &format!("Example:\n  haloscope {}", analysis.example);
-    Command::new(analysis.id)
+    Command::new(name)
         .about(analysis.question)
         .max_term_width(HELP_WIDTH)
         .after_long_help(after)
@@ -71,9 +90,18 @@ fn analysis(analysis: &'static Analysis) -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
         )
+        .args(analysis.takes_two().then(other))
         .args(analysis.params.iter().map(parameter))
         .args(scope_args())
         .args(output_args())
+}
+
+/// The second run.
+fn other() -> Arg {
+    Arg::new("other")
+        .value_name("OTHER")
+        .value_parser(value_parser!(PathBuf))
+        .help("What RUN is held against [default: RUN itself]")
 }
 
 fn parameter(param: &'static Param) -> Arg {
@@ -84,6 +112,7 @@ fn parameter(param: &'static Param) -> Arg {
         ParamKind::Count => arg.value_name("N"),
         ParamKind::Quantity => arg.value_name("NUMBER"),
         ParamKind::Text => arg.value_name("TEXT"),
+        ParamKind::Document => arg.value_name("FILE"),
     }
 }
 
@@ -117,9 +146,12 @@ fn output_args() -> Vec<Arg> {
         Arg::new(id).long(id).value_name(value).help(help).help_heading("Output")
     };
     vec![
-        arg("format", "FORM", "How the answer is written")
-            .value_parser(["table", "json", "csv"])
-            .default_value("table"),
+        arg(
+            "format",
+            "FORM",
+            "How the answer is written [default: text where the answer is one, else table]",
+        )
+        .value_parser(["table", "json", "csv", "text"]),
         arg("table", "ID", "Only this table; with csv, the first if not given"),
         arg("limit", "N", "Rows shown of each table, with --format table; 0 shows all")
             .value_parser(value_parser!(u64))
@@ -131,6 +163,14 @@ fn output_args() -> Vec<Arg> {
             .value_parser(["auto", "always", "never"])
             .default_value("auto"),
     ]
+}
+
+/// The text of a file that a parameter names.
+fn document(path: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let hint = "it takes the path of a text file";
+        Failure::Usage(format!("cannot read {path}: {error}"), hint.into())
+    })
 }
 
 impl Asked {
@@ -146,14 +186,20 @@ impl Asked {
         })?;
         let mut params = Params::default();
         for param in analysis.params {
-            if let Some(value) = word(param.id) {
-                params.set(param.id, value);
+            match (word(param.id), param.kind) {
+                (Some(path), ParamKind::Document) if !path.is_empty() => {
+                    params.set(param.id, &document(path)?);
+                }
+                (Some(value), _) => params.set(param.id, value),
+                (None, _) => {}
             }
         }
         let format = match word("format") {
             Some("json") => Format::Json,
             Some("csv") => Format::Csv,
-            _ => Format::Table,
+            Some("text") => Format::Text,
+            Some(_) => Format::Table,
+            None => Format::Fitting,
         };
         let table = word("table").map(str::to_owned);
         if format == Format::Json && table.is_some() {
@@ -163,6 +209,7 @@ impl Asked {
         let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
         Ok(Self {
             run: matches.get_one::<PathBuf>("run").cloned().unwrap_or_default(),
+            other: if analysis.takes_two() { matches.get_one::<PathBuf>("other").cloned() } else { None },
             scope,
             params,
             format,

@@ -13,6 +13,20 @@ pub struct BufferAssignment {
     pub heap_traces: Vec<HeapTrace>,
 }
 
+impl BufferAssignment {
+    /// Whether there is temporary memory of which nobody says when it is in use, as where the assignment was read from text:
+    /// then the peak lies between what lives as long as the program and the sum of all allocations.
+    #[must_use]
+    pub fn is_without_heap_traces(&self) -> bool {
+        let is_temporary = |a: &BufferAllocation| {
+            let is_lasting =
+                a.is_thread_local || a.is_constant || a.maybe_live_out || a.entry_parameter.is_some();
+            !is_lasting && a.size_bytes > 0
+        };
+        self.heap_traces.is_empty() && self.allocations.iter().any(is_temporary)
+    }
+}
+
 /// A value that needs memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogicalBuffer {

@@ -52,6 +52,7 @@ mod utilization;
 
 use std::collections::BTreeMap;
 
+pub(crate) use convolution::valid_positions;
 pub use gpu::Traffic;
 
 use crate::{

@@ -6,7 +6,7 @@ use prost::Message;
 
 use crate::{
     error::Error,
-    graph::Users,
+    graph::Lists,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias},
     module::{InputOutputAlias, Module, Names, ProgramShape},
@@ -124,7 +124,9 @@ pub(crate) fn from_proto(
         }
     }
 
-    let users = Users::new(&decoder.instructions);
+    let users = Lists::users(&decoder.instructions);
+    let callers = Lists::callers(&decoder.instructions, computations.len());
+    let control_successors = Lists::control_successors(&decoder.instructions);
     let mut decoded = Module {
         name: module.name,
         id: module.id,
@@ -167,6 +169,8 @@ pub(crate) fn from_proto(
         schedule,
         names: Names::default(),
         users,
+        callers,
+        control_successors,
     };
     decoded.build_names();
     Ok(decoded)

@@ -6,15 +6,16 @@ use crate::{
     module::Module,
 };
 
-/// For each instruction the instructions that read its value: one flat list, cut by offsets.
+/// For each row of a table a list of instructions: one flat list, cut by offsets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Users {
+pub(crate) struct Lists {
     offsets: Vec<u32>,
-    users: Vec<InstructionIdx>,
+    instructions: Vec<InstructionIdx>,
 }
 
-impl Users {
-    pub(crate) fn new(instructions: &[Instruction]) -> Self {
+impl Lists {
+    /// The instructions that read the value of each instruction.
+    pub(crate) fn users(instructions: &[Instruction]) -> Self {
         // One pair for each distinct operand, in the order of users.
         let mut pairs = Vec::new();
         for (position, instruction) in instructions.iter().enumerate() {
@@ -25,17 +26,51 @@ impl Users {
             pairs[start..].sort_unstable_by_key(|pair: &(u32, InstructionIdx)| pair.0);
         }
         pairs.dedup();
+        Self::new(instructions.len(), pairs)
+    }
+
+    /// The instructions that call each computation.
+    pub(crate) fn callers(instructions: &[Instruction], computations: usize) -> Self {
+        let mut pairs = Vec::new();
+        for (position, instruction) in instructions.iter().enumerate() {
+            let start = pairs.len();
+            let called = instruction.called_computations.iter();
+            pairs.extend(called.map(|called| (called.0, InstructionIdx(position as u32))));
+            pairs[start..].sort_unstable_by_key(|pair: &(u32, InstructionIdx)| pair.0);
+        }
+        pairs.dedup();
+        Self::new(computations, pairs)
+    }
+
+    /// The instructions that must wait for each instruction although no value flows.
+    pub(crate) fn control_successors(instructions: &[Instruction]) -> Self {
+        let mut pairs = Vec::new();
+        for (position, instruction) in instructions.iter().enumerate() {
+            let successor = InstructionIdx(position as u32);
+            pairs.extend(instruction.control_predecessors.iter().map(|before| (before.0, successor)));
+        }
+        Self::new(instructions.len(), pairs)
+    }
+
+    /// From pairs of row and instruction; those of one row keep their order.
+    fn new(rows: usize, mut pairs: Vec<(u32, InstructionIdx)>) -> Self {
         pairs.sort_by_key(|pair| pair.0);
-        let mut offsets = vec![0u32; instructions.len() + 1];
-        for (operand, _) in &pairs {
-            if let Some(count) = offsets.get_mut(*operand as usize + 1) {
+        let mut offsets = vec![0u32; rows + 1];
+        for (row, _) in &pairs {
+            if let Some(count) = offsets.get_mut(*row as usize + 1) {
                 *count += 1;
             }
         }
         for position in 1..offsets.len() {
             offsets[position] += offsets[position - 1];
         }
-        Self { offsets, users: pairs.into_iter().map(|pair| pair.1).collect() }
+        Self { offsets, instructions: pairs.into_iter().map(|pair| pair.1).collect() }
+    }
+
+    /// The list of a row; empty for rows that are not there.
+    pub(crate) fn of(&self, row: usize) -> &[InstructionIdx] {
+        let at = |position: usize| self.offsets.get(position).map_or(0, |offset| *offset as usize);
+        self.instructions.get(at(row)..at(row + 1)).unwrap_or(&[])
     }
 }
 
@@ -43,8 +78,7 @@ impl Module {
     /// The instructions that read a value, each once, in the order of the proto. Control successors are not users.
     #[must_use]
     pub fn users(&self, instruction: InstructionIdx) -> &[InstructionIdx] {
-        let at = |position: usize| self.users.offsets.get(position).map_or(0, |offset| *offset as usize);
-        self.users.users.get(at(instruction.index())..at(instruction.index() + 1)).unwrap_or(&[])
+        self.users.of(instruction.index())
     }
 
     /// A computation and all that it calls, directly or not, each once; callees after the caller that is met first.
@@ -66,16 +100,28 @@ impl Module {
         order
     }
 
-    /// The instructions that call a computation, in the order of the proto.
+    /// The instructions that call a computation, each once, in the order of the proto.
     #[must_use]
     pub fn callers(&self, computation: ComputationIdx) -> Vec<InstructionIdx> {
-        let calls = |i: &Instruction| i.called_computations.contains(&computation);
-        self.instructions().filter(|(_, i)| calls(i)).map(|(idx, _)| idx).collect()
+        self.callers.of(computation.index()).to_vec()
+    }
+
+    /// The instruction that calls a computation first in the order of the proto, if any does.
+    #[must_use]
+    pub fn first_caller(&self, computation: ComputationIdx) -> Option<InstructionIdx> {
+        self.callers.of(computation.index()).first().copied()
+    }
+
+    /// The instructions that must wait for an instruction although no value flows, in the order of the proto.
+    #[must_use]
+    pub fn control_successors(&self, instruction: InstructionIdx) -> &[InstructionIdx] {
+        self.control_successors.of(instruction.index())
     }
 
     /// Computations so ordered that each comes after those it calls, without recursion. Of a circle of calls, one is put
     /// before what it calls.
-    pub(crate) fn callees_first(&self) -> Vec<ComputationIdx> {
+    #[must_use]
+    pub fn callees_first(&self) -> Vec<ComputationIdx> {
         let mut order = Vec::with_capacity(self.computations.len());
         let mut state = vec![0u8; self.computations.len()];
         for root in 0..self.computations.len() as u32 {

@@ -9,6 +9,10 @@
 //!   The rules, and where they differ from XLA's, are listed at [`CostAnalysis`]'s module, [`cost`].
 //! - **What is it called in profiles?** [`Module::category`]: the `hlo_category` of profiles.
 //! - **Who talks to whom?** [`Module::users`], [`Module::callers`], [`Module::reachable_computations`].
+//! - **What lies around it?** [`Module::neighbourhood`], [`Module::shortest_path`].
+//! - **What changed?** [`Alignment`].
+//! - **Is it the same program?** [`Module::fingerprints`], whatever its instructions are called.
+//! - **What runs, how often?** [`Module::trip_count`], [`Module::matmul`].
 //! - **How does XLA write it?** [`Module::text`], [`Module::instruction_text`]; [`Module::parse`] reads it back.
 //!
 //! ```
@@ -44,17 +48,22 @@
 
 mod backend_config;
 mod buffers;
+mod buffers_text;
 mod category;
 pub mod cost;
 mod decode;
+mod diff;
 mod dims;
 mod element;
 mod error;
+mod fingerprint;
 mod form;
 mod graph;
 mod index;
 mod instruction;
+mod matmul;
 mod module;
+mod neighbourhood;
 mod opcode;
 mod parse;
 mod proto;
@@ -63,21 +72,26 @@ mod replica_groups;
 mod shape;
 mod stack_frames;
 pub mod text;
+mod trips;
 
 pub use buffers::{
     AssignedBuffer, BufferAllocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
 };
 pub use cost::{Cost, CostAnalysis, CostOptions, Traffic};
+pub use diff::{Alignment, Aspect, Difference};
 pub use dims::{
     ConvolutionDimensionNumbers, DotDimensionNumbers, GatherDimensionNumbers, PaddingDimension,
     RaggedDotDimensionNumbers, ScatterDimensionNumbers, SliceDimension, WindowDimension,
 };
 pub use element::ElementType;
 pub use error::Error;
+pub use fingerprint::Fingerprints;
 pub use form::Form;
 pub use index::{ComputationIdx, InstructionIdx};
 pub use instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias};
+pub use matmul::Matmul;
 pub use module::{InputOutputAlias, Module, ProgramShape};
+pub use neighbourhood::{Direction, Link, LinkKind, Neighbourhood, Place, WalkOptions};
 pub use opcode::Opcode;
 pub use replica_groups::{IotaGroups, MeshAxes, MeshAxisRef, ReplicaGroups};
 pub use shape::{Layout, Shape};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     buffers::BufferAssignment,
-    graph::Users,
+    graph::Lists,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Computation, Instruction},
     shape::Shape,
@@ -47,7 +47,9 @@ pub struct Module {
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) schedule: BTreeMap<ComputationIdx, Vec<InstructionIdx>>,
     pub(crate) names: Names,
-    pub(crate) users: Users,
+    pub(crate) users: Lists,
+    pub(crate) callers: Lists,
+    pub(crate) control_successors: Lists,
 }
 
 /// Shapes of a program's parameters and result.
@@ -120,6 +122,24 @@ impl Module {
     #[must_use]
     pub fn schedule(&self, computation: ComputationIdx) -> Option<&[InstructionIdx]> {
         self.schedule.get(&computation).map(Vec::as_slice)
+    }
+
+    /// Partitions that the module was compiled for, where its text or its device assignment says so.
+    #[must_use]
+    pub fn partition_count(&self) -> Option<u64> {
+        let assigned =
+            self.computation_count_of_device_assignment.and_then(|count| u64::try_from(count).ok());
+        self.configured("num_partitions").or(assigned)
+    }
+
+    /// Replicas that the module was compiled for, where its text says so.
+    #[must_use]
+    pub fn replica_count(&self) -> Option<u64> {
+        self.configured("replica_count")
+    }
+
+    fn configured(&self, key: &str) -> Option<u64> {
+        self.configuration.iter().find(|(own, _)| own == key)?.1.parse().ok()
     }
 
     /// Whether the compiler scheduled the module.

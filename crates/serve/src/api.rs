@@ -61,11 +61,14 @@ fn describe(analysis: &Analysis) -> Value {
             ParamKind::Count => ("count", &[]),
             ParamKind::Quantity => ("quantity", &[]),
             ParamKind::Text => ("text", &[]),
+            ParamKind::Document => ("document", &[]),
         };
         json!({"id": p.id, "doc": p.doc, "kind": kind, "choices": choices, "default": p.default})
     };
     json!({
-        "id": analysis.id,
+        "id": analysis.slug(),
+        "name": analysis.id,
+        "takes_two": analysis.takes_two(),
         "question": analysis.question,
         "needs": analysis.needs,
         "params": analysis.params.iter().map(param).collect::<Vec<_>>(),
@@ -79,11 +82,12 @@ pub(crate) async fn report(
 ) -> Answer {
     let id = id.map_or_else(|e| e.body_text(), |Path(id)| id);
     let Some(analysis) = analyses::find(&id) else {
-        let known: Vec<_> = analyses::ALL.iter().map(|a| a.id).collect();
+        let known: Vec<_> = analyses::ALL.iter().map(|a| a.slug()).collect();
         let error = format!("there is no analysis `{id}`; there are: {}", known.join(", "));
         return Err(Failure::not_found(error, "/api/analyses says which question each answers"));
     };
-    let known: Vec<_> = SCOPE.into_iter().chain(analysis.params.iter().map(|p| p.id)).collect();
+    let second = analysis.takes_two().then_some("other");
+    let known: Vec<_> = SCOPE.into_iter().chain(second).chain(analysis.params.iter().map(|p| p.id)).collect();
     let query = Query::of(&uri, &known)?;
     let scope = Scope::from_words(|key| query.get(key))?;
     let mut params = Params::default();
@@ -94,7 +98,9 @@ pub(crate) async fn report(
     }
     compute(app, move |app| {
         let run = open(app, &query)?;
-        Ok(Json::text(analyses::run(analysis, &run.profile, &scope, &params)?.to_json()))
+        let other = query.get("other").map(|id| app.store.open(id)).transpose()?;
+        let other = other.as_ref().map(|run| &*run.profile);
+        Ok(Json::text(analyses::run_between(analysis, &run.profile, other, &scope, &params)?.to_json()))
     })
     .await
 }

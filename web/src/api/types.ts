@@ -21,13 +21,21 @@ export interface Runs {
 export interface ParamInfo {
   readonly id: string;
   readonly doc: string;
+  /** choice, count, quantity, text or document (the text of a file). */
   readonly kind: string;
   readonly choices?: readonly string[];
   readonly default?: string | number | boolean | null;
 }
 
 export interface AnalysisInfo {
+  /** As in addresses: `memory-peak`. */
   readonly id: string;
+  /** As on the command line: `memory peak`. */
+  readonly name?: string;
+  /** Holds a second run, `other`, against the first. */
+  readonly takes_two?: boolean;
+  /** What a profile must hold for a full answer. */
+  readonly needs?: readonly string[];
   readonly question: string;
   readonly params: readonly ParamInfo[];
 }
@@ -127,6 +135,13 @@ export interface ScopeSummary {
   readonly left_out?: readonly string[];
 }
 
+/** A text that stands for itself, such as a program as its compiler prints it. */
+export interface ReportText {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+}
+
 export interface Report {
   readonly analysis: string;
   readonly version: string | number;
@@ -138,6 +153,9 @@ export interface Report {
   readonly trees: readonly unknown[];
   readonly series: readonly Series[];
   readonly findings: readonly Finding[];
+  readonly texts?: readonly ReportText[];
+  /** Whether what was asked for holds; null where nothing was. */
+  readonly passed?: boolean | null;
 }
 
 export interface TrackInfo {

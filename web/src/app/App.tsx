@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { go, hrefOf, page, route } from "../state/route";
+import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
 import { runId, runs as runsSignal } from "../state/runs";
 import { pagesFor } from "../tools/pages";
@@ -17,6 +17,7 @@ export function App() {
   const [help, setHelp] = useState(false);
   const pages = pagesFor(analyses.data?.analyses ?? []);
   const current = pages.find((entry) => entry.info.id === page.value) ?? null;
+  const family = current?.under ?? current?.info.id;
 
   useEffect(() => {
     runsSignal.value = runs.data;
@@ -36,7 +37,7 @@ export function App() {
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "?") setHelp(true);
       else if (/^[1-9]$/.test(event.key)) {
-        const entry = pages[Number(event.key) - 1];
+        const entry = pages.filter((one) => one.under === undefined)[Number(event.key) - 1];
         if (entry !== undefined) go({ page: entry.info.id });
       }
     };
@@ -49,7 +50,7 @@ export function App() {
       const link = event.target instanceof Element ? event.target.closest("a[data-nav]") : null;
       if (link === null || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      go({ page: link.getAttribute("data-nav") ?? "" });
+      follow(link.getAttribute("href") ?? "");
     };
     addEventListener("click", onClick);
     return () => removeEventListener("click", onClick);
@@ -78,11 +79,14 @@ export function App() {
       <nav class="nav" aria-label="Pages">
         {pages.map((entry) => (
           <a
+            key={entry.info.id}
+            class={entry.under === undefined ? undefined : entry.under === family ? "under near" : "under"}
             href={hrefOf({ page: entry.info.id })}
             data-nav={entry.info.id}
             aria-current={entry.info.id === page.value ? "page" : undefined}
             title={entry.info.question}
           >
+            {entry.under !== undefined && <span class="visually-hidden">{`${entry.under} `}</span>}
             {entry.label}
           </a>
         ))}

@@ -22,6 +22,26 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     ],
   ],
   [
+    "Memory",
+    [
+      ["← →, Home, End", "move along the schedule"],
+      ["P", "go to the peak"],
+      ["+ and -, or wheel", "zoom"],
+      ["A, D or drag", "earlier, later"],
+    ],
+  ],
+  [
+    "Graph",
+    [
+      ["← → ↑ ↓", "go to the next node that way"],
+      ["Enter or double click", "draw around the node"],
+      ["Space or its sign", "unfold, fold"],
+      ["+ and -, or wheel", "zoom"],
+      ["Shift + arrows, or drag", "move the drawing"],
+      ["F", "show all"],
+    ],
+  ],
+  [
     "Tables",
     [
       ["↑ ↓ PgUp PgDn Home End", "move"],
@@ -62,6 +82,9 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
           A number is <b>measured</b> (read from the profile), <b>derived</b> (computed from measured numbers) or <b>estimated</b> (from a
           model). What was not recorded is called unknown, never zero. The scope bar applies to every page but the timeline; the address bar
           holds the whole state and can be shared.
+        </p>
+        <p>
+          <a href="/licences.txt">Licences</a> of what this page contains.
         </p>
         <button type="button" class="primary" onClick={() => dialog.current?.close()}>
           Close

@@ -7,6 +7,9 @@ import "../styles/panels.css";
 import "../styles/table.css";
 import "../styles/chart.css";
 import "../styles/timeline.css";
+import "../styles/text.css";
+import "../styles/memory.css";
+import "../styles/graph.css";
 import { App } from "./App";
 
 const root = document.getElementById("app");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { clamp, extent, linearScale, linearTicks, logScale, logTicks } from "./scale";
+import { binaryScale, clamp, extent, linearScale, linearTicks, logScale, logTicks } from "./scale";
 
 describe("ticks", () => {
   it("are round and inside", () => {
@@ -8,6 +8,13 @@ describe("ticks", () => {
     expect(linearTicks([0.1, 0.52], 4)).toEqual([0.1, 0.2, 0.3, 0.4, 0.5]);
     expect(linearTicks([0, 86], 4)).toEqual([0, 20, 40, 60, 80]);
     expect(linearTicks([3, 3], 4)).toEqual([]);
+  });
+  it("are round in the unit that bytes are written in", () => {
+    const scale = binaryScale(3.1 * 2 ** 30, [100, 0]);
+    expect(scale.ticks.map((tick) => tick / 2 ** 30)).toEqual([0, 1, 2, 3]);
+    expect(scale(0)).toBe(100);
+    expect(scale.invert(scale(2 ** 30))).toBeCloseTo(2 ** 30);
+    expect(binaryScale(0, [100, 0])(0)).toBe(100);
   });
   it("are powers of ten on a log axis, thinned", () => {
     expect(logTicks([0.5, 2000], 6)).toEqual([1, 10, 100, 1000]);

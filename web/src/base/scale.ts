@@ -44,6 +44,16 @@ export function linearScale(domain: Interval, range: Interval, wanted = 5): Scal
   });
 }
 
+/** Bytes from 0 to a little above the most. Ticks at round numbers of the binary unit that the largest is written in. */
+export function binaryScale(most: number, range: Interval): Scale {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, most)) / 10));
+  const inUnits = linearScale([0, (most * 1.05) / unit || 1], range, 4);
+  return Object.assign((value: number) => inUnits(value / unit), {
+    invert: (pixel: number) => inUnits.invert(pixel) * unit,
+    ticks: inUnits.ticks.map((tick) => tick * unit),
+  });
+}
+
 export function logScale(domain: Interval, range: Interval, wanted = 6): Scale {
   const inner = linearScale([Math.log10(domain[0]), Math.log10(domain[1])], range);
   return Object.assign((value: number) => inner(Math.log10(value)), {

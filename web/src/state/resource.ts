@@ -29,6 +29,38 @@ function remember(key: string, value: unknown): void {
   }
 }
 
+interface Pending {
+  readonly promise: Promise<unknown>;
+  readonly abort: AbortController;
+  users: number;
+}
+
+/** What is on its way: two parts of a page that ask the same wait for one answer. */
+const pending = new Map<string, Pending>();
+
+function join<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Pending {
+  const known = pending.get(key);
+  if (known !== undefined) {
+    known.users += 1;
+    return known;
+  }
+  const abort = new AbortController();
+  const promise = load(abort.signal).finally(() => {
+    if (pending.get(key)?.abort === abort) pending.delete(key);
+  });
+  const own = { promise, abort, users: 1 };
+  pending.set(key, own);
+  return own;
+}
+
+/** Nobody waits any more: the question is taken back. */
+function leave(key: string, own: Pending): void {
+  own.users -= 1;
+  if (own.users > 0) return;
+  own.abort.abort();
+  if (pending.get(key) === own) pending.delete(key);
+}
+
 interface Held {
   readonly key: string | null;
   readonly family: string;
@@ -49,17 +81,21 @@ export function useResource<T>(key: string | null, family: string, load: (signal
       setHeld({ key, family, data: cache.get(key), error: null });
       return undefined;
     }
-    const abort = new AbortController();
-    load(abort.signal)
+    let gone = false;
+    const own = join(key, load);
+    own.promise
       .then((data) => {
-        if (abort.signal.aborted) return;
+        if (gone) return;
         remember(key, data);
         setHeld({ key, family, data, error: null });
       })
       .catch((error: unknown) => {
-        if (!abort.signal.aborted) setHeld({ key, family, data: null, error });
+        if (!gone) setHeld({ key, family, data: null, error });
       });
-    return () => abort.abort();
+    return () => {
+      gone = true;
+      leave(key, own);
+    };
     // `load` is a fresh closure at each render; the key names what it loads.
   }, [key, attempt]);
 

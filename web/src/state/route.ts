@@ -29,3 +29,12 @@ export function go(change: RouteChange, how: "push" | "replace" = "push"): void 
 export function hrefOf(change: RouteChange): string {
   return formatRoute(changeRoute(route.value, change));
 }
+
+/** Goes where a link of ours leads, without loading the page again. */
+export function follow(href: string): void {
+  const next = parseRoute(new URL(href, location.href).search);
+  const url = formatRoute(next);
+  if (url === formatRoute(route.value)) return;
+  history.pushState(null, "", url);
+  route.value = next;
+}

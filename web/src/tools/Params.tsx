@@ -2,6 +2,8 @@
 
 import type { AnalysisInfo, ParamInfo } from "../api/types";
 import { go, view } from "../state/route";
+import { runId, runs } from "../state/runs";
+import { ModulePicker } from "./ModulePicker";
 
 /** What the URL says, else the default of the analysis. */
 export function paramValue(param: ParamInfo): string {
@@ -9,19 +11,52 @@ export function paramValue(param: ParamInfo): string {
 }
 
 export function paramQuery(info: AnalysisInfo): [string, string][] {
-  return info.params.map((param): [string, string] => [param.id, view.value[param.id] ?? ""]).filter(([, value]) => value !== "");
+  const ids = info.params.map((param) => param.id);
+  if (info.takes_two === true) ids.push(OTHER);
+  return ids.map((id): [string, string] => [id, view.value[id] ?? ""]).filter(([, value]) => value !== "");
 }
 
-export function Params({ info }: { readonly info: AnalysisInfo }) {
+/** The address' key of the run that the first is held against. */
+const OTHER = "other";
+
+/** `leave`: parameters that the page asks for itself. */
+export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; readonly leave?: readonly string[] }) {
   return (
     <>
-      {info.params.map((param) => (
-        <label class="field" title={param.doc}>
-          <span>{param.id.replaceAll("_", " ")}</span>
-          <ParamControl param={param} />
-        </label>
-      ))}
+      {info.takes_two === true && <OtherRun />}
+      {info.params
+        .filter((param) => !leave.includes(param.id))
+        .map((param) =>
+          param.id === "module" ? (
+            <ModulePicker key={param.id} />
+          ) : (
+            <label class={param.kind === "document" ? "field document" : "field"} title={param.doc} key={param.id}>
+              <span>{param.id.replaceAll("_", " ")}</span>
+              <ParamControl param={param} />
+            </label>
+          ),
+        )}
     </>
+  );
+}
+
+/** The second of two runs; without one the run is held against itself. */
+function OtherRun() {
+  const value = view.value[OTHER] ?? "";
+  return (
+    <label class="field" title="The run that this one is held against">
+      <span>other run</span>
+      <select value={value} onChange={(event) => go({ view: { [OTHER]: event.currentTarget.value } })}>
+        <option value="">this run</option>
+        {(runs.value?.runs ?? [])
+          .filter((run) => run.id !== runId.value)
+          .map((run) => (
+            <option key={run.id} value={run.id} selected={run.id === value}>
+              {run.name}
+            </option>
+          ))}
+      </select>
+    </label>
   );
 }
 
@@ -39,5 +74,27 @@ function ParamControl({ param }: { readonly param: ParamInfo }) {
       </select>
     );
   }
-  return <input value={value} size={8} onChange={(event) => set(event.currentTarget.value.trim())} />;
+  if (param.kind === "document") {
+    return (
+      <textarea
+        rows={2}
+        cols={34}
+        spellcheck={false}
+        placeholder="the text of a file"
+        value={value}
+        onChange={(event) => set(event.currentTarget.value)}
+      />
+    );
+  }
+  const numeric = param.kind === "count" || param.kind === "quantity";
+  return (
+    <input
+      value={value}
+      size={numeric ? 5 : 14}
+      inputMode={param.kind === "count" ? "numeric" : undefined}
+      spellcheck={false}
+      autocomplete="off"
+      onChange={(event) => set(event.currentTarget.value.trim())}
+    />
+  );
 }

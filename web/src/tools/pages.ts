@@ -4,7 +4,9 @@ import type { ComponentType } from "preact";
 
 import type { AnalysisInfo } from "../api/types";
 import { GenericPage } from "./generic/GenericPage";
+import { HloPage } from "./hlo/HloPage";
 import { InspectPage } from "./inspect/InspectPage";
+import { MemoryPage } from "./memory/MemoryPage";
 import { OpsPage } from "./ops/OpsPage";
 import { OverviewPage } from "./overview/OverviewPage";
 import { RooflinePage } from "./roofline/RooflinePage";
@@ -19,6 +21,8 @@ export interface PageEntry {
   readonly info: AnalysisInfo;
   readonly label: string;
   readonly component: ComponentType<PageProps>;
+  /** The id of the page that it stands under in the menu. */
+  readonly under?: string;
 }
 
 interface Own {
@@ -36,6 +40,12 @@ const FIRST: readonly Own[] = [
   { id: "roofline", label: "Roofline", question: "How near is each program to the limit of the hardware?", component: RooflinePage },
 ];
 
+/** Pages over several analyses of one subject; the analyses, `memory peak` and so on, stand under them. */
+const FAMILIES: readonly Own[] = [
+  { id: "memory", label: "Memory", question: "What is alive in memory, whose is it, and what could be saved?", component: MemoryPage },
+  { id: "hlo", label: "HLO", question: "What did the compiler build, and what does it cost?", component: HloPage },
+];
+
 const LAST: Own = {
   id: "inspect",
   label: "Inspect",
@@ -43,16 +53,36 @@ const LAST: Own = {
   component: InspectPage,
 };
 
-/** The menu: pages of our own first, then whatever else the registry has, and the file's contents last. */
+/** The menu: pages of our own first, then families with their members, whatever else the registry has, and the file's
+ * contents last. */
 export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
-  const own = new Set([...FIRST, LAST].map((page) => page.id));
+  const own = new Set([...FIRST, ...FAMILIES, LAST].map((page) => page.id));
   const entry = (page: Own): PageEntry => ({
     info: analyses.find((info) => info.id === page.id) ?? { id: page.id, question: page.question, params: [] },
     label: page.label,
     component: page.component,
   });
-  const rest = analyses.filter((info) => !own.has(info.id)).map((info) => ({ info, label: titleOf(info.id), component: GenericPage }));
-  return [...FIRST.map(entry), ...rest, entry(LAST)];
+  const rest = analyses.filter((info) => !own.has(info.id));
+  const families = FAMILIES.flatMap((family) => {
+    const members = rest.filter((info) => familyOf(info) === family.id);
+    if (members.length === 0) return [];
+    const under = members.map((info) => ({
+      info,
+      label: titleOf(info.id.slice(family.id.length + 1)),
+      component: GenericPage,
+      under: family.id,
+    }));
+    return [entry(family), ...under];
+  });
+  const placed = new Set(families.map((page) => page.info.id));
+  const others = rest
+    .filter((info) => !placed.has(info.id))
+    .map((info) => ({ info, label: titleOf(info.name ?? info.id), component: GenericPage }));
+  return [...FIRST.map(entry), ...families, ...others, entry(LAST)];
+}
+
+function familyOf(info: AnalysisInfo): string {
+  return info.id.split("-")[0] ?? "";
 }
 
 function titleOf(id: string): string {

@@ -62,6 +62,27 @@ export function Findings({ report }: { readonly report: Report }) {
   );
 }
 
+/** Whether what was asked for holds, where something was asked for. */
+export function Verdict({ report }: { readonly report: Report }) {
+  if (report.passed === null || report.passed === undefined) return null;
+  return (
+    <p class={report.passed ? "verdict good" : "verdict bad"} role="status">
+      <Mark holds={report.passed} />
+      {report.passed ? "What was asked for holds" : "What was asked for does not hold"}
+    </p>
+  );
+}
+
+/** A tick or a cross, with a word for who does not see it. */
+export function Mark({ holds }: { readonly holds: boolean | null }) {
+  return (
+    <span class={`mark-${holds === null ? "unknown" : holds ? "good" : "bad"}`}>
+      <span aria-hidden="true">{holds === null ? "?" : holds ? "✓" : "✗"}</span>
+      <span class="visually-hidden">{holds === null ? "not known" : holds ? "holds" : "does not hold"}</span>
+    </span>
+  );
+}
+
 export function ScopeNote({ report }: { readonly report: Report }) {
   const left = report.scope.left_out ?? [];
   return left.length === 0 ? null : <p class="scope-note">{`Left out: ${left.join("; ")}`}</p>;

@@ -8,7 +8,8 @@ import { Panel } from "./Panel";
 export interface RowDetailsProps {
   readonly table: Table;
   readonly row: number;
-  readonly onClose: () => void;
+  /** Absent where the details belong to the page. */
+  readonly onClose?: () => void;
   /** What can be done with this row. */
   readonly actions?: ComponentChildren;
 }
@@ -22,13 +23,15 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
   return (
     <Panel
       title={isNumeric(first) ? `${first.label} ${name}` : name}
-      class="details"
+      class={onClose === undefined ? "" : "details"}
       actions={
         <>
           {actions}
-          <button type="button" class="quiet" onClick={onClose} aria-label="Close details">
-            Close
-          </button>
+          {onClose !== undefined && (
+            <button type="button" class="quiet" onClick={onClose} aria-label="Close details">
+              Close
+            </button>
+          )}
         </>
       }
     >

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 
-import { PHONE, param, settled, visit, waitForParam } from "./browser.mjs";
+import { PHONE, param, rested, settled, visit, waitForParam } from "./browser.mjs";
 import { ask } from "./server.mjs";
 import { checkCards } from "./walk.mjs";
 
@@ -69,7 +69,7 @@ export const demoSteps = {
     const index = table.columns.findIndex((column) => column.id === "occurrences");
     const header = page.getByRole("button", { name: table.columns[index].label, exact: true });
     await header.click();
-    assert.equal(param(page, "sort"), "-occurrences");
+    await moved(page, "sort", /^-occurrences$/);
     const most = Math.max(...table.rows.map((row) => row[index]));
     const at = await page.locator("thead th").evaluateAll((all) => all.findIndex((th) => th.getAttribute("aria-sort") === "descending"));
     assert.equal(
@@ -77,9 +77,9 @@ export const demoSteps = {
       most,
     );
     await header.click();
-    assert.equal(param(page, "sort"), "occurrences");
+    await moved(page, "sort", /^occurrences$/);
     await header.click();
-    assert.equal(param(page, "sort"), null);
+    await moved(page, "sort", /^$/);
     assert.equal(await page.locator("tbody td").first().innerText(), table.rows[0][0]);
   },
   "words in the filter keep rows, words with a minus drop them": async (page, origin) => {
@@ -91,7 +91,7 @@ export const demoSteps = {
         .join("\n")
         .toLowerCase();
     await page.getByRole("searchbox").fill("fusion -copy");
-    await waitForParam(page, "q", /copy$/);
+    await moved(page, "q", /copy$/);
     const kept = table.rows.filter((row) => words(row).includes("fusion") && !words(row).includes("copy")).length;
     assert.ok(kept > 0 && kept < table.rows.length);
     assert.match(await page.locator(".panel-note").first().innerText(), new RegExp(`^${kept} of `));
@@ -118,15 +118,17 @@ export const demoSteps = {
     await page.mouse.move(800, 300);
     for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -200);
     await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await rested(page);
   },
   "a drag pans": async (page) => {
-    const before = param(page, "view").split("..").map(Number);
+    const before = (await param(page, "view")).split("..").map(Number);
     await page.mouse.move(900, 300);
     await page.mouse.down();
     await page.mouse.move(700, 300, { steps: 5 });
     await page.mouse.up();
     await page.waitForFunction((view) => new URL(location.href).searchParams.get("view") !== view, before.join(".."));
-    const after = param(page, "view").split("..").map(Number);
+    await rested(page);
+    const after = (await param(page, "view")).split("..").map(Number);
     assert.ok(after[0] > before[0], "the view moved to later times");
     assert.ok(Math.abs(after[1] - after[0] - (before[1] - before[0])) < 2, "its span stayed");
   },
@@ -137,18 +139,20 @@ export const demoSteps = {
       ["d", (a, b) => b[0] > a[0]],
       ["s", (a, b) => b[1] - b[0] > a[1] - a[0]],
     ]) {
-      const before = param(page, "view");
+      const before = await param(page, "view");
+      const shown = await page.locator(".tl-span").innerText();
       await page.keyboard.down(key);
-      await page.waitForTimeout(250);
+      await page.waitForFunction((text) => document.querySelector(".tl-span").innerText !== text, shown);
       await page.keyboard.up(key);
       await page.waitForFunction((view) => new URL(location.href).searchParams.get("view") !== view, before);
-      const spans = [before, param(page, "view")].map((view) => view.split("..").map(Number));
+      await rested(page);
+      const spans = [before, await param(page, "view")].map((view) => view.split("..").map(Number));
       assert.ok(check(...spans), `${key}: ${spans.join(" to ")}`);
     }
   },
   "F fits the run and a click shows an event's details": async (page) => {
     await page.keyboard.press("f");
-    await waitForParam(page, "view", /^$/);
+    await moved(page, "view", /^$/);
     await page.locator("canvas").click({ position: { x: 300, y: 64 } });
     await page.getByText("self time").waitFor();
     assert.ok((await page.locator(".details dt").count()) >= 4);
@@ -168,7 +172,7 @@ export const demoSteps = {
     const window = await waitForParam(page, "window", /^\d+\.\.\d+$/);
     await page.getByRole("link", { name: "Overview", exact: true }).click();
     await moved(page, "page", /^$/);
-    assert.equal(param(page, "window"), window);
+    assert.equal(await param(page, "window"), window);
     const { status, body } = await ask(origin, "report/overview", { window });
     assert.equal(status, 200);
     await checkCards(page, body, "overview");
@@ -193,11 +197,12 @@ export const demoSteps = {
     await page.locator("table.data").first().focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
+    await page.locator(".details").waitFor();
+    await page.locator("circle.selected").waitFor();
     assert.equal(await page.locator("tr.selected").count(), 1);
     assert.equal(await page.locator("circle.selected").count(), 1);
-    await page.locator(".details").waitFor();
     await page.keyboard.press("Escape");
-    assert.equal(await page.locator("tr.selected").count(), 0);
+    await page.locator("tr.selected").waitFor({ state: "detached" });
   },
   "help opens on ? and closes on Escape": async (page) => {
     await page.keyboard.press("?");
@@ -216,7 +221,7 @@ export const demoSteps = {
     await page.locator("tbody tr").nth(2).click();
     await page.getByRole("button", { name: "Show on the timeline" }).click();
     await moved(page, "page", /^timeline$/);
-    assert.match(param(page, "view"), /^\d+\.\.\d+$/);
+    assert.match(await param(page, "view"), /^\d+\.\.\d+$/);
   },
   "a scope without steps is a calm empty page with a way out": async (page, origin) => {
     await visit(page, origin, { steps: "777" });
@@ -236,6 +241,7 @@ export const demoSteps = {
     const button = page.getByRole("button", { name: /^Colours/ });
     await button.click();
     await button.click();
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
     await page.reload();
     await settled(page);
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
@@ -245,6 +251,7 @@ export const demoSteps = {
     await page.setViewportSize(PHONE);
     await visit(page, origin, { page: "ops" });
     await page.locator("tbody tr:not(.spacer)").nth(1).click();
+    await page.locator(".details").evaluate((sheet) => Promise.all(sheet.getAnimations().map((one) => one.finished)));
     const box = await page.locator(".details").boundingBox();
     assert.ok(
       box.y > PHONE.height * 0.3 && Math.round(box.y + box.height) === PHONE.height && box.width === PHONE.width,
@@ -263,11 +270,11 @@ export const folderSteps = {
     assert.equal(await picker.locator("option").count(), body.runs.length);
     await picker.selectOption(two);
     await moved(page, "run", /^cpu-infer/);
-    assert.equal(param(page, "steps"), null);
+    assert.equal(await param(page, "steps"), null);
     await checkCards(page, (await ask(origin, "report/overview", { run: two })).body, "overview");
     await page.goBack();
     await moved(page, "steps", /^2-3$/);
-    assert.equal(param(page, "run"), one);
+    assert.equal(await param(page, "run"), one);
   },
   "hundreds of rows keep few elements, and the last is reached": async (page, origin) => {
     const { body } = await ask(origin, "runs");

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 
 import { openPage, visit } from "./browser.mjs";
-import { PAGES } from "./walk.mjs";
+import { PAGES, PARTS } from "./walk.mjs";
 
 const { source } = createRequire(import.meta.url)("axe-core");
 
@@ -37,6 +37,10 @@ export async function audit(browser, origin, run, colorScheme) {
       await page.locator("tbody tr:not(.spacer)").first().click();
       await look("ops with details");
     }
+  }
+  for (const part of PARTS) {
+    await visit(page, origin, { run, ...part });
+    await look(Object.values(part).join(" "));
   }
   await page.keyboard.press("?");
   await page.getByRole("dialog").waitFor();

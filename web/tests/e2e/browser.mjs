@@ -19,7 +19,8 @@ export function launch() {
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: DESK, colorScheme: "light", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  // Every wait is for a condition; only a machine that is busy with other things comes near this.
+  page.setDefaultTimeout(60_000);
   const problems = [];
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => {
@@ -35,6 +36,7 @@ export async function openPage(browser, options = {}) {
 
 /** Waits until every part of the page has its answer and what follows is drawn. */
 export async function settled(page) {
+  await page.evaluate(() => (window.calmFrames = 0));
   await page.waitForFunction(() => {
     const ready = document.querySelector("h1, .notice") !== null && document.querySelector(".loading, [aria-busy=true]") === null;
     const drawing = document.querySelector(".tl-busy")?.textContent ?? "";
@@ -49,8 +51,9 @@ export async function visit(page, origin, query) {
   await settled(page);
 }
 
+/** What the address says; asked of the page itself, because `page.url()` may lag behind it. */
 export function param(page, name) {
-  return new URL(page.url()).searchParams.get(name);
+  return page.evaluate((key) => new URL(location.href).searchParams.get(key), name);
 }
 
 /** What the address says once it says it. */
@@ -60,6 +63,17 @@ export async function waitForParam(page, name, matches) {
     [name, matches.source],
   );
   return param(page, name);
+}
+
+/** Waits until the timeline stands still and the address says where. The page's own timer for that is shorter than this one, and
+ * in the same queue: however slow the machine, it is through first. */
+export async function rested(page) {
+  await page.waitForFunction(async () => {
+    const shown = () => document.querySelector(".tl-span")?.textContent;
+    const before = shown();
+    await new Promise((done) => setTimeout(done, 400));
+    return shown() === before;
+  });
 }
 
 /** Pixels by which the document is wider than the window. */
@@ -86,6 +100,7 @@ export function parseNumber(text) {
 /** The text that the page shows for a value of a report says that value, to the digits that it shows. */
 export function assertShows(text, value, where) {
   if (value.value === null || value.value === "unknown") return assert.fail(`${where}: shown as ${text}, but unknown`);
+  if (typeof value.value === "boolean") return assert.equal(text, value.value ? "yes" : "no", where);
   if (typeof value.value !== "number") return assert.equal(text, String(value.value), where);
   const read = parseNumber(text);
   assert.notEqual(read, null, `${where}: ${text} is no number`);

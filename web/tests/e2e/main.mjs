@@ -6,10 +6,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { demoSteps, folderSteps } from "./act.mjs";
+import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { DESK, launch, openPage } from "./browser.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
-import { walkRun } from "./walk.mjs";
+import { walkParts, walkRun } from "./walk.mjs";
 
 const failures = [];
 const begun = Date.now();
@@ -21,7 +22,7 @@ async function check(name, work) {
     process.stdout.write(`ok   ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`);
   } catch (error) {
     failures.push(`${name}: ${error.message}`);
-    process.stdout.write(`FAIL ${name}\n`);
+    process.stdout.write(`FAIL ${name} (${((Date.now() - from) / 1000).toFixed(1)} s): ${error.message}\n`);
   }
 }
 
@@ -51,7 +52,8 @@ async function walkAll(browser, origin, runs, name, brief) {
 
 async function pageIsCurrentAndSmall(origin) {
   let total = 0;
-  for (const name of ["index.html", "app.js", "app.css", "favicon.svg"]) {
+  // The layout of graphs comes with the one page that draws them; even with it the page is small.
+  for (const name of ["index.html", "app.js", "app.css", "favicon.svg", "layout.worker.js"]) {
     const path = name === "index.html" ? "/" : `/${name}`;
     const built = await readFile(join(web, "../crates/serve/dist", name), "utf8");
     const served = await (await fetch(origin + path)).text();
@@ -89,6 +91,9 @@ async function main() {
       "fixture",
       false,
     );
+    const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
+    await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
+    await actAll(browser, folder, programSteps, program);
     const audited = runs.find((run) => run.id.startsWith("tpu-train/")) ?? runs.find((run) => run.id.startsWith("cpu-train/"));
     for (const theme of ["light", "dark"]) {
       await check(`nothing serious for axe, ${theme}`, async () => assert.deepEqual(await audit(browser, folder, audited.id, theme), []));

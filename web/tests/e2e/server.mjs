@@ -47,7 +47,7 @@ export function start(...args) {
     child.stderr.on("data", hear);
     child.on("error", fail);
     child.on("exit", (code) => fail(new Error(`haloscope ${args.join(" ")} ended with ${code}: ${said}`)));
-    setTimeout(() => fail(new Error(`haloscope ${args.join(" ")} does not serve: ${said}`)), 20_000).unref();
+    setTimeout(() => fail(new Error(`haloscope ${args.join(" ")} does not serve: ${said}`)), 60_000).unref();
   });
 }
 

@@ -6,7 +6,47 @@ import { join } from "node:path";
 import { DESK, PHONE, assertShows, openPage, overflow, settled, visit } from "./browser.mjs";
 import { ask, web } from "./server.mjs";
 
-export const PAGES = ["overview", "timeline", "steps", "ops", "roofline", "inspect"];
+export const PAGES = ["overview", "timeline", "steps", "ops", "roofline", "memory", "hlo", "inspect"];
+
+/** Whose numbers a page over several analyses shows first. */
+const FIRST_REPORT = { memory: "memory-peak", hlo: "hlo-graph" };
+
+/** Tabs of pages with several, and analyses that have no page of their own. */
+export const PARTS = [
+  { page: "memory", tab: "attribute" },
+  { page: "memory", tab: "diagnose" },
+  { page: "memory", tab: "profile" },
+  { page: "hlo", tab: "counters" },
+  { page: "hlo", tab: "fusions" },
+  { page: "hlo", tab: "diff" },
+  { page: "hlo", tab: "modules" },
+  { page: "memory-peak" },
+  { page: "hlo-text" },
+];
+
+/** Every part of a run once, at a desk in the light and on a phone in the dark. */
+export async function walkParts(browser, origin, run) {
+  const { page, problems, close } = await openPage(browser);
+  for (const part of PARTS) {
+    const id = part.tab === undefined ? part.page : `${part.page}-${part.tab}`;
+    for (const [size, colorScheme] of [
+      [DESK, "light"],
+      [PHONE, "dark"],
+    ]) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
+      await visit(page, origin, { run, ...part });
+      await checkNumbers(page, origin, run, id, problems);
+      const wide = await overflow(page);
+      if (wide > 0) problems.push(`${id} is ${wide} pixels too wide at ${size.width}`);
+      const folder = join(SHOTS, "parts");
+      mkdirSync(folder, { recursive: true });
+      await page.screenshot({ path: join(folder, `${run}-${id}-${size.width}-${colorScheme}.png`.replace(/[^\w.-]+/g, "_")) });
+    }
+  }
+  await close();
+  assert.deepEqual(problems, [], run);
+}
 const SHOTS = join(web, "test-results/e2e");
 
 /** Walks over a run. `brief` looks at a light desk and a dark phone alone. */
@@ -52,7 +92,7 @@ async function checkNumbers(page, origin, run, id, problems) {
     if ((await page.locator(".tl-group").count()) !== body.groups?.length) problems.push("timeline: the groups are not those of the API");
     return;
   }
-  const { status, body } = await ask(origin, `report/${id}`, { run });
+  const { status, body } = await ask(origin, `report/${FIRST_REPORT[id] ?? id}`, { run });
   if (status !== 200) {
     const notice = page.locator(body.kind === "nothing" ? ".notice.calm" : ".notice.error").first();
     const words = (await notice.innerText()).replaceAll(/\s+/g, " ");

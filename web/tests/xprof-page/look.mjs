@@ -1,9 +1,22 @@
 // What XProf's page shows and complains of when a server of either sort is behind it.
 import { chromium } from "playwright-core";
 
-const ARGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const ARGS = [
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 // The new trace viewer draws with WebGPU: in software, where there is no graphics card.
-const WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader", "--use-angle=swiftshader"];
+const WEBGPU = [
+  "--enable-unsafe-webgpu",
+  "--use-webgpu-adapter=swiftshader",
+  "--enable-features=Vulkan",
+  "--use-vulkan=swiftshader",
+  "--use-angle=swiftshader",
+];
 const DEADLINE_MS = 90_000;
 
 export function launch() {
@@ -64,9 +77,13 @@ async function words(page) {
       frame
         .evaluate(() => {
           // The old trace viewer keeps its tracks below a shadow root.
-          const below = (node) => (node.shadowRoot ? [node.shadowRoot, ...[...node.shadowRoot.children].flatMap(below)] : [...node.children].flatMap(below));
+          const below = (node) =>
+            node.shadowRoot ? [node.shadowRoot, ...[...node.shadowRoot.children].flatMap(below)] : [...node.children].flatMap(below);
           const shadows = document.body === null ? [] : below(document.body);
-          return [document.body?.innerText ?? "", ...shadows.map((shadow) => [...shadow.children].map((child) => child.innerText ?? "").join("\n"))].join("\n");
+          return [
+            document.body?.innerText ?? "",
+            ...shadows.map((shadow) => [...shadow.children].map((child) => child.innerText ?? "").join("\n")),
+          ].join("\n");
         })
         .catch(() => ""),
     ),

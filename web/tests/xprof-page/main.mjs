@@ -44,7 +44,8 @@ async function check(name, work) {
   }
 }
 
-const fetched = async (origin, route, query) => (await fetch(`${origin}/data/plugin/profile/${route}?${new URLSearchParams(query)}`)).text();
+const fetched = async (origin, route, query) =>
+  (await fetch(`${origin}/data/plugin/profile/${route}?${new URLSearchParams(query)}`)).text();
 
 /** The lists that the page fills its menus from. */
 async function compareLists(theirs, mine) {

@@ -83,8 +83,8 @@ impl Peer {
     /// One run in a fresh process, on a fresh copy: XProf writes its caches beside the profile and in the folder for
     /// temporary files. The copy is made before the clock starts.
     pub(super) fn measure(&self, profile: &Path) -> Result<process::Cost> {
-        let (mut command, scratch) = self.prepared(profile)?;
-        let cost = process::measure(&mut command);
+        let (command, scratch) = self.prepared(profile)?;
+        let cost = process::measure(&command);
         fs::remove_dir_all(&scratch)?;
         cost
     }

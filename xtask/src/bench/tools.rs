@@ -62,7 +62,7 @@ pub(super) fn measure(path: &Path, binary: &Path, peers: &[Peer], runs: u32) -> 
             continue;
         }
         talk(&format!("{}: {runs} runs of each", tool.id));
-        let ours = side((0..runs).map(|_| process::measure(&mut command())))?;
+        let ours = side((0..runs).map(|_| process::measure(&command())))?;
         let theirs = |id: &str| {
             let peer = peers.iter().find(|peer| peer.id == id)?;
             let asked = peer.asked(tool.id, &params)?;

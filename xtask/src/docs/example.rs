@@ -14,9 +14,14 @@ use haloscope_core::scope::Scope;
 /// A command line that cannot be understood, or whatever the analysis says.
 pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     let mut words = command.split_whitespace();
-    let id = words.next().context("expected an analysis")?;
-    let analysis = analyses::find(id).with_context(|| format!("no analysis `{id}`"))?;
+    let mut id = words.next().context("expected an analysis")?.to_owned();
+    if analyses::FAMILIES.iter().any(|family| family.id == id) {
+        id = format!("{id} {}", words.next().context("expected a member of the family")?);
+    }
+    let analysis = analyses::find(&id).with_context(|| format!("no analysis `{id}`"))?;
     let run = words.next().context("expected a run after the analysis")?;
+    let mut words = words.peekable();
+    let other = words.next_if(|word| !word.starts_with("--"));
     let options = options(words)?;
     let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let mut layout = Layout { only: option("table"), ..Layout::default() };
@@ -29,15 +34,22 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
             params.set(name, value);
         }
     }
-    let profile = load::open(&load::find(&root.join(run))?)?;
-    let report = analyses::run(analysis, &profile, &Scope::from_words(option)?, &params)?;
+    let open = |run: &str| anyhow::Ok(load::open(&load::find(&root.join(run))?)?);
+    let profile = open(run)?;
+    let other = other.map(open).transpose()?;
+    let scope = Scope::from_words(option)?;
+    let report = analyses::run_between(analysis, &profile, other.as_ref(), &scope, &params)?;
     if let Some(table) = layout.only
         && report.table(table).is_none()
     {
         bail!("`{id}` gave no table `{table}`");
     }
     let mut out = Vec::new();
-    present::table(&report, &layout, &mut out)?;
+    if report.texts.is_empty() || !report.tables.is_empty() {
+        present::table(&report, &layout, &mut out)?;
+    } else {
+        present::texts(&report, &mut out)?;
+    }
     let out = String::from_utf8(out)?;
     Ok(format!("```console\n$ haloscope {command}\n{}\n```\n", out.trim_end()))
 }

@@ -76,6 +76,7 @@ fn parameters(params: &[Param]) -> String {
             ParamKind::Count => "a whole number".into(),
             ParamKind::Quantity => "a number such as `138.8G`".into(),
             ParamKind::Text => "text".into(),
+            ParamKind::Document => "the path of a text file (over HTTP its text)".into(),
         };
         let default =
             if param.default.is_empty() { "none".to_owned() } else { format!("`{}`", param.default) };

@@ -35,6 +35,9 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let proto = StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?;
             if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
+        } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
+            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            vec![StatValue::unzip(&packed, LARGEST_BYTES as u64)?]
         } else {
             Vec::new()
         };

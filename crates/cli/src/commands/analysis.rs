@@ -14,9 +14,17 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     let run = load::find(&asked.run)?;
     say_which(&run, printer);
     let profile = load::open(&run)?;
-    let report = analyses::run(analysis, &profile, &asked.scope, &asked.params)?;
+    let other = match &asked.other {
+        Some(path) => {
+            let other = load::find(path)?;
+            say_which(&other, printer);
+            Some(load::open(&other)?)
+        }
+        None => None,
+    };
+    let report = analyses::run_between(analysis, &profile, other.as_ref(), &asked.scope, &asked.params)?;
     write(&report, &asked, printer)?;
-    Ok(0)
+    Ok(u8::from(report.passed == Some(false)))
 }
 
 /// Names the session that was taken where there was a choice.
@@ -44,8 +52,24 @@ fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Fa
         colour: asked.colour.unwrap_or(printer.colour()),
         only: asked.table.as_deref(),
     };
+    let is_text = match asked.format {
+        Format::Fitting => report.tables.is_empty() && !report.texts.is_empty(),
+        Format::Text => !report.texts.is_empty(),
+        _ => false,
+    };
     match asked.format {
-        Format::Table => printer.data(|out| present::table(report, &layout, out)),
+        _ if is_text => {
+            printer.data(|out| present::texts(report, out))?;
+            for note in &report.quality {
+                printer.note(format_args!("{}; {}", note.message, note.cost));
+            }
+            Ok(())
+        }
+        Format::Text => {
+            let message = format!("`{}` gives no text", report.analysis);
+            Err(Failure::Usage(message, "leave --format out for its tables".into()))
+        }
+        Format::Fitting | Format::Table => printer.data(|out| present::table(report, &layout, out)),
         Format::Json => printer.data(|out| present::json(report, out)),
         Format::Csv => {
             let table = one_table(report, asked)?;

@@ -50,7 +50,13 @@ pub(crate) fn dispatch(
     };
     // A subcommand is required, and only those that are known are parsed.
     let Some((name, matches)) = matches.subcommand() else { return Ok(2) };
-    if let Some(analysis) = analyses::find(name) {
+    let (name, matches) = match matches.subcommand() {
+        Some((member, matches)) if analyses::FAMILIES.iter().any(|family| family.id == name) => {
+            (format!("{name} {member}"), matches)
+        }
+        _ => (name.to_owned(), matches),
+    };
+    if let Some(analysis) = analyses::find(&name) {
         return analysis::run(analysis, matches, printer);
     }
     let other = OTHERS.iter().find(|other| (other.command)().get_name() == name);

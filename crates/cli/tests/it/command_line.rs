@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::{filtered, process, shown, widest};
+use crate::support::{filtered, line, process, shown, widest};
 
 #[test]
 fn help() {
@@ -22,11 +22,11 @@ fn help() {
 fn help_of_each_analysis_fits_80_columns_and_has_an_example() {
     for analysis in haloscope_core::analyses::ALL {
         assert!(!analysis.question.is_empty(), "{} asks nothing", analysis.id);
-        let help = process(&[analysis.id, "--help"]);
+        let help = process(&line(analysis, &["--help"]));
         assert_eq!(help.code, 0);
         assert!(help.stdout.contains(&format!("Example:\n  haloscope {} ", analysis.id)), "{}", help.stdout);
         assert!(widest(&help.stdout) <= 80, "{}", help.stdout);
-        filtered(|| assert_snapshot!(format!("help_{}", analysis.id), shown(&[analysis.id, "-h"])));
+        filtered(|| assert_snapshot!(format!("help_{}", analysis.slug()), shown(&line(analysis, &["-h"]))));
     }
 }
 

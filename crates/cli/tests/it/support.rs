@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use haloscope_cli::Printer;
+use haloscope_core::analyses::Analysis;
 
 /// Recorded runs that come with the project.
 pub(crate) const FIXTURES: [&str; 2] = ["fixtures/runs/cpu-train", "fixtures/runs/cpu-infer"];
@@ -30,6 +31,13 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command.args(args).current_dir(root()).stdin(Stdio::null());
     command.env_remove("NO_COLOR").env_remove("HALOSCOPE_TOKEN").env_remove("COLUMNS");
     command
+}
+
+/// A command line of an analysis.
+pub(crate) fn line<'a>(analysis: &Analysis, rest: &[&'a str]) -> Vec<&'a str> {
+    let mut words: Vec<&str> = analysis.words().collect();
+    words.extend(rest);
+    words
 }
 
 /// Runs the real binary.

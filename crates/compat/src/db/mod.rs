@@ -15,6 +15,7 @@ mod run;
 mod sparse;
 pub(crate) mod steps;
 mod tpu;
+mod whole;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +29,10 @@ pub(crate) use host::host_ops;
 pub(crate) use kernels::{Kernel, kernels};
 pub(crate) use perf::{PerfEnv, bandwidth};
 pub(crate) use rates::{Rates, gibi, micros, over};
-pub(crate) use row::{CoreType, Row, SourceInfo, add_accesses};
+use row::add_accesses;
+pub(crate) use row::{CoreType, Row, SourceInfo};
 pub(crate) use run::{Hardware, RunEnv};
+pub(crate) use whole::{Part, Whole};
 
 /// The name and category of the row that stands for idle time.
 pub(crate) const IDLE: &str = "IDLE";
@@ -51,18 +54,13 @@ pub(crate) struct Db<'p> {
 impl<'p> Db<'p> {
     /// A table of the ops of one device, which took `total_ps` from the first to the last.
     fn of_device(rows: Vec<Row<'p>>, total_ps: u64) -> Self {
-        Self::of_ops(rows).finish(total_ps)
-    }
-
-    /// A table of ops whose time from the first to the last is not known yet.
-    fn of_ops(rows: impl IntoIterator<Item = Row<'p>>) -> Self {
         let mut db = Self::default();
         for row in rows {
             db.op_ps = db.op_ps.saturating_add(row.self_ps);
             db.normalized_op_ps = db.normalized_op_ps.saturating_add(row.normalized_self_ps());
             db.add(row);
         }
-        db
+        db.finish(total_ps)
     }
 
     /// Sets the time from the first op to the last, and adds what of it no op took as idle.

@@ -206,17 +206,17 @@ impl<'p> Row<'p> {
         self.cores += other.cores;
         self.eager |= other.eager;
         self.energy_j += other.energy_j;
-        add_accesses(&mut self.accesses, &other.accesses);
+        add_accesses(&mut self.accesses, other.accesses);
     }
 }
 
 /// Adds bytes by direction and memory.
-pub(crate) fn add_accesses(into: &mut Vec<Access>, more: &[Access]) {
+pub(crate) fn add_accesses(into: &mut Vec<Access>, more: impl IntoIterator<Item = Access>) {
     for access in more {
         let same = |a: &&mut Access| (a.space, a.operation) == (access.space, access.operation);
         match into.iter_mut().find(same) {
             Some(sum) => sum.bytes = sum.bytes.saturating_add(access.bytes),
-            None => into.push(*access),
+            None => into.push(access),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What ran where: hosts, devices, cores and what the profiler said aloud.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use haloscope_core::derive::context::Context;
 use haloscope_core::derive::gradients;
 use haloscope_core::profile::{HostId, Plane, PlaneKind, Profile, Stat};
 use haloscope_xspace::wire::{Fields, Value};
@@ -57,6 +59,7 @@ pub(crate) struct Environment {
 struct Part {
     id: HostId,
     hardware: Hardware,
+    context: OnceLock<Context>,
 }
 
 impl Environment {
@@ -82,7 +85,8 @@ impl Environment {
             all.errors.append(&mut distinct(&source.errors));
             all.warnings.append(&mut distinct(&source.warnings));
             names.push(name);
-            all.parts.push(Part { id: *id, hardware: RunEnv::of(profile, &[*id]).hardware });
+            let hardware = RunEnv::of(profile, &[*id]).hardware;
+            all.parts.push(Part { id: *id, hardware, context: OnceLock::new() });
         }
         all.host_count = distinct(&names).len();
         all.errors.sort();
@@ -101,6 +105,12 @@ impl Environment {
     /// What kind of machine a host is.
     pub(super) fn hardware_of(&self, host: HostId) -> Hardware {
         self.part(host).map_or(Hardware::Cpu, |(_, p)| p.hardware)
+    }
+
+    /// What belongs together on a host, found when first asked for; `None` for hosts that were not chosen.
+    pub(crate) fn context(&self, profile: &Profile, host: HostId) -> Option<&Context> {
+        let (_, part) = self.part(host)?;
+        Some(part.context.get_or_init(|| Context::of(profile, host)))
     }
 
     /// True for a host without devices in a run where others have some.

@@ -31,14 +31,13 @@ struct Details {
 type ByGroup = BTreeMap<i64, Details>;
 
 /// The steps of a host with GPUs, or without any device.
-pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
-    let context = Context::of(profile, host);
+pub(super) fn steps(profile: &Profile, host: HostId, context: &Context) -> HostSteps {
     let gpus: Vec<&Plane> = profile.planes_of(host).filter(|p| p.name.starts_with("/device:GPU:")).collect();
     let groups = if gpus.is_empty() {
-        host_events(profile, host, &context)
+        host_events(profile, host, context)
     } else {
         let mut groups = ByGroup::new();
-        gpus.iter().for_each(|plane| add_gpu(profile, plane, &context, &mut groups));
+        gpus.iter().for_each(|plane| add_gpu(profile, plane, context, &mut groups));
         groups
     };
     let mut all = HostSteps::default();

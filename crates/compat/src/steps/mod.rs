@@ -108,9 +108,10 @@ pub(crate) struct HostSteps {
 
 impl HostSteps {
     fn of(profile: &Profile, host: HostId, environment: &Environment) -> Self {
+        let Some(context) = environment.context(profile, host) else { return Self::default() };
         let mut steps = match environment.hardware_of(host) {
-            Hardware::Tpu => tpu::steps(profile, host),
-            _ => generic::steps(profile, host),
+            Hardware::Tpu => tpu::steps(profile, host, context),
+            _ => generic::steps(profile, host, context),
         };
         for row in &mut steps.rows {
             row.groups = vec![(host, row.number)];

@@ -33,10 +33,9 @@ struct CoreSteps {
 }
 
 /// The steps of a host's TPUs.
-pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
-    let context = Context::of(profile, host);
+pub(super) fn steps(profile: &Profile, host: HostId, context: &Context) -> HostSteps {
     let planes: Vec<&Plane> = profile.planes_of(host).filter(|p| p.kind == PlaneKind::Tpu).collect();
-    let cores: Vec<CoreSteps> = planes.par_iter().map(|plane| core_steps(profile, plane, &context)).collect();
+    let cores: Vec<CoreSteps> = planes.par_iter().map(|plane| core_steps(profile, plane, context)).collect();
     let has_infeed = cores.iter().any(|core| core.has_infeed);
     let cores: Vec<CoreSteps> = cores.into_iter().filter(|core| !core.categories.is_empty()).collect();
     let mut rows: Vec<StepRow> = Vec::new();
@@ -65,7 +64,7 @@ pub(super) fn steps(profile: &Profile, host: HostId) -> HostSteps {
         add_sparse_core(profile, plane, &windows, &mut rows);
     }
     if !has_infeed && !rows.is_empty() {
-        let inputs = generic::input_times(profile, host, &context);
+        let inputs = generic::input_times(profile, host, context);
         for row in &mut rows {
             if let Some(input_ps) = inputs.get(&row.number).filter(|ps| **ps > 0) {
                 tpu_step::attribute_input(row, *input_ps);

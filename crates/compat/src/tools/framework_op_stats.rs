@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use haloscope_core::derive::framework_op::FrameworkOp;
+use haloscope_core::derive::gradients;
 use haloscope_core::profile::{HostId, Profile};
 
 use super::Tool;
@@ -163,7 +164,7 @@ impl Model<'_> {
                 }
                 cells.extend([rates.bound_by.into(), if row.eager { "Eager" } else { "Function" }.into()]);
                 table.row(cells);
-                trains |= is_of_gradient(&row.name, &row.category);
+                trains |= gradients::is_of_gradient(&row.name, &row.category);
             }
         }
         // XProf knows other architectures by name, but never looks for them.
@@ -171,23 +172,4 @@ impl Model<'_> {
         table.prop("task_type", if trains { "Training" } else { "Inference" });
         table
     }
-}
-
-/// True for ops of a backward pass: a scope `transpose(...)` in JAX, `gradient_tape` or `gradients` in TensorFlow.
-fn is_of_gradient(name: &str, kind: &str) -> bool {
-    let is_tensorflow = kind.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
-        && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.\\/>-".contains(&b));
-    if is_tensorflow {
-        let scopes = name.rsplit_once('/').map_or("", |(scopes, _)| scopes);
-        return scopes.split('/').any(|scope| scope == "gradient_tape" || scope.starts_with("gradients"));
-    }
-    let is_jax = || {
-        let lower = |b: u8| b.is_ascii_lowercase() || b == b'_';
-        kind.bytes().next().is_some_and(lower)
-            && kind.bytes().all(|b| lower(b) || b.is_ascii_digit())
-            && name.rsplit('/').next().is_some_and(|last| last.contains(kind))
-    };
-    (kind.is_empty() || is_jax()) && name.split('/').any(|scope| scope.starts_with("transpose("))
 }

@@ -6,8 +6,8 @@ mod table;
 use haloscope_core::profile::Profile;
 
 use super::Tool;
-use crate::db::steps::step_ops;
-use crate::db::{self, Db, Hardware, PerfEnv, Row, RunEnv};
+use crate::db::steps::StepOps;
+use crate::db::{self, Db, Hardware, PerfEnv, RunEnv, Whole};
 use crate::gviz::DataTable;
 use crate::steps::{Environment, StepDb, diagnostics};
 use crate::{Answer, Error, Hosts, Params};
@@ -28,9 +28,9 @@ const MOST_OPS: usize = 1000;
 struct Model<'p> {
     ops: Db<'p>,
     /// Sums over all complete steps; `None` where XProf does not sum them.
-    complete: Option<Db<'p>>,
+    complete: Option<Whole>,
     /// Number and ops of each complete step.
-    steps: Vec<(i64, Db<'p>)>,
+    steps: Vec<(i64, Whole)>,
     perf: PerfEnv,
     run: RunEnv,
 }
@@ -43,19 +43,12 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         return Answer::json(&[table::Roofs::none().table(), diagnostics::table(&[], &[])]);
     }
     let steps = StepDb::of(profile, &hosts, &environment);
-    let by_step = step_ops(profile, &environment, &steps);
-    let complete = (run.hardware == Hardware::Tpu || hosts.len() > 1).then(|| {
-        let mut all = Db::default();
-        for ops in &by_step {
-            all.merge(ops.clone());
-        }
-        all
-    });
+    let by_step = StepOps::of(profile, &environment, &steps);
     let notes = diagnostics::table(&diagnostics::step_warnings(&steps), &[]);
     let model = Model {
         ops: db::device_ops(profile, &hosts),
-        complete,
-        steps: steps.rows.iter().map(|row| row.number).zip(by_step).collect(),
+        complete: (run.hardware == Hardware::Tpu || hosts.len() > 1).then_some(by_step.all),
+        steps: steps.rows.iter().map(|row| row.number).zip(by_step.steps).collect(),
         perf: PerfEnv::of(profile, &hosts),
         run,
     };
@@ -67,47 +60,18 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     Answer::json(&[table, notes])
 }
 
-/// True for ops that wait for, or move data to or from, the host.
-fn is_infeed_or_outfeed(row: &Row<'_>) -> bool {
-    row.category.contains("infeed") || row.category.contains("outfeed")
-}
-
-/// True for ops whose events contain those of other ops: their FLOPs and bytes are those of the ops inside.
-fn has_inner_ops(row: &Row<'_>) -> bool {
-    matches!(row.category.as_ref(), "call" | "conditional" | "while" | "megacore fusion")
-}
-
 impl Model<'_> {
     fn rows(&self, roofs: &table::Roofs, into: &mut DataTable, infeed_outfeed: bool) {
-        let program = program(&self.ops, infeed_outfeed);
+        let program = Whole::of(&self.ops).row(infeed_outfeed);
         let total_ps = program.time_ps;
         let mut writer = table::Writer { model: self, roofs, into, infeed_outfeed };
         writer.program("Total", &program, 1);
         writer.ops(total_ps);
         if let Some(complete) = &self.complete {
-            writer.program("Average", &self::program(complete, infeed_outfeed), self.steps.len());
+            writer.program("Average", &complete.row(infeed_outfeed), self.steps.len());
         }
         for (number, ops) in &self.steps {
-            writer.program(&number.to_string(), &self::program(ops, infeed_outfeed), 1);
+            writer.program(&number.to_string(), &ops.row(infeed_outfeed), 1);
         }
     }
-}
-
-/// All ops as one. Ops that contain others do not count beside them.
-fn program<'p>(ops: &Db<'p>, infeed_outfeed: bool) -> Row<'p> {
-    let mut all =
-        Row { name: "Program".into(), category: "Program".into(), occurrences: 1, ..Row::default() };
-    let mut left_out_ps: u64 = 0;
-    for row in ops.rows.iter().filter(|r| !has_inner_ops(r)) {
-        if !infeed_outfeed && is_infeed_or_outfeed(row) {
-            left_out_ps = left_out_ps.saturating_add(row.time_ps);
-            continue;
-        }
-        all.flops += row.flops;
-        all.model_flops += row.model_flops;
-        all.bytes = all.bytes.saturating_add(row.bytes);
-        db::add_accesses(&mut all.accesses, &row.accesses);
-    }
-    all.time_ps = ops.total_ps.saturating_sub(left_out_ps);
-    all
 }

@@ -1,6 +1,7 @@
 //! `graph_viewer`. Texts, numbers and names are those that XProf 2.24.2 gives for the same bytes.
 
-use haloscope_compat::Error;
+use haloscope_compat::{Error, answer};
+use haloscope_core::load;
 use serde_json::json;
 
 use crate::support::{ask, open, refused, text};
@@ -114,4 +115,32 @@ fn refuses_what_it_cannot_answer() {
     let kernel = [("type", "custom_call"), ("node_name", "blocked_matmul.1")];
     let error = refused(&open("tpu-custom-call"), "graph_viewer", &kernel);
     assert!(matches!(error, Error::Missing { .. }), "{error:?}");
+}
+
+#[test]
+fn a_program_without_a_proto_has_no_pb() {
+    let text_run = load::from_bytes(
+        "m.txt",
+        b"HloModule m\n\nENTRY e {\n  ROOT a = f32[2]{0} parameter(0)\n}\n".to_vec(),
+    );
+    let text_run = text_run.unwrap();
+    for kind in ["pb", "pbtxt"] {
+        let error = refused(&text_run, "graph_viewer", &[("type", kind)]);
+        assert!(matches!(error, Error::Missing { .. }), "{error}");
+        assert!(error.to_string().contains("the module m as HLO text, and no HLO proto of it"), "{error}");
+    }
+    assert!(text(&text_run, "graph_viewer", &[("type", "short_txt")]).starts_with("HloModule m"));
+}
+
+#[test]
+fn a_bare_module_becomes_an_hlo_proto() {
+    let words = [DECODE, ("type", "pb")];
+    let whole = answer(&open("tpu-decode"), "graph_viewer", &words.iter().copied().collect()).unwrap().body;
+    let name = b"\x0a\x0ajit_decode".as_slice();
+    let at = whole.windows(name.len()).position(|w| w == name).unwrap();
+    // Tag and length of the module stand before its first field, its name.
+    let length = whole[1..at].iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 127));
+    let (wrapped, bare) = (&whole[..at + length], &whole[at..at + length]);
+    let run = load::from_bytes("m.pb", bare.to_vec()).unwrap();
+    assert_eq!(answer(&run, "graph_viewer", &[("type", "pb")].into_iter().collect()).unwrap().body, wrapped);
 }

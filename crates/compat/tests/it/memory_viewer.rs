@@ -124,3 +124,68 @@ fn says_which_modules_there_are() {
     let error = refused(&open("gpu-amd"), "memory_viewer", &[]);
     assert!(matches!(error, Error::Missing { .. }), "{error:?}");
 }
+
+/// `memory peak` and this tool say the same of every module: peaks, position, and the buffers alive then.
+#[test]
+fn the_analysis_agrees() {
+    use haloscope_core::{analyses, report::Cell, scope::Scope};
+    let mut compared = 0;
+    for run in ["cpu-train", "cpu-infer", "tpu-decode", "tpu-custom-call", "tpu-memory", "tpu-run-scan"] {
+        let profile = open(run);
+        for module in &profile.modules {
+            for space in ["0", "1"] {
+                let mut params = analyses::Params::default();
+                params.set("module", &module.label());
+                params.set("space", space);
+                let analysis = analyses::find("memory peak").unwrap();
+                let Ok(report) = analyses::run(analysis, &profile, &Scope::default(), &params) else {
+                    continue;
+                };
+                let label = module.label();
+                let words = [("module_name", label.as_str()), ("memory_space", space)];
+                let answer = ask(&profile, "memory_viewer", &words);
+                let mib = |key: &str| answer[key].as_f64().unwrap_or(0.0) * f64::from(1 << 20);
+                let value = |id: &str| report.value(id).unwrap().value.number();
+                let agree = |id: &str, key: &str| {
+                    let (ours, theirs) = (value(id).unwrap_or(0.0), mib(key));
+                    assert!(
+                        (ours - theirs).abs() < 1.0,
+                        "{run} {label} in {space}: {id} {ours}, {key} {theirs}"
+                    );
+                };
+                agree("peak_bytes", "peakHeapMib");
+                agree("peak_unpadded_bytes", "peakUnpaddedHeapMib");
+                agree("entry_parameter_bytes", "entryComputationParametersMib");
+                agree("allocated_bytes", "totalBufferAllocationMib");
+                let position = answer["peakHeapSizePosition"].as_f64().unwrap_or(0.0);
+                assert_eq!(value("peak_event").unwrap_or(0.0), position, "{run} {label} in {space}");
+                // XProf lists what lasts in the main memory only, and the largest buffer's own size of it.
+                let buffers = report.table("buffers").unwrap();
+                let cell = |row: usize, id: &str| buffers.cell(row, id).unwrap();
+                let is_listed = |row: &usize| {
+                    let is_large = cell(*row, "bytes").number() >= Some(f64::from(16 << 10));
+                    is_large && (space == "0" || *cell(*row, "from_event") != Cell::Unknown)
+                };
+                let mut ours: Vec<_> = (0..buffers.rows.len())
+                    .filter(is_listed)
+                    .map(|row| {
+                        (
+                            cell(row, "buffer_id").number().unwrap() as i64,
+                            cell(row, "group").as_text().unwrap(),
+                        )
+                    })
+                    .collect();
+                let listed = answer["maxHeap"].as_array().cloned().unwrap_or_default();
+                let named = listed.iter().filter(|o| o["logicalBufferId"] != -1);
+                let mut theirs: Vec<_> = named
+                    .map(|o| (o["logicalBufferId"].as_i64().unwrap_or(0), o["groupName"].as_str().unwrap()))
+                    .collect();
+                ours.sort_unstable();
+                theirs.sort_unstable();
+                assert_eq!(ours, theirs, "{run} {label} in {space}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10, "{compared} modules compared");
+}

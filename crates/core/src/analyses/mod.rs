@@ -8,20 +8,55 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
+mod hlo;
 mod host_ops;
 mod inspect;
+mod memory;
 mod ops;
 mod overview;
 mod roofline;
 mod steps;
 
 /// All analyses, in the order in which a person would ask.
-pub static ALL: &[&Analysis] =
-    &[&overview::ANALYSIS, &steps::ANALYSIS, &ops::ANALYSIS, &roofline::ANALYSIS, &inspect::ANALYSIS];
+pub static ALL: &[&Analysis] = &[
+    &overview::ANALYSIS,
+    &steps::ANALYSIS,
+    &ops::ANALYSIS,
+    &roofline::ANALYSIS,
+    &memory::peak::ANALYSIS,
+    &memory::profile::ANALYSIS,
+    &memory::ATTRIBUTE,
+    &memory::DIAGNOSE,
+    &hlo::modules::ANALYSIS,
+    &hlo::text::ANALYSIS,
+    &hlo::counters::ANALYSIS,
+    &hlo::fusions::ANALYSIS,
+    &hlo::graph::ANALYSIS,
+    &hlo::search::ANALYSIS,
+    &hlo::diff::ANALYSIS,
+    &inspect::ANALYSIS,
+];
+
+/// Analyses whose ids have two words share the first; this says what the first stands for.
+pub static FAMILIES: &[Family] = &[
+    Family { id: "memory", about: "What is alive in memory, whose it is, and what could be saved" },
+    Family {
+        id: "hlo",
+        about: "What the compiler built: modules, text, counts, fusions, graph, differences",
+    },
+];
+
+/// Analyses of one subject: `memory peak` is a member of `memory`.
+pub struct Family {
+    /// The first word of its members' ids.
+    pub id: &'static str,
+    /// What its members are about, one sentence.
+    pub about: &'static str,
+}
 
 /// One question and how it is answered.
 pub struct Analysis {
-    /// Its name on the command line, in routes and in JSON.
+    /// Its name on the command line and in JSON: one word, or the family's and its own, as in `memory peak`.
     pub id: &'static str,
     /// The question it answers, one sentence.
     pub question: &'static str,
@@ -31,8 +66,36 @@ pub struct Analysis {
     pub needs: &'static [&'static str],
     /// An example command line, without the program's name.
     pub example: &'static str,
-    /// Computes the answer. Call it through [`run`], which fills what all reports share.
-    pub run: fn(&Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>,
+    /// Computes the answer. Call it through [`run`] or [`run_between`], which fill what all reports share.
+    pub run: Run,
+}
+
+/// How a question is answered.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// From one run.
+    Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
+    Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+}
+
+impl Analysis {
+    /// Its name in routes, files and web addresses: the id with `-` for the space.
+    #[must_use]
+    pub fn slug(&self) -> String {
+        self.id.replace(' ', "-")
+    }
+
+    /// Its name as words of a command line.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.id.split(' ')
+    }
+
+    /// Whether it holds a second run against the first.
+    #[must_use]
+    pub fn takes_two(&self) -> bool {
+        matches!(self.run, Run::Between(_))
+    }
 }
 
 /// The definition of a parameter.
@@ -59,7 +122,17 @@ pub enum ParamKind {
     Quantity,
     /// Any text.
     Text,
+    /// The text of a file; on the command line, the path of one.
+    Document,
 }
+
+/// Which HLO module a question is about; read by [`crate::derive::programs::choose`].
+pub(crate) const MODULE: Param = Param {
+    id: "module",
+    doc: "the HLO module by name, `name(program id)` or program id; of a dump also with `@stage` behind it",
+    kind: ParamKind::Text,
+    default: "",
+};
 
 /// Parameter values as given, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,10 +202,10 @@ fn parse_quantity(text: &str) -> Option<f64> {
     digits.trim().parse::<f64>().ok().map(|v| v * scale).filter(|v| v.is_finite() && *v >= 0.0)
 }
 
-/// The analysis with this id.
+/// The analysis with this id or slug.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Analysis> {
-    ALL.iter().copied().find(|a| a.id == id)
+    ALL.iter().copied().find(|a| a.id == id || a.slug() == id)
 }
 
 /// Answers a question: checks the parameters, runs the analysis and fills in what all reports share.
@@ -141,16 +214,36 @@ pub fn find(id: &str) -> Option<&'static Analysis> {
 /// [`Error::Usage`] for parameters or a scope that do not fit, [`Error::Nothing`] where the profile holds nothing that
 /// the question is about.
 pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
+    run_between(analysis, profile, None, scope, params)
+}
+
+/// As [`run`], with a second run for analyses that [take two](Analysis::takes_two); the others leave it alone.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_between(
+    analysis: &Analysis,
+    profile: &Profile,
+    other: Option<&Profile>,
+    scope: &Scope,
+    params: &Params,
+) -> Result<Report, Error> {
     params.check(analysis)?;
     // A host or device that is not there is an error even of a question that does not look at devices.
     if let Err(error @ Error::Usage(_)) = Selection::resolve(profile, scope) {
         return Err(error);
     }
     let mut notes = Notes::default();
-    let mut report =
-        (analysis.run)(profile, scope, params, &mut notes).map_err(|error| with_damage(error, profile))?;
+    let answer = match analysis.run {
+        Run::Of(run) => run(profile, scope, params, &mut notes),
+        Run::Between(run) => run(profile, other.unwrap_or(profile), scope, params, &mut notes),
+    };
+    let mut report = answer.map_err(|error| with_damage(error, profile))?;
     report.analysis = analysis.id;
     crate::derive::provenance::fill(&mut report, profile, scope, &mut notes);
+    if let Some(other) = other.filter(|_| analysis.takes_two()) {
+        crate::derive::provenance::add_files(&mut report, other, &mut notes);
+    }
     report.quality = notes.into_sorted();
     Ok(report)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Param, ParamKind, Params, host_ops};
+use super::{Analysis, Param, ParamKind, Params, Run, host_ops};
 use crate::Error;
 use crate::derive::bound::TimeClass;
 use crate::derive::limits::{Work, add_known};
@@ -40,7 +40,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "for FLOPs and bytes: the compiler's counts on the ops, or the HLO modules in the profile",
     ],
     example: "ops logs --by category --steps 2-5",
-    run,
+    run: Run::Of(run),
 };
 
 const COLUMNS: &[Column] = &[

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::ops::Sums;
-use super::{Analysis, Params};
+use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::limits::{Limits, Work, add_known};
 use crate::derive::op_meta::{is_asynchronous, is_container};
@@ -22,7 +22,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     params: &[],
     needs: &["FLOPs and bytes of ops", "the device's peak FLOP rate and HBM bandwidth"],
     example: "roofline logs --steady",
-    run,
+    run: Run::Of(run),
 };
 
 macro_rules! columns {

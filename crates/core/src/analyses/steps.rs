@@ -1,6 +1,6 @@
 //! `steps`: how long each step took on each device, and which are usual.
 
-use super::{Analysis, Params};
+use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::intervals::Intervals;
 use crate::derive::select::Selection;
@@ -19,7 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
     ],
     example: "steps logs --format json",
-    run,
+    run: Run::Of(run),
 };
 
 const STEPS: &[Column] = &[

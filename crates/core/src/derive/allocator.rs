@@ -21,7 +21,7 @@ pub struct Allocator<'p> {
     pub events: Vec<AllocatorEvent<'p>>,
 }
 
-/// An allocation or a release. Stats that the runtime did not record are 0 or empty.
+/// An allocation or a release. Numbers that the runtime did not record are `None`, texts empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AllocatorEvent<'p> {
     /// The thread that asked.
@@ -33,21 +33,21 @@ pub struct AllocatorEvent<'p> {
     /// Whether memory was given back rather than taken.
     pub is_release: bool,
     /// Reserved for the stack after it.
-    pub reserved_bytes: i64,
+    pub reserved_bytes: Option<i64>,
     /// Allocated from the heap after it.
-    pub allocated_bytes: i64,
+    pub allocated_bytes: Option<i64>,
     /// Free after it.
-    pub available_bytes: i64,
+    pub available_bytes: Option<i64>,
     /// Share of the free memory that lies in pieces, from 0 to 1.
-    pub fragmentation: f64,
+    pub fragmentation: Option<f64>,
     /// The most that was ever in use.
-    pub peak_bytes: i64,
+    pub peak_bytes: Option<i64>,
     /// What was asked for.
-    pub requested_bytes: i64,
+    pub requested_bytes: Option<i64>,
     /// What was given: rounded up to the allocator's unit.
-    pub allocation_bytes: i64,
+    pub allocation_bytes: Option<i64>,
     /// Where it lies.
-    pub address: u64,
+    pub address: Option<u64>,
     /// The framework op that asked.
     pub op: Cow<'p, str>,
     /// The group (step) that the file itself puts the event in.
@@ -68,14 +68,14 @@ impl AllocatorEvent<'_> {
             index,
             start_ps,
             is_release,
-            reserved_bytes: 0,
-            allocated_bytes: 0,
-            available_bytes: 0,
-            fragmentation: 0.0,
-            peak_bytes: 0,
-            requested_bytes: 0,
-            allocation_bytes: 0,
-            address: 0,
+            reserved_bytes: None,
+            allocated_bytes: None,
+            available_bytes: None,
+            fragmentation: None,
+            peak_bytes: None,
+            requested_bytes: None,
+            allocation_bytes: None,
+            address: None,
             op: Cow::Borrowed(""),
             group_id: None,
             region: Cow::Borrowed(""),
@@ -84,10 +84,11 @@ impl AllocatorEvent<'_> {
         }
     }
 
-    /// Reserved and allocated together.
+    /// Reserved and allocated together. What the runtime does not account for counts as nothing: one without a stack
+    /// says nothing of it.
     #[must_use]
     pub fn in_use_bytes(&self) -> i64 {
-        self.reserved_bytes.saturating_add(self.allocated_bytes)
+        self.reserved_bytes.unwrap_or(0).saturating_add(self.allocated_bytes.unwrap_or(0))
     }
 }
 
@@ -202,31 +203,31 @@ impl Key {
         value: StatValue<'p>,
     ) {
         let number = match value {
-            StatValue::Int(value) => value,
-            StatValue::Uint(value) => value as i64,
-            _ => 0,
+            StatValue::Int(value) => Some(value),
+            StatValue::Uint(value) => Some(value as i64),
+            _ => None,
         };
         let text = || plane.text(source, value).unwrap_or_default();
         match self {
-            Self::DeviceNumber => *name = number.to_string(),
+            Self::DeviceNumber => *name = number.unwrap_or(0).to_string(),
             Self::AllocatorName => *name = text().into_owned(),
             Self::Reserved => event.reserved_bytes = number,
             Self::Allocated => event.allocated_bytes = number,
             Self::Available => event.available_bytes = number,
             Self::Fragmentation => {
                 event.fragmentation = match value {
-                    StatValue::Double(value) => value,
-                    _ => number as f64,
+                    StatValue::Double(value) => Some(value),
+                    _ => number.map(|number| number as f64),
                 };
             }
             Self::Peak => event.peak_bytes = number,
             Self::Requested => event.requested_bytes = number,
             Self::Allocation => event.allocation_bytes = number,
-            Self::Address => event.address = number as u64,
+            Self::Address => event.address = number.map(|number| number as u64),
             Self::Op => event.op = text(),
-            Self::Group => event.group_id = Some(number),
+            Self::Group => event.group_id = number.or(Some(0)),
             Self::Region => event.region = text(),
-            Self::DataType => event.data_type = Some(number),
+            Self::DataType => event.data_type = number.or(Some(0)),
             Self::Shape => event.shape = text(),
         }
     }
@@ -284,5 +285,8 @@ mod tests {
             .map(|e| (e.start_ps - start_ps, e.is_release, e.in_use_bytes()))
             .collect();
         assert_eq!(seen, [(0, false, 10), (600_000, false, 30), (900_000, true, 0)]);
+        // Nothing allocated is an account; nobody's word on the rest is none.
+        let last = found[1].by_time()[2];
+        assert_eq!((last.allocated_bytes, last.reserved_bytes, last.fragmentation), (Some(0), None, None));
     }
 }

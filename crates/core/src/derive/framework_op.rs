@@ -75,20 +75,22 @@ impl<'a> FrameworkOp<'a> {
     }
 }
 
-fn is_tensorflow_path(path: &str) -> bool {
+/// Letters, digits and `_./>-`, the first a letter, a digit or a full stop.
+pub(super) fn is_tensorflow_path(path: &str) -> bool {
     let mut bytes = path.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'.')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b"_.\\/>-".contains(&b))
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b"_./>-".contains(&b))
 }
 
-fn is_tensorflow_type(kind: &str) -> bool {
+/// `MatMul`, `_Retval`.
+pub(super) fn is_tensorflow_type(kind: &str) -> bool {
     let mut bytes = kind.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_uppercase() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Lower case, with anything in square brackets behind it.
-fn is_jax_type(kind: &str) -> bool {
+/// `dot_general`, `transpose[permutation=(1, 0)]`: lower case, with anything in square brackets behind it.
+pub(super) fn is_jax_type(kind: &str) -> bool {
     let (word, rest) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
     let mut bytes = word.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b == b'_')
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(parts("Iterator::Batch::Map").0, Framework::TfData);
         assert_eq!(parts("MEMCPYHtoD"), (Framework::Copy, "MEMCPYHtoD", "MemcpyHToD"));
         assert_eq!(parts("a b:C d"), (Framework::Unknown, "a b:C d", ""));
+        assert_eq!(parts("a\\b:MatMul").0, Framework::Unknown);
     }
 
     #[test]

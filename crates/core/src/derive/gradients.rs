@@ -2,6 +2,7 @@
 
 use haloscope_xspace::wire::{Fields, Value};
 
+use super::framework_op::{is_jax_type, is_tensorflow_path, is_tensorflow_type};
 use crate::profile::{HostId, Profile};
 
 /// True if an HLO module of the host computes gradients: an instruction's scope path has a part that begins with
@@ -33,41 +34,19 @@ fn inner(message: &[u8], number: u32) -> impl Iterator<Item = &[u8]> {
     fields.filter_map(|f| if let Value::Bytes(bytes) = f.value { Some(bytes) } else { None })
 }
 
-fn is_of_gradient(op_name: &str, op_type: &str) -> bool {
+/// True for an op of a backward pass, by its scope path and its type: a scope `transpose(...)` in JAX, `gradient_tape` or
+/// `gradients` in TensorFlow.
+#[must_use]
+pub fn is_of_gradient(op_name: &str, op_type: &str) -> bool {
     let mut parts = op_name.split('/');
-    if is_tf_type(op_type) && is_tf_name(op_name) {
+    if is_tensorflow_type(op_type) && is_tensorflow_path(op_name) {
         // The last part is the op itself.
         let op = parts.next_back();
-        return op.is_some()
-            && parts.any(|p| {
-                p.strip_prefix("gradient").is_some_and(|rest| rest == "_tape" || rest.starts_with('s'))
-            });
+        return op.is_some() && parts.any(|part| part == "gradient_tape" || part.starts_with("gradients"));
     }
-    let is_jax = op_type.is_empty() || is_jax_type(op_type) && last_part_has(op_name, op_type);
+    let last_has_type = || op_name.rsplit('/').next().is_some_and(|last| last.contains(op_type));
+    let is_jax = op_type.is_empty() || is_jax_type(op_type) && last_has_type();
     is_jax && parts.any(|part| part.starts_with("transpose("))
-}
-
-fn last_part_has(op_name: &str, op_type: &str) -> bool {
-    op_name.rsplit('/').next().is_some_and(|last| last.contains(op_type))
-}
-
-/// `MatMul`, `_Retval`.
-fn is_tf_type(op_type: &str) -> bool {
-    op_type.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
-        && op_type.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-fn is_tf_name(op_name: &str) -> bool {
-    op_name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
-        && op_name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./>-\\".contains(&b))
-}
-
-/// `dot_general`, `transpose[permutation=(1, 0)]`.
-fn is_jax_type(op_type: &str) -> bool {
-    let (name, rest) = op_type.split_once('[').map_or((op_type, None), |(name, rest)| (name, Some(rest)));
-    name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-        && rest.is_none_or(|rest| rest.ends_with(']'))
 }
 
 #[cfg(test)]

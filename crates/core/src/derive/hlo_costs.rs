@@ -57,7 +57,13 @@ impl<'p> Costs<'p> {
     }
 }
 
-fn source_line<'p>(module: &'p haloscope_hlo::Module, metadata: &'p haloscope_hlo::Metadata) -> Cow<'p, str> {
+/// `file:line` of an instruction: its own where it has one, else that of the innermost frame of its stack; empty where it has
+/// neither.
+#[must_use]
+pub fn source_line<'p>(
+    module: &'p haloscope_hlo::Module,
+    metadata: &'p haloscope_hlo::Metadata,
+) -> Cow<'p, str> {
     if let Some(file) = &metadata.source_file {
         return metadata.source_line.map_or(Cow::Borrowed(file), |line| Cow::Owned(format!("{file}:{line}")));
     }

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
+use super::framework_op::FrameworkOp;
 use super::hlo_costs::Costs;
 use super::tensor_cores;
 use crate::profile::{Device, DeviceKind, HostId, LineKind, MetaIdx, Plane, Profile, Source};
@@ -265,31 +266,9 @@ fn read<'p>(plane: &'p Plane, source: &'p Source, costs: &Costs<'p>, said: &Said
 
 /// The path in `path:OpType`; what has another form (names of input iterators, notes of users) stays whole.
 fn scope_path(full_name: Cow<'_, str>) -> Cow<'_, str> {
-    let word = |text: &str, first: fn(&u8) -> bool, other: fn(&u8) -> bool| {
-        let text = text.as_bytes();
-        text.first().is_some_and(first) && text[1..].iter().all(other)
-    };
-    let Some(colon) = full_name.find(':') else { return full_name };
-    let (path, op_type) = (&full_name[..colon], &full_name[colon + 1..]);
-    let is_tensorflow = || {
-        word(op_type, |c| c.is_ascii_uppercase() || *c == b'_', |c| c.is_ascii_alphanumeric() || *c == b'_')
-            && word(
-                path,
-                |c| c.is_ascii_alphanumeric() || *c == b'.',
-                |c| c.is_ascii_alphanumeric() || b"_./>-".contains(c),
-            )
-    };
-    let is_jax = || {
-        let named = |c: &u8| c.is_ascii_lowercase() || *c == b'_';
-        let base = op_type.find('[').filter(|_| op_type.ends_with(']')).map_or(op_type, |at| &op_type[..at]);
-        word(base, named, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == b'_')
-    };
-    if path == "Iterator" || !(op_type.is_empty() || is_jax() || is_tensorflow()) {
-        return full_name;
-    }
     match full_name {
-        Cow::Borrowed(name) => Cow::Borrowed(&name[..colon]),
-        Cow::Owned(name) => Cow::Owned(name[..colon].to_owned()),
+        Cow::Borrowed(name) => Cow::Borrowed(FrameworkOp::parse(name).path),
+        Cow::Owned(name) => Cow::Owned(FrameworkOp::parse(&name).path.to_owned()),
     }
 }
 

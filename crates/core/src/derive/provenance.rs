@@ -1,18 +1,15 @@
 //! What all reports share: where they come from, what they cover, and how whole the data was.
 
 use super::select::Selection;
-use crate::profile::{Peak, Profile};
+use crate::profile::{Peak, Profile, Source};
 use crate::report::{Coverage, FileRead, Notes, PeakUsed, Provenance, Report, ScopeSummary, Severity, Unit};
 use crate::scope::Scope;
 
 /// Fills the scope and provenance of a report, and adds remarks on damaged files.
 pub(crate) fn fill(report: &mut Report, profile: &Profile, scope: &Scope, notes: &mut Notes) {
     let selection = Selection::resolve(profile, scope).ok();
-    let files = profile.sources.iter();
     report.provenance = Provenance {
-        files: files
-            .map(|s| FileRead { path: s.path.display().to_string(), bytes: s.bytes().len() as u64 })
-            .collect(),
+        files: files(profile).collect(),
         hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
         coverage: Coverage {
             devices: selection.as_ref().map_or(0, |s| s.devices.len()),
@@ -30,6 +27,17 @@ pub(crate) fn fill(report: &mut Report, profile: &Profile, scope: &Scope, notes:
         left_out: selection.map(|s| s.left_out).unwrap_or_default(),
     };
     damage(profile, notes);
+}
+
+/// Adds what a second run of a report was read from.
+pub(crate) fn add_files(report: &mut Report, profile: &Profile, notes: &mut Notes) {
+    report.provenance.files.extend(files(profile));
+    damage(profile, notes);
+}
+
+fn files(profile: &Profile) -> impl Iterator<Item = FileRead> {
+    let read = |s: &Source| FileRead { path: s.path.display().to_string(), bytes: s.bytes().len() as u64 };
+    profile.sources.iter().map(read)
 }
 
 fn peaks(selection: &Selection<'_>) -> Vec<PeakUsed> {

@@ -20,6 +20,9 @@ const HEAD: u64 = 4 << 10;
 /// Endings of HLO protos and of text, without `.gz`. A proto is preferred: it may hold the buffer assignment.
 const ENDINGS: [&str; 3] = [".hlo_proto.pb", ".hlo.pb", ".txt"];
 
+/// Ending of a buffer assignment in words.
+const BUFFERS: &str = "-buffer-assignment.txt";
+
 /// A stage after which the compiler changes nothing that is measured; the one that comes with the buffer assignment.
 const FINAL: &str = "after_optimizations";
 
@@ -94,6 +97,17 @@ fn order(stage: &str) -> (u8, u64) {
         _ if stage.ends_with(FINAL) => (4, 0),
         _ => (5, 0),
     }
+}
+
+/// Names of the file that has the buffer assignment of a module in words, beside the module's own file: that of the same
+/// stage, also where the stage's name says that buffers are assigned.
+pub(super) fn buffers_beside(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else { return Vec::new() };
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let Some(stem) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) else { return Vec::new() };
+    let stem = stem.strip_suffix("_after_buffer_assignment").unwrap_or(stem);
+    let beside = |packed: &str| path.with_file_name(format!("{stem}{BUFFERS}{packed}"));
+    vec![beside(""), beside(".gz")]
 }
 
 /// Files of one run in the order of modules and stages, each with what its name says; the one that stands for its module

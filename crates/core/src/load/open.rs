@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use haloscope_hlo::{Form, Module};
+use haloscope_hlo::{BufferAssignment, Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
@@ -32,7 +32,7 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
         (true, true, Some(error)) => return Err(error),
         (true, false, last) => {
             failed.extend(last);
-            open_programs(&run.path, programs)?
+            open_programs(&run.path, programs, true)?
         }
         (_, _, last) => {
             failed.extend(last);
@@ -50,7 +50,7 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     let path = PathBuf::from(name);
     if is_program(&path, &bytes)? {
-        return open_programs(&path, vec![(path.clone(), Box::new(bytes))]);
+        return open_programs(&path, vec![(path.clone(), Box::new(bytes))], false);
     }
     Ok(Profile::from_files(vec![(path, Box::new(bytes))]))
 }
@@ -65,14 +65,16 @@ fn is_program(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     check(path, bytes).map(|()| false)
 }
 
-/// A program from its files. The only module of a program is read at once, so that damage is an error and not a remark.
-fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>) -> Result<Profile, Error> {
+/// A program from its files, which lie in a folder where others may be beside them or not. The only module of a program is read
+/// at once, so that damage is an error and not a remark.
+fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>, in_folder: bool) -> Result<Profile, Error> {
     if let [(path, bytes)] = files.as_slice() {
         Module::read(bytes)
             .map_err(|error| Error::Input { path: path.clone(), message: error.to_string() })?;
     }
     let name = path.file_name().map_or_else(|| "program".to_owned(), |n| n.to_string_lossy().into_owned());
     let file = |(stage, is_last, path, bytes): (dump::Stage, bool, PathBuf, Bytes)| ProgramFile {
+        buffers: if in_folder { buffers_of(&path) } else { None },
         path,
         bytes,
         module: stage.module,
@@ -80,6 +82,13 @@ fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>) -> Result<Profile, E
         is_last,
     };
     Ok(Profile::from_programs(&name, dump::stages(files).into_iter().map(file).collect()))
+}
+
+/// The buffer assignment that a dump has beside a module. One that cannot be read is none: the module can be used without.
+fn buffers_of(path: &Path) -> Option<(PathBuf, Bytes)> {
+    let found = dump::buffers_beside(path).into_iter().find(|beside| beside.is_file())?;
+    let bytes = bytes_of(&found).ok()?;
+    BufferAssignment::is_text(&bytes).then_some((found, bytes))
 }
 
 fn bytes_of(path: &Path) -> Result<Bytes, Error> {

@@ -9,4 +9,4 @@ mod text;
 
 pub use csv::csv;
 pub use json::json;
-pub use table::{Layout, table};
+pub use table::{Layout, table, texts};

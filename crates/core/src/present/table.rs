@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
-use crate::report::{Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Unit, Value};
+use crate::report::{
+    Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Unit, Value,
+};
 use crate::units;
 
 /// How a report is laid out.
@@ -50,8 +52,22 @@ pub fn table(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::R
     for table in &report.tables {
         page.table(table)?;
     }
+    for text in &report.texts {
+        page.text(text)?;
+    }
     page.quality(&report.quality)?;
     page.source(report)
+}
+
+/// Writes the texts of a report as they are, and nothing else; characters that a terminal would obey are escaped.
+///
+/// # Errors
+/// What the writer says.
+pub fn texts(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for line in report.texts.iter().flat_map(|text| text.text.lines()) {
+        writeln!(out, "{}", clean(line))?;
+    }
+    Ok(())
 }
 
 struct Page<'a> {
@@ -180,6 +196,15 @@ impl Page<'_> {
             let (columns, what, id) = (self.width, grid.left_out.join(", "), table.id);
             let cure = format!("use --format csv --table {id} or a wider terminal");
             self.note(&format!("left out at {columns} columns: {what}; {cure}"))?;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &Text) -> io::Result<()> {
+        self.section()?;
+        writeln!(self.out, "{}", self.paint(BOLD, &clean(&text.title)))?;
+        for line in text.text.lines() {
+            writeln!(self.out, "{}", clean(line))?;
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! HLO modules that the profiler embedded.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use haloscope_hlo::{CostAnalysis, CostOptions, Module};
+use haloscope_hlo::{BufferAssignment, CostAnalysis, CostOptions, Module};
 
 use super::{HostId, Source, Span};
 
@@ -40,6 +41,10 @@ pub struct Decoded {
     pub module: Module,
     /// FLOPs and bytes of its instructions, as XLA's cost analysis counts them.
     pub costs: CostAnalysis,
+    /// Where the buffer assignment was read from, if it is not with the module: XLA's text, which has no heap traces.
+    pub buffers_file: Option<PathBuf>,
+    /// Why that file could not be read.
+    pub buffers_fault: Option<String>,
     gpu_costs: OnceLock<CostAnalysis>,
 }
 
@@ -58,15 +63,23 @@ impl HloModule {
         self.program_id.map_or_else(|| self.name.clone(), |id| format!("{}({id})", self.name))
     }
 
-    /// The decoded module.
+    /// The decoded module, with the buffer assignment that a dump has beside it where it has none of its own.
     ///
     /// # Errors
     /// What is wrong with the proto, in words.
     pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
         let decoded = self.decoded.get_or_init(|| {
-            let module = Module::read(source.slice(self.proto)).map_err(|error| error.to_string())?;
+            let mut module = Module::read(source.slice(self.proto)).map_err(|error| error.to_string())?;
             let costs = CostAnalysis::new(&module, CostOptions::default());
-            Ok(Box::new(Decoded { module, costs, gpu_costs: OnceLock::new() }))
+            let (mut buffers_file, mut buffers_fault) = (None, None);
+            if let (None, Some((path, text))) = (&module.buffer_assignment, &source.buffers) {
+                match BufferAssignment::parse(&String::from_utf8_lossy(text)) {
+                    Ok(buffers) => module.buffer_assignment = Some(buffers),
+                    Err(error) => buffers_fault = Some(error.to_string()),
+                }
+                buffers_file = Some(path.clone());
+            }
+            Ok(Box::new(Decoded { module, costs, buffers_file, buffers_fault, gpu_costs: OnceLock::new() }))
         });
         decoded.as_deref().map_err(String::as_str)
     }

@@ -19,6 +19,8 @@ pub struct ProgramFile {
     pub stage: Stage,
     /// Whether it stands for the module where there are several stages.
     pub is_last: bool,
+    /// `-buffer-assignment.txt` of this stage, where the dump has one: path and bytes.
+    pub buffers: Option<(PathBuf, Bytes)>,
 }
 
 impl Profile {
@@ -48,7 +50,9 @@ impl Profile {
                 profile.modules.push(module.copied());
             }
             profile.stages.push(module);
-            profile.sources.push(Source::new(file.path, file.bytes));
+            let mut source = Source::new(file.path, file.bytes);
+            source.buffers = file.buffers;
+            profile.sources.push(source);
         }
         profile
     }

@@ -22,6 +22,8 @@ pub struct Source {
     pub warnings: Vec<String>,
     /// `hostnames`: the machine's own name, which need not be the file's.
     pub hostnames: Vec<String>,
+    /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
+    pub(super) buffers: Option<(PathBuf, Bytes)>,
     bytes: Bytes,
 }
 
@@ -37,7 +39,7 @@ pub struct Span {
 impl Source {
     pub(super) fn new(path: PathBuf, bytes: Bytes) -> Self {
         let (errors, warnings, hostnames) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path, faults: Faults::default(), errors, warnings, hostnames, bytes }
+        Self { path, faults: Faults::default(), errors, warnings, hostnames, buffers: None, bytes }
     }
 
     /// The whole file.

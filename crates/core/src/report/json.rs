@@ -13,7 +13,7 @@ pub(super) fn render(report: &Report) -> String {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut out = s.serialize_struct("Report", 10)?;
+        let mut out = s.serialize_struct("Report", 12)?;
         out.serialize_field("analysis", self.analysis)?;
         out.serialize_field("version", &VERSION)?;
         out.serialize_field("scope", &self.scope)?;
@@ -24,6 +24,8 @@ impl Serialize for Report {
         out.serialize_field::<[(); 0]>("trees", &[])?;
         out.serialize_field("series", &self.series)?;
         out.serialize_field("findings", &self.findings)?;
+        out.serialize_field("texts", &self.texts)?;
+        out.serialize_field("passed", &self.passed)?;
         out.end()
     }
 }

@@ -36,6 +36,22 @@ pub struct Report {
     pub series: Vec<Series>,
     /// What follows from the numbers, worst first.
     pub findings: Vec<Finding>,
+    /// Texts that stand for themselves, such as a program as its compiler prints it.
+    pub texts: Vec<Text>,
+    /// Whether what was asked for holds, where something was: an expected count, a budget. A command line exits with 1
+    /// where it does not.
+    pub passed: Option<bool>,
+}
+
+/// A text that stands for itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Text {
+    /// Stable id.
+    pub id: &'static str,
+    /// What it is.
+    pub title: String,
+    /// The text, with a newline at the end of each line.
+    pub text: String,
 }
 
 /// The part of the run that a report covers.

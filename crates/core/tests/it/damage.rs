@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use haloscope_core::Error;
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
@@ -126,6 +127,8 @@ fn times_that_nobody_can_believe_do_not_overflow() {
     let profile = profile(vec![device, Made::environment(i64::MIN, i64::MAX)]);
     for analysis in analyses::ALL {
         let report = analyses::run(analysis, &profile, &Scope::default(), &Params::default());
-        assert!(report.is_ok(), "{}", analysis.id);
+        // Programs and their memory are not in this profile.
+        let is_silent = analysis.id.contains(' ') && matches!(report, Err(Error::Nothing(_)));
+        assert!(report.is_ok() || is_silent, "{}", analysis.id);
     }
 }

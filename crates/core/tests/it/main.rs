@@ -8,11 +8,14 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod compiled;
 mod damage;
 mod forged;
 mod groups;
+mod hlo_graph;
 mod large;
 mod made;
+mod memory_attribute;
 mod program;
 mod scope;
 mod snapshots;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use haloscope_core::Error;
 use haloscope_core::analyses;
+use haloscope_core::derive::heap::Buffers;
+use haloscope_core::derive::program_memory::ProgramMemory;
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
 use haloscope_core::report::Cell;
@@ -121,6 +123,88 @@ fn a_dump_is_its_modules_at_their_last_stage() {
     );
 }
 
+/// A dump of text alone: the module and, beside it, its buffer assignment.
+fn text_dump(folder: &Path, name: &str, buffers: &[u8]) {
+    let packed = proto().with_file_name(format!("{name}.hlo_proto.pb.gz"));
+    let options = TextOptions { metadata: true, ..TextOptions::LONG };
+    let text = Module::decode(&unpacked(&packed)).unwrap().text(&options);
+    let write = |stage: &str, bytes: &[u8]| {
+        fs::write(folder.join(format!("module_0003.jit_{name}.cl_1.{stage}")), bytes).unwrap();
+    };
+    write("before_optimizations.txt", text.as_bytes());
+    write("after_optimizations.txt", text.as_bytes());
+    write("after_optimizations-buffer-assignment.txt", buffers);
+    write("after_optimizations-memory-usage-report.txt", b"Memory Space: default (color=0)\n");
+}
+
+/// Allocations, the bytes of each memory space and what lasts are XLA's own numbers, from protos and from text; only the proto
+/// knows the peak of what does not last.
+#[test]
+fn memory_is_what_xla_counts() {
+    for name in
+        ["train_step.v5e", "train_step.v5p", "train_step.v6e", "run_scan.v6e", "pallas_attention_scratch.v6e"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = |ending: &str| proto().with_file_name(format!("{name}.{ending}"));
+        text_dump(folder.path(), name, &unpacked(&beside("buffer-assignment.txt.gz")));
+        let expected: serde_json::Value =
+            serde_json::from_slice(&fs::read(beside("memory.json")).unwrap()).unwrap();
+        let (of_proto, of_text) = (open(&beside("hlo_proto.pb.gz")), open(folder.path()));
+        assert_eq!(column(&of_text, "buffers"), ["no", "yes"]);
+        let note = |profile: &Profile| {
+            let report = ask(profile, "inspect", &[]);
+            report.quality.iter().any(|note| note.id == "buffers_from_text")
+        };
+        assert!(note(&of_text) && !note(&of_proto));
+        let mut memories = Vec::new();
+        for profile in [&of_proto, &of_text] {
+            let module = &profile.modules[0];
+            let decoded = module.decode(&profile.sources[module.source]).unwrap();
+            let buffers = Buffers::new(&decoded.module).unwrap();
+            let values = expected["values"].as_u64().unwrap();
+            // Text has no names for what runs inside an asynchronous instruction that is written as one line.
+            let unnamed = values - buffers.len() as u64;
+            assert!(
+                unnamed == 0 || decoded.buffers_file.is_some() && unnamed * 10 < values,
+                "{name}: {unnamed}"
+            );
+            for (space, total) in expected["total_bytes"].as_object().unwrap() {
+                let memory = ProgramMemory::new(&buffers, space.parse().unwrap());
+                assert_eq!(memory.total_bytes(), total.as_i64().unwrap(), "{name}, space {space}");
+            }
+            let memory = ProgramMemory::new(&buffers, 0);
+            memories.push((memory.lasting_bytes(), memory.peak_bytes(), memory.is_without_trace()));
+            assert_eq!(memory.temporary_bytes().is_none(), memory.is_without_trace(), "unknown is not 0");
+            let faults = memory.replay.as_ref().map_or(0, |replay| replay.faults);
+            assert!(faults == 0 && memory.peak_bytes() <= memory.allocated_bytes(), "{name}");
+        }
+        let [(lasting, peak, false), (lasting_in_text, partial, is_partial)] = memories[..] else {
+            panic!("{name}")
+        };
+        assert_eq!((lasting, lasting), (lasting_in_text, partial), "{name}");
+        // Without temporary memory nothing is missing.
+        assert_eq!(is_partial, peak > lasting, "{name}");
+        assert_eq!(is_partial, name != "pallas_attention_scratch.v6e");
+        for analysis in ["memory peak", "memory attribute"] {
+            let says = |profile: &Profile| {
+                ask(profile, analysis, &[]).quality.iter().any(|note| note.id == "no_heap_trace")
+            };
+            assert_eq!((says(&of_proto), says(&of_text)), (false, is_partial), "{name}, {analysis}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_buffer_assignment_is_said_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    text_dump(folder.path(), "decode.v5e", b"BufferAssignment:\nallocation 0: size x:\n");
+    let profile = open(folder.path());
+    assert_eq!(column(&profile, "buffers"), ["no", "no"]);
+    let report = ask(&profile, "inspect", &[]);
+    let note = report.quality.iter().find(|note| note.id == "damaged_buffer_assignment").unwrap();
+    assert!(note.message.contains("line 2, column 20: expected a size in bytes"), "{}", note.message);
+}
+
 /// A profile in or below a folder is what the folder stands for, whatever else is there.
 #[test]
 fn a_profile_goes_before_a_dump() {
@@ -137,7 +221,10 @@ fn a_profile_goes_before_a_dump() {
 #[test]
 fn questions_about_time_have_no_answer() {
     let profile = open(&proto());
-    for analysis in analyses::ALL.iter().filter(|analysis| analysis.id != "inspect") {
+    let is_of_programs = |id: &str| {
+        id == "inspect" || id.starts_with("hlo ") || (id.starts_with("memory ") && id != "memory profile")
+    };
+    for analysis in analyses::ALL.iter().filter(|analysis| !is_of_programs(analysis.id)) {
         let answer = analyses::run(analysis, &profile, &Scope::default(), &Default::default());
         match answer.map(|report| report.analysis) {
             Err(Error::Nothing(message)) => {

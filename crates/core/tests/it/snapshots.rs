@@ -19,7 +19,7 @@ fn every_analysis_on_every_run() {
             let profile = open(run);
             for analysis in analyses::ALL {
                 let answer = analyses::run(analysis, &profile, &Scope::default(), &Params::default());
-                insta::assert_snapshot!(format!("{run}.{}", analysis.id), render(answer));
+                insta::assert_snapshot!(format!("{run}.{}", analysis.slug()), render(answer));
             }
         }
     });
@@ -41,6 +41,22 @@ fn groups_of_ops() {
             let answer = analyses::run(ops, &open(run), &Scope::default(), &params);
             insta::assert_snapshot!(format!("{run}.ops-on-host"), render(answer));
         }
+    });
+}
+
+/// The run that has allocator events, and one memory that is not the main one.
+#[test]
+fn memories() {
+    insta::with_settings!({snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
+        let asked = |run: &str, id: &str, words: &[(&str, &str)]| {
+            let mut params = Params::default();
+            words.iter().for_each(|(key, value)| params.set(key, value));
+            render(analyses::run(analyses::find(id).unwrap(), &open(run), &Scope::default(), &params))
+        };
+        insta::assert_snapshot!("tpu-memory.memory-profile", asked("tpu-memory", "memory profile", &[]));
+        insta::assert_snapshot!("tpu-memory.memory-peak", asked("tpu-memory", "memory peak", &[]));
+        insta::assert_snapshot!("tpu-decode.memory-peak-vmem", asked("tpu-decode", "memory peak", &[("space", "vmem")]));
+        insta::assert_snapshot!("tpu-decode.memory-peak-host", asked("tpu-decode", "memory peak", &[("space", "host")]));
     });
 }
 
@@ -99,6 +115,21 @@ fn render(answer: Result<Report, Error>) -> String {
             .map(|[x, y]| format!("{}:{}", shown(&Cell::Float(*x)), shown(&Cell::Float(*y))))
             .collect();
         writeln!(out, "\n({}) {}: {}", series.id, series.title, points.join(" ")).unwrap();
+    }
+    for text in &report.texts {
+        let lines: Vec<_> = text.text.lines().take(ROWS).collect();
+        writeln!(
+            out,
+            "\n<{}> {}: {} lines\n{}",
+            text.id,
+            text.title,
+            text.text.lines().count(),
+            lines.join("\n")
+        )
+        .unwrap();
+    }
+    if let Some(passed) = report.passed {
+        writeln!(out, "\npassed: {passed}").unwrap();
     }
     for f in &report.findings {
         writeln!(

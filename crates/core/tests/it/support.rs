@@ -9,7 +9,7 @@ use haloscope_core::report::{Cell, Report, Table};
 use haloscope_core::scope::Scope;
 
 /// The runs that `fixtures/` holds.
-pub(crate) const RUNS: [&str; 8] = [
+pub(crate) const RUNS: [&str; 10] = [
     "cpu-infer",
     "cpu-train",
     "gpu-amd",
@@ -17,12 +17,14 @@ pub(crate) const RUNS: [&str; 8] = [
     "tpu-custom-call",
     "tpu-decode",
     "tpu-input-bound",
+    "tpu-memory",
+    "tpu-run-scan",
     "tpu-train",
 ];
 
-/// The generated ones, which have a `truth.json`.
-pub(crate) const GENERATED: [&str; 6] =
-    ["gpu-amd", "gpu-train", "tpu-custom-call", "tpu-decode", "tpu-input-bound", "tpu-train"];
+/// The generated ones whose `truth.json` tells of time.
+pub(crate) const GENERATED: [&str; 7] =
+    ["gpu-amd", "gpu-train", "tpu-custom-call", "tpu-decode", "tpu-input-bound", "tpu-run-scan", "tpu-train"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")

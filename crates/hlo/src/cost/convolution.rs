@@ -31,7 +31,7 @@ pub(super) fn flops(attributes: &Attributes, lhs: &Shape, rhs: &Shape, result: &
 /// Pairs of a kernel and an output position of one dimension whose input position exists: in bounds and, where the input
 /// is dilated, not in a gap. With kernel position `k` and output position `o` the input position is
 /// `(o * stride - padding_low + k * window_dilation) / base_dilation`.
-fn valid_positions(dim: &WindowDimension, input: u64, kernel: u64, output: u64) -> Option<u64> {
+pub(crate) fn valid_positions(dim: &WindowDimension, input: u64, kernel: u64, output: u64) -> Option<u64> {
     let positive = |value: i64| Some(i128::from(value)).filter(|value| *value > 0);
     let stride = positive(dim.stride)?;
     let window_dilation = positive(dim.window_dilation)?;

@@ -76,7 +76,7 @@ pub(super) fn wrapped<'m>(
                 let state = match operand.opcode {
                     Opcode::While => module.instruction(*operand.operands.first()?),
                     Opcode::Parameter => {
-                        let caller = module.callers(operand.computation).into_iter().next()?;
+                        let caller = module.first_caller(operand.computation)?;
                         module.instruction(*module.instruction(caller).operands.first()?)
                     }
                     _ => operand,

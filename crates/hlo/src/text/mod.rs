@@ -124,6 +124,12 @@ impl Module {
         Words(|f: &mut fmt::Formatter<'_>| module::write(f, self, options)).to_string()
     }
 
+    /// One computation as it stands in the module.
+    #[must_use]
+    pub fn computation_text(&self, computation: ComputationIdx, options: &TextOptions) -> String {
+        Words(|f: &mut fmt::Formatter<'_>| module::computation(f, self, computation, options)).to_string()
+    }
+
     /// One instruction, with its name, on one line.
     #[must_use]
     pub fn instruction_text(&self, instruction: InstructionIdx, options: &TextOptions) -> String {

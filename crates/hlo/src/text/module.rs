@@ -111,7 +111,7 @@ fn sugared_computations(module: &Module, options: &TextOptions) -> Vec<bool> {
     sugared
 }
 
-fn computation(
+pub(super) fn computation(
     f: &mut fmt::Formatter<'_>,
     module: &Module,
     index: ComputationIdx,

@@ -1,39 +1,56 @@
+import type { AnalysisInfo, Report } from "../../api/types";
 import { useReport } from "../../state/resource";
 import { LineChart } from "../../widgets/chart/LineChart";
 import { Panel } from "../../widgets/Panel";
-import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
+import { Findings, ProvenanceFoot, QualityList, ValueCards, Verdict } from "../../widgets/Report";
 import { Loaded } from "../../widgets/States";
 import { TablePanel } from "../../widgets/table/TablePanel";
+import { TextPanel } from "../../widgets/text/TextPanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 
-/** Any report: findings, values, series, tables, quality. */
 export function GenericPage({ info }: PageProps) {
-  const report = useReport(info.id, paramQuery(info));
   return (
     <>
-      <PageHead title={info.id} question={info.question}>
+      <PageHead title={(info.name ?? info.id).replace(/^hlo\b/, "HLO")} question={info.question}>
         <Params info={info} />
       </PageHead>
-      <Loaded from={report} what={info.id}>
-        {(data) => (
-          <>
-            <Findings report={data} />
-            <ValueCards report={data} />
-            {data.series.map((series) => (
-              <Panel title={series.title}>
-                <LineChart series={series} />
-              </Panel>
-            ))}
-            {data.tables.map((table) => (
-              <TablePanel key={table.id} table={table} name={info.id} />
-            ))}
-            {data.quality.length > 0 && <QualityList quality={data.quality} />}
-            <ProvenanceFoot report={data} />
-          </>
-        )}
-      </Loaded>
+      <GenericReport info={info} />
+    </>
+  );
+}
+
+/** The report of an analysis with the parameters that the address gives it. */
+export function GenericReport({ info }: { readonly info: AnalysisInfo }) {
+  const report = useReport(info.id, paramQuery(info));
+  return (
+    <Loaded from={report} what={info.name ?? info.id}>
+      {(data) => <ReportParts report={data} name={info.id} />}
+    </Loaded>
+  );
+}
+
+/** Any report: findings, verdict, values, texts, series, tables, quality. */
+export function ReportParts({ report, name }: { readonly report: Report; readonly name: string }) {
+  return (
+    <>
+      <Findings report={report} />
+      <Verdict report={report} />
+      <ValueCards report={report} />
+      {(report.texts ?? []).map((text) => (
+        <TextPanel key={text.id} text={text} />
+      ))}
+      {report.series.map((series) => (
+        <Panel key={series.id} title={series.title}>
+          <LineChart series={series} />
+        </Panel>
+      ))}
+      {report.tables.map((table) => (
+        <TablePanel key={table.id} table={table} name={name} />
+      ))}
+      {report.quality.length > 0 && <QualityList quality={report.quality} />}
+      <ProvenanceFoot report={report} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Point, Series } from "../../api/types";
 import { seriesVar } from "../../base/colour";
 import { formatValue } from "../../base/format";
-import { extent, linearScale } from "../../base/scale";
+import { binaryScale, extent, linearScale } from "../../base/scale";
 import { useSize } from "../useSize";
 import { Frame } from "./Frame";
 import { Legend } from "./Legend";
@@ -34,12 +34,15 @@ export function LineChart({ series }: { readonly series: Series }) {
   if (xs === null || ys === null) return <p class="empty">No points in this scope.</p>;
   const box = { left: 72, top: 28, right: Math.max(140, width - 16), bottom: HEIGHT - 40 };
   const x = linearScale(xs, [box.left, box.right], Math.max(2, Math.floor((box.right - box.left) / 100)));
-  const y = linearScale([Math.min(0, ys[0]), ys[1] * 1.05], [box.bottom, box.top], 4);
-  const first = lines[0]?.points ?? [];
-  const nearest =
+  const y =
+    series.y.unit === "B" && ys[0] >= 0
+      ? binaryScale(ys[1], [box.bottom, box.top])
+      : linearScale([Math.min(0, ys[0]), ys[1] * 1.05], [box.bottom, box.top], 4);
+  const nearest = (points: readonly Point[]): Point | null =>
     at === null
       ? null
-      : first.reduce<Point | null>((best, p) => (best === null || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
+      : points.reduce<Point | null>((best, p) => (best === null || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
+  const shown = nearest(lines[0]?.points ?? []);
   return (
     <div class="chart" ref={ref}>
       <svg
@@ -67,13 +70,13 @@ export function LineChart({ series }: { readonly series: Series }) {
         )}
       </svg>
       {lines.length > 1 && <Legend items={lines.map((line, i) => ({ name: line.label, colour: seriesVar(i) }))} />}
-      {nearest !== null && (
+      {shown !== null && (
         <Tip
-          x={x(nearest[0])}
+          x={x(shown[0])}
           y={24}
           width={width}
-          title={formatValue(nearest[0], series.x.unit)}
-          lines={[[series.y.label, formatValue(nearest[1], series.y.unit)]]}
+          title={formatValue(shown[0], series.x.unit)}
+          lines={lines.map((line) => [line.label, formatValue(nearest(line.points)?.[1] ?? null, series.y.unit)] as const)}
         />
       )}
     </div>

@@ -7,8 +7,10 @@ mod neighbourhood;
 mod pbtxt;
 mod svg;
 
-use haloscope_core::profile::Profile;
-use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, TextOptions};
+use std::borrow::Cow;
+
+use haloscope_core::profile::{HloModule, Profile};
+use haloscope_hlo::{ComputationIdx, Form, InstructionIdx, Module, TextOptions};
 
 use self::{
     dot::{Drawing, Graph},
@@ -53,11 +55,13 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         (found, _) => found?,
     };
     let with_metadata = params.flag("show_metadata")?;
-    let proto = profile.sources[module.source].slice(module.proto);
-    match kind {
-        "pb" => return Ok(Answer::bytes(proto.to_vec())),
-        "pbtxt" => return Ok(Answer::bytes(pbtxt::text(proto).into_bytes())),
-        _ => {}
+    if matches!(kind, "pb" | "pbtxt") {
+        let proto = proto(profile, module)?;
+        return Ok(Answer::bytes(if kind == "pb" {
+            proto.into_owned()
+        } else {
+            pbtxt::text(&proto).into_bytes()
+        }));
     }
     let hlo = &modules::decoded(profile, module)?.module;
     match kind {
@@ -70,6 +74,35 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         "adj_nodes" => Answer::json(&Adjacent::of(hlo, instruction(hlo, params)?)),
         _ => Err(custom_call(hlo, params)),
     }
+}
+
+/// The module as an `HloProto`.
+fn proto<'p>(profile: &'p Profile, module: &HloModule) -> Result<Cow<'p, [u8]>, Error> {
+    let bytes = profile.sources[module.source].slice(module.proto);
+    match Form::of(bytes) {
+        Some(Form::Text) => Err(Error::Missing {
+            tool: TOOL.id,
+            missing: format!("the module {} as HLO text, and no HLO proto of it", module.label()),
+            remedy:
+                "ask for `type=short_txt` or `long_txt`, or dump the program with `--xla_dump_hlo_as_proto`"
+                    .to_owned(),
+        }),
+        Some(Form::ModuleProto) => Ok(Cow::Owned(hlo_proto(bytes))),
+        Some(Form::HloProto) | None => Ok(Cow::Borrowed(bytes)),
+    }
+}
+
+/// A message whose first field is the module: an `HloProto` without buffers.
+fn hlo_proto(module: &[u8]) -> Vec<u8> {
+    let mut out = vec![1 << 3 | 2];
+    let mut length = module.len();
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(module);
+    out
 }
 
 /// Why there is no text of a kernel: it is MLIR's bytecode, which only MLIR can read.

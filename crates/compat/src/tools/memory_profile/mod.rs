@@ -5,7 +5,6 @@
 
 mod peak;
 mod shape;
-mod types;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +12,7 @@ use haloscope_core::{
     derive::{
         allocator::{Allocator, AllocatorEvent, allocators},
         context::Context,
+        data_type,
     },
     profile::{HostId, LineId, PlaneKind, Profile},
 };
@@ -107,21 +107,21 @@ fn snapshot(profile: &Profile, steps: &Steps, event: &AllocatorEvent<'_>) -> Sna
     Snapshot {
         time_offset_ps: Int64(event.start_ps.saturating_sub(profile.line(event.line).base_ps)),
         aggregation_stats: Stats {
-            stack_reserved_bytes: Int64(event.reserved_bytes),
-            heap_allocated_bytes: Int64(event.allocated_bytes),
-            free_memory_bytes: Int64(event.available_bytes),
-            fragmentation: event.fragmentation,
-            peak_bytes_in_use: Int64(event.peak_bytes),
+            stack_reserved_bytes: Int64(event.reserved_bytes.unwrap_or(0)),
+            heap_allocated_bytes: Int64(event.allocated_bytes.unwrap_or(0)),
+            free_memory_bytes: Int64(event.available_bytes.unwrap_or(0)),
+            fragmentation: event.fragmentation.unwrap_or(0.0),
+            peak_bytes_in_use: Int64(event.peak_bytes.unwrap_or(0)),
         },
         activity_metadata: Activity {
             memory_activity: if event.is_release { Kind::Deallocation } else { Kind::Allocation },
-            requested_bytes: Int64(event.requested_bytes),
-            allocation_bytes: Int64(event.allocation_bytes),
-            address: Uint64(event.address),
+            requested_bytes: Int64(event.requested_bytes.unwrap_or(0)),
+            allocation_bytes: Int64(event.allocation_bytes.unwrap_or(0)),
+            address: Uint64(event.address.unwrap_or(0)),
             tf_op_name: event.op.clone().into_owned(),
             step_id: Int64(steps.id(event)),
             region_type: event.region.clone().into_owned(),
-            data_type: event.data_type.map(types::name).unwrap_or_default(),
+            data_type: event.data_type.map(data_type::name).unwrap_or_default(),
             tensor_shape: event.shape.clone().into_owned(),
         },
     }

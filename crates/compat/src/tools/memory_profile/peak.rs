@@ -1,43 +1,26 @@
 //! What was allocated at the peak, in the step that has it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+
+use haloscope_core::derive::{allocator_peak, data_type};
 
 use super::shape::{Active, Activity, Kind, Snapshot, Summary};
-use super::types;
 use crate::proto_json::Int64;
 
 /// The allocations that are alive at the peak, equal ones as one, and those that stand for memory without an event. Of the
 /// snapshots only those are left that an allocation points at.
 pub(super) fn active(snapshots: &mut Vec<Snapshot>, summary: &Summary) -> (Vec<Active>, Vec<Activity>) {
     let step = step_of_peak(snapshots, summary);
-    let mut unmapped = summary.peak_stats.heap_allocated_bytes.0;
-    let mut released_from_before = 0i64;
-    let mut alive: BTreeMap<u64, usize> = BTreeMap::new();
-    for (at, snapshot) in snapshots.iter().enumerate() {
-        if snapshot.time_offset_ps > summary.peak_stats_time_ps {
-            break;
-        }
-        let activity = &snapshot.activity_metadata;
-        if activity.step_id != step {
-            continue;
-        }
-        let bytes = activity.allocation_bytes.0;
-        if activity.memory_activity == Kind::Allocation {
-            alive.insert(activity.address.0, at);
-            unmapped = unmapped.saturating_sub(bytes);
-        } else {
-            if alive.remove(&activity.address.0).is_none() {
-                released_from_before = released_from_before.saturating_add(bytes);
-            }
-            unmapped = unmapped.saturating_add(bytes);
-        }
-    }
-    let special = special(unmapped.saturating_sub(released_from_before), step, summary);
+    let until_peak =
+        snapshots.iter().enumerate().take_while(|(_, s)| s.time_offset_ps <= summary.peak_stats_time_ps);
+    let in_step = until_peak.filter(|(_, snapshot)| snapshot.activity_metadata.step_id == step);
+    let alive = allocator_peak::replay(in_step.map(|(at, s)| (at, (&s.activity_metadata).into())));
+    let unmapped = summary.peak_stats.heap_allocated_bytes.0.saturating_sub(alive.bytes);
+    let special = special(unmapped, step, summary);
 
     // A place is a snapshot's, or a special allocation's, counted down from -1.
     let mut rows: Vec<(i64, &Activity)> =
-        alive.values().map(|at| (*at as i64, &snapshots[*at].activity_metadata)).collect();
+        alive.by_address.values().map(|at| (*at as i64, &snapshots[*at].activity_metadata)).collect();
     rows.extend(special.iter().enumerate().map(|(at, activity)| (-1 - at as i64, activity)));
     rows.sort_by(|a, b| order(a.1).cmp(&order(b.1)).then(a.0.cmp(&b.0)));
     let mut active: Vec<Active> = Vec::new();
@@ -63,6 +46,16 @@ pub(super) fn active(snapshots: &mut Vec<Snapshot>, summary: &Summary) -> (Vec<A
     }
     *snapshots = kept;
     (active, special)
+}
+
+impl From<&Activity> for allocator_peak::Activity {
+    fn from(activity: &Activity) -> Self {
+        Self {
+            is_release: activity.memory_activity == Kind::Deallocation,
+            address: activity.address.0,
+            bytes: activity.allocation_bytes.0,
+        }
+    }
 }
 
 /// The step of the last snapshot that is at the peak.
@@ -91,7 +84,7 @@ fn special(unmapped_bytes: i64, step: Int64, summary: &Summary) -> Vec<Activity>
         tf_op_name: name.to_owned(),
         step_id: step,
         region_type: region.to_owned(),
-        data_type: types::name(0),
+        data_type: data_type::name(0),
         tensor_shape: "unknown".to_owned(),
         ..Activity::default()
     };

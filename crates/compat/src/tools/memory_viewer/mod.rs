@@ -5,18 +5,21 @@
 //! pointers.
 
 mod labels;
-mod scoped;
 mod shape;
 mod timeline;
 
 use haloscope_core::{
-    derive::heap::{Buffer, Buffers, HeapReplay, is_indefinite},
+    derive::{
+        heap::{Buffer, Buffers},
+        program_memory::ProgramMemory,
+        scoped_memory,
+    },
     profile::Profile,
 };
 use haloscope_hlo::{BufferAllocation, Module};
 
 use self::{
-    labels::{category, heap_object, shape_text, sizes},
+    labels::{heap_object, shape_text},
     shape::{Allocation, HeapObject, LogicalBuffer, Span},
 };
 use super::Tool;
@@ -65,14 +68,14 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let Some(buffers) = Buffers::new(module) else {
         return if as_page { Ok(timeline::page(&[], 0, 0)) } else { Answer::json(&result) };
     };
-    let view = View::new(&buffers, memory_space);
+    let view = View { memory: ProgramMemory::new(&buffers, memory_space) };
     if as_page {
         let drawing = timeline::blocks(&view);
         return Ok(timeline::page(&drawing.blocks, drawing.steps, drawing.bytes));
     }
     view.fill(&mut result);
     if memory_space == 1
-        && let Some((bytes, name)) = scoped::largest(module, memory_space)
+        && let Some((bytes, name)) = scoped_memory::largest(module, memory_space)
     {
         result.max_scoped_vmem_allocation_mib = mib(bytes);
         result.max_scoped_vmem_instruction_name = name.to_owned();
@@ -87,12 +90,7 @@ fn mib(bytes: i64) -> f64 {
 
 /// One memory of a module.
 struct View<'a, 'm> {
-    buffers: &'a Buffers<'m>,
-    memory_space: i64,
-    allocations: Vec<&'m BufferAllocation>,
-    /// `None` where nothing was simulated.
-    replay: Option<HeapReplay>,
-    instruction_names: Vec<&'m str>,
+    memory: ProgramMemory<'a, 'm>,
 }
 
 /// What fills the memory at the peak.
@@ -105,54 +103,19 @@ struct AtPeak {
     colours: Vec<(i64, usize)>,
 }
 
-impl<'a, 'm> View<'a, 'm> {
-    fn new(buffers: &'a Buffers<'m>, memory_space: i64) -> Self {
-        let trace = buffers.trace_in(memory_space);
-        Self {
-            buffers,
-            memory_space,
-            allocations: buffers.allocations(memory_space),
-            replay: trace.map(|trace| HeapReplay::new(buffers, trace, sizes)),
-            instruction_names: trace
-                .map(|trace| trace.events.iter().map(|e| e.instruction_name.as_str()).chain([""]).collect())
-                .unwrap_or_default(),
-        }
-    }
-
-    fn module(&self) -> &'m Module {
-        self.buffers.module
-    }
-
-    /// The allocations that live as long as the program.
-    fn lasting(&self) -> impl Iterator<Item = &'m BufferAllocation> {
-        self.allocations.iter().copied().filter(|a| is_indefinite(a) && !a.is_thread_local)
-    }
-
-    /// The largest buffer of each allocation that lives as long as the program.
-    fn indefinite(&self) -> impl Iterator<Item = &Buffer<'m>> {
-        self.lasting().filter_map(|allocation| {
-            let mut best: Option<&Buffer<'m>> = None;
-            for assigned in &allocation.assigned {
-                let buffer = self.buffers.row(assigned.buffer_id).and_then(|row| self.buffers.get(row));
-                let largest = best.map_or(0, |b| b.logical.size_bytes);
-                best = buffer.filter(|b| b.logical.size_bytes > largest).or(best);
-            }
-            best
-        })
-    }
-
+impl<'m> View<'_, 'm> {
     fn at_peak(&self) -> AtPeak {
         let mut peak = AtPeak::default();
-        for buffer in self.indefinite() {
+        for buffer in self.memory.lasting_buffers() {
             peak.indefinite_bytes += buffer.allocation.size_bytes;
             // In other memories the compiler leaves such allocations out.
-            if self.memory_space == 0 {
-                peak.add(self.module(), buffer);
+            if self.memory.memory_space == 0 {
+                peak.add(self.memory.module(), buffer);
             }
         }
-        let held = self.replay.iter().flat_map(|replay| &replay.held_at_peak);
-        for buffer in held.filter_map(|held| self.buffers.get(held.user)) {
-            peak.add(self.module(), buffer);
+        let held = self.memory.replay.iter().flat_map(|replay| &replay.held_at_peak);
+        for buffer in held.filter_map(|held| self.memory.buffers.get(held.user)) {
+            peak.add(self.memory.module(), buffer);
         }
         if peak.small_bytes != 0 {
             peak.objects.push(HeapObject {
@@ -181,17 +144,19 @@ impl<'a, 'm> View<'a, 'm> {
         result.by_size_to_max_heap = order;
 
         let lasting = mib(peak.indefinite_bytes);
-        let replay = self.replay.as_ref();
+        let replay = self.memory.replay.as_ref();
         let sizes = |bytes: &[i64]| bytes.iter().map(|b| mib(*b) + lasting).collect();
         result.heap_sizes = replay.map(|r| sizes(&r.in_use_bytes)).unwrap_or_default();
         result.unpadded_heap_sizes = replay.map(|r| sizes(&r.unpadded_in_use_bytes)).unwrap_or_default();
-        result.hlo_instruction_names = self.instruction_names.iter().map(|n| (*n).to_owned()).collect();
+        let names =
+            self.memory.trace.iter().flat_map(|trace| &trace.events).map(|e| e.instruction_name.clone());
+        result.hlo_instruction_names = names.chain(self.memory.trace.map(|_| String::new())).collect();
         result.peak_heap_mib = mib(replay.map_or(0, |r| r.peak_bytes)) + lasting;
         result.peak_unpadded_heap_mib = mib(replay.map_or(0, |r| r.peak_unpadded_bytes)) + lasting;
         result.peak_heap_size_position = replay.map_or(0, |r| r.peak_event);
         if let Some(replay) = replay {
             for (row, span) in replay.spans.iter().enumerate().filter(|(row, _)| replay.is_seen[*row]) {
-                if let (Some((start, limit)), Some(buffer)) = (*span, self.buffers.get(row)) {
+                if let (Some((start, limit)), Some(buffer)) = (*span, self.memory.buffers.get(row)) {
                     result.logical_buffer_spans.insert(buffer.logical.id as i32, Span { start, limit });
                 }
             }
@@ -203,14 +168,14 @@ impl<'a, 'm> View<'a, 'm> {
 
     fn note_allocations(&self, result: &mut shape::Result) {
         let total = |is_meant: &dyn Fn(&BufferAllocation) -> bool| {
-            mib(self.allocations.iter().filter(|a| is_meant(a)).map(|a| a.size_bytes).sum())
+            mib(self.memory.allocations.iter().filter(|a| is_meant(a)).map(|a| a.size_bytes).sum())
         };
         result.entry_computation_parameters_mib = total(&|a| a.entry_parameter.is_some());
         result.non_reusable_mib = total(&|a| !is_reusable(a));
         result.maybe_live_out_mib = total(&|a| a.maybe_live_out);
         result.total_buffer_allocation_mib = total(&|a| !a.is_thread_local);
-        result.indefinite_buffer_allocation_mib = mib(self.lasting().map(|a| a.size_bytes).sum());
-        result.indefinite_lifetimes = self.lasting().map(|a| self.allocation(a)).collect();
+        result.indefinite_buffer_allocation_mib = mib(self.memory.lasting().map(|a| a.size_bytes).sum());
+        result.indefinite_lifetimes = self.memory.lasting().map(|a| self.allocation(a)).collect();
     }
 
     fn allocation(&self, allocation: &BufferAllocation) -> Allocation {
@@ -218,7 +183,8 @@ impl<'a, 'm> View<'a, 'm> {
             .assigned
             .iter()
             .map(|assigned| {
-                let buffer = self.buffers.row(assigned.buffer_id).and_then(|row| self.buffers.get(row));
+                let buffer =
+                    self.memory.buffers.row(assigned.buffer_id).and_then(|row| self.memory.buffers.get(row));
                 LogicalBuffer {
                     id: Int64(assigned.buffer_id),
                     shape: buffer.map(shape_text).unwrap_or_default(),
@@ -254,7 +220,7 @@ impl AtPeak {
         } else {
             let number = self.objects.len();
             self.colours.push((buffer.logical.id, number));
-            self.objects.push(heap_object(module, buffer, number, category(buffer.allocation)));
+            self.objects.push(heap_object(module, buffer, number));
         }
     }
 }

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use haloscope_core::derive::heap::is_indefinite;
+use haloscope_core::derive::{
+    heap::is_indefinite,
+    program_memory::{Group, name_of, unpadded_bytes},
+};
 
 use super::{
     View,
-    labels::{category, name, shape_text, sizes, source_info},
+    labels::{shape_text, source_info},
     shape::Block,
 };
 use crate::Answer;
@@ -23,17 +26,17 @@ pub(super) struct Drawing {
 
 /// A block for each temporary allocation, and in it one for each buffer that has memory of its own.
 pub(super) fn blocks(view: &View<'_, '_>) -> Drawing {
-    let temporary: Vec<_> = view.allocations.iter().filter(|a| !is_indefinite(a)).collect();
+    let temporary: Vec<_> = view.memory.allocations.iter().filter(|a| !is_indefinite(a)).collect();
     let (mut starts, mut bytes, mut steps) = (Vec::new(), 0i64, 0usize);
     for allocation in &temporary {
-        if let Some(trace) = view.buffers.trace_of(allocation) {
+        if let Some(trace) = view.memory.buffers.trace_of(allocation) {
             starts.push(bytes);
             bytes = bytes.saturating_add(allocation.size_bytes);
             steps = steps.max(trace.events.len());
         }
     }
     let mut drawing = Drawing { blocks: Vec::new(), steps, bytes };
-    let Some(replay) = view.replay.as_ref().filter(|_| bytes > 0 && steps > 0) else { return drawing };
+    let Some(replay) = view.memory.replay.as_ref().filter(|_| bytes > 0 && steps > 0) else { return drawing };
     let colours = view.at_peak().colours;
     let colour_of = |id: i64| {
         let at = colours.partition_point(|entry| entry.0 < id);
@@ -48,32 +51,33 @@ pub(super) fn blocks(view: &View<'_, '_>) -> Drawing {
         let start = starts.get(number).copied().unwrap_or(0);
         drawing.blocks.push(Block {
             logical_buffer_id: -1,
-            name: category(allocation).to_owned(),
+            name: Group::of(allocation).name().to_owned(),
             offset: start as f64,
             size: allocation.size_bytes as f64,
             end_step: steps,
-            category: category(allocation).to_owned(),
+            category: Group::of(allocation).name().to_owned(),
             color: "#ffffff".to_owned(),
             ..Block::default()
         });
         drawn += usize::from(is_drawn(steps, allocation.size_bytes));
         for assigned in &allocation.assigned {
-            let Some(row) = view.buffers.row(assigned.buffer_id) else { continue };
-            let (Some(buffer), Some((from, until))) = (view.buffers.get(row), replay.spans[row]) else {
+            let Some(row) = view.memory.buffers.row(assigned.buffer_id) else { continue };
+            let (Some(buffer), Some((from, until))) = (view.memory.buffers.get(row), replay.spans[row])
+            else {
                 continue;
             };
             let colour = colour_of(buffer.logical.id).unwrap_or(drawn);
-            let (size, unpadded) = sizes(buffer);
+            let (size, unpadded) = (buffer.logical.size_bytes, unpadded_bytes(buffer));
             drawing.blocks.push(Block {
                 logical_buffer_id: buffer.logical.id as i32,
-                name: name(buffer),
+                name: name_of(buffer),
                 offset: start.saturating_add(buffer.offset_bytes) as f64,
                 size: size as f64,
                 start_step: from,
                 end_step: until,
                 tf_op_name: buffer.instruction.op_name().unwrap_or_default().to_owned(),
-                category: category(buffer.allocation).to_owned(),
-                source_info: source_info(view.module(), buffer.instruction),
+                category: Group::of(buffer.allocation).name().to_owned(),
+                source_info: source_info(view.memory.module(), buffer.instruction),
                 shape_string: shape_text(buffer),
                 unpadded_size: unpadded as f64,
                 color: COLOURS[colour % COLOURS.len()].to_owned(),

@@ -1,8 +1,8 @@
 //! The table, row by row, and the limits beside it.
 
 use super::columns::{COLUMNS, On};
-use super::{MOST_OPS, Model, is_infeed_or_outfeed};
-use crate::db::{Hardware, Rates, Row, bandwidth, gibi, micros, over};
+use super::{MOST_OPS, Model};
+use crate::db::{Hardware, Part, Rates, Row, bandwidth, gibi, micros, over};
 use crate::gviz::{Cell, DataTable};
 use crate::text::six_digits;
 use crate::tools::hlo_stats::Ranks;
@@ -129,7 +129,7 @@ impl Writer<'_, '_> {
     /// The ops, which took `total_ps` together.
     pub(crate) fn ops(&mut self, total_ps: u64) {
         let model = self.model;
-        let left_out = |row: &Row<'_>| !self.infeed_outfeed && is_infeed_or_outfeed(row);
+        let left_out = |row: &Row<'_>| !self.infeed_outfeed && Part::of(&row.category) == Part::InfeedOutfeed;
         let rows = model.ops.sorted().into_iter().take(MOST_OPS);
         let rows: Vec<_> = rows.filter(|r| r.occurrences > 0 && !left_out(r)).collect();
         let mut ranks = Ranks { total_us: micros(total_ps), ..Ranks::default() };

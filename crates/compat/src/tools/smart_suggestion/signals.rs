@@ -130,7 +130,7 @@ impl<'p> Signals<'p> {
                 continue;
             };
             used += peak.in_use_bytes() as f64;
-            all += peak.in_use_bytes() as f64 + peak.available_bytes as f64;
+            all += peak.in_use_bytes() as f64 + peak.available_bytes.unwrap_or(0) as f64;
         }
         (all > 0.0).then(|| used / all * 100.0)
     }

@@ -5,7 +5,7 @@ mod program;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params};
+use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::select::Selection;
 use crate::derive::steps::Steps;
@@ -20,7 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     params: &[],
     needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
     example: "inspect logs",
-    run,
+    run: Run::Of(run),
 };
 
 const HOSTS: &[Column] = &[

@@ -131,6 +131,28 @@ fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: 
             ),
             Ok(_) => {}
         }
+        let is_used = profile.modules.iter().any(|module| module.source == stage.source);
+        let Ok(Decoded { buffers_file: Some(beside), buffers_fault, .. }) = decoded else { continue };
+        if !is_used {
+            continue;
+        }
+        let beside = beside.display();
+        match buffers_fault {
+            Some(fault) => notes.add(
+                "damaged_buffer_assignment",
+                Severity::Warning,
+                format!("{beside}: {fault}"),
+                "no memory analysis of this module",
+                "copy the file again, or dump the program again",
+            ),
+            None => notes.add(
+                "buffers_from_text",
+                Severity::Info,
+                format!("the buffer assignment of {} was read from {beside}", stage.name),
+                "sizes and places are known, but not when temporary buffers are in use: there is no peak and no timeline",
+                "dump with --xla_dump_hlo_as_proto beside --xla_dump_to: the proto after optimisation has the heap's history",
+            ),
+        }
     }
     if with_buffers < profile.modules.len() {
         notes.add(

@@ -3,7 +3,7 @@ mod findings;
 mod tables;
 
 use super::ops::Sums;
-use super::{Analysis, Params};
+use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::bound::{Classes, TimeClass};
 use crate::derive::limits::{Limits, Work};
@@ -23,7 +23,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     params: &[],
     needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
     example: "overview logs",
-    run,
+    run: Run::Of(run),
 };
 fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let selection = Selection::resolve(profile, scope)?;

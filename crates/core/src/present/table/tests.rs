@@ -85,6 +85,7 @@ fn report() -> Report {
             falsifier: String::new(),
             status: Status::Estimated,
         }],
+        ..Report::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! TensorFlow's element types.
+//! TensorFlow's element types, by the numbers of its `DataType`.
 
 /// Names of `DataType`, by number.
 const NAMES: &[&str] = &[
@@ -38,8 +38,9 @@ const NAMES: &[&str] = &[
 /// Numbers above this are references to the type below it.
 const REFERENCE: i64 = 100;
 
-/// The name of an element type.
-pub(super) fn name(number: i64) -> String {
+/// The name of an element type; a reference to one ends in `_ref`.
+#[must_use]
+pub fn name(number: i64) -> String {
     let plain = |number: i64| {
         let known = usize::try_from(number).ok().and_then(|number| NAMES.get(number));
         known.map_or_else(|| format!("unknown dtype enum ({number})"), |name| (*name).to_owned())

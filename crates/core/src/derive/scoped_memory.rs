@@ -45,7 +45,8 @@ impl Number {
 }
 
 /// The most bytes that an instruction sets aside in a memory, and the first instruction that does.
-pub(super) fn largest(module: &Module, memory_space: i64) -> Option<(i64, &str)> {
+#[must_use]
+pub fn largest(module: &Module, memory_space: i64) -> Option<(i64, &str)> {
     let mut best: Option<(i64, &str)> = None;
     for (_, instruction) in module.instructions() {
         let config = &instruction.attributes().backend_config;
@@ -61,4 +62,25 @@ pub(super) fn largest(module: &Module, memory_space: i64) -> Option<(i64, &str)>
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_of_a_memory_is_found() {
+        let text = r#"HloModule m
+ENTRY e {
+  a = f32[8] parameter(0)
+  b = f32[8] negate(a), backend_config={"used_scoped_memory_configs":[{"memory_space":"1","offset":"0","size":"4096"}]}
+  c = f32[8] negate(b), backend_config={"used_scoped_memory_configs":[{"memory_space":1,"size":8192},{"memory_space":"0","size":"9"}]}
+  ROOT d = f32[8] negate(c), backend_config={"used_scoped_memory_configs":"damaged"}
+}
+"#;
+        let module = Module::read(text.as_bytes()).unwrap();
+        assert_eq!(largest(&module, 1), Some((8192, "c")));
+        assert_eq!(largest(&module, 0), Some((9, "c")));
+        assert_eq!(largest(&module, 5), None);
+    }
 }
