@@ -6,7 +6,6 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use haloscope_core::analyses::{self, Analysis, ParamKind, Params};
-use haloscope_core::profile::LineId;
 use haloscope_core::scope::Scope;
 use haloscope_store::Run;
 use serde_json::{Value, json};
@@ -18,7 +17,7 @@ use crate::router::{App, AppState};
 /// What every report takes beside its own parameters.
 const SCOPE: [&str; 7] = ["run", "hosts", "devices", "modules", "steps", "window", "steady"];
 
-type Answer = Result<Json, Failure>;
+pub(crate) type Answer = Result<Json, Failure>;
 
 pub(crate) async fn version(uri: Uri) -> Answer {
     Query::of(&uri, &[])?;
@@ -105,27 +104,8 @@ pub(crate) async fn report(
     .await
 }
 
-pub(crate) async fn tracks(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run"])?;
-    compute(app, move |app| Json::of(open(app, &query)?.timeline.tracks())).await
-}
-
-pub(crate) async fn window(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
-    let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
-    let lines = query.lines("tracks")?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.window(start_ps, end_ps, px, &lines)?))
-        .await
-}
-
-pub(crate) async fn event(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run", "track", "event"])?;
-    let (line, event) = (LineId(query.number("track")?), query.number("event")?);
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.event(line, event)?)).await
-}
-
 /// The run that a request names, else the newest.
-fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
+pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
     if let Some(id) = query.get("run") {
         return Ok(app.store.open(id)?);
     }

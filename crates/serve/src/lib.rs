@@ -20,6 +20,7 @@ mod page;
 mod query;
 mod router;
 mod server;
+mod timeline;
 mod xprof;
 
 pub use config::Config;

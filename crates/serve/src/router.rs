@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
 use crate::xprof::{self, Answers};
-use crate::{answer, api};
+use crate::{answer, api, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -63,9 +63,7 @@ pub(crate) fn new(
         .route("/runs", get(api::runs))
         .route("/analyses", get(api::analyses))
         .route("/report/{analysis}", get(api::report))
-        .route("/timeline/tracks", get(api::tracks))
-        .route("/timeline/window", get(api::window))
-        .route("/timeline/event", get(api::event))
+        .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(token());
     let router = Router::new().nest("/api", api).merge(xprof::routes().layer(token()));

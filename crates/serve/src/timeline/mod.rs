@@ -1,0 +1,37 @@
+//! The routes of the timeline. Each reads its parameters, asks the core, and passes on what it says.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::routing::get;
+use haloscope_core::profile::LineId;
+use std::sync::Arc;
+
+use crate::answer::{Json, compute};
+use crate::api::{Answer, open};
+use crate::query::Query;
+use crate::router::{App, AppState};
+
+/// The routes below `/api/timeline`.
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/tracks", get(tracks)).route("/window", get(window)).route("/event", get(event))
+}
+
+async fn tracks(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run"])?;
+    compute(app, move |app| Json::of(open(app, &query)?.timeline.tracks())).await
+}
+
+async fn window(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
+    let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
+    let lines = query.lines("tracks")?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.window(start_ps, end_ps, px, &lines)?))
+        .await
+}
+
+async fn event(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "track", "event"])?;
+    let (line, event) = (LineId(query.number("track")?), query.number("event")?);
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.event(line, event)?)).await
+}
