@@ -5,6 +5,8 @@ import { mockApi } from "./mock/server.mjs";
 // The Rust server embeds these files by name, so names carry no hashes. The page's answers are
 // revalidated by ETag instead.
 export default defineConfig(({ mode }) => ({
+  // Relative, so that the page also works below a path of some proxy.
+  base: "./",
   plugins: mode === "mock" ? [mockApi()] : [],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // The layout of graphs runs in a worker and brings a library along; only the page that draws graphs loads it.
@@ -20,7 +22,13 @@ export default defineConfig(({ mode }) => ({
     rollupOptions: {
       output: {
         entryFileNames: "app.js",
-        chunkFileNames: "[name].js",
+        chunkFileNames: (chunk) => (chunk.isDynamicEntry ? "pages/[name].js" : "[name].js"),
+        // What several pages use is one file, not twenty small ones.
+        codeSplitting: {
+          groups: [
+            { name: "shared", test: /(\/src\/(base|api|state|widgets(?!\/timeline)|tools\/[^/]+$)|node_modules)/, minShareCount: 2 },
+          ],
+        },
         assetFileNames: (asset) => (asset.names.some((name) => name.endsWith(".css")) ? "app.css" : "[name][extname]"),
       },
     },

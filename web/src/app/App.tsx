@@ -7,6 +7,7 @@ import { pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { Help } from "./Help";
+import { LazyPage } from "./LazyPage";
 import { RunPicker } from "./RunPicker";
 import { ScopeBar } from "./ScopeBar";
 import { ThemeButton } from "./ThemeButton";
@@ -56,7 +57,6 @@ export function App() {
     return () => removeEventListener("click", onClick);
   }, []);
 
-  const Page = current?.component;
   const noRuns = runs.data !== null && runs.data.runs.length === 0 && route.value.run === "";
   return (
     <div class="shell">
@@ -97,9 +97,9 @@ export function App() {
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
           {noRuns && <NoRuns logdir={runs.data?.logdir ?? ""} />}
-          {runId.value !== null && Page !== undefined && current !== null && <Page key={current.info.id} info={current.info} />}
-          {Page === undefined && analyses.loading && <Loading what="the list of pages" />}
-          {Page === undefined && !analyses.loading && <Empty>{`There is no page “${page.value}”.`}</Empty>}
+          {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
+          {current === null && analyses.loading && <Loading what="the list of pages" />}
+          {current === null && !analyses.loading && <Empty>{`There is no page “${page.value}”.`}</Empty>}
           {runId.value === null && runs.loading && <Loading what="the list of runs" />}
         </main>
       </div>

@@ -1,26 +1,22 @@
-/** Which page answers which question. An analysis without a page of its own gets the generic one. */
+/** Which page answers which question. An analysis without a page of its own gets the generic one.
+ *
+ * A page is a file of its own, loaded when somebody goes there: `page` says where it is and what it is called. */
 
 import type { ComponentType } from "preact";
 
 import type { AnalysisInfo } from "../api/types";
-import { GenericPage } from "./generic/GenericPage";
-import { HloPage } from "./hlo/HloPage";
-import { InspectPage } from "./inspect/InspectPage";
-import { MemoryPage } from "./memory/MemoryPage";
-import { OpsPage } from "./ops/OpsPage";
-import { OverviewPage } from "./overview/OverviewPage";
-import { RooflinePage } from "./roofline/RooflinePage";
-import { StepsPage } from "./steps/StepsPage";
-import { TimelinePage } from "./timeline/TimelinePage";
 
 export interface PageProps {
   readonly info: AnalysisInfo;
 }
 
+/** Loads the page's code. */
+export type PageLoader = () => Promise<ComponentType<PageProps>>;
+
 export interface PageEntry {
   readonly info: AnalysisInfo;
   readonly label: string;
-  readonly component: ComponentType<PageProps>;
+  readonly page: PageLoader;
   /** The id of the page that it stands under in the menu. */
   readonly under?: string;
 }
@@ -29,28 +25,60 @@ interface Own {
   readonly id: string;
   readonly label: string;
   readonly question: string;
-  readonly component: ComponentType<PageProps>;
+  readonly page: PageLoader;
 }
 
+const GENERIC: PageLoader = async () => (await import("./generic/GenericPage")).GenericPage;
+
 const FIRST: readonly Own[] = [
-  { id: "overview", label: "Overview", question: "What happened, and what bounds the run?", component: OverviewPage },
-  { id: "timeline", label: "Timeline", question: "When did it happen?", component: TimelinePage },
-  { id: "steps", label: "Steps", question: "How long does a step take, and which steps differ?", component: StepsPage },
-  { id: "ops", label: "Ops", question: "Which operations take the time?", component: OpsPage },
-  { id: "roofline", label: "Roofline", question: "How near is each program to the limit of the hardware?", component: RooflinePage },
+  {
+    id: "overview",
+    label: "Overview",
+    question: "What happened, and what bounds the run?",
+    page: async () => (await import("./overview/OverviewPage")).OverviewPage,
+  },
+  {
+    id: "timeline",
+    label: "Timeline",
+    question: "When did it happen?",
+    page: async () => (await import("./timeline/TimelinePage")).TimelinePage,
+  },
+  {
+    id: "steps",
+    label: "Steps",
+    question: "How long does a step take, and which steps differ?",
+    page: async () => (await import("./steps/StepsPage")).StepsPage,
+  },
+  { id: "ops", label: "Ops", question: "Which operations take the time?", page: async () => (await import("./ops/OpsPage")).OpsPage },
+  {
+    id: "roofline",
+    label: "Roofline",
+    question: "How near is each program to the limit of the hardware?",
+    page: async () => (await import("./roofline/RooflinePage")).RooflinePage,
+  },
 ];
 
 /** Pages over several analyses of one subject; the analyses, `memory peak` and so on, stand under them. */
 const FAMILIES: readonly Own[] = [
-  { id: "memory", label: "Memory", question: "What is alive in memory, whose is it, and what could be saved?", component: MemoryPage },
-  { id: "hlo", label: "HLO", question: "What did the compiler build, and what does it cost?", component: HloPage },
+  {
+    id: "memory",
+    label: "Memory",
+    question: "What is alive in memory, whose is it, and what could be saved?",
+    page: async () => (await import("./memory/MemoryPage")).MemoryPage,
+  },
+  {
+    id: "hlo",
+    label: "HLO",
+    question: "What did the compiler build, and what does it cost?",
+    page: async () => (await import("./hlo/HloPage")).HloPage,
+  },
 ];
 
 const LAST: Own = {
   id: "inspect",
   label: "Inspect",
   question: "What does the profile hold, and what is missing from it?",
-  component: InspectPage,
+  page: async () => (await import("./inspect/InspectPage")).InspectPage,
 };
 
 /** The menu: pages of our own first, then families with their members, whatever else the registry has, and the file's
@@ -60,7 +88,7 @@ export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
   const entry = (page: Own): PageEntry => ({
     info: analyses.find((info) => info.id === page.id) ?? { id: page.id, question: page.question, params: [] },
     label: page.label,
-    component: page.component,
+    page: page.page,
   });
   const rest = analyses.filter((info) => !own.has(info.id));
   const families = FAMILIES.flatMap((family) => {
@@ -69,15 +97,13 @@ export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
     const under = members.map((info) => ({
       info,
       label: titleOf(info.id.slice(family.id.length + 1)),
-      component: GenericPage,
+      page: GENERIC,
       under: family.id,
     }));
     return [entry(family), ...under];
   });
   const placed = new Set(families.map((page) => page.info.id));
-  const others = rest
-    .filter((info) => !placed.has(info.id))
-    .map((info) => ({ info, label: titleOf(info.name ?? info.id), component: GenericPage }));
+  const others = rest.filter((info) => !placed.has(info.id)).map((info) => ({ info, label: titleOf(info.name ?? info.id), page: GENERIC }));
   return [...FIRST.map(entry), ...families, ...others, entry(LAST)];
 }
 

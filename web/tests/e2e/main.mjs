@@ -1,14 +1,14 @@
 // Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { demoSteps, folderSteps } from "./act.mjs";
 import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
-import { DESK, launch, openPage } from "./browser.mjs";
+import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { walkParts, walkRun } from "./walk.mjs";
 
@@ -50,19 +50,43 @@ async function walkAll(browser, origin, runs, name, brief) {
   await Promise.all([walker(), walker()]);
 }
 
-async function pageIsCurrentAndSmall(origin) {
-  let total = 0;
-  // The layout of graphs comes with the one page that draws them; even with it the page is small.
-  for (const name of ["index.html", "app.js", "app.css", "favicon.svg", "layout.worker.js"]) {
-    const path = name === "index.html" ? "/" : `/${name}`;
-    const built = await readFile(join(web, "../crates/serve/dist", name), "utf8");
-    const served = await (await fetch(origin + path)).text();
+/** Where the page that is served was built. */
+const dist =
+  process.env.HALOSCOPE_WEB_ROOT === undefined ? join(web, "../crates/serve/dist") : resolve(web, process.env.HALOSCOPE_WEB_ROOT);
+
+async function pageIsCurrent(origin) {
+  for (const name of readdirSync(dist, { recursive: true })) {
+    if (statSync(join(dist, name)).isDirectory() || name === "SOURCE_HASH") continue;
+    const built = await readFile(join(dist, name), "utf8");
+    const served = await (await fetch(`${origin}/${name === "index.html" ? "" : name}`)).text();
     assert.ok(built === served, `${name} is not the built one: build the program again after \`npm run build\``);
-    const { bytes, packed } = await wireBytes(origin + path);
-    assert.ok(packed || name === "favicon.svg" || name === "index.html", `${name} is not packed`);
+  }
+}
+
+/** Bytes on the wire of everything that a page asks the server for, but the API's answers. */
+async function loadedFor(browser, origin, page) {
+  const { page: tab, close } = await openPage(browser);
+  const names = new Set();
+  tab.on("request", (request) => names.add(new URL(request.url()).pathname));
+  await visit(tab, origin, { page });
+  await close();
+  let total = 0;
+  for (const name of [...names].filter((one) => !one.startsWith("/api/"))) {
+    const { bytes, packed } = await wireBytes(origin + name);
+    assert.ok(packed || name.endsWith(".svg") || name === "/", `${name} is not packed`);
     total += bytes;
   }
-  assert.ok(total < 500_000, `${total} bytes`);
+  return { total, names };
+}
+
+async function pageIsSmall(browser, origin) {
+  const first = await loadedFor(browser, origin, "overview");
+  process.stdout.write(`     ${(first.total / 1000).toFixed(0)} kB on the wire for the first page\n`);
+  assert.ok(first.total < 150_000, `${first.total} bytes`);
+  // What one page alone needs comes with that page.
+  const pages = [...first.names].filter((name) => name.startsWith("/pages/"));
+  assert.deepEqual(pages, ["/pages/OverviewPage.js"]);
+  assert.ok(!first.names.has("/layout.worker.js"));
 }
 
 async function main() {
@@ -77,7 +101,8 @@ async function main() {
   };
   try {
     const demo = await serve("demo");
-    await check("the page is the built one and under 500 kB on the wire", () => pageIsCurrentAndSmall(demo));
+    await check("the page is the built one", () => pageIsCurrent(demo));
+    await check("the first page is small and loads nothing of the others", () => pageIsSmall(browser, demo));
     await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", false);
     await actAll(browser, demo, demoSteps);
 
