@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use crate::answer::Failure;
 use crate::error::Error;
@@ -74,12 +75,13 @@ pub(crate) fn new(
         let below = format!("{}/{{*rest}}", xprof::PREFIX);
         router.route(&below, get(xprof::ui::nothing)).fallback(get(crate::page::file))
     };
+    let compressed = DefaultPredicate::new().and(timeline::tile::is_compressed);
     Ok(router
         .method_not_allowed_fallback(method)
         .with_state(app)
         .layer(CatchPanicLayer::custom(answer::panicked))
         // A page of this machine gains more from speed than from the last few percent of size.
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressed))
         .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::origin))
         .layer(middleware::map_response_with_state(guard, guard::headers)))
 }
@@ -88,7 +90,7 @@ async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
         "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/timeline/tracks, \
-         /api/timeline/window and /api/timeline/event",
+         /api/timeline/window, /api/timeline/tile and /api/timeline/event",
     )
 }
 

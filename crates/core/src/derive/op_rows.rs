@@ -90,9 +90,7 @@ impl<'p> DeviceOps<'p> {
 /// TPU ops: the metadata of events on the `XLA Ops` line says what they are.
 fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let plane = profile.plane(device.plane);
-    let source = profile.source_of(plane);
-    let ids = MetaIds::of(plane);
-    let names = module_names(profile, device);
+    let reader = MetaOps::new(profile, plane);
     let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new() };
     let mut row_of_meta = vec![NONE; plane.metas.len()];
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
@@ -100,12 +98,11 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
         let events = profile.events(line);
         let rows = events.metas().iter().map(|&meta| {
             if row_of_meta[meta as usize] == NONE {
-                let mut op = OpMeta::read(plane, source, meta, &ids);
-                settle_flops(&mut op, source, events, meta, &ids);
+                let op = reader.op(events, meta);
                 // Several metadata entries may stand for one op.
                 let key = (op.program_id, op.name.clone());
                 row_of_meta[meta as usize] = *row_of_key.entry(key).or_insert_with(|| {
-                    let module = op.program_id.and_then(|id| names.get(&id).cloned()).unwrap_or_default();
+                    let module = reader.module(&op);
                     found.ops.push((op, module));
                     found.ops.len() as u32 - 1
                 });
@@ -116,6 +113,33 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
         found.lines.push((line, rows));
     }
     found
+}
+
+/// Ops of a plane whose events say by their metadata what they are: those of TPUs.
+pub(super) struct MetaOps<'p> {
+    plane: &'p Plane,
+    source: &'p Source,
+    ids: MetaIds,
+    names: FxHashMap<u64, Cow<'p, str>>,
+}
+
+impl<'p> MetaOps<'p> {
+    pub(super) fn new(profile: &'p Profile, plane: &'p Plane) -> Self {
+        let names = module_names(profile, plane);
+        Self { plane, source: profile.source_of(plane), ids: MetaIds::of(plane), names }
+    }
+
+    /// The op of a metadata row; `events` are those of its line.
+    pub(super) fn op(&self, events: &Events, meta: MetaIdx) -> OpMeta<'p> {
+        let mut op = OpMeta::read(self.plane, self.source, meta, &self.ids);
+        settle_flops(&mut op, self.source, events, meta, &self.ids);
+        op
+    }
+
+    /// The name of an op's program; empty where it is not known.
+    pub(super) fn module(&self, op: &OpMeta<'_>) -> Cow<'p, str> {
+        op.program_id.and_then(|id| self.names.get(&id).cloned()).unwrap_or_default()
+    }
 }
 
 /// Decides on the FLOPs of an op whose metadata has none. Ops that move or reshape data carry none because the compiler
@@ -159,9 +183,8 @@ fn is_marker(expression: &str) -> bool {
 }
 
 /// Names of programs by id, from the `XLA Modules` line and the modules that the profiler embedded.
-fn module_names<'p>(profile: &'p Profile, device: &Device) -> FxHashMap<u64, Cow<'p, str>> {
+fn module_names<'p>(profile: &'p Profile, plane: &'p Plane) -> FxHashMap<u64, Cow<'p, str>> {
     let mut names = FxHashMap::default();
-    let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
     for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaModules) {
         let mut metas: Vec<u32> = profile.events(line).metas().to_vec();
@@ -174,7 +197,7 @@ fn module_names<'p>(profile: &'p Profile, device: &Device) -> FxHashMap<u64, Cow
             }
         }
     }
-    for module in profile.modules.iter().filter(|m| m.host == device.host) {
+    for module in profile.modules.iter().filter(|m| m.host == plane.host) {
         if let Some(id) = module.program_id {
             names.insert(id, Cow::Borrowed(module.name.as_str()));
         }
@@ -182,38 +205,17 @@ fn module_names<'p>(profile: &'p Profile, device: &Device) -> FxHashMap<u64, Cow
     names
 }
 
-/// GPU kernels and CPU ops: events that name their HLO op themselves. GPU kernels that name none (copies, command
-/// buffers, TensorFlow's own) are ops of their own under the kernel's name.
+/// GPU kernels and CPU ops: events that name their HLO op themselves.
 fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
-    let plane = profile.plane(device.plane);
-    let source = profile.source_of(plane);
-    let ids = ["hlo_op", "hlo_module", "program_id", "tf_op", "name"].map(|name| plane.stat_id(name));
-    let wanted_kind = if device.kind == DeviceKind::Gpu { LineKind::Stream } else { LineKind::Thread };
-    let costs = Costs::new(profile, device);
+    let reader = EventOps::new(profile, device);
     let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new() };
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
-    for line in profile.lines_of(plane.id).filter(|l| l.kind == wanted_kind) {
+    for line in profile.lines_of(device.plane).filter(|l| reader.reads(l)) {
         let events = profile.events(line);
         let rows = events.iter().map(|event| {
-            if device.kind == DeviceKind::Cpu && !events.has(event.index, Mark::HloOp) {
-                return NONE;
-            }
-            let names = EventNames::read(plane, source, events, event.index, ids);
-            let (name, program_id) = match (names.op, device.kind) {
-                (Some(op), _) => (op, names.program_id),
-                (None, DeviceKind::Gpu) => (plane.meta_label(source, event.meta), None),
-                (None, _) => return NONE,
-            };
-            *row_of_key.entry((program_id, name.clone())).or_insert_with(|| {
-                let is_hlo = program_id.is_some() || names.module.is_some();
-                let category = Cow::Borrowed(if is_hlo { "" } else { kernel_category(&name) });
-                let framework_op = names.framework_op.unwrap_or_default();
-                let tf_op = framework_op.clone();
-                let mut meta =
-                    OpMeta { name, category, program_id, framework_op, tf_op, ..OpMeta::default() };
-                costs.fill(&mut meta);
-                meta.model_flops = meta.flops;
-                found.ops.push((meta, names.module.unwrap_or_default()));
+            let Some(names) = reader.names(events, &event) else { return NONE };
+            *row_of_key.entry((names.program_id, names.op.clone())).or_insert_with(|| {
+                found.ops.push(reader.op(names));
                 found.ops.len() as u32 - 1
             })
         });
@@ -223,38 +225,90 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     found
 }
 
-/// The names that an event carries in its stats.
-struct EventNames<'p> {
-    op: Option<Cow<'p, str>>,
-    module: Option<Cow<'p, str>>,
-    program_id: Option<u64>,
-    framework_op: Option<Cow<'p, str>>,
+/// Ops of a device whose events name them: GPU kernels and CPU ops. GPU kernels that name none (copies, command buffers,
+/// TensorFlow's own) are ops of their own under the kernel's name.
+pub(super) struct EventOps<'p> {
+    plane: &'p Plane,
+    source: &'p Source,
+    ids: [Option<i64>; 5],
+    is_gpu: bool,
+    costs: Costs<'p>,
 }
 
-impl<'p> EventNames<'p> {
-    fn read(
-        plane: &'p Plane,
-        source: &'p Source,
-        events: &'p Events,
-        index: usize,
-        ids: [Option<i64>; 5],
-    ) -> Self {
-        let mut names = Self { op: None, module: None, program_id: None, framework_op: None };
-        for stat in events.stats(source, index) {
+impl<'p> EventOps<'p> {
+    pub(super) fn new(profile: &'p Profile, device: &Device) -> Self {
+        let plane = profile.plane(device.plane);
+        Self {
+            plane,
+            source: profile.source_of(plane),
+            ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name"].map(|name| plane.stat_id(name)),
+            is_gpu: device.kind == DeviceKind::Gpu,
+            costs: Costs::new(profile, device),
+        }
+    }
+
+    /// Whether ops stand on a line of the device's plane.
+    pub(super) fn reads(&self, line: &Line) -> bool {
+        line.kind == if self.is_gpu { LineKind::Stream } else { LineKind::Thread }
+    }
+
+    /// What an event calls its op; `None` where it is no op.
+    pub(super) fn names(&self, events: &Events, event: &Event) -> Option<EventNames<'p>> {
+        if !self.is_gpu && !events.has(event.index, Mark::HloOp) {
+            return None;
+        }
+        let mut names = EventNames::default();
+        let mut op = None;
+        for stat in events.stats(self.source, event.index) {
             let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
-            let text = || plane.text(source, value);
-            if id == ids[0] {
-                names.op = text();
-            } else if id == ids[1] {
+            let text = || self.plane.text(self.source, value);
+            if id == self.ids[0] {
+                op = text();
+            } else if id == self.ids[1] {
                 names.module = text();
-            } else if id == ids[2] {
+            } else if id == self.ids[2] {
                 names.program_id = value.as_u64_bits();
-            } else if (id == ids[3] && names.framework_op.is_none()) || id == ids[4] {
+            } else if (id == self.ids[3] && names.framework_op.is_none()) || id == self.ids[4] {
                 names.framework_op = text();
             }
         }
-        names
+        match op {
+            Some(op) => names.op = op,
+            None if self.is_gpu => {
+                names.op = self.plane.meta_label(self.source, event.meta);
+                names.program_id = None;
+            }
+            None => return None,
+        }
+        Some(names)
     }
+
+    /// The op, and the name of its program.
+    pub(super) fn op(&self, names: EventNames<'p>) -> (OpMeta<'p>, Cow<'p, str>) {
+        let is_hlo = names.program_id.is_some() || names.module.is_some();
+        let category = Cow::Borrowed(if is_hlo { "" } else { kernel_category(&names.op) });
+        let framework_op = names.framework_op.unwrap_or_default();
+        let mut meta = OpMeta {
+            name: names.op,
+            category,
+            program_id: names.program_id,
+            tf_op: framework_op.clone(),
+            framework_op,
+            ..OpMeta::default()
+        };
+        self.costs.fill(&mut meta);
+        meta.model_flops = meta.flops;
+        (meta, names.module.unwrap_or_default())
+    }
+}
+
+/// The names that an event carries in its stats.
+#[derive(Default)]
+pub(super) struct EventNames<'p> {
+    pub(super) op: Cow<'p, str>,
+    pub(super) program_id: Option<u64>,
+    module: Option<Cow<'p, str>>,
+    framework_op: Option<Cow<'p, str>>,
 }
 
 fn kernel_category(name: &str) -> &'static str {

@@ -12,9 +12,15 @@ use crate::api::{Answer, open};
 use crate::query::Query;
 use crate::router::{App, AppState};
 
+pub(crate) mod tile;
+
 /// The routes below `/api/timeline`.
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/tracks", get(tracks)).route("/window", get(window)).route("/event", get(event))
+    Router::new()
+        .route("/tracks", get(tracks))
+        .route("/window", get(window))
+        .route("/tile", get(tile::tile))
+        .route("/event", get(event))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

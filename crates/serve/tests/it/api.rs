@@ -51,8 +51,13 @@ fn the_timeline_has_tracks_windows_and_events() {
     assert_eq!((tracks["start_ps"].as_i64(), tracks["end_ps"].as_i64()), (Some(0), Some(300_000_000)));
     let groups = &tracks["groups"];
     assert_eq!((&groups[0]["name"], &groups[0]["kind"]), (&json!("TPU:0"), &json!("device")));
-    assert_eq!(groups[0]["tracks"][2], json!({"id": 2, "name": "XLA Ops", "events": 9, "depth": 2}));
-    assert_eq!(groups[1]["kind"], "host");
+    let ops = json!({
+        "id": 2, "name": "XLA Ops", "events": 9, "depth": 2, "kind": "ops", "nests": true, "counter": false,
+    });
+    assert_eq!(groups[0]["tracks"][2], ops);
+    assert_eq!((&groups[0]["host"], &groups[0]["device"]), (&json!("host-0"), &json!("TPU:0")));
+    assert_eq!((&groups[1]["kind"], &groups[1]["device"]), (&json!("host"), &json!(null)));
+    assert_eq!(tracks["hosts"], json!(["host-0"]));
 
     let window = server.json("/api/timeline/window?start=0&end=300000000&px=300&tracks=2,3");
     assert_eq!(window["tracks"][0]["id"], 2);
@@ -66,6 +71,22 @@ fn the_timeline_has_tracks_windows_and_events() {
     assert_eq!((&event["name"], &event["self_ps"]), (&json!("while.1"), &json!(20_000_000)));
     let event = server.json("/api/timeline/event?track=2&event=1");
     assert_eq!(event["stats"][0], json!({"name": "bytes_accessed", "value": 4096, "unit": "B"}));
+}
+
+#[test]
+fn a_tile_is_bytes_that_nobody_compresses() {
+    let server = TestServer::start();
+    let path = "/api/timeline/tile?start=0&end=300000000&px=300&tracks=2,3&colour=category";
+    let tile = server.get_with(path, &[("Accept-Encoding", "gzip")]);
+    let header = |name: &str| tile.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+    assert_eq!((tile.status, header("content-type")), (200, Some("application/octet-stream")));
+    assert_eq!((header("content-encoding"), header("cache-control")), (None, Some("no-store")));
+    assert!(header("server-timing").is_some_and(|took| took.starts_with("tile;dur=")));
+    let u32_at = |at: usize| u32::from_le_bytes(tile.body[at..at + 4].try_into().unwrap());
+    let window = server.json("/api/timeline/window?start=0&end=300000000&px=300&tracks=2,3");
+    let slices = window["tracks"].as_array().unwrap().iter().map(|t| t["slices"].as_array().unwrap().len());
+    assert_eq!((&tile.body[..4], u32_at(4) as usize, u32_at(8) as usize), (&b"HLT1"[..], 2, slices.sum()));
+    assert_eq!(u32_at(12) as usize, window["names"].as_array().unwrap().len());
 }
 
 #[test]
@@ -89,6 +110,7 @@ fn what_cannot_be_answered_is_refused_with_words() {
         ("/api/timeline/window?start=9&end=9&px=5&tracks=1", 400, "9..9"),
         ("/api/timeline/window?start=0&end=9&px=999999&tracks=1", 400, "16384"),
         ("/api/timeline/window?start=0&end=9&px=5&tracks=99", 400, "99"),
+        ("/api/timeline/tile?start=0&end=9&px=5&tracks=1&colour=red", 400, "category, module, class"),
         ("/api/timeline/event?track=2&event=99", 400, "99"),
     ] {
         let error = server.get(path).refusal(status);

@@ -1,8 +1,9 @@
 //! Rows of a line: where its events are drawn, and which of them a window shows.
 
-use crate::profile::{Events, MetaIdx};
+use crate::Error;
+use crate::profile::Events;
 
-use super::Slice;
+use super::MAX_PX;
 
 /// Children of a node of [`Row::longest`].
 const FAN: usize = 8;
@@ -31,6 +32,27 @@ pub(super) struct View {
     pub(super) end_ps: i64,
     /// One pixel, 1 or more.
     pub(super) width_ps: i64,
+}
+
+/// One box to draw: an event, or several of one row within one pixel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) start_ps: i64,
+    pub(super) duration_ps: i64,
+    pub(super) depth: u32,
+    /// The first event.
+    pub(super) first: u32,
+    /// The longest one, the first among equals.
+    pub(super) longest: u32,
+    /// Number of events.
+    pub(super) count: u32,
+}
+
+impl Piece {
+    /// The event, where it is one.
+    pub(super) fn event(&self) -> Option<u32> {
+        (self.count == 1).then_some(self.first)
+    }
 }
 
 impl Layout {
@@ -62,25 +84,14 @@ impl Layout {
         self.rows.len()
     }
 
-    /// The slices of a window; `name` gives the name's position for a metadata row.
-    pub(super) fn slices(
-        &self,
-        events: &Events,
-        view: View,
-        mut name: impl FnMut(MetaIdx) -> u32,
-    ) -> Vec<Slice> {
+    /// The pieces of a view, by row, then by time.
+    pub(super) fn pieces(&self, events: &Events, view: View) -> Vec<Piece> {
         let mut out = Vec::new();
         for (depth, row) in self.rows.iter().enumerate() {
-            row.slices(events, view, |first, last, longest, count| {
+            row.pieces(events, view, |first, last, longest, count| {
                 let start_ps = events.get(first as usize).start_ps;
-                out.push(Slice {
-                    start_ps,
-                    duration_ps: events.get(last as usize).end_ps - start_ps,
-                    depth: depth as u32,
-                    name: name(events.metas()[longest as usize]),
-                    count,
-                    event: (count == 1).then_some(first),
-                });
+                let duration_ps = events.get(last as usize).end_ps - start_ps;
+                out.push(Piece { start_ps, duration_ps, depth: depth as u32, first, longest, count });
             });
         }
         out
@@ -99,8 +110,8 @@ impl Row {
         }
     }
 
-    /// Calls `emit(first, last, longest, count)` for each slice of a window.
-    fn slices(&self, events: &Events, view: View, mut emit: impl FnMut(u32, u32, u32, u32)) {
+    /// Calls `emit(first, last, longest, count)` for each piece of a view.
+    fn pieces(&self, events: &Events, view: View, mut emit: impl FnMut(u32, u32, u32, u32)) {
         let start = |event: u32| events.starts_ps()[event as usize];
         let end = |event: u32| events.get(event as usize).end_ps;
         let before = |e: &u32| start(*e) < view.start_ps && end(*e) <= view.start_ps;
@@ -154,6 +165,22 @@ fn longest(all: impl Iterator<Item = (i64, u32)>) -> Option<(i64, u32)> {
 }
 
 impl View {
+    /// # Errors
+    /// [`Error::Usage`] for an empty window, for 0 or more than [`MAX_PX`] pixels.
+    pub(super) fn of(start_ps: i64, end_ps: i64, px: u32) -> Result<Self, Error> {
+        if start_ps >= end_ps {
+            return Err(Error::Usage(format!(
+                "expected a window that ends after it starts, found {start_ps}..{end_ps} ps"
+            )));
+        }
+        if !(1..=MAX_PX).contains(&px) {
+            return Err(Error::Usage(format!("expected 1 to {MAX_PX} pixels, found {px}")));
+        }
+        let length = (i128::from(end_ps) - i128::from(start_ps)) as u128;
+        let width_ps = i64::try_from(length.div_ceil(u128::from(px))).unwrap_or(i64::MAX);
+        Ok(Self { start_ps, end_ps, width_ps })
+    }
+
     /// The end of the pixel that holds `time_ps`; of the first pixel for times before the window.
     fn pixel_end(self, time_ps: i64) -> i64 {
         let into = i128::from(time_ps.max(self.start_ps)) - i128::from(self.start_ps);

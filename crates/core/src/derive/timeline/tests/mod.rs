@@ -6,6 +6,8 @@ use super::*;
 use crate::load;
 use crate::report::Cell;
 
+mod tile;
+
 fn plane(name: &str, lines: Vec<WriteLine>) -> WritePlane {
     let meta = |id: i64, name: &str, display_name: &str| {
         (id, EventMetadata { id, name: name.into(), display_name: display_name.into(), ..Default::default() })

@@ -1,0 +1,211 @@
+//! What slices are coloured by: the category, the program or the time class of the op that an event is.
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+
+use super::label;
+use crate::derive::bound::TimeClass;
+use crate::derive::framework_op::{Framework, FrameworkOp};
+use crate::derive::op_meta::OpMeta;
+use crate::derive::op_rows::{EventNames, EventOps, MetaOps};
+use crate::derive::ops::Op;
+use crate::profile::{Device, Events, Line, LineKind, Mark, MetaIdx, Peaks, Plane, Profile, split_label};
+
+/// The category of a host's work on input.
+const INPUT: &str = "input";
+
+/// What slices are coloured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// The HLO category as `ops` names it; on host threads the sort of event, where its name says it.
+    Category,
+    /// The HLO module.
+    Module,
+    /// The class of time as `overview` and `steps` have them.
+    Class,
+}
+
+impl Colour {
+    /// The words of all.
+    pub const WORDS: [&str; 3] = ["category", "module", "class"];
+
+    /// The colour of this word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "category" => Some(Self::Category),
+            "module" => Some(Self::Module),
+            "class" => Some(Self::Class),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of an op or event for colouring it.
+#[derive(Debug, Default)]
+pub(super) struct Paint {
+    category: Option<Box<str>>,
+    module: Option<Box<str>>,
+    class: Option<&'static str>,
+}
+
+impl Paint {
+    pub(super) fn get(&self, colour: Colour) -> Option<&str> {
+        match colour {
+            Colour::Category => self.category.as_deref(),
+            Colour::Module => self.module.as_deref(),
+            Colour::Class => self.class,
+        }
+    }
+
+    /// Of an op and the name of its program.
+    fn of_op(meta: OpMeta<'_>, module: &str, peaks: &Peaks) -> Self {
+        // The class is a matter of the ratio of FLOPs to bytes: that of one execution is that of all.
+        let op = Op { flops: meta.flops, hbm_bytes: meta.hbm_bytes, total_ps: 1, meta, ..Op::default() };
+        Self {
+            category: known(&op.meta.category),
+            module: known(module),
+            class: Some(TimeClass::of(&op, peaks).word()),
+        }
+    }
+
+    fn of_category(category: &str) -> Self {
+        Self { category: known(category), ..Self::default() }
+    }
+}
+
+fn known(text: &str) -> Option<Box<str>> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// The paints of a run, found when a slice first needs them.
+#[derive(Debug)]
+pub(super) struct Colours {
+    planes: Vec<OnceLock<PlanePaints>>,
+}
+
+/// By metadata row, and where events name their ops themselves by program and name.
+#[derive(Debug)]
+struct PlanePaints {
+    of_meta: Vec<OnceLock<Box<Paint>>>,
+    of_op: RwLock<FxHashMap<Option<u64>, FxHashMap<Box<str>, Arc<Paint>>>>,
+}
+
+impl Colours {
+    pub(super) fn of(profile: &Profile) -> Self {
+        Self { planes: profile.planes.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// What finds the paints of a line's events.
+    pub(super) fn painter<'c>(&'c self, profile: &'c Profile, line: &'c Line) -> Painter<'c> {
+        let plane = profile.plane(line.plane);
+        let paints = self.planes[line.plane.index()].get_or_init(|| PlanePaints {
+            of_meta: plane.metas.iter().map(|_| OnceLock::new()).collect(),
+            of_op: RwLock::default(),
+        });
+        let device = profile.devices.iter().find(|d| d.plane == plane.id);
+        // Planes without a device of their own (SparseCores) show one of the chip's; its peaks are not theirs.
+        let ops = match (device.map(|d| EventOps::new(profile, d)), plane.kind.is_device()) {
+            (Some(ops), _) if ops.reads(line) => Ops::OfEvents(ops),
+            (_, true) if line.kind != LineKind::XlaModules => Ops::OfMetas(OnceLock::new()),
+            _ => Ops::None,
+        };
+        Painter { profile, plane, line, events: profile.events(line), device, paints, ops }
+    }
+}
+
+enum Ops<'c> {
+    /// Metadata says what an event is. What reads it is made when the first row is read.
+    OfMetas(OnceLock<MetaOps<'c>>),
+    /// Events say it themselves.
+    OfEvents(EventOps<'c>),
+    None,
+}
+
+/// Finds the paints of a line's events.
+pub(super) struct Painter<'c> {
+    profile: &'c Profile,
+    plane: &'c Plane,
+    line: &'c Line,
+    events: &'c Events,
+    device: Option<&'c Device>,
+    paints: &'c PlanePaints,
+    ops: Ops<'c>,
+}
+
+impl<'c> Painter<'c> {
+    /// Whether all events of a metadata row have the same paint.
+    pub(super) fn is_by_meta(&self) -> bool {
+        self.plane.kind.is_device() && !matches!(self.ops, Ops::OfEvents(_))
+    }
+
+    /// Shows `see` the paint of an event.
+    pub(super) fn of<T>(&self, event: usize, see: impl FnOnce(&Paint) -> T) -> T {
+        let event = self.events.get(event);
+        if let Ops::OfEvents(ops) = &self.ops
+            && let Some(names) = ops.names(self.events, &event)
+        {
+            return see(&self.of_op(ops, names));
+        }
+        if !self.is_by_meta() && self.events.has(event.index, Mark::Step) {
+            return see(&Paint::of_category("step"));
+        }
+        if !self.is_by_meta() && self.events.has(event.index, Mark::InputStage) {
+            return see(&Paint::of_category(INPUT));
+        }
+        let paint = &self.paints.of_meta[event.meta as usize];
+        see(paint.get_or_init(|| Box::new(self.of_meta(event.meta))))
+    }
+
+    fn of_op(&self, ops: &EventOps<'c>, names: EventNames<'c>) -> Arc<Paint> {
+        let of_op = self.paints.of_op.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(paint) = of_op.get(&names.program_id).and_then(|ops| ops.get(&*names.op)) {
+            return Arc::clone(paint);
+        }
+        drop(of_op);
+        let (program_id, name) = (names.program_id, Box::from(&*names.op));
+        let (meta, module) = ops.op(names);
+        let paint = Arc::new(Paint::of_op(meta, &module, &self.peaks()));
+        let mut of_op = self.paints.of_op.write().unwrap_or_else(PoisonError::into_inner);
+        of_op.entry(program_id).or_default().insert(name, Arc::clone(&paint));
+        paint
+    }
+
+    fn peaks(&self) -> Peaks {
+        self.device.map(|d| d.peaks).unwrap_or_default()
+    }
+
+    fn of_meta(&self, meta: MetaIdx) -> Paint {
+        if self.line.kind == LineKind::XlaModules {
+            let label = label(self.profile, self.plane, meta);
+            return Paint { module: known(split_label(&label).0), ..Paint::default() };
+        }
+        let Ops::OfMetas(reader) = &self.ops else {
+            return Paint::of_category(self.host_category(meta).unwrap_or_default());
+        };
+        let reader = reader.get_or_init(|| MetaOps::new(self.profile, self.plane));
+        let op = reader.op(self.events, meta);
+        if op.category.is_empty() {
+            return Paint::default();
+        }
+        let module = reader.module(&op);
+        Paint::of_op(op, &module, &self.peaks())
+    }
+
+    /// What an event that is no op is by its name.
+    fn host_category(&self, meta: MetaIdx) -> Option<&'static str> {
+        let name = label(self.profile, self.plane, meta);
+        // The Python tracer begins names with a dollar sign: `$train.py:12 step`.
+        if name.starts_with('$') {
+            return Some("python");
+        }
+        match FrameworkOp::parse(&name).framework {
+            Framework::TfData => Some(INPUT),
+            Framework::TensorFlow => Some("TensorFlow op"),
+            Framework::Jax => Some("JAX op"),
+            Framework::Copy => Some("memcpy"),
+            Framework::Unknown => None,
+        }
+    }
+}
