@@ -50,6 +50,11 @@ impl Query {
             .map_err(|_| Failure::usage(format!("`{key}`: expected a whole number, found `{text}`"), ""))
     }
 
+    /// A whole number, or `other` where it is not given.
+    pub(crate) fn number_or<T: std::str::FromStr>(&self, key: &str, other: T) -> Result<T, Failure> {
+        if self.get(key).is_some() { self.number(key) } else { Ok(other) }
+    }
+
     /// Track ids with commas between them; none where the text is empty.
     pub(crate) fn lines(&self, key: &str) -> Result<Vec<LineId>, Failure> {
         let text = self.get(key).ok_or_else(|| Failure::usage(format!("`{key}` is missing"), ""))?;

@@ -37,7 +37,7 @@ pub(super) fn offloaded<'p>(
         of_plane(profile, plane, &mut offloads);
     }
     let mut seen = vec![false; ops.ops.len()];
-    for (line, rows) in ops.lines() {
+    for (line, rows) in ops.lines(profile) {
         for (index, &row) in rows.iter().enumerate() {
             let Some(seen) = seen.get_mut(row as usize).filter(|seen| !**seen) else { continue };
             *seen = true;

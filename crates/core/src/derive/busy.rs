@@ -2,6 +2,7 @@
 
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
+use super::op_rows::holds_ops;
 use super::ops::walk_innermost;
 use crate::profile::{Device, DeviceKind, Event, Line, LineKind, Mark, MetaIdx, Plane, Profile, StatId};
 
@@ -16,12 +17,7 @@ const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;
 pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
     let mut parts = Vec::new();
     for line in profile.lines_of(device.plane) {
-        let takes = match device.kind {
-            DeviceKind::Tpu => line.kind == LineKind::XlaOps,
-            DeviceKind::Gpu => line.kind == LineKind::Stream,
-            DeviceKind::Cpu => line.kind == LineKind::Thread,
-        };
-        if !takes {
+        if !holds_ops(device.kind, line.kind) {
             continue;
         }
         let events = profile.events(line);

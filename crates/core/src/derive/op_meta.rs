@@ -112,6 +112,52 @@ impl<'a> OpMeta<'a> {
         op.hbm_bytes = hbm_bytes(&op.accesses).or(op.bytes);
         op
     }
+
+    /// The same with texts of its own.
+    #[must_use]
+    pub fn into_owned(self) -> OpMeta<'static> {
+        OpMeta {
+            name: owned(self.name),
+            expression: owned(self.expression),
+            category: owned(self.category),
+            framework_op: owned(self.framework_op),
+            tf_op: owned(self.tf_op),
+            source: owned(self.source),
+            source_stack: owned(self.source_stack),
+            deduplicated_name: owned(self.deduplicated_name),
+            ..self
+        }
+    }
+
+    /// The same with texts borrowed from this one.
+    #[must_use]
+    pub fn borrowed(&self) -> OpMeta<'_> {
+        let Self { name, expression, category, framework_op, tf_op, source, source_stack, .. } = self;
+        OpMeta {
+            name: Cow::Borrowed(name),
+            expression: Cow::Borrowed(expression),
+            category: Cow::Borrowed(category),
+            program_id: self.program_id,
+            symbol_id: self.symbol_id,
+            framework_op: Cow::Borrowed(framework_op),
+            tf_op: Cow::Borrowed(tf_op),
+            source: Cow::Borrowed(source),
+            source_stack: Cow::Borrowed(source_stack),
+            deduplicated_name: Cow::Borrowed(&self.deduplicated_name),
+            flops: self.flops,
+            model_flops: self.model_flops,
+            bytes: self.bytes,
+            hbm_bytes: self.hbm_bytes,
+            accesses: self.accesses.clone(),
+            flops_from_events: self.flops_from_events,
+            bytes_from_events: self.bytes_from_events,
+        }
+    }
+}
+
+/// A text that borrows from nothing.
+pub(super) fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }
 
 /// Without the colon that stands where an op type would follow.

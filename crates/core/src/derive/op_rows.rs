@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::hlo_costs::Costs;
 use super::intervals::Intervals;
-use super::op_meta::{MetaIds, OpMeta};
+use super::op_meta::{MetaIds, OpMeta, owned};
 use super::ops::walk_nested;
 use crate::profile::{
-    Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, Source,
+    Device, DeviceKind, Event, Events, Line, LineId, LineKind, Mark, MetaIdx, Plane, Profile, Source,
 };
 
 /// The ops of a device, and for each of its op lines which event is which op.
@@ -18,11 +18,21 @@ pub struct DeviceOps<'p> {
     /// What is known of each op, and the name of its program. FLOPs and bytes are those of one execution.
     pub ops: Vec<(OpMeta<'p>, Cow<'p, str>)>,
     kind: DeviceKind,
-    lines: Vec<(&'p Line, Vec<u32>)>,
+    lines: Vec<(LineId, Vec<u32>)>,
 }
 
 /// No op: the event is not one.
 const NONE: u32 = u32::MAX;
+
+/// True for the lines on which a device's ops stand. On a host's threads other events stand beside them.
+#[must_use]
+pub fn holds_ops(device: DeviceKind, line: LineKind) -> bool {
+    match device {
+        DeviceKind::Tpu => line == LineKind::XlaOps,
+        DeviceKind::Gpu => line == LineKind::Stream,
+        DeviceKind::Cpu => line == LineKind::Thread,
+    }
+}
 
 impl<'p> DeviceOps<'p> {
     /// Finds the ops of a device.
@@ -38,18 +48,42 @@ impl<'p> DeviceOps<'p> {
     /// are those of the device's own clock where it recorded them, as in XProf's op tables. Without a cut the device's
     /// clock also says how ops nest; with one, which is on the run's clock, events stand where that clock places them.
     pub fn walk(&self, profile: &Profile, cut: Option<&Intervals>, each: impl FnMut(usize, &Event, i64)) {
-        self.walk_on(profile, cut, cut.is_none(), each);
+        self.walk_on(profile, cut, cut.is_none(), |_| true, each);
+    }
+
+    /// [`DeviceOps::walk`] on some of the lines.
+    pub fn walk_lines(
+        &self,
+        profile: &Profile,
+        cut: Option<&Intervals>,
+        takes_line: impl Fn(LineId) -> bool,
+        each: impl FnMut(usize, &Event, i64),
+    ) {
+        self.walk_on(profile, cut, cut.is_none(), takes_line, each);
     }
 
     /// The lines that hold the ops, and for each of their events the position in [`DeviceOps::ops`]; a position beyond
     /// the end where an event is no op.
-    pub fn lines(&self) -> impl Iterator<Item = (&'p Line, &[u32])> {
-        self.lines.iter().map(|(line, rows)| (*line, rows.as_slice()))
+    pub fn lines<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (&'a Line, &'a [u32])> {
+        self.lines.iter().map(|(line, rows)| (profile.line(*line), rows.as_slice()))
+    }
+
+    /// The positions of one line's events in [`DeviceOps::ops`], as in [`DeviceOps::lines`]; none of a line without ops.
+    #[must_use]
+    pub fn rows_of(&self, line: LineId) -> &[u32] {
+        self.lines.iter().find(|(id, _)| *id == line).map_or(&[], |(_, rows)| rows)
+    }
+
+    /// The same on its own, so that it may be kept as long as the profile.
+    #[must_use]
+    pub fn into_owned(self) -> DeviceOps<'static> {
+        let ops = self.ops.into_iter().map(|(meta, module)| (meta.into_owned(), owned(module)));
+        DeviceOps { ops: ops.collect(), kind: self.kind, lines: self.lines }
     }
 
     /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
     pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64)) {
-        self.walk_on(profile, None, false, each);
+        self.walk_on(profile, None, false, |_| true, each);
     }
 
     fn walk_on(
@@ -57,12 +91,17 @@ impl<'p> DeviceOps<'p> {
         profile: &Profile,
         cut: Option<&Intervals>,
         device_clock: bool,
+        takes_line: impl Fn(LineId) -> bool,
         mut each: impl FnMut(usize, &Event, i64),
     ) {
-        for (line, rows) in &self.lines {
-            let events = profile.events(line);
+        // An event before or after all that counts neither counts nor changes what nests in what.
+        let hull = cut.map(|c| c.hull().unwrap_or((0, 0)));
+        let reaches = |e: &Event| hull.is_none_or(|(from, to)| e.touches(from, to));
+        for (line, rows) in self.lines.iter().filter(|(line, _)| takes_line(*line)) {
+            let events = profile.events(profile.line(*line));
             let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
-            let ops = || (0..events.len()).filter(|&i| rows[i] != NONE).map(event);
+            let last = hull.map_or(events.len(), |(_, to)| events.rows_before(to));
+            let ops = || (0..last).filter(|&i| rows[i] != NONE).map(event).filter(reaches);
             match self.kind {
                 DeviceKind::Tpu => {
                     let mut each = |e: Event, own| each(rows[e.index] as usize, &e, own);
@@ -110,7 +149,7 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
             row_of_meta[meta as usize]
         });
         let rows = rows.collect();
-        found.lines.push((line, rows));
+        found.lines.push((line.id, rows));
     }
     found
 }
@@ -220,7 +259,7 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
             })
         });
         let rows = rows.collect();
-        found.lines.push((line, rows));
+        found.lines.push((line.id, rows));
     }
     found
 }
@@ -231,7 +270,7 @@ pub(super) struct EventOps<'p> {
     plane: &'p Plane,
     source: &'p Source,
     ids: [Option<i64>; 5],
-    is_gpu: bool,
+    kind: DeviceKind,
     costs: Costs<'p>,
 }
 
@@ -242,19 +281,19 @@ impl<'p> EventOps<'p> {
             plane,
             source: profile.source_of(plane),
             ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name"].map(|name| plane.stat_id(name)),
-            is_gpu: device.kind == DeviceKind::Gpu,
+            kind: device.kind,
             costs: Costs::new(profile, device),
         }
     }
 
     /// Whether ops stand on a line of the device's plane.
     pub(super) fn reads(&self, line: &Line) -> bool {
-        line.kind == if self.is_gpu { LineKind::Stream } else { LineKind::Thread }
+        holds_ops(self.kind, line.kind)
     }
 
     /// What an event calls its op; `None` where it is no op.
     pub(super) fn names(&self, events: &Events, event: &Event) -> Option<EventNames<'p>> {
-        if !self.is_gpu && !events.has(event.index, Mark::HloOp) {
+        if self.kind != DeviceKind::Gpu && !events.has(event.index, Mark::HloOp) {
             return None;
         }
         let mut names = EventNames::default();
@@ -274,7 +313,7 @@ impl<'p> EventOps<'p> {
         }
         match op {
             Some(op) => names.op = op,
-            None if self.is_gpu => {
+            None if self.kind == DeviceKind::Gpu => {
                 names.op = self.plane.meta_label(self.source, event.meta);
                 names.program_id = None;
             }

@@ -18,6 +18,11 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// True if any execution is at least partly in the selection.
+    pub(super) fn is_counted(&self) -> bool {
+        self.occurrences > 0 || self.total_ps > 0
+    }
+
     /// Adds an execution, of which `self_ps` was its own. `cut` is the time that counts; `None` means all.
     pub fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
         let length = event.end_ps - event.start_ps;
@@ -60,7 +65,7 @@ pub struct Measured {
 #[must_use]
 pub fn measured(profile: &Profile, rows: &DeviceOps<'_>) -> Vec<Measured> {
     let mut all = vec![Measured::default(); rows.ops.len()];
-    for (line, row_of) in rows.lines() {
+    for (line, row_of) in rows.lines(profile) {
         let plane = profile.plane(line.plane);
         let source = profile.source_of(plane);
         let events = profile.events(line);

@@ -15,7 +15,7 @@ use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container}
 use super::op_rows::DeviceOps;
 use super::op_sums::{Sums, share_inside};
 use super::select::Selection;
-use crate::profile::{Device, Event, Profile};
+use crate::profile::{Device, Event, LineId, Profile};
 
 /// One op of one program, summed over its executions on the selected devices.
 #[derive(Debug, Clone, Default)]
@@ -61,12 +61,16 @@ pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p
         .into_par_iter()
         .map(|position| of_device(profile, selection.devices[position], selection.window(position)))
         .collect();
+    let takes = |op: &Op<'p>| !selection.names_modules() || selection.takes_module(&op.module);
+    together(parts.into_iter().flatten().filter(takes))
+}
+
+/// Adds up the ops of several devices, largest self time first.
+#[must_use]
+pub fn together<'p>(parts: impl IntoIterator<Item = Op<'p>>) -> Vec<Op<'p>> {
     let mut ops: Vec<Op<'p>> = Vec::new();
     let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();
-    for op in parts.into_iter().flatten() {
-        if selection.names_modules() && !selection.takes_module(&op.module) {
-            continue;
-        }
+    for op in parts {
         let row = *row_of.entry((op.meta.program_id, op.meta.name.clone())).or_insert(ops.len());
         if row == ops.len() {
             ops.push(op);
@@ -93,13 +97,43 @@ fn merge(into: &mut Op<'_>, op: &Op<'_>) {
 
 fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
     let rows = DeviceOps::find(profile, device);
+    let sums = sums(profile, &rows, cut, |_| true);
+    counted(rows.ops.into_iter(), &sums)
+}
+
+/// The ops of some of a device's lines, in no particular order, as [`collect`] counts them.
+#[must_use]
+pub fn of_lines<'a>(
+    profile: &Profile,
+    rows: &'a DeviceOps<'_>,
+    cut: Option<&Intervals>,
+    takes_line: impl Fn(LineId) -> bool,
+) -> Vec<Op<'a>> {
+    let sums = sums(profile, rows, cut, takes_line);
+    let ran = |(op, sum): (&'a (OpMeta<'_>, Cow<'_, str>), &Sums)| {
+        let (meta, module) = if sum.is_counted() { (op.0.borrowed(), &*op.1) } else { Default::default() };
+        (meta, Cow::Borrowed(module))
+    };
+    counted(rows.ops.iter().zip(&sums).map(ran), &sums)
+}
+
+fn sums(
+    profile: &Profile,
+    rows: &DeviceOps<'_>,
+    cut: Option<&Intervals>,
+    takes_line: impl Fn(LineId) -> bool,
+) -> Vec<Sums> {
     let mut sums = vec![Sums::default(); rows.ops.len()];
-    rows.walk(profile, cut, |row, event, self_ps| {
+    rows.walk_lines(profile, cut, takes_line, |row, event, self_ps| {
         if touches(cut, event) {
             sums[row].add(event, self_ps, cut);
         }
     });
-    let counted = rows.ops.into_iter().zip(&sums).filter(|(_, s)| s.occurrences > 0 || s.total_ps > 0);
+    sums
+}
+
+fn counted<'p>(ops: impl Iterator<Item = (OpMeta<'p>, Cow<'p, str>)>, sums: &[Sums]) -> Vec<Op<'p>> {
+    let counted = ops.zip(sums).filter(|(_, sum)| sum.is_counted());
     let finish = |((meta, module), sum): ((OpMeta<'p>, Cow<'p, str>), &Sums)| {
         let times = |per_run: Option<f64>| per_run.map(|v| v * sum.executions);
         Op {

@@ -10,8 +10,10 @@ use crate::profile::{Events, Line, LineId, LineKind, MetaIdx, Plane, Profile};
 
 mod colours;
 mod details;
+mod kept;
 mod layout;
 mod tile;
+mod totals;
 mod tracks;
 mod window;
 
@@ -19,6 +21,7 @@ pub use colours::Colour;
 use colours::Colours;
 pub use details::{EventDetails, EventStat};
 use layout::Layout;
+pub use totals::{CategoryTotal, NameTotal, Totals, TrackTotal};
 pub use tracks::{Group, Track, Tracks};
 pub use window::{MAX_PX, Slice, TrackSlices, Window};
 
@@ -29,6 +32,7 @@ pub struct Timeline {
     layouts: Vec<OnceLock<Layout>>,
     tracks: OnceLock<Tracks>,
     colours: Colours,
+    kept: kept::Kept,
 }
 
 impl Timeline {
@@ -37,7 +41,8 @@ impl Timeline {
     pub fn new(profile: Arc<Profile>) -> Self {
         let layouts = profile.lines.iter().map(|_| OnceLock::new()).collect();
         let colours = Colours::of(&profile);
-        Self { profile, layouts, tracks: OnceLock::new(), colours }
+        let kept = kept::Kept::of(&profile);
+        Self { profile, layouts, tracks: OnceLock::new(), colours, kept }
     }
 
     /// All tracks. The first call reads and lays out every line.

@@ -61,6 +61,15 @@ pub struct Event {
     pub end_ps: i64,
 }
 
+impl Event {
+    /// True if the event has a part in `[from_ps, to_ps)`. One without duration is where it stands.
+    #[inline]
+    #[must_use]
+    pub fn touches(&self, from_ps: i64, to_ps: i64) -> bool {
+        self.start_ps < to_ps && self.end_ps.max(self.start_ps.saturating_add(1)) > from_ps
+    }
+}
+
 const LENGTH_BITS: u32 = 24;
 const LONG: u64 = (1 << LENGTH_BITS) - 1;
 

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod area;
 mod compiled;
 mod damage;
 mod forged;

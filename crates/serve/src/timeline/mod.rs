@@ -12,6 +12,7 @@ use crate::api::{Answer, open};
 use crate::query::Query;
 use crate::router::{App, AppState};
 
+mod asked;
 pub(crate) mod tile;
 
 /// The routes below `/api/timeline`.
@@ -21,6 +22,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/window", get(window))
         .route("/tile", get(tile::tile))
         .route("/event", get(event))
+        .route("/totals", get(asked::totals))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

@@ -70,7 +70,7 @@ fn of_core<'p>(profile: &'p Profile, device: &Device, context: &Context) -> Core
     let mut core = CoreOps { id, ops: Vec::new(), groups: BTreeMap::new() };
     let found = DeviceOps::find(profile, device);
     // A core has one line of ops.
-    let Some((line, _)) = found.lines().next() else { return core };
+    let Some((line, _)) = found.lines(profile).next() else { return core };
     let Some(lane) = context.lane(line.id).filter(|lane| lane.is_plain()) else { return core };
     let mut groups = ByGroup::of(found.ops.len());
     found.walk(profile, None, |op, event, self_ps| {

@@ -1,0 +1,33 @@
+//! What people ask of the timeline, over HTTP.
+
+use serde_json::json;
+
+use super::client::TestServer;
+
+#[test]
+fn an_area_has_totals() {
+    let server = TestServer::start();
+    let totals = server.json("/api/timeline/totals?run=train&start=20000000&end=150000000&tracks=2,3");
+    assert_eq!((&totals["events"], &totals["span_ps"]), (&json!(6), &json!(130_000_000)));
+    assert_eq!(totals["tracks"][0], json!({"id": 2, "events": 5, "union_ps": 110_000_000}));
+    assert_eq!(totals["union_ps"], 130_000_000, "the thread is busy throughout");
+    let row = |name: &str| totals["by_op"].as_array().unwrap().iter().find(|r| r["name"] == name).unwrap();
+    let dot = row("dot.2");
+    assert_eq!((&dot["kind"], &dot["count"], &dot["self_ps"]), (&json!("op"), &json!(1), &json!(70_000_000)));
+    assert_eq!((&row("main")["kind"], &row("main")["flops"]), (&json!("thread"), &json!(null)));
+    let one = server.json("/api/timeline/totals?start=20000000&end=150000000&tracks=2,3&limit=1");
+    assert_eq!((one["by_op"].as_array().unwrap().len(), &one["rows"]), (1, &json!(4)));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_words() {
+    let server = TestServer::start();
+    for (path, says) in [
+        ("totals?start=5&end=5&tracks=2", "5..5"),
+        ("totals?start=0&end=5&tracks=99", "99"),
+        ("totals?start=0&end=5&tracks=2&limit=all", "all"),
+    ] {
+        let error = server.get(&format!("/api/timeline/{path}")).refusal(400);
+        assert!(error.contains(says), "{path}: {error}");
+    }
+}
