@@ -110,7 +110,8 @@ fn parse_window(text: &str) -> Result<(i64, i64), Error> {
     Ok((from, to))
 }
 
-fn parse_time_ps(text: &str) -> Option<i64> {
+/// A time with `ps`, `ns`, `us`, `ms` or `s`, in picoseconds without; `None` for what is none.
+pub(crate) fn parse_time_ps(text: &str) -> Option<i64> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(split);

@@ -19,6 +19,7 @@ mod made;
 mod memory_attribute;
 mod program;
 mod scope;
+mod search;
 mod snapshots;
 mod support;
 mod traps;

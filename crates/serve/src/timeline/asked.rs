@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::Uri;
+use haloscope_core::derive::timeline::Search;
 
 use crate::answer::{Json, compute};
 use crate::api::{Answer, open};
@@ -18,4 +19,13 @@ pub(super) async fn totals(State(app): AppState, uri: Uri) -> Answer {
     let lines = query.lines("tracks")?;
     compute(app, move |app| Json::of(&open(app, &query)?.timeline.totals(start_ps, end_ps, &lines, limit)?))
         .await
+}
+
+pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
+    let known =
+        ["run", "q", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "after", "before"];
+    let query = Query::of(&uri, &known)?;
+    let search = Search::from_words(|key| query.get(key))?;
+    let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.search(&search, lines.as_deref())?)).await
 }

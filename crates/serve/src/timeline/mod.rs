@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/tile", get(tile::tile))
         .route("/event", get(event))
         .route("/totals", get(asked::totals))
+        .route("/search", get(asked::search))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

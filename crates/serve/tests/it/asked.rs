@@ -20,12 +20,34 @@ fn an_area_has_totals() {
 }
 
 #[test]
+fn names_are_searched() {
+    let server = TestServer::start();
+    let found = server.json("/api/timeline/search?run=train&q=DOT&limit=2");
+    assert_eq!(
+        (&found["count"], &found["total_ps"], &found["more"]),
+        (&json!(3), &json!(120_000_000), &json!(true))
+    );
+    let first = json!({"track": 2, "event": 1, "start_ps": 10_000_000, "duration_ps": 40_000_000, "depth": 1, "name": "dot.2"});
+    assert_eq!(found["hits"][0], first);
+    assert_eq!(found["by_name"], json!([{"name": "dot.2", "count": 3, "total_ps": 120_000_000}]));
+    let next = server.json("/api/timeline/search?q=dot&limit=2&after=110000000,2,4");
+    assert_eq!(
+        (&next["position"], &next["more"], &next["hits"][0]["event"]),
+        (&json!(2), &json!(false), &json!(7))
+    );
+    let stat = server.json("/api/timeline/search?stat=bytes_accessed%3E4000&tracks=2");
+    assert_eq!(stat["count"], 3);
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_words() {
     let server = TestServer::start();
     for (path, says) in [
         ("totals?start=5&end=5&tracks=2", "5..5"),
         ("totals?start=0&end=5&tracks=99", "99"),
         ("totals?start=0&end=5&tracks=2&limit=all", "all"),
+        ("search?q=(a&regex=1", "unclosed group"),
+        ("search?q=a&tracks=99", "99"),
     ] {
         let error = server.get(&format!("/api/timeline/{path}")).refusal(400);
         assert!(error.contains(says), "{path}: {error}");

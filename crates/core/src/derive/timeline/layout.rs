@@ -84,6 +84,12 @@ impl Layout {
         self.rows.len()
     }
 
+    /// The row that an event stands in.
+    pub(super) fn depth_of(&self, event: u32) -> Option<u32> {
+        let holds = |row: &Row| row.events.binary_search(&event).is_ok();
+        self.rows.iter().position(holds).map(|depth| depth as u32)
+    }
+
     /// The pieces of a view, by row, then by time.
     pub(super) fn pieces(&self, events: &Events, view: View) -> Vec<Piece> {
         let mut out = Vec::new();
