@@ -30,6 +30,7 @@ const ROOMS: &[Room] = &[
     // Of the report: notes, provenance and cells, since what is missing is seen here. Tables are made in `analyses`.
     Room { name: "derive", may_use: &["error", "profile", "report", "scope", "units", "xspace", "hlo"] },
     Room { name: "analyses", may_use: &["error", "derive", "profile", "report", "scope", "units", "hlo"] },
+    Room { name: "export", may_use: &["error", "derive", "profile", "scope", "xspace"] },
     Room { name: "present", may_use: &["error", "report", "units"] },
 ];
 

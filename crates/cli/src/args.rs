@@ -122,7 +122,8 @@ fn sentence(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn scope_args() -> Vec<Arg> {
+/// The options that choose a part of a run.
+pub(crate) fn scope_args() -> Vec<Arg> {
     let arg = |id: &'static str, value: &'static str, help: &'static str| {
         Arg::new(id).long(id).value_name(value).help(help).help_heading("Scope")
     };
@@ -165,6 +166,17 @@ fn output_args() -> Vec<Arg> {
     ]
 }
 
+/// The part of a run that was asked for.
+///
+/// # Errors
+/// [`Failure`] for a scope that cannot be understood.
+pub(crate) fn scope_of(matches: &ArgMatches) -> Result<Scope, Failure> {
+    Ok(Scope::from_words(|key| match key {
+        "steady" => matches.get_flag("steady").then_some("1"),
+        key => matches.get_one::<String>(key).map(String::as_str),
+    })?)
+}
+
 /// The text of a file that a parameter names.
 fn document(path: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
@@ -180,10 +192,7 @@ impl Asked {
     /// [`Failure`] for a scope that cannot be understood or options that contradict each other.
     pub(crate) fn from_matches(analysis: &Analysis, matches: &ArgMatches) -> Result<Self, Failure> {
         let word = |id: &str| matches.get_one::<String>(id).map(String::as_str);
-        let scope = Scope::from_words(|key| match key {
-            "steady" => matches.get_flag("steady").then_some("1"),
-            key => word(key),
-        })?;
+        let scope = scope_of(matches)?;
         let mut params = Params::default();
         for param in analysis.params {
             match (word(param.id), param.kind) {

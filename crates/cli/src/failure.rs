@@ -1,6 +1,7 @@
 //! Why a command did not answer, and what to do about it.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haloscope_core::Error;
@@ -20,6 +21,8 @@ pub enum Failure {
     Nothing(String, String),
     /// stdout took no more.
     Output(io::Error),
+    /// A file could not be written; why.
+    File(PathBuf, io::Error),
     /// The server could not start or stopped; what it said.
     Server(String),
 }
@@ -55,7 +58,7 @@ impl Failure {
             Self::Compat(error) => error.exit_code(),
             Self::Usage(..) => 2,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Output(_) | Self::Server(_) => 3,
+            Self::Output(_) | Self::File(..) | Self::Server(_) => 3,
             Self::Nothing(..) => 4,
         }
     }
@@ -66,6 +69,7 @@ impl Failure {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => None,
             Self::Output(error) => Some(format!("cannot write to stdout: {error}")),
+            Self::File(path, error) => Some(format!("cannot write {}: {error}", path.display())),
             Self::Core(error) => Some(error.to_string()),
             Self::Shared(error) => Some(error.to_string()),
             Self::Compat(error) => Some(error.to_string()),

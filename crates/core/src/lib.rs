@@ -21,6 +21,7 @@
 pub mod analyses;
 pub mod derive;
 mod error;
+pub mod export;
 pub mod load;
 pub mod present;
 pub mod profile;

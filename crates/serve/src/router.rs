@@ -89,8 +89,8 @@ pub(crate) fn new(
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/timeline/tracks, \
-         /api/timeline/window, /api/timeline/tile and /api/timeline/event",
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis} and what docs/timeline.md lists below \
+         /api/timeline",
     )
 }
 

@@ -28,7 +28,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
 }
 
 /// Names the session that was taken where there was a choice.
-fn say_which(run: &Run, printer: &mut Printer) {
+pub(super) fn say_which(run: &Run, printer: &mut Printer) {
     if run.chosen_from > 1 {
         printer.note(format_args!("newest of {} sessions: {}", run.chosen_from, run.path.display()));
     }

@@ -4,6 +4,7 @@ mod analysis;
 mod browser;
 mod completions;
 mod demo;
+mod export;
 mod serve;
 mod version;
 mod xprof;
@@ -26,6 +27,7 @@ struct Other {
 const OTHERS: &[Other] = &[
     Other { command: serve::command, run: serve::run },
     Other { command: xprof::command, run: xprof::run },
+    Other { command: export::command, run: export::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

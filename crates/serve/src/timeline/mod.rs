@@ -1,5 +1,7 @@
 //! The routes of the timeline. Each reads its parameters, asks the core, and passes on what it says.
 
+mod export;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::Uri;
@@ -24,6 +26,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/event", get(event))
         .route("/totals", get(asked::totals))
         .route("/search", get(asked::search))
+        .route("/export", get(export::export))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {
