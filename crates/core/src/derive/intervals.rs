@@ -112,6 +112,23 @@ impl Intervals {
         Self(out)
     }
 
+    /// What of `[start, end)` is not in the set. Looks at that part of the set only.
+    #[must_use]
+    pub fn gaps(&self, start: i64, end: i64) -> Self {
+        let (mut out, mut now) = (Vec::new(), start);
+        let first = self.0.partition_point(|b| b.1 <= start);
+        for &(from, to) in self.0[first..].iter().take_while(|b| b.0 < end) {
+            if now < from {
+                out.push((now, from));
+            }
+            now = to;
+        }
+        if now < end {
+            out.push((now, end));
+        }
+        Self(out)
+    }
+
     /// How much of `[start, end)` is in the set, picoseconds.
     #[must_use]
     pub fn overlap(&self, start: i64, end: i64) -> i64 {
@@ -143,6 +160,8 @@ mod tests {
         assert_eq!(a.minus(&b).as_slice(), [(2, 4), (6, 8), (22, 29)]);
         assert_eq!(a.intersect(&b).length() + a.minus(&b).length(), a.length());
         assert_eq!(a.overlap(9, 21), 2);
+        assert_eq!(b.gaps(-7, 35), Intervals::one(-7, 35).minus(&b));
+        assert_eq!(b.gaps(0, 2).as_slice(), []);
         assert_eq!(a.union(&b).as_slice(), [(-5, 40)]);
         assert_eq!(a.union(&b).length(), a.length() + b.minus(&a).length());
     }

@@ -350,7 +350,8 @@ pub(super) struct EventNames<'p> {
     framework_op: Option<Cow<'p, str>>,
 }
 
-fn kernel_category(name: &str) -> &'static str {
+/// What a kernel that names no HLO op does, by its name.
+pub(super) fn kernel_category(name: &str) -> &'static str {
     let lower = name.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     match () {

@@ -69,8 +69,7 @@ impl<'p> PlaneFacts<'p> {
     }
 
     pub(super) fn line<'f>(&'f self, line: &'p Line) -> LineFacts<'f, 'p> {
-        let mut of_ops = self.ops.iter().flat_map(DeviceOps::lines);
-        let rows = of_ops.find(|(l, _)| l.id == line.id).map(|(_, rows)| rows);
+        let rows = self.ops.as_ref().map(|ops| ops.rows_of(line.id)).filter(|rows| !rows.is_empty());
         let wants_metas = rows.is_none() && self.plane.kind.is_device() && line.kind == LineKind::AsyncXlaOps;
         let metas = if wants_metas { self.plane.metas.iter().map(|_| None).collect() } else { Vec::new() };
         LineFacts { of: self, line, rows, metas, step_id: self.plane.stat_id("step_num") }

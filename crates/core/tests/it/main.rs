@@ -14,6 +14,7 @@ mod damage;
 mod forged;
 mod groups;
 mod hlo_graph;
+mod lanes;
 mod large;
 mod made;
 mod memory_attribute;

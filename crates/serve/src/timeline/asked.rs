@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::Uri;
 use haloscope_core::derive::timeline::Search;
+use haloscope_core::scope::Scope;
 
 use crate::answer::{Json, compute};
 use crate::api::{Answer, open};
@@ -28,4 +29,17 @@ pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
     let search = Search::from_words(|key| query.get(key))?;
     let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
     compute(app, move |app| Json::of(&open(app, &query)?.timeline.search(&search, lines.as_deref())?)).await
+}
+
+pub(super) async fn steps(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run"])?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.steps())).await
+}
+
+pub(super) async fn overlap(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "start", "end", "px", "devices"])?;
+    let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
+    let devices = Scope::from_words(|key| query.get(key).filter(|_| key == "devices"))?.devices;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.overlap(start_ps, end_ps, px, devices)?))
+        .await
 }

@@ -27,6 +27,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/totals", get(asked::totals))
         .route("/search", get(asked::search))
         .route("/export", get(export::export))
+        .route("/steps", get(asked::steps))
+        .route("/overlap", get(asked::overlap))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

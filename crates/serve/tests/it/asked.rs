@@ -40,12 +40,29 @@ fn names_are_searched() {
 }
 
 #[test]
+fn steps_and_gaps_are_told() {
+    let server = TestServer::start();
+    let ruler = server.json("/api/timeline/steps?run=train");
+    assert!(ruler["source"].as_str().unwrap().contains("Steps lines"), "{ruler}");
+    // All markers of this run have one number.
+    let step = json!({"number": 0, "name": "", "start_ps": 0, "end_ps": 290_000_000, "class": "steady", "devices": 1});
+    assert_eq!(ruler["steps"], json!([step]));
+    let found = server.json("/api/timeline/overlap?run=train&start=0&end=150000000&px=150&devices=TPU:0");
+    let device = &found["devices"][0];
+    assert_eq!((&device["device"], &device["async_ps"]), (&json!("TPU:0"), &json!(null)));
+    assert_eq!(device["steps"][0]["gap_ps"], 50_000_000);
+    assert_eq!(device["gaps"], json!([[80_000_000, 20_000_000, 0]]), "other gaps are behind the window");
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_words() {
     let server = TestServer::start();
     for (path, says) in [
         ("totals?start=5&end=5&tracks=2", "5..5"),
         ("totals?start=0&end=5&tracks=99", "99"),
         ("totals?start=0&end=5&tracks=2&limit=all", "all"),
+        ("overlap?start=0&end=5&px=1&devices=TPU:9", "TPU:9"),
+        ("overlap?start=0&end=5&px=0", "16384"),
         ("search?q=(a&regex=1", "unclosed group"),
         ("search?q=a&tracks=99", "99"),
     ] {

@@ -2,22 +2,41 @@
 
 use std::sync::OnceLock;
 
+use super::overlap::Activity;
+use super::ruler::steps_of;
 use crate::derive::op_rows::DeviceOps;
+use crate::derive::steps::Steps;
 use crate::profile::{Device, Profile};
 
 /// Filled on first use.
 #[derive(Debug)]
 pub(super) struct Kept {
     ops: Vec<OnceLock<DeviceOps<'static>>>,
+    activity: Vec<OnceLock<Activity>>,
+    steps: OnceLock<Steps>,
 }
 
 impl Kept {
     pub(super) fn of(profile: &Profile) -> Self {
-        Self { ops: profile.devices.iter().map(|_| OnceLock::new()).collect() }
+        Self {
+            ops: profile.devices.iter().map(|_| OnceLock::new()).collect(),
+            activity: profile.devices.iter().map(|_| OnceLock::new()).collect(),
+            steps: OnceLock::new(),
+        }
     }
 
     /// Which op each event of a device belongs to.
     pub(super) fn ops(&self, profile: &Profile, device: &Device) -> &DeviceOps<'static> {
         self.ops[device.id.index()].get_or_init(|| DeviceOps::find(profile, device).into_owned())
+    }
+
+    /// When a device was busy with what.
+    pub(super) fn activity(&self, profile: &Profile, device: &Device) -> &Activity {
+        self.activity[device.id.index()].get_or_init(|| Activity::of(profile, device))
+    }
+
+    /// The steps of all devices.
+    pub(super) fn steps(&self, profile: &Profile) -> &Steps {
+        self.steps.get_or_init(|| steps_of(profile))
     }
 }
