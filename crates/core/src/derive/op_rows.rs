@@ -286,9 +286,9 @@ impl<'p> EventOps<'p> {
         }
     }
 
-    /// Whether ops stand on a line of the device's plane.
+    /// Whether events of a line of the device's plane name their ops themselves; on a TPU their metadata does.
     pub(super) fn reads(&self, line: &Line) -> bool {
-        holds_ops(self.kind, line.kind)
+        self.kind != DeviceKind::Tpu && holds_ops(self.kind, line.kind)
     }
 
     /// What an event calls its op; `None` where it is no op.
