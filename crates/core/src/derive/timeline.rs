@@ -10,6 +10,7 @@ use crate::profile::{Events, Line, LineId, LineKind, MetaIdx, Plane, Profile};
 
 mod colours;
 mod details;
+mod flows;
 mod kept;
 mod layout;
 mod overlap;
@@ -23,6 +24,7 @@ mod window;
 pub use colours::Colour;
 use colours::Colours;
 pub use details::{EventDetails, EventStat};
+pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
 use layout::Layout;
 pub use overlap::{DeviceOverlap, Overlap, StepGaps};
 pub use ruler::{Ruler, RulerStep};

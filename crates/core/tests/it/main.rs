@@ -11,6 +11,7 @@
 mod area;
 mod compiled;
 mod damage;
+mod flows;
 mod forged;
 mod groups;
 mod hlo_graph;

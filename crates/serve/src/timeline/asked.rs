@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use axum::http::Uri;
-use haloscope_core::derive::timeline::Search;
+use haloscope_core::derive::timeline::{FLOWS, FlowsOf, Search};
+use haloscope_core::profile::LineId;
 use haloscope_core::scope::Scope;
 
 use crate::answer::{Json, compute};
@@ -42,4 +43,20 @@ pub(super) async fn overlap(State(app): AppState, uri: Uri) -> Answer {
     let devices = Scope::from_words(|key| query.get(key).filter(|_| key == "devices"))?.devices;
     compute(app, move |app| Json::of(&open(app, &query)?.timeline.overlap(start_ps, end_ps, px, devices)?))
         .await
+}
+
+pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "start", "end", "tracks", "limit", "track", "event"])?;
+    let limit = query.number_or("limit", FLOWS)?;
+    if query.get("track").is_some() {
+        let of = FlowsOf::Event(LineId(query.number("track")?), query.number("event")?);
+        return compute(app, move |app| Json::of(&open(app, &query)?.timeline.flows(of, limit)?)).await;
+    }
+    let (start_ps, end_ps) = (query.number("start")?, query.number("end")?);
+    let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
+    compute(app, move |app| {
+        let of = FlowsOf::Window(start_ps, end_ps, lines.as_deref());
+        Json::of(&open(app, &query)?.timeline.flows(of, limit)?)
+    })
+    .await
 }

@@ -29,6 +29,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/export", get(export::export))
         .route("/steps", get(asked::steps))
         .route("/overlap", get(asked::overlap))
+        .route("/flows", get(asked::flows))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

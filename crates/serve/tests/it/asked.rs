@@ -55,6 +55,15 @@ fn steps_and_gaps_are_told() {
 }
 
 #[test]
+fn arrows_are_those_of_a_window_or_of_an_event() {
+    // This run has no launches, contexts or asynchronous ops; `crates/core/tests/it/flows.rs` has runs with each.
+    let server = TestServer::start();
+    let none = json!({"total": 0, "flows": []});
+    assert_eq!(server.json("/api/timeline/flows?run=train&start=0&end=300000000&tracks=2,3"), none);
+    assert_eq!(server.json("/api/timeline/flows?track=2&event=1&limit=5"), none);
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_words() {
     let server = TestServer::start();
     for (path, says) in [
@@ -63,6 +72,9 @@ fn what_cannot_be_asked_is_refused_with_words() {
         ("totals?start=0&end=5&tracks=2&limit=all", "all"),
         ("overlap?start=0&end=5&px=1&devices=TPU:9", "TPU:9"),
         ("overlap?start=0&end=5&px=0", "16384"),
+        ("flows?start=0", "`end`"),
+        ("flows?track=2&event=99", "99"),
+        ("flows?start=0&end=9&tracks=77", "77"),
         ("search?q=(a&regex=1", "unclosed group"),
         ("search?q=a&tracks=99", "99"),
     ] {

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::flows::{self, Arrow};
 use super::overlap::Activity;
 use super::ruler::steps_of;
 use crate::derive::op_rows::DeviceOps;
@@ -14,6 +15,7 @@ pub(super) struct Kept {
     ops: Vec<OnceLock<DeviceOps<'static>>>,
     activity: Vec<OnceLock<Activity>>,
     steps: OnceLock<Steps>,
+    arrows: OnceLock<Vec<Arrow>>,
 }
 
 impl Kept {
@@ -22,6 +24,7 @@ impl Kept {
             ops: profile.devices.iter().map(|_| OnceLock::new()).collect(),
             activity: profile.devices.iter().map(|_| OnceLock::new()).collect(),
             steps: OnceLock::new(),
+            arrows: OnceLock::new(),
         }
     }
 
@@ -38,5 +41,10 @@ impl Kept {
     /// The steps of all devices.
     pub(super) fn steps(&self, profile: &Profile) -> &Steps {
         self.steps.get_or_init(|| steps_of(profile))
+    }
+
+    /// The arrows of the run, by the time of the cause.
+    pub(super) fn arrows(&self, profile: &Profile) -> &[Arrow] {
+        self.arrows.get_or_init(|| flows::of_run(profile))
     }
 }
