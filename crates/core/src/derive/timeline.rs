@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Error;
 use crate::profile::{Events, Line, LineId, LineKind, MetaIdx, Plane, Profile};
 
+mod clock;
 mod colours;
 mod details;
 mod flows;
@@ -21,6 +22,7 @@ mod totals;
 mod tracks;
 mod window;
 
+pub use clock::{Clock, HostClock};
 pub use colours::Colour;
 use colours::Colours;
 pub use details::{EventDetails, EventStat};

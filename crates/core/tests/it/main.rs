@@ -9,6 +9,7 @@
 )]
 
 mod area;
+mod clock;
 mod compiled;
 mod damage;
 mod flows;

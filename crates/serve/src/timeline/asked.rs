@@ -60,3 +60,8 @@ pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {
     })
     .await
 }
+
+pub(super) async fn clock(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run"])?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.clock())).await
+}

@@ -30,6 +30,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/steps", get(asked::steps))
         .route("/overlap", get(asked::overlap))
         .route("/flows", get(asked::flows))
+        .route("/clock", get(asked::clock))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {

@@ -64,6 +64,15 @@ fn arrows_are_those_of_a_window_or_of_an_event() {
 }
 
 #[test]
+fn clocks_are_told() {
+    let server = TestServer::start();
+    let clock = server.json("/api/timeline/clock?run=train");
+    assert_eq!(clock["hosts"].as_array().unwrap().len(), 1);
+    assert_eq!((&clock["hosts"][0]["host"], &clock["hosts"][0]["offset_ps"]), (&json!("host-0"), &json!(0)));
+    assert!(clock["note"].as_str().unwrap().contains("stragglers"));
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_words() {
     let server = TestServer::start();
     for (path, says) in [
