@@ -8,9 +8,11 @@ import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
+import { LinkButton } from "./LinkButton";
 import { RunPicker } from "./RunPicker";
 import { ScopeBar } from "./ScopeBar";
 import { ThemeButton } from "./ThemeButton";
+import { TipLayer } from "./TipLayer";
 
 export function App() {
   const runs = useRuns();
@@ -70,6 +72,7 @@ export function App() {
         </a>
         <RunPicker runs={runs.data} />
         <div class="top-actions">
+          <LinkButton />
           <ThemeButton />
           <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" title="Help and keys (?)">
             ?
@@ -103,6 +106,7 @@ export function App() {
           {runId.value === null && runs.loading && <Loading what="the list of runs" />}
         </main>
       </div>
+      <TipLayer />
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   );

@@ -124,3 +124,10 @@ export function useReport(analysis: string, params: readonly (readonly [string, 
     run === null ? null : apiUrl(`report/${encodeURIComponent(analysis)}`, [["run", run], ...scopeParams(route.value.scope), ...params]);
   return useResource(url, `${analysis} ${run}`, (signal) => getReport(url ?? "", signal));
 }
+
+/** A report over the whole run, whatever the scope: what there is to choose from. Nothing is asked until `when`. */
+export function useWholeReport(analysis: string, when = true): Resource<Report> {
+  const run = runId.value;
+  const url = run === null || !when ? null : apiUrl(`report/${encodeURIComponent(analysis)}`, [["run", run]]);
+  return useResource(url, `whole ${analysis} ${run}`, (signal) => getReport(url ?? "", signal));
+}

@@ -1,5 +1,7 @@
 /** The URL is the state: what the page shows is a pure function of the query string. */
 
+import { parseWindowText } from "../base/window";
+
 export interface Scope {
   /** Comma separated, as the server takes them; empty means all. */
   readonly hosts: string;
@@ -102,12 +104,9 @@ export function changeRoute(route: Route, change: RouteChange): Route {
   return { page, run, scope: { ...(newRun ? NO_SCOPE : route.scope), ...change.scope }, view, token: route.token };
 }
 
+/** Picoseconds of a scope's window, however it is written. */
 export function parseWindow(text: string): readonly [number, number] | null {
-  const match = /^(\d+)\.\.(\d+)$/.exec(text);
-  if (match === null) return null;
-  const start = Number(match[1]);
-  const end = Number(match[2]);
-  return end > start ? [start, end] : null;
+  return parseWindowText(text);
 }
 
 export function formatWindow(start: number, end: number): string {

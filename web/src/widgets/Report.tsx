@@ -1,8 +1,15 @@
 /** The parts every report has: findings, headline values, data quality, provenance. */
 
-import type { Finding, Quality, Report, Value } from "../api/types";
+import { useMemo } from "preact/hooks";
+
+import type { AnalysisInfo, Finding, Quality, Report, Value } from "../api/types";
 import { isUnknown, labelOf, valueText } from "../api/read";
 import { formatBytes, formatQuantity } from "../base/format";
+import { useAnalyses } from "../state/resource";
+import { hrefOf } from "../state/route";
+import { covers } from "./covers";
+import { bySeverity, pieces, targetsOf } from "./evidence";
+import { Explained } from "./Explained";
 import { Panel } from "./Panel";
 import { Words } from "./Words";
 
@@ -25,38 +32,80 @@ export function plain(value: unknown): string {
 }
 
 const PARTS = ["evidence", "ceiling", "lever", "falsifier"] as const;
+const NO_ANALYSES: readonly AnalysisInfo[] = [];
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  measured: "Read from the profile as it is",
+  derived: "Computed from measured numbers alone",
+  estimated: "From a model of the device or of the program",
+};
 const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", lever: "What to do", falsifier: "Wrong if" } as const;
 
-export function FindingCard({ finding, lead = false }: { readonly finding: Finding; readonly lead?: boolean }) {
+export interface FindingCardProps {
+  readonly finding: Finding;
+  /** What the words may point at. */
+  readonly report?: Report;
+  /** Reads as the headline of the page. */
+  readonly lead?: boolean;
+}
+
+export function FindingCard({ finding, report, lead = false }: FindingCardProps) {
   const parts = PARTS.map((key) => [key, finding[key] ?? ""] as const).filter(([, text]) => text !== "");
   return (
-    <article class={`finding ${finding.severity}${lead ? " lead" : ""}`}>
+    <article class={`finding ${finding.severity}${lead ? " lead" : ""}`} data-id={finding.id}>
       <p class="claim">
-        <Words text={finding.claim} />
+        <Pointing text={finding.claim} report={report ?? null} />
       </p>
-      {parts.length > 0 && (
+      {(parts.length > 0 || (finding.status ?? "") !== "") && (
         <dl class="finding-parts">
           {parts.map(([key, text]) => (
             <div>
               <dt>{PART_NAMES[key]}</dt>
               <dd>
-                <Words text={text} />
+                <Pointing text={text} report={report ?? null} />
               </dd>
             </div>
           ))}
+          {(finding.status ?? "") !== "" && (
+            <div>
+              <dt>Known by</dt>
+              <dd>
+                <Explained doc={STATUS_WORDS[finding.status ?? ""]}>{finding.status}</Explained>
+              </dd>
+            </div>
+          )}
         </dl>
       )}
     </article>
   );
 }
 
-/** What the scope left out, then every finding: the words before the numbers. */
+/** A sentence whose names lead to what they name. */
+function Pointing({ text, report }: { readonly text: string; readonly report: Report | null }) {
+  const analyses = useAnalyses().data?.analyses ?? NO_ANALYSES;
+  const targets = useMemo(() => (report === null ? new Map() : targetsOf(report)), [report]);
+  return (
+    <>
+      {pieces(text, report, targets, analyses).map((piece, i) => {
+        const words = piece.code ? <code>{piece.text}</code> : piece.text;
+        return piece.to === undefined ? (
+          <span key={i}>{words}</span>
+        ) : (
+          <a key={i} href={hrefOf(piece.to)} data-nav="evidence" data-tip={piece.does}>
+            {words}
+          </a>
+        );
+      })}
+    </>
+  );
+}
+
+/** What the report covers, then every finding, the worst first: the words before the numbers. */
 export function Findings({ report }: { readonly report: Report }) {
   return (
     <>
       <ScopeNote report={report} />
-      {report.findings.map((finding) => (
-        <FindingCard key={finding.id} finding={finding} />
+      {bySeverity(report.findings).map((finding) => (
+        <FindingCard key={finding.id} finding={finding} report={report} />
       ))}
     </>
   );
@@ -83,17 +132,28 @@ export function Mark({ holds }: { readonly holds: boolean | null }) {
   );
 }
 
+/** What the numbers cover and what was left out, from the report itself. */
 export function ScopeNote({ report }: { readonly report: Report }) {
   const left = report.scope.left_out ?? [];
-  return left.length === 0 ? null : <p class="scope-note">{`Left out: ${left.join("; ")}`}</p>;
+  const about = covers(report);
+  return (
+    <div class="covers">
+      <p>
+        <b>Covers</b> {about.join(" · ")}
+      </p>
+      {left.length > 0 && <p class="scope-note">{`Left out: ${left.join("; ")}`}</p>}
+    </div>
+  );
 }
 
 export function ValueCard({ id, value }: { readonly id: string; readonly value: Value }) {
   const text = valueText(value);
   const size = text.length > 36 ? " sentence" : text.length > 18 ? " words" : text.length > 11 ? " long" : "";
   return (
-    <div class="card" data-id={id} title={value.doc}>
-      <span class="card-label">{labelOf(id, value)}</span>
+    <div class="card" data-id={id}>
+      <Explained class="card-label" doc={[value.doc, STATUS_WORDS[value.status]].filter(Boolean).join("\n")} unit={value.unit} id={id}>
+        {labelOf(id, value)}
+      </Explained>
       <span class={`card-value${size}`}>{text}</span>
       <span class="card-status">{value.status}</span>
     </div>
@@ -118,8 +178,10 @@ export function ValueCards({ report, ids }: { readonly report: Report; readonly 
         <p class="card unknown-values">
           <b>Unknown</b>
           {unknown.map(([id, value]) => (
-            <span key={id} data-id={id} title={value.doc}>
-              {labelOf(id, value)}
+            <span key={id} data-id={id}>
+              <Explained doc={value.doc} unit={value.unit} id={id}>
+                {labelOf(id, value)}
+              </Explained>
             </span>
           ))}
         </p>

@@ -3,7 +3,10 @@ import type { ComponentChildren } from "preact";
 import { isNumeric } from "../api/read";
 import type { Table } from "../api/types";
 import { formatCell } from "../base/format";
+import { go } from "../state/route";
+import { Explained } from "./Explained";
 import { Panel } from "./Panel";
+import { rowActions } from "./rowScope";
 
 export interface RowDetailsProps {
   readonly table: Table;
@@ -14,7 +17,7 @@ export interface RowDetailsProps {
   readonly actions?: ComponentChildren;
 }
 
-/** Every column of one row, with what each means. */
+/** Every column of one row, with what each means, and what the row can become the scope of. */
 export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
   const cells = table.rows[row];
   const first = table.columns[0];
@@ -27,6 +30,11 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
       actions={
         <>
           {actions}
+          {rowActions(table, row).map((action) => (
+            <button type="button" class="quiet" key={action.label} onClick={() => go(action.to)}>
+              {action.label}
+            </button>
+          ))}
           {onClose !== undefined && (
             <button type="button" class="quiet" onClick={onClose} aria-label="Close details">
               Close
@@ -38,7 +46,11 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
       <dl class="pairs">
         {table.columns.map((column, i) => (
           <div>
-            <dt title={column.doc}>{column.label}</dt>
+            <dt>
+              <Explained unit={column.unit} id={column.id} doc={column.doc}>
+                {column.label}
+              </Explained>
+            </dt>
             <dd class={cells[i] === null ? "unknown" : ""}>{formatCell(cells[i] ?? null, column.kind, column.unit)}</dd>
             {column.doc !== undefined && column.doc !== "" && <dd class="doc">{column.doc}</dd>}
           </div>

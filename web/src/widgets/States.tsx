@@ -1,10 +1,14 @@
 /** Loading, failed and empty, shown where the answer would have been. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 import { ApiError } from "../api/client";
+import { formatBytes } from "../base/format";
 import type { Resource } from "../state/resource";
-import { go, hrefOf, scope } from "../state/route";
+import { useAnalyses, useWholeReport } from "../state/resource";
+import { go, hrefOf, page, scope } from "../state/route";
+import { currentRun } from "../state/runs";
 import { NO_SCOPE, isScoped } from "../state/url";
 import { Words } from "./Words";
 
@@ -31,10 +35,12 @@ function Nothing({ error }: { readonly error: ApiError }) {
           </a>
         )}
       </p>
-      {scoped && (
+      {scoped ? (
         <button type="button" onClick={() => go({ scope: NO_SCOPE })}>
           Clear the scope
         </button>
+      ) : (
+        <Cures />
       )}
     </div>
   );
@@ -64,17 +70,89 @@ export function ErrorBox({ error, reload }: { readonly error: unknown; readonly 
   );
 }
 
+/** After this long a reader wants to know what takes so long. */
+const PATIENCE_MS = 1000;
+
+/** What is being read. The server does not say how far it is; what it reads and for how long already is known here. */
 export function Loading({ what }: { readonly what: string }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const begun = Date.now();
+    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - begun) / 1000)), PATIENCE_MS);
+    return () => clearInterval(timer);
+  }, [what]);
+  const run = currentRun.value;
   return (
-    <div class="loading" role="status">
+    <div class="loading">
       <span class="loading-bar" aria-hidden="true" />
-      {`Reading ${what}…`}
+      <span role="status">{`Reading ${what}…`}</span>
+      {seconds > 0 && (
+        <p class="sub">
+          {run === null
+            ? `${seconds} s`
+            : `${seconds} s, in ${formatBytes(run.size_bytes, 3)} of ${run.hosts.length === 1 ? "one host" : `${run.hosts.length} hosts`}: ${run.path}. The first question to a run reads its files; the next ones are quick.`}
+        </p>
+      )}
     </div>
+  );
+}
+
+/** What would fill a page that has nothing to show: what its analysis needs, and what the profile is known to lack. */
+function Cures() {
+  const analyses = useAnalyses();
+  const inspect = useWholeReport("inspect");
+  const needs = analyses.data?.analyses.find((one) => one.id === page.value)?.needs ?? [];
+  const cures = (inspect.data?.quality ?? []).filter((note) => (note.cure ?? "") !== "");
+  if (needs.length === 0 && cures.length === 0) return null;
+  return (
+    <>
+      {needs.length > 0 && (
+        <>
+          <p class="sub">What this page needs in a profile:</p>
+          <ul class="cures">
+            {needs.map((need) => (
+              <li>
+                <Words text={need} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {cures.length > 0 && (
+        <>
+          <p class="sub">What this profile lacks, and how to capture it:</p>
+          <ul class="cures">
+            {cures.map((note) => (
+              <li>
+                <Words text={`${note.message}: ${note.cure ?? ""}`} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   );
 }
 
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
+}
+
+/** A part of a page without its data: the reason, and what a capture needs to fill it. */
+export function Lacking({ children }: { readonly children: ComponentChildren }) {
+  const scoped = isScoped(scope.value);
+  return (
+    <div class="notice calm">
+      <p class="reason">{children}</p>
+      {scoped ? (
+        <button type="button" onClick={() => go({ scope: NO_SCOPE })}>
+          Clear the scope
+        </button>
+      ) : (
+        <Cures />
+      )}
+    </div>
+  );
 }
 
 export interface LoadedProps<T> {

@@ -8,6 +8,20 @@ import { checkCards } from "./walk.mjs";
 
 const card = (page, id) => page.locator(`.card[data-id="${id}"] .card-value`);
 
+/** Picks one entry of a list of the scope bar, as it is typed. */
+async function scopeTo(page, list, text) {
+  await page.getByRole("button", { name: new RegExp(`^${list}`) }).click();
+  await page.getByRole("combobox", { name: new RegExp(`^${list}:`) }).fill(text);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+}
+
+/** A file from the first menu of this name. */
+async function exported(page, menu, entry) {
+  await page.getByRole("button", { name: menu, exact: true }).first().click();
+  return Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: entry, exact: true }).click()]);
+}
+
 /** Waits until the address has moved on and the new answer is shown. */
 async function moved(page, name, matches) {
   await waitForParam(page, name, matches);
@@ -27,8 +41,7 @@ export const demoSteps = {
   },
   "steps in the scope bar change the numbers and the address": async (page, origin) => {
     const before = await card(page, "step_count").innerText();
-    await page.getByLabel("steps", { exact: true }).fill("2-3");
-    await page.keyboard.press("Enter");
+    await scopeTo(page, "steps", "2-3");
     await moved(page, "steps", /^2-3$/);
     const { body } = await ask(origin, "report/overview", { steps: "2-3" });
     await checkCards(page, body, "overview");
@@ -39,7 +52,8 @@ export const demoSteps = {
     await page.reload();
     await settled(page);
     assert.equal(await card(page, "active_window_ps").innerText(), scoped);
-    assert.equal(await page.getByLabel("steps", { exact: true }).inputValue(), "2-3");
+    assert.match(await page.getByRole("button", { name: /^steps/ }).innerText(), /2-3/);
+    assert.match(await page.locator(".covers").innerText(), /steps 2-3/);
     await page.goBack();
     await moved(page, "steps", /^$/);
     await checkCards(page, (await ask(origin, "report/overview")).body, "overview");
@@ -47,11 +61,12 @@ export const demoSteps = {
   },
   "steady only leaves out the odd steps": async (page, origin) => {
     const before = await card(page, "step_time_mean_ps").innerText();
-    await page.getByLabel("steady only").check();
+    await page.getByRole("button", { name: "Steady state" }).click();
     await moved(page, "steady", /^1$/);
+    assert.match(await page.locator(".scope-note").innerText(), /^Left out: .*step/);
     await checkCards(page, (await ask(origin, "report/overview", { steady: "1" })).body, "overview");
     assert.notEqual(await card(page, "step_time_mean_ps").innerText(), before);
-    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "Clear all" }).click();
     await moved(page, "steady", /^$/);
     assert.equal(await card(page, "step_time_mean_ps").innerText(), before);
   },
@@ -94,20 +109,131 @@ export const demoSteps = {
     await moved(page, "q", /copy$/);
     const kept = table.rows.filter((row) => words(row).includes("fusion") && !words(row).includes("copy")).length;
     assert.ok(kept > 0 && kept < table.rows.length);
-    assert.match(await page.locator(".panel-note").first().innerText(), new RegExp(`^${kept} of `));
+    assert.match(await page.locator(".panel.grow .panel-note").innerText(), new RegExp(`^${kept} of `));
     await page.getByRole("searchbox").fill("no such op");
     await page.getByText("No row matches").waitFor();
     await page.getByRole("searchbox").fill("");
   },
   "the table leaves as CSV with every row, unrounded": async (page, origin) => {
     const [table] = (await ask(origin, "report/ops")).body.tables;
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).first().click()]);
+    const [download] = await exported(page, "Export", "Download CSV");
     const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
     assert.equal(lines[0], table.columns.map((column) => column.id).join(","));
     assert.ok(lines.length > table.rows.length, `${lines.length} lines for ${table.rows.length} rows`);
     assert.ok(lines[1].startsWith(`${table.rows[0][0]},${table.rows[0][1]},`), lines[1]);
   },
+  "the table leaves as JSON, by column ids": async (page, origin) => {
+    const [table] = (await ask(origin, "report/ops")).body.tables;
+    await page.keyboard.press("Escape");
+    const [download] = await exported(page, "Export", "Download JSON");
+    const rows = JSON.parse(await readFile(await download.path(), "utf8"));
+    assert.equal(rows.length, table.rows.length);
+    assert.deepEqual(rows[0], Object.fromEntries(table.columns.map((one, i) => [one.id, table.rows[0][i]])));
+    await page.keyboard.press("Escape");
+  },
+  "the parts of the time are walked by keyboard, down to a row": async (page) => {
+    await page.locator('.icicle-box[tabindex="0"]').focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+    await waitForParam(page, "sel", /./);
+    const name = await page.locator(".icicle-box.selected").getAttribute("aria-label");
+    assert.ok(name.startsWith(`${await page.locator("tr.selected td").first().innerText()}, `), name);
+    await page.keyboard.press("Enter");
+    await waitForParam(page, "sel", /^$/);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await waitForParam(page, "into", / > /);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await waitForParam(page, "into", /^$/);
+  },
+  "a chart leaves as SVG and as PNG": async (page) => {
+    const [svg] = await exported(page, "Picture", "Download SVG");
+    const text = await readFile(await svg.path(), "utf8");
+    assert.match(text, /^<svg [^>]*xmlns="http:..www.w3.org.2000.svg"/);
+    assert.match(text, /Self time, part by part/);
+    await page.keyboard.press("Escape");
+    const [png] = await exported(page, "Picture", "Download PNG");
+    const bytes = await readFile(await png.path());
+    assert.equal(bytes.subarray(1, 4).toString(), "PNG");
+    assert.ok(bytes.length > 2000, `${bytes.length} bytes`);
+    await page.keyboard.press("Escape");
+  },
+  "a definition shows on focus and goes on Escape": async (page) => {
+    const term = page.locator(".term").first();
+    // Focus by keyboard is what shows it.
+    await page.getByRole("button", { name: "Steady state" }).focus();
+    await page.keyboard.press("Tab");
+    while (!(await term.evaluate((one) => one === document.activeElement))) await page.keyboard.press("Tab");
+    const tip = page.getByRole("tooltip");
+    await tip.waitFor();
+    assert.match(await tip.innerText(), /Unit: .*\nIn exports: /s);
+    assert.equal(await term.getAttribute("aria-describedby"), await tip.getAttribute("id"));
+    await page.keyboard.press("Escape");
+    await tip.waitFor({ state: "hidden" });
+  },
+  "a window is typed in any unit, a wrong one is refused in place": async (page, origin) => {
+    await visit(page, origin, { page: "ops" });
+    const field = page.getByLabel("window", { exact: true });
+    await field.fill("soon");
+    await page.keyboard.press("Enter");
+    assert.match(await page.getByRole("alert").innerText(), /1.5ms..20ms/);
+    const { body } = await ask(origin, "report/steps");
+    const start = body.tables[0].rows[1][body.tables[0].columns.findIndex((column) => column.id === "start_ps")];
+    await field.fill(`0..${start / 1e9}ms`);
+    await page.keyboard.press("Enter");
+    await moved(page, "window", /^0\.\.\d+$/);
+    await checkCards(page, (await ask(origin, "report/ops", { window: await param(page, "window") })).body, "ops");
+    await page.getByRole("button", { name: "Clear all" }).click();
+    await moved(page, "window", /^$/);
+  },
+  "the run's own lists fill the pickers": async (page, origin) => {
+    const { body } = await ask(origin, "report/inspect");
+    await page.getByRole("button", { name: /^devices/ }).click();
+    const options = page.locator(".picker").getByRole("option");
+    await options.first().waitFor();
+    assert.deepEqual(await options.locator(".picker-value").allInnerTexts(), body.scope.devices);
+    await options.first().click();
+    await moved(page, "devices", /./);
+    assert.equal(await param(page, "devices"), body.scope.devices[0]);
+    assert.equal(await options.first().getAttribute("aria-selected"), "true");
+    await page.keyboard.press("Enter");
+    await moved(page, "devices", /^$/);
+    await page.keyboard.press("Escape");
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /^devices/);
+  },
+  "evidence is marked on a click, and the link says so": async (page, origin) => {
+    await visit(page, origin, {});
+    await page.locator('.finding a[href*="mark="]').first().click();
+    await waitForParam(page, "mark", /^[a-z]+:./);
+    const marked = page.locator(".marked");
+    assert.equal(await marked.count(), 1);
+    assert.ok((await marked.innerText()).startsWith((await param(page, "mark")).split(":")[1]));
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.locator(".marked").count(), 1);
+  },
+  "the link button copies the run, the page and the scope": async (page, origin) => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await visit(page, origin, { page: "steps", steady: "1" });
+    await page.getByRole("button", { name: /^Link/ }).click();
+    await page.getByText("Copied").waitFor();
+    const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+    assert.deepEqual([link.searchParams.get("page"), link.searchParams.get("steady")], ["steps", "1"]);
+    assert.equal(link.searchParams.get("run"), (await ask(origin, "runs")).body.default);
+  },
+  "a page whose file does not come says so, and the menu stays": async (page, origin) => {
+    await visit(page, origin, {});
+    await page.route("**/pages/MemoryPage.js", (route) => route.fulfill({ status: 404, body: "" }));
+    await page.getByRole("link", { name: "Memory", exact: true }).click();
+    await page.getByRole("button", { name: "Reload the page" }).waitFor();
+    assert.match(await page.getByRole("alert").innerText(), /did not load/);
+    await page.unroute("**/pages/MemoryPage.js");
+    await page.getByRole("button", { name: "Reload the page" }).click();
+    await settled(page);
+    assert.equal(await page.locator("h1").innerText(), "Memory");
+  },
   "rows group by what the control says": async (page, origin) => {
+    await visit(page, origin, { page: "ops" });
     await page.getByRole("combobox", { name: "by", exact: true }).selectOption("category");
     await moved(page, "by", /^category$/);
     const { body } = await ask(origin, "report/ops", { by: "category" });
@@ -219,7 +345,7 @@ export const demoSteps = {
   "a step leads to its time on the timeline": async (page, origin) => {
     await visit(page, origin, { page: "steps" });
     await page.locator("tbody tr").nth(2).click();
-    await page.getByRole("button", { name: "Show on the timeline" }).click();
+    await page.getByRole("button", { name: "Show on the timeline" }).first().click();
     await moved(page, "page", /^timeline$/);
     assert.match(await param(page, "view"), /^\d+\.\.\d+$/);
   },

@@ -42,7 +42,7 @@ export function ReportParts({ report, name }: { readonly report: Report; readonl
         <TextPanel key={text.id} text={text} />
       ))}
       {report.series.map((series) => (
-        <Panel key={series.id} title={series.title}>
+        <Panel key={series.id} title={series.title} picture={`${name}-${series.id}`}>
           <LineChart series={series} />
         </Panel>
       ))}

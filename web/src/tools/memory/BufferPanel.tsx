@@ -8,7 +8,7 @@ import { go, view } from "../../state/route";
 import { Panel } from "../../widgets/Panel";
 import { RowDetails } from "../../widgets/RowDetails";
 import { DataTable } from "../../widgets/table/DataTable";
-import { downloadCsv } from "../../widgets/table/download";
+import { TableExport } from "../../widgets/Export";
 import { bufferRow, instructionOf } from "./parts";
 
 export interface BufferPanelProps {
@@ -49,9 +49,7 @@ export function BufferPanel({ table, name, note, picks = false }: BufferPanelPro
                 onInput={(event) => setFilter(event.currentTarget.value)}
               />
             )}
-            <button type="button" class="quiet" onClick={() => downloadCsv(table, `${name}-${table.id}`)}>
-              CSV
-            </button>
+            <TableExport table={table} name={`${name}-${table.id}`} />
           </>
         }
       >

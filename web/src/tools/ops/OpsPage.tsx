@@ -9,13 +9,14 @@ import { useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { RowDetails } from "../../widgets/RowDetails";
-import { Empty, Loaded } from "../../widgets/States";
+import { Lacking, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
-import { downloadCsv } from "../../widgets/table/download";
+import { TableExport } from "../../widgets/Export";
 import { TablePanel } from "../../widgets/table/TablePanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
+import { TimeTree } from "./TimeTree";
 import { hasNamesakes, rowKey, rowOf } from "./named";
 
 export function OpsPage({ info }: PageProps) {
@@ -38,7 +39,7 @@ function Ops({ report }: { readonly report: Report }) {
     <>
       <Findings report={report} />
       <ValueCards report={report} />
-      {table === null || table.rows.length === 0 ? <Empty>No operations ran in this scope.</Empty> : <OpsTable table={table} />}
+      {table === null || table.rows.length === 0 ? <Lacking>No operations ran in this scope.</Lacking> : <OpsTable table={table} />}
       {report.tables
         .filter((other) => other !== table)
         .map((other) => (
@@ -65,41 +66,42 @@ function OpsTable({ table }: { readonly table: Table }) {
     go({ view: { sel: row === null ? "" : rowKey(table, table.rows[row]) } }, "replace");
   };
   return (
-    <div class={selected === null ? "split" : "split open"}>
-      <Panel
-        title={table.title}
-        note={count === table.rows.length ? `${formatInt(count)} rows` : `${formatInt(count)} of ${formatInt(table.rows.length)} rows`}
-        flush
-        class="grow"
-        actions={
-          <>
-            <input
-              class="filter"
-              type="search"
-              placeholder="Filter: words, -not"
-              aria-label="Filter operations; a word with a minus excludes"
-              value={filter}
-              onInput={(event) => go({ view: { q: event.currentTarget.value } }, "replace")}
-            />
-            <button type="button" class="quiet" onClick={() => downloadCsv(table, `ops-${view.value["by"] ?? "op"}`)}>
-              CSV
-            </button>
-          </>
-        }
-      >
-        <DataTable
-          table={table}
-          fill
-          second={ambiguous ? "module" : undefined}
-          filter={filter}
-          sort={parseSort(view.value["sort"])}
-          onSort={(key) => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace")}
-          selected={selected}
-          onSelect={select}
-          onCount={setCount}
-        />
-      </Panel>
-      {selected !== null && <RowDetails table={table} row={selected} onClose={() => select(null)} />}
-    </div>
+    <>
+      <TimeTree table={table} selected={selected} onSelect={select} />
+      <div class={selected === null ? "split" : "split open"}>
+        <Panel
+          title={table.title}
+          note={count === table.rows.length ? `${formatInt(count)} rows` : `${formatInt(count)} of ${formatInt(table.rows.length)} rows`}
+          flush
+          class="grow"
+          actions={
+            <>
+              <input
+                class="filter"
+                type="search"
+                placeholder="Filter: words, -not"
+                aria-label="Filter operations; a word with a minus excludes"
+                value={filter}
+                onInput={(event) => go({ view: { q: event.currentTarget.value } }, "replace")}
+              />
+              <TableExport table={table} name={`ops-${view.value["by"] ?? "op"}`} />
+            </>
+          }
+        >
+          <DataTable
+            table={table}
+            fill
+            second={ambiguous ? "module" : undefined}
+            filter={filter}
+            sort={parseSort(view.value["sort"])}
+            onSort={(key) => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace")}
+            selected={selected}
+            onSelect={select}
+            onCount={setCount}
+          />
+        </Panel>
+        {selected !== null && <RowDetails table={table} row={selected} onClose={() => select(null)} />}
+      </div>
+    </>
   );
 }

@@ -5,12 +5,14 @@ import { useReport } from "../../state/resource";
 import { StepChart } from "../../widgets/chart/StepChart";
 import { Panel } from "../../widgets/Panel";
 import { FindingCard, ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
+import { bySeverity } from "../../widgets/evidence";
 import { Loaded } from "../../widgets/States";
 import { TableStacks } from "../../widgets/table/TableStacks";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { stepPoints } from "../steps/points";
+import { WaterfallPanel } from "./WaterfallPanel";
 import { ActivityPanel, AllValues, SideBySidePanel, TimeBars, TopOps } from "./panels";
 
 /** The contract's headline ids, in the order a reader asks for them. */
@@ -61,8 +63,8 @@ function Overview({ report }: { readonly report: Report }) {
   const dilutedNotes = diluted.length > 0 ? [] : report.quality.filter((note) => /dilut/i.test(`${note.id} ${note.message}`));
   return (
     <>
-      {diluted.map((finding) => (
-        <FindingCard finding={finding} lead />
+      {bySeverity(diluted).map((finding) => (
+        <FindingCard finding={finding} report={report} lead />
       ))}
       {dilutedNotes.map((note) => (
         <div class="notice warning" role="note">
@@ -70,8 +72,8 @@ function Overview({ report }: { readonly report: Report }) {
           {note.cost !== undefined && note.cost !== null && <p>{note.cost}</p>}
         </div>
       ))}
-      {others.map((finding, i) => (
-        <FindingCard finding={finding} lead={i === 0} />
+      {bySeverity(others).map((finding, i) => (
+        <FindingCard finding={finding} report={report} lead={i === 0} />
       ))}
       <ScopeNote report={report} />
       <ValueCards report={report} ids={HEADLINE} />
@@ -82,6 +84,7 @@ function Overview({ report }: { readonly report: Report }) {
           <SideBySidePanel report={report} />
         </div>
         <div class="stack">
+          <WaterfallPanel report={report} />
           <ActivityPanel report={report} />
           <TimeBars table={tableOf(report, "idle")} colours="idle" />
           <TopOps table={tableOf(report, "top_ops")} />
@@ -101,6 +104,7 @@ function StepsPanel() {
   return (
     <Panel
       title="Step times"
+      picture="overview-steps"
       actions={
         <a href={hrefOf({ page: "steps" })} data-nav="steps">
           All steps

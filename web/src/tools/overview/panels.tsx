@@ -5,7 +5,9 @@ import type { Report, Table } from "../../api/types";
 import { assignColours, boundVar, seriesVar } from "../../base/colour";
 import { formatCell, formatDuration, formatShare } from "../../base/format";
 import { go, hrefOf } from "../../state/route";
+import { markIn } from "../../state/mark";
 import { Bars } from "../../widgets/chart/Bars";
+import { Explained } from "../../widgets/Explained";
 import { Panel } from "../../widgets/Panel";
 import { rowKey } from "../ops/named";
 import { BUSY, deviceActivity } from "./activity";
@@ -34,6 +36,7 @@ export function ActivityPanel({ report }: { readonly report: Report }) {
   return (
     <Panel
       title="Busy and idle by device"
+      picture="overview-devices"
       note={
         activity.length > MOST_DEVICES ? `first ${MOST_DEVICES} of ${activity.length} devices; share is busy time` : "share is busy time"
       }
@@ -62,8 +65,12 @@ export function SideBySidePanel({ report }: { readonly report: Report }) {
         </thead>
         <tbody>
           {sides.lines.map(({ column, cells }) => (
-            <tr title={column.doc}>
-              <th scope="row">{column.label}</th>
+            <tr>
+              <th scope="row">
+                <Explained doc={column.doc} unit={column.unit} id={column.id}>
+                  {column.label}
+                </Explained>
+              </th>
               {cells.map((cell) => (
                 <td class={cell === null ? "num unknown" : "num"}>{formatCell(cell, column.kind, column.unit)}</td>
               ))}
@@ -90,8 +97,12 @@ export function TimeBars({ table, colours }: { readonly table: Table | null; rea
     return [{ name, parts: [{ name, value: ps, text, colour }], text: part === null ? text : `${text} · ${formatShare(part)}` }];
   });
   return (
-    <Panel title={table.title} {...(share < 0 ? {} : { note: (table.columns[share]?.label ?? "").toLowerCase() })}>
-      <Bars rows={rows} full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))} />
+    <Panel
+      title={table.title}
+      picture={`overview-${table.id}`}
+      {...(share < 0 ? {} : { note: (table.columns[share]?.label ?? "").toLowerCase() })}
+    >
+      <Bars rows={rows} full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))} marked={markIn(table.id)} />
     </Panel>
   );
 }
@@ -125,6 +136,7 @@ export function TopOps({ table }: { readonly table: Table | null }) {
   return (
     <Panel
       title={table.title}
+      picture="overview-ops"
       actions={
         <a href={hrefOf({ page: "ops" })} data-nav="ops">
           All ops
@@ -149,8 +161,12 @@ export function AllValues({ report, shown }: { readonly report: Report; readonly
       <summary>{`${rest.length} more values`}</summary>
       <dl>
         {rest.map(([id, value]) => (
-          <div title={value.doc}>
-            <dt>{labelOf(id, value)}</dt>
+          <div>
+            <dt>
+              <Explained doc={value.doc} unit={value.unit} id={id}>
+                {labelOf(id, value)}
+              </Explained>
+            </dt>
             <dd>{valueText(value)}</dd>
           </div>
         ))}

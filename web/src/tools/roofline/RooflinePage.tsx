@@ -8,9 +8,9 @@ import { useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { RowDetails } from "../../widgets/RowDetails";
-import { Empty, Loaded } from "../../widgets/States";
+import { Lacking, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
-import { downloadCsv } from "../../widgets/table/download";
+import { TableExport } from "../../widgets/Export";
 import { Tabs } from "../../widgets/Tabs";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
@@ -75,12 +75,13 @@ function Roofline({ report }: { readonly report: Report }) {
       <Findings report={report} />
       <ValueCards report={report} ids={values} />
       {table === null ? (
-        <Empty>Nothing to place under the roof in this scope.</Empty>
+        <Lacking>Nothing to place under the roof in this scope.</Lacking>
       ) : (
         <>
           <Panel
             title="Roofline"
             note={roofNote(roof)}
+            picture={`roofline-${table.id}`}
             actions={
               <Tabs
                 label="What the points are"
@@ -110,11 +111,7 @@ function Roofline({ report }: { readonly report: Report }) {
             title={table.title || table.id}
             note="rows and points are the same things: arrows and Enter select"
             flush
-            actions={
-              <button type="button" class="quiet" onClick={() => downloadCsv(table, `roofline-${table.id}`)}>
-                CSV
-              </button>
-            }
+            actions={<TableExport table={table} name={`roofline-${table.id}`} />}
           >
             <DataTable
               key={table.id}

@@ -1,22 +1,23 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
-import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
-import type { Report, Table } from "../../api/types";
+import { columnIndex, tableOf, textAt } from "../../api/read";
+import type { Report } from "../../api/types";
 import { parseSort, formatSort } from "../../base/rows";
 import { go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
-import { formatWindow } from "../../state/url";
+import { StackChart } from "../../widgets/chart/StackChart";
 import { StepChart } from "../../widgets/chart/StepChart";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { RowDetails } from "../../widgets/RowDetails";
-import { Empty, Loaded } from "../../widgets/States";
+import { Lacking, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
-import { downloadCsv } from "../../widgets/table/download";
+import { TableExport } from "../../widgets/Export";
 import { TablePanel } from "../../widgets/table/TablePanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
+import { stepStack } from "./classes";
 import { stepPoints } from "./points";
 
 export function StepsPage({ info }: PageProps) {
@@ -33,65 +34,36 @@ export function StepsPage({ info }: PageProps) {
   );
 }
 
-/** From one step to the rest of the page: its number as the scope, its time on the timeline. */
-function StepActions({ table, row }: { readonly table: Table; readonly row: number }) {
-  const cells = table.rows[row];
-  const step = textAt(cells, columnIndex(table, "step", "step_number"));
-  const start = numberAt(cells, columnIndex(table, "start_ps"));
-  const duration = numberAt(cells, columnIndex(table, "duration_ps", "step_time_ps"));
-  return (
-    <>
-      {step !== null && /^\d+$/.test(step) && (
-        <button type="button" class="quiet" onClick={() => go({ scope: { steps: step } })}>
-          Scope to this step
-        </button>
-      )}
-      {start !== null && duration !== null && duration > 0 && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => go({ page: "timeline", view: { view: formatWindow(start - duration * 0.05, start + duration * 1.05) } })}
-        >
-          Show on the timeline
-        </button>
-      )}
-    </>
-  );
-}
-
 function Steps({ report }: { readonly report: Report }) {
-  const [selected, setSelected] = useState<number | null>(null);
   const table = tableOf(report, "steps");
+  // A step is named in the address: rows change with the scope.
+  const column = table === null ? -1 : columnIndex(table, "step");
+  const found = table === null || !view.value["sel"] ? -1 : table.rows.findIndex((row) => textAt(row, column) === view.value["sel"]);
+  const selected = found < 0 ? null : found;
+  const setSelected = (row: number | null): void =>
+    go({ view: { sel: row === null ? "" : (textAt(table?.rows[row], column) ?? "") } }, "replace");
+  const stack = useMemo(() => stepStack(report), [report]);
   const points = useMemo(() => stepPoints(report), [report]);
   return (
     <>
       <Findings report={report} />
       <ValueCards report={report} />
       {table === null || table.rows.length === 0 ? (
-        <Empty>No steps in this scope. A profile without step markers may still have module launches: see the data quality notes.</Empty>
+        <Lacking>
+          No steps in this scope. A profile without step markers may still have module launches: see the data quality notes.
+        </Lacking>
       ) : (
         <>
-          <Panel title="Step times">
+          {stack !== null && (
+            <Panel title="What each step's time goes to" note={stack.note} picture="steps-classes">
+              <StackChart label="What each step's time goes to" parts={stack.parts} bars={stack.bars} onPick={setSelected} />
+            </Panel>
+          )}
+          <Panel title="Step time by device" picture="steps-times">
             <StepChart points={points} onPick={setSelected} />
           </Panel>
-          {selected !== null && (
-            <RowDetails
-              table={table}
-              row={selected}
-              onClose={() => setSelected(null)}
-              actions={<StepActions table={table} row={selected} />}
-            />
-          )}
-          <Panel
-            title={table.title}
-            note={`${table.rows.length} rows`}
-            flush
-            actions={
-              <button type="button" class="quiet" onClick={() => downloadCsv(table, "steps")}>
-                CSV
-              </button>
-            }
-          >
+          {selected !== null && <RowDetails table={table} row={selected} onClose={() => setSelected(null)} />}
+          <Panel title={table.title} note={`${table.rows.length} rows`} flush actions={<TableExport table={table} name="steps" />}>
             <DataTable
               table={table}
               sort={parseSort(view.value["sort"])}

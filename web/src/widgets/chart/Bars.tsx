@@ -1,5 +1,7 @@
 /** Horizontal bars in plain elements: they wrap, they are read aloud, they need no measuring. */
 
+import { useEffect, useRef } from "preact/hooks";
+
 import { Legend } from "./Legend";
 
 export interface BarPart {
@@ -27,16 +29,25 @@ export interface BarsProps {
   readonly full: number;
   readonly legend?: boolean;
   readonly onPick?: (key: string) => void;
+  /** The name of the row that a finding rests on. */
+  readonly marked?: string;
 }
 
-export function Bars({ rows, full, legend = false, onPick }: BarsProps) {
+export function Bars({ rows, full, legend = false, onPick, marked = "" }: BarsProps) {
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    if (marked !== "") list.current?.querySelector(".marked")?.scrollIntoView({ block: "center" });
+  }, [marked]);
   const parts = new Map(rows.flatMap((row) => row.parts.map((part) => [part.name, part.colour] as const)));
   return (
     <div>
       {legend && <Legend items={[...parts].map(([name, colour]) => ({ name, colour }))} />}
-      <ul class="hbars">
+      <ul class="hbars" ref={list}>
         {rows.map((row) => (
-          <li title={row.title ?? row.parts.map((part) => `${part.name} ${part.text}`).join("\n")}>
+          <li
+            class={marked !== "" && row.name === marked ? "marked" : undefined}
+            data-tip={row.title ?? row.parts.map((part) => `${part.name} ${part.text}`).join("\n")}
+          >
             {onPick === undefined ? (
               <span class="hbar-name">{row.name}</span>
             ) : (

@@ -6,6 +6,8 @@ import { columnIndex, isNumeric } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { SortKey } from "../../base/rows";
 import { filteredIndex, sortedIndex } from "../../base/rows";
+import { explain } from "../../base/units";
+import { markIn } from "../../state/mark";
 import { CellView } from "./CellView";
 import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
 
@@ -83,6 +85,15 @@ export function DataTable(props: DataTableProps) {
     const position = selected === null ? -1 : order.indexOf(selected);
     if (position > 0) moveTo(position);
   }, [table]);
+  // So is a row that a finding rests on, with its table.
+  const mark = markIn(table.id);
+  const marked = mark === "" ? -1 : table.rows.findIndex((row) => String(row[0] ?? "") === mark);
+  useEffect(() => {
+    const position = order.indexOf(marked);
+    if (position < 0) return;
+    moveTo(position);
+    wrap.current?.scrollIntoView({ block: "center" });
+  }, [marked, table]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (onSelect === undefined || event.target !== event.currentTarget) return;
     const jumps: Record<string, number> = {
@@ -143,7 +154,12 @@ export function DataTable(props: DataTableProps) {
             )}
             {order.slice(range.first, range.end).map((row, i) => {
               const position = range.first + i;
-              const classes = [position % 2 === 1 ? "odd" : "", row === selected ? "selected" : "", position === cursor ? "cursor" : ""];
+              const classes = [
+                position % 2 === 1 ? "odd" : "",
+                row === selected ? "selected" : "",
+                position === cursor ? "cursor" : "",
+                row === marked ? "marked" : "",
+              ];
               return (
                 <tr
                   key={row}
@@ -200,7 +216,7 @@ function HeaderCell({ column, sort, onSort }: HeaderProps) {
       scope="col"
       aria-sort={active === null ? "none" : active.descending ? "descending" : "ascending"}
     >
-      <button type="button" title={column.doc} onClick={() => onSort(next)}>
+      <button type="button" data-tip={explain(column.doc, column.unit, column.id)} onClick={() => onSort(next)}>
         <span>{column.label}</span>
         <span class="arrow" aria-hidden="true">
           {active === null ? "" : active.descending ? "↓" : "↑"}

@@ -1,5 +1,6 @@
 import type { Table } from "../../api/types";
 import { formatCell } from "../../base/format";
+import { Explained } from "../Explained";
 
 /** A short table of names and words: long words wrap, nothing is cut off. */
 export function Facts({ table }: { readonly table: Table }) {
@@ -8,8 +9,10 @@ export function Facts({ table }: { readonly table: Table }) {
       <thead>
         <tr>
           {table.columns.map((column) => (
-            <th scope="col" title={column.doc}>
-              {column.label}
+            <th scope="col">
+              <Explained doc={column.doc} unit={column.unit} id={column.id}>
+                {column.label}
+              </Explained>
             </th>
           ))}
         </tr>

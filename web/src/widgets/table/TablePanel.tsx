@@ -6,11 +6,14 @@ import { Panel } from "../Panel";
 import { DataTable } from "./DataTable";
 import { Facts } from "./Facts";
 import { isFacts } from "./layout";
-import { downloadCsv } from "./download";
+import { TableExport } from "../Export";
+import { RowDetails } from "../RowDetails";
 
 /** A table with its title, a filter once it is long enough to want one, and its CSV. */
 export function TablePanel({ table, name, note }: { readonly table: Table; readonly name: string; readonly note?: string }) {
   const [filter, setFilter] = useState("");
+  const [selected, setSelected] = useState<number | null>(null);
+  const row = selected !== null && selected < table.rows.length ? selected : null;
   const long = table.rows.length > 12;
   return (
     <Panel
@@ -28,16 +31,13 @@ export function TablePanel({ table, name, note }: { readonly table: Table; reado
               onInput={(event) => setFilter(event.currentTarget.value)}
             />
           )}
-          {table.rows.length > 0 && (
-            <button type="button" class="quiet" onClick={() => downloadCsv(table, `${name}-${table.id}`)}>
-              CSV
-            </button>
-          )}
+          <TableExport table={table} name={`${name}-${table.id}`} />
         </>
       }
       flush
     >
-      {isFacts(table) ? <Facts table={table} /> : <DataTable table={table} filter={filter} />}
+      {isFacts(table) ? <Facts table={table} /> : <DataTable table={table} filter={filter} selected={row} onSelect={setSelected} />}
+      {row !== null && <RowDetails table={table} row={row} onClose={() => setSelected(null)} />}
     </Panel>
   );
 }

@@ -1,14 +1,20 @@
 import type { Table } from "../../api/types";
 import { toCsv } from "../../base/csv";
+import { toJson } from "../../base/json";
+import { download } from "../download";
 
-/** Hands the table to the browser as a file. Column ids carry the units (`self_ps`), numbers are not rounded. */
-export function downloadCsv(table: Table, name: string): void {
+/** Column ids carry the units (`self_ps`), numbers are not rounded. */
+export function tableText(table: Table, form: "csv" | "json"): string {
   const header = table.columns.map((column) => column.id);
-  const blob = new Blob([toCsv(header, table.rows)], { type: "text/csv;charset=utf-8" });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = `${name.replace(/[^\w.-]+/g, "_")}.csv`;
-  link.click();
-  // The click starts the download; the address may go once the browser has taken it.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  return form === "csv" ? toCsv(header, table.rows) : toJson(header, table.rows);
+}
+
+export function downloadTable(table: Table, name: string, form: "csv" | "json"): void {
+  const type = form === "csv" ? "text/csv;charset=utf-8" : "application/json";
+  download(new Blob([tableText(table, form)], { type }), `${name}.${form}`);
+}
+
+/** For pages that offer CSV alone. */
+export function downloadCsv(table: Table, name: string): void {
+  downloadTable(table, name, "csv");
 }
