@@ -52,7 +52,9 @@ export function TipLayer() {
     };
     const onFocus = (event: Event): void => {
       const element = owner(event.target);
-      if (element !== null && element === event.target && element.matches(":focus-visible")) show(element);
+      if (element === null || element !== event.target || !element.matches(":focus-visible")) return;
+      // After the browser is done with what moved the focus: it may be opening a box.
+      later(() => document.activeElement === element && show(element), 0);
     };
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === "Escape") hide();

@@ -330,6 +330,18 @@ export const demoSteps = {
     await page.keyboard.press("Escape");
     await page.locator("tr.selected").waitFor({ state: "detached" });
   },
+  "the points of the roofline are walked by arrows": async (page) => {
+    await page.locator(".chart.roofline").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.locator("circle.selected").waitFor();
+    await waitForParam(page, "sel", /./);
+    const name = (await page.locator(".chart.roofline [role=status]").textContent()).split(",")[0];
+    assert.equal(await page.locator("tr.selected td").first().innerText(), name);
+    await page.keyboard.press("Escape");
+    await waitForParam(page, "sel", /^$/);
+  },
   "help opens on ? and closes on Escape": async (page) => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();

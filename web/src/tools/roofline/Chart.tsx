@@ -10,9 +10,11 @@ import { Legend } from "../../widgets/chart/Legend";
 import { Tip } from "../../widgets/chart/Tip";
 import { useSize } from "../../widgets/useSize";
 import type { Roof, RoofPoint } from "./geometry";
-import { attainable, domains, isInside, radius, roofPoints } from "./geometry";
+import { attainable, domains, isInside, radius, roofPoints, slope } from "./geometry";
 
 const MAX_NAMED = 8;
+/** The longest points show how far below the roof they are; more would hide the points. */
+const GAPS = 12;
 
 export interface RooflineChartProps {
   readonly table: Table;
@@ -76,6 +78,25 @@ function RoofLines({ roof, fit, x, y }: RoofLinesProps) {
   );
 }
 
+/** The ceilings of memories other than the main one. */
+function LevelLines({ roof, fit, x, y }: RoofLinesProps) {
+  return (
+    <>
+      {(roof.levels ?? []).map(({ name, rate }) => {
+        const ends = slope(rate, roof.peakFlopRate, fit);
+        if (ends === null) return null;
+        const [from, to] = ends;
+        return (
+          <g key={name}>
+            <path class="roof level" d={`M${x(from)} ${y(rate * from)}L${x(to)} ${y(rate * to)}`} />
+            <text class="roof-label" x={x(from) + 8} y={y(rate * from) - 8}>{`${name} ${formatQuantity(rate, "B/s", 3)}`}</text>
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
 export function RooflineChart(props: RooflineChartProps) {
   const { table, roof, selected, hovered } = props;
   const [ref, { width }] = useSize<HTMLDivElement>();
@@ -92,8 +113,37 @@ export function RooflineChart(props: RooflineChartProps) {
   const shown = points.find((p) => p.row === (hovered ?? selected)) ?? null;
   const roofAtShown = shown === null ? null : attainable(roof, shown.intensity);
 
+  // Arrows walk from point to point by intensity, so that left and right are what they look like.
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const order = [...points].sort((a, b) => a.intensity - b.intensity);
+    const at = order.findIndex((p) => p.row === (hovered ?? selected));
+    const jumps: Record<string, number> = {
+      ArrowRight: at + 1,
+      ArrowLeft: at < 0 ? order.length - 1 : at - 1,
+      Home: 0,
+      End: order.length - 1,
+    };
+    const jump = jumps[event.key];
+    if (jump !== undefined) props.onHover(order[Math.max(0, Math.min(order.length - 1, jump))]?.row ?? null);
+    else if (event.key === "Enter" && hovered !== null) props.onSelect(hovered === selected ? null : hovered);
+    else if (event.key === "Escape") {
+      props.onHover(null);
+      props.onSelect(null);
+    } else return;
+    event.preventDefault();
+  };
+  const gaps = points.slice(0, GAPS).filter((p) => isInside(fit, p));
+
   return (
-    <div class="chart roofline" ref={ref}>
+    <div
+      class="chart roofline"
+      ref={ref}
+      tabIndex={0}
+      role="group"
+      aria-label="Roofline: arrows walk the points, Enter selects one"
+      onKeyDown={onKeyDown}
+      onBlur={() => props.onHover(null)}
+    >
       <svg width={width} height={height} role="img" aria-label={`Roofline of ${points.length} points; the table below lists them`}>
         {width > 0 && (
           <Frame
@@ -107,6 +157,14 @@ export function RooflineChart(props: RooflineChartProps) {
             verticalGrid
           >
             <RoofLines roof={roof} fit={fit} x={x} y={y} />
+            <LevelLines roof={roof} fit={fit} x={x} y={y} />
+            {gaps.map((p) => {
+              const above = attainable(roof, p.intensity);
+              return (
+                above !== null &&
+                above > p.rate && <line class="gap-line faint" x1={x(p.intensity)} x2={x(p.intensity)} y1={y(p.rate)} y2={y(above)} />
+              );
+            })}
             {shown !== null && roofAtShown !== null && isInside(fit, shown) && (
               <line class="gap-line" x1={x(shown.intensity)} x2={x(shown.intensity)} y1={y(shown.rate)} y2={y(roofAtShown)} />
             )}
@@ -134,6 +192,9 @@ export function RooflineChart(props: RooflineChartProps) {
           ...(colours.size > MAX_NAMED ? [`${colours.size} groups`] : []),
         ].join("; ")}
       />
+      <p class="visually-hidden" role="status">
+        {shown === null ? "" : `${shown.name}, ${formatDuration(shown.timePs)}, ${significant(shown.intensity, 3)} FLOP/B`}
+      </p>
       {shown !== null && (
         <PointTip
           point={shown}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
-import { tableOf, valueNumber } from "../../api/read";
-import type { Report } from "../../api/types";
+import { tableOf } from "../../api/read";
+import type { Report, Table } from "../../api/types";
 import { formatSort, parseSort } from "../../base/rows";
 import { go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
@@ -12,12 +12,13 @@ import { Lacking, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
 import { TableExport } from "../../widgets/Export";
 import { Tabs } from "../../widgets/Tabs";
+import { rowKey as keyOf, rowOf } from "../ops/named";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { RooflineChart } from "./Chart";
 import type { Roof } from "./geometry";
-import { roofPoints } from "./geometry";
+import { roofOf, roofPoints } from "./geometry";
 
 const COLOUR_BY = { bound: ["bound_by", "bound"], category: ["category", "op_category"] } as const;
 type ColourBy = keyof typeof COLOUR_BY;
@@ -48,6 +49,10 @@ export function RooflinePage({ info }: PageProps) {
   );
 }
 
+function rowKey(table: Table | null, row: number): string {
+  return table === null ? "" : keyOf(table, table.rows[row]);
+}
+
 function roofNote({ peakFlopRate, peakByteRate }: Roof): string {
   if (peakFlopRate === null)
     return peakByteRate === null ? "no peaks are known: points only" : "no peak FLOP rate is known: the slope only";
@@ -59,15 +64,20 @@ function colourBy(): ColourBy {
 }
 
 function Roofline({ report }: { readonly report: Report }) {
-  const [selected, setSelected] = useState<number | null>(null);
+  const [picked, setPicked] = useState<number | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
   // The first view is the one with something on the chart: ops, where there are any.
   const plotted = report.tables.filter((table) => roofPoints(table, []).length > 0);
   const table =
     tableOf(report, view.value["table"] ?? "") ?? plotted.find((one) => one.id === "ops") ?? plotted[0] ?? report.tables[0] ?? null;
-  const roof = {
-    peakFlopRate: valueNumber(report, "peak_flop_rate", "peak_flops"),
-    peakByteRate: valueNumber(report, "peak_hbm_rate", "peak_hbm_bandwidth"),
+  const roof = roofOf(report);
+  // A row is named in the address: rows change with the scope.
+  const named = view.value["sel"] ?? "";
+  const found = table === null ? -1 : rowOf(table, named);
+  const selected = picked !== null && named !== "" && rowKey(table, picked) === named ? picked : found >= 0 ? found : null;
+  const setSelected = (row: number | null): void => {
+    setPicked(row);
+    go({ view: { sel: row === null || table === null ? "" : rowKey(table, row) } }, "replace");
   };
   const values = Object.keys(report.values);
   return (
@@ -88,9 +98,9 @@ function Roofline({ report }: { readonly report: Report }) {
                 tabs={report.tables.map((one) => ({ id: one.id, label: one.title || one.id }))}
                 selected={table.id}
                 onSelect={(id) => {
-                  setSelected(null);
+                  setPicked(null);
                   setHovered(null);
-                  go({ view: { table: id } }, "replace");
+                  go({ view: { table: id, sel: "" } }, "replace");
                 }}
               />
             }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Table } from "../../api/types";
-import { attainable, domains, radius, roofPoints } from "./geometry";
+import { attainable, domains, radius, roofPoints, roofOf, slope } from "./geometry";
 
 const roof = { peakFlopRate: 100e12, peakByteRate: 1e12 };
 const column = (id: string) => ({ id, label: id, unit: "", kind: "float" });
@@ -40,4 +40,38 @@ describe("points", () => {
     expect(radius(100, 100)).toBe(16);
     expect(radius(5, 0)).toBe(4);
   });
+});
+
+it("takes every memory's peak as a ceiling", () => {
+  const value = (rate: number | null, unit: string) => ({ value: rate, unit, kind: "rate", status: "measured" });
+  const roof = roofOf({
+    analysis: "roofline",
+    version: 1,
+    scope: {},
+    provenance: {},
+    quality: [],
+    values: {
+      peak_flop_rate: value(100, "FLOP/s"),
+      peak_hbm_rate: value(2, "B/s"),
+      peak_vmem_rate: value(20, "B/s"),
+      peak_sram_l2_rate: value(40, "B/s"),
+      peak_cmem_rate: value(null, "B/s"),
+    },
+    tables: [],
+    trees: [],
+    series: [],
+    findings: [],
+  });
+  expect(roof).toEqual({
+    peakFlopRate: 100,
+    peakByteRate: 2,
+    levels: [
+      { name: "SRAM L2", rate: 40 },
+      { name: "VMEM", rate: 20 },
+    ],
+  });
+  const fit = { x: [0.1, 1000] as const, y: [1, 200] as const };
+  expect(slope(20, 100, fit)).toEqual([0.1, 5]);
+  expect(slope(20, null, fit)).toEqual([0.1, 10]);
+  expect(slope(2000, 100, fit)).toBeNull();
 });

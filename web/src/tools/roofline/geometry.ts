@@ -1,7 +1,7 @@
 /** The roofline in numbers: which points there are and where the roof is. Pure. */
 
-import { columnIndex, numberAt, textAt } from "../../api/read";
-import type { Table } from "../../api/types";
+import { columnIndex, numberAt, textAt, valueNumber } from "../../api/read";
+import type { Report, Table } from "../../api/types";
 import type { Interval } from "../../base/scale";
 import { extent } from "../../base/scale";
 
@@ -22,6 +22,37 @@ export interface Roof {
   readonly peakFlopRate: number | null;
   /** B/s. */
   readonly peakByteRate: number | null;
+  /** Ceilings of other memories, B/s, fastest first. */
+  readonly levels?: readonly MemoryLevel[];
+}
+
+export interface MemoryLevel {
+  readonly name: string;
+  readonly rate: number;
+}
+
+const LEVEL = /^peak_(?!hbm)(\w+?)_(?:byte_)?rate$/;
+
+/** The peaks that a report states. A memory level is any `peak_NAME_rate` in bytes a second. */
+export function roofOf(report: Report): Roof {
+  const levels = Object.entries(report.values).flatMap(([id, value]): MemoryLevel[] => {
+    const name = LEVEL.exec(id)?.[1];
+    return name === undefined || value.unit !== "B/s" || typeof value.value !== "number"
+      ? []
+      : [{ name: name.replaceAll("_", " ").toUpperCase(), rate: value.value }];
+  });
+  return {
+    peakFlopRate: valueNumber(report, "peak_flop_rate", "peak_flops"),
+    peakByteRate: valueNumber(report, "peak_hbm_rate", "peak_hbm_bandwidth"),
+    levels: levels.sort((a, b) => b.rate - a.rate),
+  };
+}
+
+/** The slope of a memory from the edge of the plot to the flat roof; null where none of it is in sight. */
+export function slope(rate: number, peakFlopRate: number | null, { x, y }: Domains): readonly [number, number] | null {
+  const from = Math.max(x[0], y[0] / rate);
+  const to = Math.min(x[1], (peakFlopRate ?? y[1]) / rate);
+  return to > from ? [from, to] : null;
 }
 
 /** What the roof allows at an intensity; null where a peak is unknown. */
