@@ -7,6 +7,7 @@ import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { analyses, report, runs } from "./reports.mjs";
+import { timelineAnswer } from "./timeline-answers.mjs";
 import { eventDetails, timelineWindow, tracks } from "./timeline.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -42,6 +43,8 @@ export function answer(url) {
     const ids = (query.get("tracks") ?? "").split(",").filter(Boolean).map(Number);
     return { status: 200, body: timelineWindow(run, Number(query.get("start")), Number(query.get("end")), Number(query.get("px")), ids) };
   }
+  const more = timelineAnswer(pathname, run, query);
+  if (more !== null) return { status: 200, body: more };
   if (pathname === "/api/timeline/event")
     return { status: 200, body: eventDetails(run, Number(query.get("track")), Number(query.get("event"))) };
   return fail(404, `There is nothing at ${pathname}`, "");
@@ -49,8 +52,9 @@ export function answer(url) {
 
 function handleApi(request, response) {
   const { status, body } = answer(request.url);
-  response.writeHead(status, { "Content-Type": "application/json" });
-  response.end(JSON.stringify(body));
+  const bytes = Buffer.isBuffer(body);
+  response.writeHead(status, { "Content-Type": bytes ? "application/octet-stream" : "application/json" });
+  response.end(bytes ? body : JSON.stringify(body));
 }
 
 /** The Vite plugin. */

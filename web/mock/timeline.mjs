@@ -2,6 +2,7 @@
 import { seeded } from "./random.mjs";
 
 const MS = 1e9;
+const KINDS = { Steps: "steps", "XLA Modules": "modules", "XLA Ops": "ops", "Async XLA Ops": "async" };
 const OPS = ["fusion", "convolution", "all-reduce", "copy", "dot", "transpose", "reduce-window", "custom-call", "dynamic-update-slice"];
 
 function deviceTracks(seed, gap) {
@@ -35,6 +36,7 @@ function deviceTracks(seed, gap) {
     ["Steps", steps],
     ["XLA Modules", modules],
     ["XLA Ops", ops],
+    ["Async XLA Ops", ops.filter((_, i) => i % 5 === 0).map(([at, length]) => [at, length * 2.5, 0, "copy-start"])],
   ];
 }
 
@@ -67,33 +69,38 @@ function build(run) {
   const diluted = run === "serving-v6e";
   const groups = [];
   const lines = new Map();
-  const add = (id, name, kind, list) => {
+  const add = (id, host, name, kind, list) => {
     groups.push({
       id,
-      name,
+      name: `${host}/${name}`,
       kind,
+      host,
+      device: kind === "device" ? name : null,
       tracks: list.map(([title, events]) => {
         const track = lines.size + 1;
         lines.set(track, events);
-        return { id: track, name: title, events: events.length, depth: Math.max(...events.map((event) => event[2])) + 1 };
+        const depth = Math.max(...events.map((event) => event[2])) + 1;
+        return { id: track, name: title, events: events.length, depth, kind: KINDS[title] ?? "thread", nests: depth > 1, counter: false };
       }),
     });
   };
-  for (let i = 0; i < 4; i += 1) add(`tpu${i}`, `TPU:${i}`, "device", deviceTracks(7 + i, diluted ? 40 : 0.3));
-  add("host", "vm-0", "host", hostTracks(3));
+  for (let i = 0; i < 4; i += 1) add(`tpu${i}`, `vm-${i >> 1}`, `TPU:${i}`, "device", deviceTracks(7 + i, diluted ? 40 : 0.3));
+  const counter = { id: 900, name: "HBM in use", events: 200, depth: 1, kind: "counters", nests: false, counter: true };
+  groups[0].tracks.push(counter);
+  for (let i = 0; i < 2; i += 1) add(`host${i}`, `vm-${i}`, "host:CPU", "host", hostTracks(3 + i));
   const end = Math.max(...[...lines.values()].flat().map((event) => event[0] + event[1])) + 3 * MS;
   return { groups, lines, end };
 }
 
 const built = new Map();
-function of(run) {
+export function of(run) {
   if (!built.has(run)) built.set(run, build(run));
   return built.get(run);
 }
 
 export function tracks(run) {
   const { groups, end } = of(run);
-  return { start_ps: 0, end_ps: end, groups };
+  return { start_ps: 0, end_ps: end, groups, hosts: ["vm-0", "vm-1"] };
 }
 
 export function timelineWindow(run, start, end, px, ids) {
@@ -136,6 +143,23 @@ export function eventDetails(run, track, event) {
     start_ps: Math.floor(start),
     duration_ps: Math.floor(length),
     self_ps: Math.floor(length * 0.8),
+    category: name.split(".")[0],
+    module: "jit_train_step",
+    instruction: name,
+    op_name: "jit(train_step)/dot_general",
+    flops: 2147483648,
+    bytes: 50331648,
+    flop_rate: 2147483648 / (length / 1e12),
+    byte_rate: 50331648 / (length / 1e12),
+    flop_share: 0.41,
+    byte_share: 0.12,
+    bound_by: "compute",
+    source: [
+      { file: "model.py", line: 212, function: "attention" },
+      { file: "train.py", line: 40, function: "step" },
+    ],
+    step: 3,
+    peaks: { flops: 197e12, hbm: 819e9, source: "table" },
     stats: [
       { name: "hlo_category", value: name.split(".")[0], unit: "" },
       { name: "flops", value: 2147483648, unit: "FLOP" },

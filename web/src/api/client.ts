@@ -1,6 +1,6 @@
 /** The one door to the server. */
 
-import type { Analyses, EventDetails, Report, Runs, TimelineWindow, Tracks } from "./types";
+import type { Analyses, Report, Runs } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `offline`: the
  * server was not reached; `other`: it did not say. */
@@ -37,9 +37,9 @@ function textField(body: unknown, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+async function request(url: string, accept: string, signal?: AbortSignal): Promise<Response> {
   const token = new URLSearchParams(location.search).get("token");
-  const headers: Record<string, string> = { Accept: "application/json" };
+  const headers: Record<string, string> = { Accept: accept };
   if (token !== null && token !== "") headers["Authorization"] = `Bearer ${token}`;
   let response: Response;
   try {
@@ -61,7 +61,17 @@ async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
       REFUSALS.includes(kind) ? (kind as Refusal) : "other",
     );
   }
+  return response;
+}
+
+export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+  const response = await request(url, "application/json", signal);
   return (await response.json()) as T;
+}
+
+export async function getBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const response = await request(url, "application/octet-stream", signal);
+  return response.arrayBuffer();
 }
 
 export function getRuns(signal?: AbortSignal): Promise<Runs> {
@@ -74,38 +84,4 @@ export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {
 
 export function getReport(url: string, signal?: AbortSignal): Promise<Report> {
   return getJson(url, signal);
-}
-
-export function getTracks(run: string, signal?: AbortSignal): Promise<Tracks> {
-  return getJson(apiUrl("timeline/tracks", [["run", run]]), signal);
-}
-
-export interface WindowRequest {
-  readonly run: string;
-  readonly start: number;
-  readonly end: number;
-  readonly px: number;
-  readonly tracks: readonly number[];
-}
-
-export function getWindow(ask: WindowRequest, signal?: AbortSignal): Promise<TimelineWindow> {
-  const query: Query = [
-    ["run", ask.run],
-    ["start", String(Math.floor(ask.start))],
-    ["end", String(Math.ceil(ask.end))],
-    ["px", String(Math.round(ask.px))],
-    ["tracks", ask.tracks.join(",")],
-  ];
-  return getJson(apiUrl("timeline/window", query), signal);
-}
-
-export function getEvent(run: string, track: number, event: number, signal?: AbortSignal): Promise<EventDetails> {
-  return getJson(
-    apiUrl("timeline/event", [
-      ["run", run],
-      ["track", String(track)],
-      ["event", String(event)],
-    ]),
-    signal,
-  );
 }

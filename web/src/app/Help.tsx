@@ -1,5 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
+import { TIMELINE_KEYS } from "../widgets/timeline/keys";
+
 const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
   [
     "Everywhere",
@@ -9,18 +11,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Esc", "close, deselect"],
     ],
   ],
-  [
-    "Timeline",
-    [
-      ["W, S or wheel", "zoom in, out (at the pointer)"],
-      ["A, D, ← → or drag", "earlier, later"],
-      ["↑ ↓ or Shift + wheel", "scroll the tracks"],
-      [", and .", "previous, next event on the track"],
-      ["Z", "zoom to the selected event"],
-      ["F", "fit the whole run"],
-      ["Shift + drag", "measure a stretch of time"],
-    ],
-  ],
+  ["Timeline", TIMELINE_KEYS],
   [
     "Memory",
     [

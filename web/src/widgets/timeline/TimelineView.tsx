@@ -3,95 +3,111 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { formatDuration, formatInt } from "../../base/format";
+import { formatDuration } from "../../base/format";
 import { shownTheme } from "../../state/theme";
 import { useSize } from "../useSize";
-import { bindHeldKeys, bindPointer, isTyping } from "./input";
+import type { InputTarget, Spot } from "./input";
+import { bindHeldKeys, bindPointer } from "./input";
+import { Labels, rowsNearScreen } from "./Labels";
 import type { Row } from "./layout";
-import { depthAt, rowAt, rowsBetween } from "./layout";
+import { depthAt, rowAt, rowsBetween, tracksOfRow } from "./layout";
 import type { TimelineModel } from "./model";
+import { rowsNear } from "./model";
 import type { Palette } from "./palette";
 import { readPalette } from "./palette";
-import type { Picked, Renderer } from "./renderer";
-import { CanvasRenderer, RULER_HEIGHT } from "./renderer";
-import { keepEnds, neighbour, sliceAt } from "./slices";
+import type { Picked } from "./picks";
+import { CanvasRenderer } from "./renderer";
+import type { Renderer } from "./scene";
+import { RULER_HEIGHT, headOf } from "./scene";
+import { SliceTip } from "./SliceTip";
+import type { TimelineHands } from "./useKeys";
+import { useKeys } from "./useKeys";
 import type { Viewport } from "./viewport";
 import { pxToTime, span, viewOf } from "./viewport";
 
 const NARROW = 640;
+/** Pinned rows never take more of the height than this. */
+const PINNED_SHARE = 0.55;
+/** Labels follow a scroll in steps of so many pixels. */
+const SCROLL_STEP = 200;
 
 export interface TimelineViewProps {
   readonly model: TimelineModel;
   readonly scope: Viewport | null;
   readonly onPick: (picked: Picked | null) => void;
+  /** What the page does for keys; absent where another timeline on the page has them. */
+  readonly hands?: TimelineHands;
+  /** Begins the canvas's name for those who do not see it. */
+  readonly name: string;
+  readonly onScopeTo?: (device: string) => void;
 }
 
-/** The slice beside the selected one; without a selection, what the first track with something in view shows at its middle. */
-function step(model: TimelineModel, tracks: readonly number[], direction: 1 | -1): Picked | null {
-  const from = model.selected.value;
-  if (from !== null) {
-    const slice = neighbour(model.slicesOf(from.track), from.slice[0], from.slice[2], direction);
-    return slice === null ? null : { track: from.track, slice };
-  }
-  const { start, end } = model.view.value;
-  for (const track of tracks) {
-    const slice = sliceAt(model.slicesOf(track), (start + end) / 2, 0, (end - start) / 2);
-    if (slice !== null) return { track, slice };
-  }
-  return null;
-}
-
-interface HoverAt {
-  readonly x: number;
-  readonly y: number;
-}
-
-export function TimelineView({ model, scope, onPick }: TimelineViewProps) {
+export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: TimelineViewProps) {
   const [box, size] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const renderer = useRef<Renderer | null>(null);
   const palette = useRef<Palette | null>(null);
   const frame = useRef(0);
   const drawn = useRef(() => {});
-  const [hoverAt, setHoverAt] = useState<HoverAt>({ x: 0, y: 0 });
+  const [hoverAt, setHoverAt] = useState<Spot>({ x: 0, y: 0 });
+  const [scrolled, setScrolled] = useState(0);
 
-  const gutter = size.width < NARROW ? 92 : 196;
+  const gutter = size.width < NARROW ? 92 : 204;
   const width = Math.max(0, size.width - gutter);
-
-  const visibleTracks = (extra: number): number[] => {
-    const top = box.current?.scrollTop ?? 0;
-    return rowsBetween(model.layout.value, top - extra, top + size.height + extra).flatMap((row) =>
-      row.kind === "track" ? [row.track.id] : [],
-    );
-  };
+  const layout = model.layout.value;
+  const head = headOf({ steps: model.steps.value });
+  const pinned = Math.min(layout.pinnedHeight, Math.floor(size.height * PINNED_SHARE));
 
   drawn.current = () => {
     if (canvas.current === null || width === 0) return;
     renderer.current ??= new CanvasRenderer(canvas.current);
     palette.current ??= readPalette(canvas.current);
+    const scrollTop = box.current?.scrollTop ?? 0;
     renderer.current.draw({
       width,
       height: size.height,
-      scrollTop: box.current?.scrollTop ?? 0,
+      scrollTop,
       view: model.view.value,
+      bounds: model.bounds,
       layout: model.layout.value,
-      layers: model.layers.value,
+      pinned,
+      store: model.loader.store,
+      classes: model.classes,
+      byName: model.colouring.value === "name",
+      highlight: model.highlight.value,
       palette: palette.current,
       selected: model.selected.value,
       hovered: model.hovered.value,
       scope,
-      range: model.range.value,
+      area: model.area.value,
+      marks: model.marks.value,
+      steps: model.steps.value,
+      counters: model.counters.value,
+      overlap: model.overlap.value,
+      showOverlap: model.showOverlap.value,
+      showBubbles: model.showBubbles.value,
+      hits: model.hits.value,
+      hit: model.hit.value,
+      flows: model.flows.value,
+      rowOf: model.rowOf.value,
     });
-    model.ensure(width, visibleTracks(size.height / 2));
+    model.ensure(width, rowsNear(model, scrollTop, size.height));
+    noteOnScreen(model, scrollTop, size.height - head - pinned);
   };
   const redraw = (): void => {
-    cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(() => drawn.current());
+    if (frame.current !== 0) return;
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0;
+      drawn.current();
+    });
   };
 
   useSignalEffect(() => {
     // Reading them here subscribes the drawing to them.
-    void [model.view.value, model.layout.value, model.layers.value, model.selected.value, model.hovered.value, model.range.value];
+    void [model.view.value, model.layout.value, model.loader.version.value, model.selected.value, model.hovered.value];
+    void [model.area.value, model.marks.value, model.steps.value, model.counters.value, model.overlap.value, model.highlight.value];
+    void [model.showOverlap.value, model.showBubbles.value, model.hits.value, model.hit.value, model.flows.value];
+    void [model.colouring.value, model.searching.value, model.loader.failure.value];
     redraw();
   });
   useSignalEffect(() => {
@@ -99,161 +115,177 @@ export function TimelineView({ model, scope, onPick }: TimelineViewProps) {
     palette.current = null;
     redraw();
   });
-  useEffect(redraw, [size.width, size.height, scope?.start, scope?.end, model]);
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  useEffect(redraw, [size.width, size.height, scope?.start, scope?.end, model, pinned]);
+  useEffect(
+    () => () => {
+      cancelAnimationFrame(frame.current);
+      frame.current = 0;
+    },
+    [],
+  );
 
-  const pick = (x: number, y: number): Picked | null => {
-    const content = y - RULER_HEIGHT + (box.current?.scrollTop ?? 0);
-    const row = y < RULER_HEIGHT ? null : rowAt(model.layout.value, content);
-    if (row?.kind !== "track") return null;
-    const view = model.view.value;
-    const slice = sliceAt(model.slicesOf(row.track.id), pxToTime(view, width, x), depthAt(row, content), (span(view) / width) * 3);
-    return slice === null ? null : { track: row.track.id, slice };
+  /** The row at a height of the canvas, with the height in the row's own terms. */
+  const rowUnder = (y: number): { readonly row: Row; readonly y: number } | null => {
+    if (y < head) return null;
+    const fixed = y - head < pinned;
+    const content = fixed ? y - head : y - head - pinned + (box.current?.scrollTop ?? 0);
+    const row = rowAt(fixed ? model.layout.value.pinned : model.layout.value.rows, content);
+    return row === null ? null : { row, y: content };
   };
-  const handlers = useRef({ pick, onPick });
-  handlers.current = { pick, onPick };
+  const pick = ({ x, y }: Spot): Picked | null => {
+    const under = rowUnder(y);
+    if (under?.row.kind !== "track") return null;
+    const view = model.view.value;
+    const { row } = under;
+    const depth = row.flat ? null : depthAt(row, under.y);
+    return model.pickAt(row.track.id, pxToTime(view, width, x), depth, (span(view) / Math.max(1, width)) * 3);
+  };
+  const stepAt = ({ x, y }: Spot) => {
+    if (y < RULER_HEIGHT || y >= head) return null;
+    const time = pxToTime(model.view.value, width, x);
+    return model.steps.value.find((step) => time >= step.start_ps && time < step.end_ps) ?? null;
+  };
+  const actions: Omit<InputTarget, "canvas" | "scroller" | "model"> = {
+    onClick: (at) => {
+      const step = stepAt(at);
+      if (step !== null) {
+        model.step.value = step;
+        model.area.value = { start: step.start_ps, end: step.end_ps, tracks: null };
+      } else if (at.y >= head) onPick(pick(at));
+    },
+    onDoubleClick: (at) => {
+      const step = stepAt(at);
+      const picked = step === null ? pick(at) : null;
+      if (step !== null) model.look(viewOf(model.limits.value, step.start_ps, step.end_ps));
+      else if (picked !== null) model.look(viewOf(model.limits.value, picked.start, picked.start + picked.duration));
+    },
+    onHover: (at) => {
+      const found = pick(at);
+      const before = model.hovered.value;
+      const same = before?.track === found?.track && before?.start === found?.start && before?.depth === found?.depth;
+      if (!same) model.hovered.value = found;
+      if (found !== null) setHoverAt(at);
+    },
+    onLeave: () => {
+      if (model.hovered.value !== null) model.hovered.value = null;
+    },
+    onArea: (from, to) => {
+      const times = [from.x, to.x].map((x) => Math.round(pxToTime(model.view.value, width, Math.min(width, Math.max(0, x)))));
+      const [start, end] = [Math.min(...times), Math.max(...times)];
+      model.step.value = null;
+      model.area.value = end > start ? { start, end, tracks: from.y < head ? null : tracksUnder(from.y, to.y) } : null;
+    },
+    onRuler: (y) => y < RULER_HEIGHT,
+  };
+  /** Tracks that a drag crosses; a closed group counts with all its tracks. */
+  const tracksUnder = (from: number, to: number): number[] => {
+    const ids: number[] = [];
+    const scroll = box.current?.scrollTop ?? 0;
+    const [top, bottom] = [Math.min(from, to), Math.max(from, to)];
+    const add = (rows: readonly Row[]): void => {
+      for (const row of rows) {
+        if (row.kind === "track") ids.push(row.track.id);
+        else if (row.kind === "group" && !row.open) ids.push(...row.group.tracks.map((track) => track.id));
+      }
+    };
+    if (top < head + pinned) add(rowsBetween(model.layout.value.pinned, top - head, Math.min(bottom, head + pinned) - head));
+    if (bottom > head + pinned) {
+      const shift = scroll - head - pinned;
+      add(rowsBetween(model.layout.value.rows, Math.max(top, head + pinned) + shift, bottom + shift));
+    }
+    return ids;
+  };
+  const handlers = useRef(actions);
+  handlers.current = actions;
 
   useEffect(() => {
     if (canvas.current === null || box.current === null) return undefined;
-    const target = {
+    const target: InputTarget = {
       canvas: canvas.current,
       scroller: box.current,
       model,
-      onClick: (x: number, y: number) => {
-        model.range.value = null;
-        handlers.current.onPick(handlers.current.pick(x, y));
-      },
-      onHover: (x: number, y: number) => {
-        model.hovered.value = handlers.current.pick(x, y);
-        setHoverAt({ x, y });
-      },
-      onLeave: () => {
-        model.hovered.value = null;
-      },
+      onClick: (at) => handlers.current.onClick(at),
+      onDoubleClick: (at) => handlers.current.onDoubleClick(at),
+      onHover: (at) => handlers.current.onHover(at),
+      onLeave: () => handlers.current.onLeave(),
+      onArea: (from, to) => handlers.current.onArea(from, to),
+      onRuler: (y) => handlers.current.onRuler(y),
     };
-    const unbind = [bindPointer(target), bindHeldKeys(target)];
+    const unbind = [bindPointer(target), ...(hands === undefined ? [] : [bindHeldKeys(target)])];
     return () => unbind.forEach((undo) => undo());
   }, [model]);
+  useKeys(model, canvas, box, hands, onPick);
 
-  const walk = (direction: 1 | -1): void => {
-    const next = step(model, visibleTracks(0), direction);
-    if (next === null) return;
-    onPick(next);
-    const view = model.view.value;
-    const [start, duration] = next.slice;
-    if (start > view.end || start + duration < view.start) {
-      model.look({ start: start + duration / 2 - span(view) / 2, end: start + duration / 2 + span(view) / 2 });
+  // What is picked elsewhere (a hit, a flow's other end) is brought into view.
+  useSignalEffect(() => {
+    const row = model.rowOf.value.get(model.hit.value?.track ?? model.selected.value?.track ?? -1);
+    const scroller = box.current;
+    if (row === undefined || scroller === null || (row.kind === "track" && row.pinned)) return;
+    const room = scroller.clientHeight - head - pinned;
+    if (row.y < scroller.scrollTop || row.y + Math.min(row.height, room) > scroller.scrollTop + room) {
+      scroller.scrollTop = Math.max(0, row.y - room / 3);
     }
-  };
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const onCanvas = document.activeElement === canvas.current;
-      if (event.key === "f") model.look(model.bounds);
-      else if (event.key === "z" && model.selected.value !== null) {
-        const [start, duration] = model.selected.value.slice;
-        model.look(viewOf(model.bounds, start, start + duration));
-      } else if (event.key === ".") walk(1);
-      else if (event.key === ",") walk(-1);
-      else if (event.key === "Escape") {
-        model.range.value = null;
-        onPick(null);
-      } else if (onCanvas && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-        if (box.current !== null) box.current.scrollTop += event.key === "ArrowDown" ? 60 : -60;
-      } else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
   });
 
-  const layout = model.layout.value;
-  const hovered = model.hovered.value;
-  const total = Math.max(size.height, layout.height + RULER_HEIGHT + 8);
+  const total = Math.max(size.height, layout.height + head + pinned + 8);
   return (
     <div class="tl-box">
-      <div class="tl-scroll" ref={box} onScroll={redraw}>
+      <div
+        class="tl-scroll"
+        ref={box}
+        onScroll={(event) => {
+          // Labels are made for a few screens; they follow in coarse steps.
+          const step = Math.floor(event.currentTarget.scrollTop / SCROLL_STEP);
+          if (step !== scrolled) setScrolled(step);
+          redraw();
+        }}
+      >
         <div class="tl-inner" style={{ height: `${total}px` }}>
-          <div class="tl-corner" style={{ width: `${gutter}px`, height: `${RULER_HEIGHT}px` }}>
-            {formatDuration(span(model.view.value), 3)}
+          <div class="tl-corner" style={{ width: `${gutter}px`, height: `${head}px` }}>
+            <SpanText model={model} />
+            {head > RULER_HEIGHT && <span class="tl-corner-steps">steps</span>}
           </div>
+          {pinned > 0 && (
+            <div class="tl-pinned" style={{ top: `${head}px`, height: `${pinned}px`, width: `${gutter}px` }}>
+              <Labels model={model} gutter={gutter} rows={rowsBetween(layout.pinned, 0, pinned)} shift={0} onScopeTo={onScopeTo} />
+            </div>
+          )}
           <canvas
             ref={canvas}
             class="tl-canvas"
             tabIndex={0}
             role="application"
-            aria-label="Timeline. W and S zoom, A and D or the arrows pan, comma and full stop walk along the track, F shows all."
-            style={{ marginLeft: `${gutter}px`, width: `${width}px`, height: `${size.height}px` }}
+            aria-label={`${name}. W and S zoom, A and D or the arrows pan, comma and full stop walk along the track, Enter picks, L lists the events in view, question mark shows all keys.`}
+            style={{ marginLeft: `${gutter}px`, marginTop: `-${head + pinned}px`, width: `${width}px`, height: `${size.height}px` }}
           />
-          {layout.rows.map((row) => (
-            <RowLabel
-              key={row.kind === "group" ? `g${row.group.id}` : `t${row.track.id}`}
-              row={row}
+          <div class="tl-labels" style={{ width: `${gutter}px` }}>
+            <Labels
+              model={model}
               gutter={gutter}
-              onToggle={(id) => model.toggle(id)}
+              rows={rowsNearScreen(
+                layout.rows,
+                scrolled * SCROLL_STEP - SCROLL_STEP,
+                scrolled * SCROLL_STEP + size.height + 2 * SCROLL_STEP,
+              )}
+              shift={head + pinned}
+              onScopeTo={onScopeTo}
             />
-          ))}
+          </div>
         </div>
       </div>
-      {hovered !== null && <SliceTip model={model} picked={hovered} x={hoverAt.x + gutter} y={hoverAt.y} width={size.width} />}
+      <SliceTip model={model} x={hoverAt.x + gutter} y={hoverAt.y} width={size.width} />
     </div>
   );
 }
 
-function RowLabel({ row, gutter, onToggle }: { readonly row: Row; readonly gutter: number; readonly onToggle: (id: string) => void }) {
-  const style = { top: `${row.y + RULER_HEIGHT}px`, height: `${row.height}px` };
-  if (row.kind === "track") {
-    return (
-      <div class="tl-track" style={{ ...style, width: `${gutter}px` }} title={`${row.track.name}: ${formatInt(row.track.events)} events`}>
-        {row.track.name}
-      </div>
-    );
-  }
-  // Beside the arrow, and beside the number of tracks where there is room for one.
-  const letters = Math.floor(gutter / 8) - (row.open || gutter < 100 ? 4 : 9);
-  return (
-    <button
-      type="button"
-      class="tl-group"
-      title={`${row.group.name} (${row.group.kind})`}
-      style={{ ...style, width: `${gutter}px` }}
-      aria-expanded={row.open}
-      onClick={() => onToggle(row.group.id)}
-    >
-      <span aria-hidden="true">{row.open ? "▾" : "▸"}</span> {keepEnds(row.group.name, letters)}
-      {!row.open && <span class="tl-kind">{`${row.group.tracks.length} tracks`}</span>}
-    </button>
-  );
+/** Keeps the list of tracks on the screen, from the top, for what is asked about the screen. */
+function noteOnScreen(model: TimelineModel, top: number, height: number): void {
+  const rows = [...model.layout.value.pinned, ...rowsBetween(model.layout.value.rows, top, top + height)];
+  const ids = rows.flatMap((row) => tracksOfRow(row).map((track) => track.id));
+  const before = model.onScreen.value;
+  if (ids.length !== before.length || ids.some((id, i) => id !== before[i])) model.onScreen.value = ids;
 }
 
-interface SliceTipProps {
-  readonly model: TimelineModel;
-  readonly picked: Picked;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-}
-
-function SliceTip({ model, picked, x, y, width }: SliceTipProps) {
-  const [start, duration, , , count] = picked.slice;
-  const style = x > width / 2 ? { right: `${width - x + 14}px`, top: `${y + 14}px` } : { left: `${x + 14}px`, top: `${y + 14}px` };
-  return (
-    <div class="tip" style={style} aria-hidden="true">
-      <strong>{model.nameOf(picked)}</strong>
-      {count > 1 && (
-        <div class="tip-line">
-          <span>merged</span>
-          <span>{formatInt(count)} events</span>
-        </div>
-      )}
-      <div class="tip-line">
-        <span>duration</span>
-        <span>{formatDuration(duration)}</span>
-      </div>
-      <div class="tip-line">
-        <span>start</span>
-        <span>{formatDuration(start, 7)}</span>
-      </div>
-    </div>
-  );
+function SpanText({ model }: { readonly model: TimelineModel }) {
+  return <span>{formatDuration(span(model.view.value), 3)}</span>;
 }

@@ -4,14 +4,23 @@ import type { Px } from "../../base/units";
 import type { TimelineModel } from "./model";
 import { panBy, pxToTime, zoomAt } from "./viewport";
 
+export interface Spot {
+  readonly x: Px;
+  readonly y: Px;
+}
+
 export interface InputTarget {
   readonly canvas: HTMLCanvasElement;
   readonly scroller: HTMLElement;
   readonly model: TimelineModel;
   /** A click, as opposed to a drag. */
-  readonly onClick: (x: Px, y: Px) => void;
-  readonly onHover: (x: Px, y: Px) => void;
+  readonly onClick: (at: Spot) => void;
+  readonly onDoubleClick: (at: Spot) => void;
+  readonly onHover: (at: Spot) => void;
   readonly onLeave: () => void;
+  /** A drag with Shift, or on the rulers, spans an area. */
+  readonly onArea: (from: Spot, to: Spot) => void;
+  readonly onRuler: (y: Px) => boolean;
 }
 
 const CLICK_SLOP: Px = 4;
@@ -21,18 +30,18 @@ export function bindPointer(target: InputTarget): () => void {
   const { canvas, scroller, model } = target;
   const controller = new AbortController();
   const { signal } = controller;
-  const pointers = new Map<number, { x: Px; y: Px }>();
+  const pointers = new Map<number, Spot>();
   let moved = 0;
-  let measureFrom: number | null = null;
+  let areaFrom: Spot | null = null;
   let pinch = 0;
 
-  const local = (event: MouseEvent): { x: Px; y: Px } => {
+  const local = (event: MouseEvent): Spot => {
     const rect = canvas.getBoundingClientRect();
     return { x: event.clientX - rect.left, y: event.clientY - rect.top };
   };
   const timeAt = (x: Px): number => pxToTime(model.view.value, canvas.clientWidth, x);
-  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.bounds, model.view.value, factor, timeAt(x)));
-  const pan = (dx: Px): void => model.look(panBy(model.bounds, model.view.value, dx / Math.max(1, canvas.clientWidth)));
+  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.limits.value, model.view.value, factor, timeAt(x)));
+  const pan = (dx: Px): void => model.look(panBy(model.limits.value, model.view.value, dx / Math.max(1, canvas.clientWidth)));
 
   canvas.addEventListener(
     "wheel",
@@ -52,10 +61,11 @@ export function bindPointer(target: InputTarget): () => void {
     (event) => {
       if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
-      pointers.set(event.pointerId, local(event));
+      const at = local(event);
+      pointers.set(event.pointerId, at);
       moved = pointers.size > 1 ? CLICK_SLOP : 0;
       pinch = 0;
-      measureFrom = event.shiftKey ? timeAt(local(event).x) : null;
+      areaFrom = event.shiftKey || (event.pointerType === "mouse" && target.onRuler(at.y)) ? at : null;
     },
     { signal },
   );
@@ -64,9 +74,10 @@ export function bindPointer(target: InputTarget): () => void {
     "pointermove",
     (event) => {
       const now = local(event);
+      model.pointer = timeAt(now.x);
       const before = pointers.get(event.pointerId);
       if (before === undefined) {
-        target.onHover(now.x, now.y);
+        target.onHover(now);
         return;
       }
       pointers.set(event.pointerId, now);
@@ -78,10 +89,8 @@ export function bindPointer(target: InputTarget): () => void {
         const apart = Math.abs(first.x - second.x) || 1;
         if (pinch > 0) zoom(pinch / apart, (first.x + second.x) / 2);
         pinch = apart;
-      } else if (measureFrom !== null) {
-        const to = timeAt(now.x);
-        model.range.value = { start: Math.min(measureFrom, to), end: Math.max(measureFrom, to) };
-      } else {
+      } else if (areaFrom !== null) target.onArea(areaFrom, now);
+      else {
         pan(before.x - now.x);
         if (event.pointerType === "mouse") scroller.scrollTop += before.y - now.y;
       }
@@ -92,19 +101,26 @@ export function bindPointer(target: InputTarget): () => void {
   const release = (event: PointerEvent): void => {
     const at = pointers.get(event.pointerId);
     pointers.delete(event.pointerId);
-    if (at !== undefined && event.type === "pointerup" && moved < CLICK_SLOP) target.onClick(at.x, at.y);
+    if (at !== undefined && event.type === "pointerup" && moved < CLICK_SLOP) target.onClick(at);
   };
   canvas.addEventListener("pointerup", release, { signal });
   canvas.addEventListener("pointercancel", release, { signal });
-  canvas.addEventListener("pointerleave", () => target.onLeave(), { signal });
+  canvas.addEventListener("dblclick", (event) => target.onDoubleClick(local(event)), { signal });
+  canvas.addEventListener(
+    "pointerleave",
+    () => {
+      model.pointer = null;
+      target.onLeave();
+    },
+    { signal },
+  );
   return () => controller.abort();
 }
 
 const HELD = new Set(["w", "a", "s", "d", "ArrowLeft", "ArrowRight"]);
 
 /** Keys that move as long as they are held. Letters work anywhere on the page, arrows on the canvas. */
-export function bindHeldKeys(target: InputTarget): () => void {
-  const { canvas, model } = target;
+export function bindHeldKeys({ canvas, model }: Pick<InputTarget, "canvas" | "model">): () => void {
   const controller = new AbortController();
   const { signal } = controller;
   const held = new Set<string>();
@@ -114,12 +130,13 @@ export function bindHeldKeys(target: InputTarget): () => void {
   const step = (now: number): void => {
     const seconds = Math.min(0.05, (now - last) / 1000);
     last = now;
+    const limits = model.limits.value;
     let view = model.view.value;
     const centre = (view.start + view.end) / 2;
-    if (held.has("w")) view = zoomAt(model.bounds, view, Math.exp(-3 * seconds), centre);
-    if (held.has("s")) view = zoomAt(model.bounds, view, Math.exp(3 * seconds), centre);
-    if (held.has("a") || held.has("ArrowLeft")) view = panBy(model.bounds, view, -1.2 * seconds);
-    if (held.has("d") || held.has("ArrowRight")) view = panBy(model.bounds, view, 1.2 * seconds);
+    if (held.has("w")) view = zoomAt(limits, view, Math.exp(-3 * seconds), centre);
+    if (held.has("s")) view = zoomAt(limits, view, Math.exp(3 * seconds), centre);
+    if (held.has("a") || held.has("ArrowLeft")) view = panBy(limits, view, -1.2 * seconds);
+    if (held.has("d") || held.has("ArrowRight")) view = panBy(limits, view, 1.2 * seconds);
     model.look(view);
     frame = held.size > 0 ? requestAnimationFrame(step) : 0;
   };
@@ -128,7 +145,7 @@ export function bindHeldKeys(target: InputTarget): () => void {
     "keydown",
     (event) => {
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-      if (!HELD.has(key) || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (!HELD.has(key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || isTyping(event.target)) return;
       if (key.startsWith("Arrow") && document.activeElement !== canvas) return;
       event.preventDefault();
       held.add(key);

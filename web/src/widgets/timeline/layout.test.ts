@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
 
-import type { TrackGroup } from "../../api/types";
+import type { TrackGroup } from "../../api/timeline";
+import type { Arrangement } from "./layout";
 import {
-  closedAtFirst,
+  AS_IT_COMES,
   GROUP_HEIGHT,
   SLICE_HEIGHT,
   THIN_HEIGHT,
   TRACK_PAD,
+  closedAtFirst,
   depthAt,
   layOut,
+  movedAmong,
+  ordered,
   rowAt,
   rowsBetween,
+  siblingsOf,
   sliceTop,
   trackIds,
 } from "./layout";
@@ -21,13 +26,15 @@ const groups: TrackGroup[] = [
     name: "TPU:0",
     kind: "device",
     tracks: [
-      { id: 1, name: "Steps", events: 3, depth: 1 },
-      { id: 2, name: "XLA Ops", events: 100, depth: 3 },
+      { id: 1, name: "Steps", events: 3, depth: 1, kind: "steps" },
+      { id: 2, name: "XLA Ops", events: 100, depth: 3, kind: "ops" },
     ],
   },
   { id: "h", name: "host", kind: "host", tracks: [{ id: 3, name: "python", events: 5, depth: 0 }] },
 ];
-const open = layOut(groups, new Set());
+const as = (change: Partial<Arrangement>): Arrangement => ({ ...AS_IT_COMES, ...change });
+const open = layOut(groups, AS_IT_COMES);
+const keys = (how: Partial<Arrangement>, of = groups) => layOut(of, as(how)).rows.map((row) => row.key);
 
 describe("layOut", () => {
   it("stacks groups and tracks without gaps", () => {
@@ -41,21 +48,59 @@ describe("layOut", () => {
   });
   it("draws a device's many levels thin, and a host's stack in full", () => {
     const deep = { id: 4, name: "deep", events: 9, depth: 20 };
-    const heights = ["device", "host"].map((kind) => layOut([{ id: "g", name: "g", kind, tracks: [deep] }], new Set()).height);
+    const heights = ["device", "host"].map((kind) => layOut([{ id: "g", name: "g", kind, tracks: [deep] }], AS_IT_COMES).height);
     expect(heights.map((height) => height - GROUP_HEIGHT - TRACK_PAD)).toEqual([20 * THIN_HEIGHT, 20 * SLICE_HEIGHT]);
   });
-  it("leaves out the tracks of a closed group", () => {
+  it("leaves out the tracks of a closed group, which its ops sum up", () => {
     expect(trackIds(open)).toEqual([1, 2, 3]);
-    expect(trackIds(layOut(groups, new Set(["d0"])))).toEqual([3]);
+    const closed = layOut(groups, as({ closed: new Set(["d0"]) }));
+    expect(trackIds(closed)).toEqual([3]);
+    expect(closed.rows[0]?.kind === "group" && closed.rows[0].summary.map((track) => track.id)).toEqual([2]);
+  });
+  it("squeezes a closed track to one thin row", () => {
+    const row = layOut(groups, as({ closed: new Set(["t2"]) })).rows[2];
+    expect(row?.height).toBe(THIN_HEIGHT + TRACK_PAD);
+  });
+  it("takes pinned tracks out of their place and keeps them in the order of pinning", () => {
+    const layout = layOut(groups, as({ pinned: ["t3", "t2"] }));
+    expect(layout.pinned.map((row) => row.key)).toEqual(["t3", "t2"]);
+    expect(layout.rows.map((row) => row.key)).toEqual(["d0", "t1", "h"]);
+    expect(layout.pinnedHeight).toBe(4 * SLICE_HEIGHT + 2 * TRACK_PAD);
+  });
+  it("hides by key and by words, and counts what is away", () => {
+    expect(keys({ hidden: new Set(["t1"]) })).toEqual(["d0", "t2", "h", "t3"]);
+    expect(keys({ filter: "tpu -steps" })).toEqual(["d0", "t2"]);
+    expect(layOut(groups, as({ hidden: new Set(["t1", "h"]) })).away).toBe(2);
+  });
+  it("gives hosts rows of their own where there are several", () => {
+    const two = groups.map((group, i) => ({ ...group, host: `vm${i}` }));
+    expect(keys({}, two)).toEqual(["h:vm0", "d0", "t1", "t2", "h:vm1", "h", "t3"]);
+    expect(keys({ closed: new Set(["h:vm0"]) }, two)).toEqual(["h:vm0", "h:vm1", "h", "t3"]);
+    expect(keys({ order: ["h:vm1", "h:vm0"] }, two)[0]).toBe("h:vm1");
   });
 });
 
-it("closes hosts with many threads at first, unless there is nothing else", () => {
+describe("order", () => {
+  it("moves among siblings and nowhere else", () => {
+    expect(siblingsOf(groups, "t2")).toEqual(["t1", "t2"]);
+    expect(siblingsOf(groups, "d0")).toEqual(["d0", "h"]);
+    expect(movedAmong(["a", "b", "c"], [], "c", -1)).toEqual(["a", "c", "b"]);
+    expect(movedAmong(["a", "b"], ["x"], "a", -1)).toEqual(["x"]);
+    expect(keys({ order: ["t2", "t1"] })).toEqual(["d0", "t2", "t1", "h", "t3"]);
+  });
+  it("leaves those that it does not name where they stand", () => {
+    expect(ordered(["a", "b", "c", "d"], (one) => one, ["d", "b"])).toEqual(["a", "d", "c", "b"]);
+  });
+});
+
+it("closes hosts with many threads at first, and all but a few of many devices", () => {
   const track = (id: number) => ({ id, name: "t", events: 1, depth: 1 });
   const host: TrackGroup = { id: "h9", name: "h", kind: "host", tracks: Array.from({ length: 30 }, (_, i) => track(i)) };
   expect(closedAtFirst([...groups, host])).toEqual(["h", "h9"]);
   expect(closedAtFirst([host])).toEqual([]);
   expect(closedAtFirst(groups)).toEqual([]);
+  const many = Array.from({ length: 9 }, (_, i) => ({ id: `d${i}`, name: "d", kind: "device", tracks: [] }));
+  expect(closedAtFirst(many).length).toBe(7);
 });
 
 describe("finding", () => {
@@ -63,12 +108,13 @@ describe("finding", () => {
     const row = open.rows[2];
     if (row?.kind !== "track") throw new Error("expected a track");
     const y = sliceTop(row, 2) + 1;
-    expect(rowAt(open, y)).toBe(row);
+    expect(rowAt(open.rows, y)).toBe(row);
     expect(depthAt(row, y)).toBe(2);
-    expect(rowAt(open, open.height + 1)).toBeNull();
+    expect(rowAt(open.rows, open.height + 1)).toBeNull();
   });
   it("only the rows in view", () => {
-    expect(rowsBetween(open, 0, GROUP_HEIGHT).length).toBe(1);
-    expect(rowsBetween(open, 0, 1e9).length).toBe(open.rows.length);
+    expect(rowsBetween(open.rows, 0, GROUP_HEIGHT).length).toBe(1);
+    expect(rowsBetween(open.rows, GROUP_HEIGHT, GROUP_HEIGHT + 1).map((row) => row.key)).toEqual(["t1"]);
+    expect(rowsBetween(open.rows, 0, 1e9).length).toBe(open.rows.length);
   });
 });

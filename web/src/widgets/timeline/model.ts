@@ -1,145 +1,260 @@
-/** The timeline's state: what is in view, what is open, what is picked, and what has been loaded for it. */
+/** The timeline's state: what is in view, how tracks are arranged, what is picked, and what has been loaded for it. */
 
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
-import type { Slice, TimelineWindow, Tracks } from "../../api/types";
-import type { Px } from "../../base/units";
-import { layOut } from "./layout";
-import type { Layer, Picked } from "./renderer";
-import type { Loaded, Viewport } from "./viewport";
-import { serves, span, toLoad, within } from "./viewport";
+import type {
+  ColourBy,
+  Counter,
+  Counters,
+  DeviceOverlap,
+  EventDetails,
+  Flow,
+  Flows,
+  Hit,
+  Overlap,
+  SearchAnswer,
+  StepSpan,
+  Tracks,
+} from "../../api/timeline";
+import type { Picos, Px } from "../../base/units";
+import { ClassTable } from "./classes";
+import type { Arrangement, Row } from "./layout";
+import { AS_IT_COMES, layOut, movedAmong, rowsBetween, siblingsOf, tracksOfRow } from "./layout";
+import type { LoadTile } from "./loader";
+import { Latest, TileLoader } from "./loader";
+import type { Loaded, Picked } from "./picks";
+import { neighbour, sliceAt } from "./picks";
+import type { Area } from "./scene";
+import type { Viewport } from "./viewport";
+import { span, within } from "./viewport";
 
-export type LoadWindow = (range: Viewport, px: Px, tracks: readonly number[], signal: AbortSignal) => Promise<TimelineWindow>;
+/** How the timeline asks. Everything but tiles may be absent. */
+export interface Asks {
+  readonly tile: LoadTile;
+  readonly counters?: (range: Viewport, px: Px, tracks: readonly number[], signal: AbortSignal) => Promise<Counters>;
+  readonly overlap?: (range: Viewport, px: Px, signal: AbortSignal) => Promise<Overlap>;
+  readonly flows?: (track: number, event: number, signal: AbortSignal) => Promise<Flows>;
+  readonly event?: (track: number, event: number, signal: AbortSignal) => Promise<EventDetails>;
+  readonly hits?: (range: Viewport, query: string, signal: AbortSignal) => Promise<SearchAnswer>;
+}
 
-type LoadedLayer = Layer & Loaded;
+/** What slices are coloured by; `name` needs no other answer of the server. */
+export type Colouring = ColourBy | "name";
 
-/** Waits for the hand to come to rest; zooming asks once, not at every notch of the wheel. */
-const REST_MS = 50;
+const REST_MS = 120;
+/** Details of events that were looked at, kept so that the pointer can go to and fro. */
+const KEPT_EVENTS = 400;
 
 export class TimelineModel {
   readonly bounds: Viewport;
+  /** Where the view may go: the bounds, or more where two runs are linked. */
+  readonly limits = signal<Viewport>({ start: 0, end: 1 });
   readonly view = signal<Viewport>({ start: 0, end: 1 });
-  readonly closed = signal<ReadonlySet<string>>(new Set());
+  readonly how = signal<Arrangement>(AS_IT_COMES);
   readonly hovered = signal<Picked | null>(null);
   readonly selected = signal<Picked | null>(null);
-  readonly range = signal<Viewport | null>(null);
-  readonly layers = signal<readonly LoadedLayer[]>([]);
-  readonly loading = signal(false);
-  readonly failure = signal<unknown>(null);
-  readonly layout = computed(() => layOut(this.tracks.groups, this.closed.value));
+  readonly area = signal<Area | null>(null);
+  readonly marks = signal<readonly Picos[]>([]);
+  readonly colouring = signal<Colouring>("category");
+  readonly highlight = signal<number | null>(null);
+  readonly showOverlap = signal(false);
+  readonly showBubbles = signal(false);
+  readonly steps = signal<readonly StepSpan[]>([]);
+  readonly step = signal<StepSpan | null>(null);
+  /** The server's form of the search whose hits are drawn; empty for none. */
+  readonly searching = signal("");
+  readonly hit = signal<Hit | null>(null);
+  /** Tracks on the screen, from top to bottom; set by the view as it scrolls. */
+  readonly onScreen = signal<readonly number[]>([]);
+  readonly loader: TileLoader;
+  readonly classes = new ClassTable();
+  readonly layout = computed(() => layOut(this.tracks.groups, this.how.value));
+  readonly rowOf = computed(() => this.rowsByTrack());
+  /** The time under the pointer. */
+  pointer: Picos | null = null;
+  width: Px = 0;
 
-  private base: LoadedLayer | null = null;
-  private detail: LoadedLayer | null = null;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private abort: AbortController | null = null;
-  private asked = "";
+  private readonly counterAnswer = new Latest<Counters>(REST_MS);
+  private readonly overlapAnswer = new Latest<Overlap>(REST_MS);
+  private readonly flowAnswer = new Latest<Flows>(0);
+  private readonly hitAnswer = new Latest<SearchAnswer>(REST_MS);
+  readonly counters = computed(() => countersByTrack(this.counterAnswer.value.value));
+  readonly overlap = computed<readonly DeviceOverlap[]>(() => this.overlapAnswer.value.value?.devices ?? []);
+  readonly overlapError = computed(() => this.overlapAnswer.error.value);
+  readonly flows = computed<readonly Flow[]>(() => this.flowAnswer.value.value?.flows ?? []);
+  readonly hits = computed<readonly Hit[]>(() => (this.searching.value === "" ? [] : (this.hitAnswer.value.value?.hits ?? [])));
+  private readonly undo: () => void;
+  private readonly events = new Map<string, EventDetails>();
 
   constructor(
     readonly tracks: Tracks,
-    private readonly load: LoadWindow,
+    private readonly asks: Asks,
   ) {
     this.bounds = { start: tracks.start_ps, end: Math.max(tracks.end_ps, tracks.start_ps + 1) };
+    this.limits.value = this.bounds;
     this.view.value = this.bounds;
+    this.loader = new TileLoader(this.bounds, asks.tile);
+    this.undo = effect(() => this.askFlows(this.selected.value));
+  }
+
+  get loaded(): Loaded {
+    return { store: this.loader.store, bounds: this.bounds, view: this.view.value, width: Math.max(1, this.width) };
   }
 
   look(view: Viewport): void {
-    this.view.value = within(this.bounds, view);
+    const next = within(this.limits.value, view);
+    const now = this.view.value;
+    if (next.start !== now.start || next.end !== now.end) this.view.value = next;
   }
 
-  toggle(group: string): void {
-    const next = new Set(this.closed.value);
-    if (!next.delete(group)) next.add(group);
-    this.closed.value = next;
+  /** Moves the view so that a stretch of time is in it, and keeps its span. */
+  reveal(start: Picos, duration: Picos): void {
+    const { start: left, end: right } = this.view.value;
+    if (start + duration >= left && start <= right) return;
+    const middle = start + duration / 2;
+    const half = span(this.view.value) / 2;
+    this.look({ start: middle - half, end: middle + half });
   }
 
-  /** The name of a picked slice, wherever it was loaded. */
-  nameOf(picked: Picked): string {
-    for (const layer of [this.detail, this.base]) {
-      if (layer?.slices.get(picked.track)?.includes(picked.slice) === true) return layer.names[picked.slice[3]] ?? "";
-    }
-    return "";
+  arrange(change: Partial<Arrangement>): void {
+    this.how.value = { ...this.how.value, ...change };
   }
 
-  slicesOf(track: number): readonly Slice[] {
-    const best =
-      this.detail !== null && this.detail.start <= this.view.value.start && this.detail.end >= this.view.value.end
-        ? this.detail
-        : this.base;
-    return best?.slices.get(track) ?? this.base?.slices.get(track) ?? [];
+  toggle(key: string): void {
+    this.arrange({ closed: toggled(this.how.value.closed, key) });
   }
 
-  /** Asks the server when what is loaded does not serve the view. Called after each drawn frame. */
-  ensure(width: Px, tracks: readonly number[]): void {
-    if (width < 1 || tracks.length === 0) return;
-    const missing = tracks.filter((track) => this.base?.slices.has(track) !== true);
-    if (missing.length > 0 || this.base === null) {
-      this.ask({ ...this.bounds, psPerPx: span(this.bounds) / width }, width, missing, true);
-      return;
+  hide(key: string): void {
+    this.arrange({ hidden: toggled(this.how.value.hidden, key), pinned: this.how.value.pinned.filter((one) => one !== key) });
+  }
+
+  pin(key: string): void {
+    const { pinned } = this.how.value;
+    this.arrange({ pinned: pinned.includes(key) ? pinned.filter((one) => one !== key) : [...pinned, key] });
+  }
+
+  move(key: string, by: number): void {
+    const { pinned, order } = this.how.value;
+    if (pinned.includes(key)) this.arrange({ pinned: movedAmong(pinned, pinned, key, by) });
+    else this.arrange({ order: movedAmong(siblingsOf(this.tracks.groups, key), order, key, by) });
+  }
+
+  colourBy(colouring: Colouring): void {
+    if (colouring === this.colouring.value) return;
+    this.highlight.value = null;
+    this.colouring.value = colouring;
+    if (colouring === "name") return;
+    this.classes.clear();
+    this.loader.setColour(colouring);
+  }
+
+  addMark(time: Picos): void {
+    this.marks.value = [...this.marks.value, Math.round(time)];
+  }
+
+  /** Asks for whatever the screen lacks. Called after each drawn frame with the rows that are on it, or near. */
+  ensure(width: Px, rows: readonly Row[]): void {
+    this.width = width;
+    const events: number[] = [];
+    const counters: number[] = [];
+    for (const row of rows) {
+      if (row.kind === "track" && row.track.counter === true) counters.push(row.track.id);
+      else for (const track of tracksOfRow(row)) events.push(track.id);
     }
     const view = this.view.value;
-    const detail = this.detail;
-    if (serves(this.base, view, width)) return;
-    if (detail !== null && serves(detail, view, width) && tracks.every((track) => detail.slices.has(track))) return;
-    this.ask(toLoad(this.bounds, view, width), width, tracks, false);
+    this.loader.ensure(view, width, events);
+    const range = { start: Math.max(this.bounds.start, Math.floor(view.start)), end: Math.min(this.bounds.end, Math.ceil(view.end)) };
+    if (range.end <= range.start) return;
+    const place = `${range.start} ${range.end} ${Math.round(width)}`;
+    const { counters: askCounters, overlap: askOverlap, hits: askHits } = this.asks;
+    if (counters.length > 0 && askCounters !== undefined) {
+      this.counterAnswer.ask(`${place} ${counters.join(",")}`, (abort) => askCounters(range, width, counters, abort));
+    }
+    if ((this.showOverlap.value || this.showBubbles.value) && askOverlap !== undefined) {
+      this.overlapAnswer.ask(place, (abort) => askOverlap(range, width, abort));
+    }
+    const query = this.searching.value;
+    if (query !== "" && askHits !== undefined) this.hitAnswer.ask(`${place} ${query}`, (abort) => askHits(range, query, abort));
   }
 
-  retry(): void {
-    this.asked = "";
-    this.failure.value = null;
-    // A new value, though equal, makes the view draw and ask again.
-    this.view.value = { ...this.view.value };
+  /** What the server knows of one event, asked once. */
+  async details(track: number, event: number, abort: AbortSignal): Promise<EventDetails> {
+    const key = `${track} ${event}`;
+    const known = this.events.get(key);
+    if (known !== undefined) return known;
+    if (this.asks.event === undefined) throw new Error("This timeline does not ask for details");
+    const got = await this.asks.event(track, event, abort);
+    this.events.set(key, got);
+    for (const oldest of this.events.keys()) {
+      if (this.events.size <= KEPT_EVENTS) break;
+      this.events.delete(oldest);
+    }
+    return got;
+  }
+
+  pickAt(track: number, time: Picos, depth: number | null, slack: Picos): Picked | null {
+    return sliceAt(this.loaded, track, time, depth, slack);
+  }
+
+  /** The slice beside the selected one; without a selection, what the first track shows at the middle of the view. */
+  beside(direction: 1 | -1): Picked | null {
+    const from = this.selected.value;
+    return from === null ? this.middle() : neighbour(this.loaded, from, direction);
+  }
+
+  middle(): Picked | null {
+    const { start, end } = this.view.value;
+    for (const track of this.onScreen.value) {
+      const found = this.pickAt(track, (start + end) / 2, 0, (end - start) / 2);
+      if (found !== null) return found;
+    }
+    return null;
   }
 
   dispose(): void {
-    clearTimeout(this.timer);
-    this.abort?.abort();
+    this.undo();
+    this.loader.dispose();
+    for (const one of [this.counterAnswer, this.overlapAnswer, this.flowAnswer, this.hitAnswer]) one.drop();
   }
 
-  private ask(range: Loaded, width: Px, tracks: readonly number[], base: boolean): void {
-    const question = `${range.start} ${range.end} ${width} ${tracks.join(",")}`;
-    if (question === this.asked) return;
-    this.asked = question;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.answer(range, width, tracks, base, question), this.base === null ? 0 : REST_MS);
+  private askFlows(picked: Picked | null): void {
+    const { flows } = this.asks;
+    this.flowAnswer.drop();
+    if (picked === null || picked.event < 0 || flows === undefined) return;
+    this.flowAnswer.ask(`${picked.track} ${picked.event}`, (abort) => flows(picked.track, picked.event, abort));
   }
 
-  private async answer(range: Loaded, width: Px, tracks: readonly number[], base: boolean, question: string): Promise<void> {
-    this.abort?.abort();
-    const abort = new AbortController();
-    this.abort = abort;
-    this.loading.value = true;
-    try {
-      const px = Math.ceil((width * span(range)) / (range.psPerPx * width));
-      const got = await this.load(range, px, tracks, abort.signal);
-      if (abort.signal.aborted) return;
-      const layer = toLayer(range, got, tracks);
-      if (base) this.base = this.base === null ? layer : merge(this.base, layer);
-      else this.detail = layer;
-      this.failure.value = null;
-      this.layers.value = [this.base, this.detail].filter((one) => one !== null);
-    } catch (error) {
-      if (!abort.signal.aborted) this.failure.value = error;
-    } finally {
-      if (this.asked === question) this.loading.value = false;
+  private rowsByTrack(): Map<number, Row> {
+    const rows = new Map<number, Row>();
+    let group: Row | null = null;
+    const { layout } = this;
+    const closedIn = new Map<string, Row>();
+    for (const row of layout.value.rows) {
+      if (row.kind !== "track") group = row;
+      if (group?.kind === "group") closedIn.set(group.group.id, group);
+      if (row.kind === "track") rows.set(row.track.id, row);
     }
+    for (const row of layout.value.pinned) if (row.kind === "track") rows.set(row.track.id, row);
+    for (const one of this.tracks.groups) {
+      const header = closedIn.get(one.id);
+      if (header !== undefined) for (const track of one.tracks) if (!rows.has(track.id)) rows.set(track.id, header);
+    }
+    return rows;
   }
 }
 
-function toLayer(range: Loaded, got: TimelineWindow, asked: readonly number[]): LoadedLayer {
-  const slices = new Map<number, readonly Slice[]>(asked.map((track) => [track, []]));
-  for (const track of got.tracks) slices.set(track.id, track.slices);
-  return { ...range, names: got.names, slices };
+/** Rows on the screen and as much again above and below. */
+export function rowsNear(model: TimelineModel, top: Px, height: Px): Row[] {
+  const layout = model.layout.value;
+  return [...layout.pinned, ...rowsBetween(layout.rows, top - height / 2, top + height * 1.5)];
 }
 
-/** Adds tracks to a layer of the same range; the second's name indices move behind the first's. */
-export function merge(first: LoadedLayer, second: LoadedLayer): LoadedLayer {
-  const shift = first.names.length;
-  const slices = new Map(first.slices);
-  for (const [track, own] of second.slices) {
-    slices.set(
-      track,
-      own.map((s): Slice => [s[0], s[1], s[2], s[3] < 0 ? s[3] : s[3] + shift, s[4], s[5]]),
-    );
-  }
-  return { ...first, names: [...first.names, ...second.names], slices };
+function toggled(keys: ReadonlySet<string>, key: string): Set<string> {
+  const next = new Set(keys);
+  if (!next.delete(key)) next.add(key);
+  return next;
+}
+
+function countersByTrack(answer: Counters | null): Map<number, readonly Counter[]> {
+  return new Map((answer?.tracks ?? []).map((track) => [track.id, track.counters]));
 }

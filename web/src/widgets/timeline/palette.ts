@@ -1,6 +1,7 @@
 /** The canvas's colours, read from the stylesheet so that both themes have one source. */
 
 import { hashName, stem } from "../../base/colour";
+import { PLAIN_COLOURS, SLICE_COLOURS } from "./classes";
 
 export interface Palette {
   readonly background: string;
@@ -11,12 +12,16 @@ export interface Palette {
   readonly accent: string;
   readonly shade: string;
   readonly range: string;
-  readonly merged: string;
+  readonly hidden: string;
+  readonly exposed: string;
+  readonly bubble: string;
+  readonly hit: string;
+  readonly odd: string;
+  /** Classes, then what is of no class. */
   readonly slices: readonly string[];
   readonly sliceText: string;
+  readonly series: readonly string[];
 }
-
-const SLICE_COLOURS = 10;
 
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
@@ -30,13 +35,21 @@ export function readPalette(element: Element): Palette {
     accent: of("--accent"),
     shade: of("--shade"),
     range: of("--range"),
-    merged: of("--merged"),
-    slices: Array.from({ length: SLICE_COLOURS }, (_, i) => of(`--slice-${i}`)),
+    hidden: of("--tl-hidden"),
+    exposed: of("--tl-exposed"),
+    bubble: of("--tl-bubble"),
+    hit: of("--tl-hit"),
+    odd: of("--odd"),
+    slices: [
+      ...Array.from({ length: SLICE_COLOURS }, (_, i) => of(`--slice-${i}`)),
+      ...Array.from({ length: PLAIN_COLOURS }, (_, i) => of(`--slice-plain-${i}`)),
+    ],
     sliceText: of("--slice-text"),
+    series: Array.from({ length: 8 }, (_, i) => of(`--series-${i}`)),
   };
 }
 
-/** One colour a family of names, so that a pattern repeats visibly along the track. */
+/** One colour a family of names, so that a pattern repeats visibly. */
 export function sliceColour(palette: Palette, name: string): string {
-  return palette.slices[hashName(stem(name)) % palette.slices.length] ?? palette.merged;
+  return palette.slices[hashName(stem(name)) % SLICE_COLOURS] ?? palette.muted;
 }

@@ -1,0 +1,65 @@
+/** What the colours mean, and how many events of each are in view. A click lets one class stand out. */
+
+import { useEffect, useState } from "preact/hooks";
+
+import { formatInt } from "../../base/format";
+import type { TimelineModel } from "../../widgets/timeline/model";
+import type { ClassCount } from "../../widgets/timeline/picks";
+import { classesInView } from "../../widgets/timeline/picks";
+
+const SHOWN = 14;
+const REST_MS = 200;
+
+/** Counted when the view has come to rest: the count touches every slice on the screen. */
+function useCounts(model: TimelineModel): readonly ClassCount[] {
+  const [counts, setCounts] = useState<readonly ClassCount[]>([]);
+  const tracks = model.onScreen.value;
+  const version = model.loader.version.value;
+  const colouring = model.colouring.value;
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    const count = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => setCounts(classesInView(model.loaded, model.onScreen.peek(), model.classes)), REST_MS);
+    };
+    const undo = model.view.subscribe(count);
+    return () => {
+      undo();
+      clearTimeout(timer);
+    };
+  }, [model, tracks, version, colouring]);
+  return counts;
+}
+
+export function Legend({ model }: { readonly model: TimelineModel }) {
+  const counts = useCounts(model);
+  const [all, setAll] = useState(false);
+  if (model.colouring.value === "name") {
+    return <p class="tl-hint">Each family of names has a colour: fusion.1 and fusion.7 are of one family.</p>;
+  }
+  if (counts.length === 0) return null;
+  const shown = all ? counts : counts.slice(0, SHOWN);
+  const about = counts.some((one) => one.about);
+  return (
+    <div class="tl-legend" role="group" aria-label="Colours, with the number of events in view; choose one to let it stand out">
+      {shown.map((one) => {
+        const name = one.id < 0 ? `no ${model.colouring.value}` : one.name;
+        const on = model.highlight.value === one.id;
+        const colour = one.id < 0 ? "var(--slice-plain-0)" : `var(--slice-${model.classes.colours[one.id] ?? 0})`;
+        return (
+          <button type="button" aria-pressed={on} onClick={() => (model.highlight.value = on ? null : one.id)}>
+            <span class="swatch" style={{ background: colour }} aria-hidden="true" />
+            {name}
+            <span class="tl-count">{`${one.about ? "≈ " : ""}${formatInt(one.count)}`}</span>
+          </button>
+        );
+      })}
+      {counts.length > SHOWN && (
+        <button type="button" class="quiet" onClick={() => setAll(!all)}>
+          {all ? "fewer" : `${counts.length - SHOWN} more`}
+        </button>
+      )}
+      {about && <span class="tl-note">≈: events drawn as one pixel count with the longest of them; zoom in for exact numbers.</span>}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+/** How much of the transfers compute hides, and how long devices stood still inside steps. */
+
+import { useMemo } from "preact/hooks";
+
+import type { Table } from "../../api/types";
+import type { DeviceOverlap } from "../../api/timeline";
+import { formatDuration, formatShare } from "../../base/format";
+import { Panel } from "../../widgets/Panel";
+import { Empty, ErrorBox } from "../../widgets/States";
+import { DataTable } from "../../widgets/table/DataTable";
+import { downloadCsv } from "../../widgets/table/download";
+import type { TimelineModel } from "../../widgets/timeline/model";
+
+function stepTable(devices: readonly DeviceOverlap[]): Table {
+  return {
+    id: "bubbles",
+    title: "Bubbles in each step",
+    columns: [
+      { id: "step", label: "Step", unit: "", kind: "int" },
+      { id: "device", label: "Device", unit: "", kind: "text" },
+      { id: "span_ps", label: "Step time", unit: "ps", kind: "duration_ps" },
+      { id: "busy_ps", label: "Busy", unit: "ps", kind: "duration_ps", doc: "Time in which the device ran an op" },
+      { id: "gap_ps", label: "Bubbles", unit: "ps", kind: "duration_ps", doc: "Time inside the step in which the device ran nothing" },
+      { id: "gap_share", label: "Share", unit: "1", kind: "share", doc: "Bubbles as a share of the step time" },
+      { id: "gaps", label: "Number", unit: "", kind: "int" },
+      { id: "largest_ps", label: "Longest", unit: "ps", kind: "duration_ps" },
+    ],
+    rows: devices.flatMap((device) =>
+      device.steps.map((step) => [
+        step.number,
+        device.device,
+        step.span_ps,
+        step.busy_ps,
+        step.gap_ps,
+        step.span_ps > 0 ? step.gap_ps / step.span_ps : null,
+        step.gaps,
+        step.largest_ps,
+      ]),
+    ),
+  };
+}
+
+export function OverlapPanel({ model }: { readonly model: TimelineModel }) {
+  const devices = model.overlap.value;
+  const [overlap, bubbles] = [model.showOverlap.value, model.showBubbles.value];
+  const table = useMemo(() => stepTable(devices), [devices]);
+  if (!overlap && !bubbles) return null;
+  const error = model.overlapError.value;
+  if (error !== null) return <ErrorBox error={error} />;
+  return (
+    <>
+      {overlap && <Hidden devices={devices} />}
+      {bubbles && (
+        <Panel
+          title="Bubbles in each step"
+          note="gaps between ops, of the devices in view"
+          flush
+          actions={
+            <button type="button" class="quiet" onClick={() => downloadCsv(table, "bubbles")}>
+              CSV
+            </button>
+          }
+        >
+          {table.rows.length === 0 ? <p class="table-empty">No step is in view.</p> : <DataTable table={table} />}
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Hidden({ devices }: { readonly devices: readonly DeviceOverlap[] }) {
+  const some = devices.filter((device) => device.async_ps > 0);
+  if (some.length === 0) return <Empty>No transfer or other asynchronous work is in view.</Empty>;
+  return (
+    <div class="tl-bar tl-hidden" role="group" aria-label="Overlap of asynchronous work with compute, in view">
+      <span>
+        <span class="swatch" style={{ background: "var(--tl-hidden)" }} aria-hidden="true" /> hidden behind compute
+      </span>
+      <span>
+        <span class="swatch" style={{ background: "var(--tl-exposed)" }} aria-hidden="true" /> exposed
+      </span>
+      {some.slice(0, 8).map((device) => (
+        <span>
+          {`${device.device}: ${formatDuration(device.exposed_ps, 3)} of ${formatDuration(device.async_ps, 3)} exposed (${formatShare(device.exposed_ps / device.async_ps)})`}
+        </span>
+      ))}
+      {some.length > 8 && <span>{`and ${some.length - 8} more devices`}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+
+import { readArea, readArrangement, readColouring, readEvent, readMarks, writeArea, writeArrangement, writeMarks } from "./address";
+
+describe("the arrangement", () => {
+  const how = {
+    closed: new Set(["p1", "h:vm,0"]),
+    hidden: new Set(["t3"]),
+    pinned: ["t9", "t2"],
+    order: ["p2", "p1"],
+    filter: "tpu -async",
+  };
+  it("round-trips, also with a comma in a host's name", () => {
+    expect(readArrangement(writeArrangement(how, []), [])).toEqual(how);
+  });
+  it("is silent when nothing was arranged", () => {
+    const first = ["p1"];
+    const asItComes = readArrangement({}, first);
+    expect(Object.values(writeArrangement(asItComes, first)).join("")).toBe("");
+    expect(writeArrangement({ ...asItComes, closed: new Set() }, first)["closed"]).toBe("none");
+    expect(readArrangement({ closed: "none" }, first).closed.size).toBe(0);
+  });
+});
+
+it("keeps areas, marks, colours and the event", () => {
+  expect(readArea(writeArea({ start: 5, end: 9, tracks: [1, 2] }))).toEqual({ start: 5, end: 9, tracks: [1, 2] });
+  expect(readArea(writeArea({ start: 5, end: 9, tracks: null }))).toEqual({ start: 5, end: 9, tracks: null });
+  expect(readArea("9..5")).toBeNull();
+  expect(readMarks(writeMarks([3, 1]))).toEqual([3, 1]);
+  expect(readMarks("x,4")).toEqual([4]);
+  expect(readColouring("module")).toBe("module");
+  expect(readColouring("rainbow")).toBe("category");
+  expect(readEvent("12,7")).toEqual({ track: 12, event: 7 });
+  expect(readEvent("12")).toBeNull();
+});

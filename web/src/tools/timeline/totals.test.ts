@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+
+import type { Totals } from "../../api/timeline";
+import { categoryTable, mainTracks, opTable, trackTable } from "./totals";
+
+const totals: Totals = {
+  events: 3,
+  span_ps: 100,
+  union_ps: 60,
+  by_op: [
+    { name: "dot", category: "matmul", module: "m", count: 2, total_ps: 40, self_ps: 30, flops: 5, bytes: null },
+    { name: "wait", category: null, module: null, count: 1, total_ps: 20, self_ps: null, flops: null, bytes: null },
+  ],
+  by_category: [{ name: "matmul", count: 2, self_ps: 30 }],
+  tracks: [{ id: 7, events: 3, union_ps: 50 }],
+};
+
+it("makes tables that keep unknown unknown", () => {
+  expect(opTable(totals).rows.map((row) => row.slice(0, 4))).toEqual([
+    ["dot", 30, 1, 40],
+    ["wait", null, null, 20],
+  ]);
+  expect(categoryTable(totals).rows).toEqual([["matmul", 30, 1, 2]]);
+  const groups = [{ id: "g", name: "TPU:0", kind: "device", tracks: [{ id: 7, name: "Ops", events: 3, depth: 1 }] }];
+  expect(trackTable(totals, groups).rows).toEqual([["TPU:0 Ops", 3, 50, 0.5]]);
+});
+
+it("takes what devices ran, or everything where there is no device", () => {
+  const track = (id: number, kind: "ops" | "thread" | "counters") => ({
+    id,
+    name: kind,
+    events: 1,
+    depth: 1,
+    kind,
+    counter: kind === "counters",
+  });
+  const host = { id: "h", name: "h", kind: "host", tracks: [track(1, "thread"), track(2, "counters")] };
+  const device = { id: "d", name: "d", kind: "device", tracks: [track(3, "ops"), track(4, "thread")] };
+  expect(mainTracks([host, device])).toEqual([3]);
+  expect(mainTracks([host])).toEqual([1]);
+});
