@@ -90,6 +90,23 @@ fn a_tile_is_bytes_that_nobody_compresses() {
 }
 
 #[test]
+fn a_part_of_the_timeline_is_a_file_for_other_tools() {
+    let server = TestServer::start();
+    let answer = server.get("/api/timeline/export?run=train&format=chrome&start=0&end=50000000&tracks=2");
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    assert_eq!(answer.header("content-disposition"), "attachment; filename=\"train.trace.json\"");
+    let names: Vec<_> = answer.json()["traceEvents"].as_array().unwrap().clone();
+    let names: Vec<_> = names.iter().filter(|e| e["ph"] == "X").map(|e| e["name"].clone()).collect();
+    assert_eq!(names, [json!("while.1"), json!("dot.2")]);
+    let answer = server.get("/api/timeline/export?run=train&format=folded&tracks=2");
+    assert!(answer.text().starts_with("TPU:0;XLA Ops;"), "{}", answer.text());
+    assert_eq!(
+        server.get("/api/timeline/export?run=train").header("content-type"),
+        "application/octet-stream"
+    );
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused_with_words() {
     let server = TestServer::start();
     for (path, status, says) in [
@@ -112,6 +129,9 @@ fn what_cannot_be_answered_is_refused_with_words() {
         ("/api/timeline/window?start=0&end=9&px=5&tracks=99", 400, "99"),
         ("/api/timeline/tile?start=0&end=9&px=5&tracks=1&colour=red", 400, "category, module, class"),
         ("/api/timeline/event?track=2&event=99", 400, "99"),
+        ("/api/timeline/export?format=x", 400, "speedscope"),
+        ("/api/timeline/export?start=1", 400, "end"),
+        ("/api/timeline/export?run=train&tracks=99", 400, "XLA Ops"),
     ] {
         let error = server.get(path).refusal(status);
         assert!(error.contains(says), "{path}: {error}");
