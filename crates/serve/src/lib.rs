@@ -25,4 +25,5 @@ mod xprof;
 
 pub use config::Config;
 pub use error::Error;
+pub use page::report_template;
 pub use server::{Server, run};

@@ -5,6 +5,7 @@ mod browser;
 mod completions;
 mod demo;
 mod export;
+mod report;
 mod serve;
 mod version;
 mod xprof;
@@ -28,6 +29,7 @@ const OTHERS: &[Other] = &[
     Other { command: serve::command, run: serve::run },
     Other { command: xprof::command, run: xprof::run },
     Other { command: export::command, run: export::run },
+    Other { command: report::command, run: report::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

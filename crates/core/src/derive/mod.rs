@@ -13,6 +13,7 @@ pub mod counter_names;
 pub mod counters;
 pub mod data_type;
 pub mod derived;
+pub mod excerpt;
 pub mod executions;
 pub mod extrema;
 pub mod framework_op;
