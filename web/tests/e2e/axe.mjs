@@ -6,7 +6,7 @@ import { PAGES, PARTS } from "./walk.mjs";
 
 const { source } = createRequire(import.meta.url)("axe-core");
 
-async function violations(page, where) {
+export async function violations(page, where) {
   // By evaluation, because the content policy allows no script but the page's own.
   await page.evaluate(source);
   const result = await page.evaluate(async () => {

@@ -9,6 +9,7 @@ import { demoSteps, folderSteps } from "./act.mjs";
 import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
+import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { walkParts, walkRun } from "./walk.mjs";
 
@@ -123,6 +124,8 @@ async function main() {
     for (const theme of ["light", "dark"]) {
       await check(`nothing serious for axe, ${theme}`, async () => assert.deepEqual(await audit(browser, folder, audited.id, theme), []));
     }
+
+    await reportChecks(browser, log.folder, check);
 
     if (existsSync(traces)) {
       const beside = await serve("serve", traces);
