@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use haloscope_hlo::Instruction;
+use haloscope_hlo::{FileLocation, Instruction, SourceFrame};
 
 use super::op_meta::OpMeta;
 use crate::profile::{Decoded, Device, HloModule, Profile};
@@ -31,6 +31,25 @@ impl<'p> Costs<'p> {
     pub fn instruction(&self, program_id: u64, name: &str) -> Option<&'p Instruction> {
         let module = &self.module(program_id)?.module;
         module.instruction_by_name(name).map(|index| module.instruction(index))
+    }
+
+    /// The call stack of an instruction, innermost frame first, where the module has one or the instruction's own place;
+    /// `None` where it has neither.
+    #[must_use]
+    pub fn stack(&self, program_id: u64, name: &str) -> Option<Vec<SourceFrame<'p>>> {
+        let module = &self.module(program_id)?.module;
+        let metadata = module.instruction(module.instruction_by_name(name)?).metadata.as_ref()?;
+        let frames = metadata.stack_frame_id.map(|id| module.stack_frames.stack(id)).unwrap_or_default();
+        if !frames.is_empty() {
+            return Some(frames);
+        }
+        let file = metadata.source_file.as_deref()?;
+        let line = metadata.source_line.unwrap_or_default();
+        Some(vec![SourceFrame {
+            file,
+            function: "",
+            location: FileLocation { line, ..FileLocation::default() },
+        }])
     }
 
     /// Fills in what the HLO knows. FLOPs are those of XLA's cost analysis, transcendentals not among them; bytes are

@@ -3,6 +3,7 @@
 //! A track is a line of the profile. Its events are laid out in rows once, see `layout`; a window is then answered by
 //! binary search, with at most about two slices per pixel and row, however many events there are.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use crate::Error;
@@ -10,11 +11,15 @@ use crate::profile::{Events, Line, LineId, LineKind, MetaIdx, Plane, Profile};
 
 mod clock;
 mod colours;
+mod counters;
 mod details;
 mod flows;
 mod kept;
 mod layout;
+mod line_ops;
+mod op_details;
 mod overlap;
+mod row;
 mod ruler;
 mod search;
 mod tile;
@@ -25,9 +30,12 @@ mod window;
 pub use clock::{Clock, HostClock};
 pub use colours::Colour;
 use colours::Colours;
+use counters::Curve;
+pub use counters::{Counter, Counters, TrackCounters};
 pub use details::{EventDetails, EventStat};
 pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
 use layout::Layout;
+pub use op_details::{EventPeaks, Frame, OpDetails};
 pub use overlap::{DeviceOverlap, Overlap, StepGaps};
 pub use ruler::{Ruler, RulerStep};
 pub use search::{Found, Hit, MOST_HITS, NameCount, Place, Search};
@@ -43,6 +51,7 @@ pub struct Timeline {
     tracks: OnceLock<Tracks>,
     colours: Colours,
     kept: kept::Kept,
+    curves: Vec<OnceLock<Vec<Curve>>>,
 }
 
 impl Timeline {
@@ -50,9 +59,10 @@ impl Timeline {
     #[must_use]
     pub fn new(profile: Arc<Profile>) -> Self {
         let layouts = profile.lines.iter().map(|_| OnceLock::new()).collect();
+        let curves = profile.lines.iter().map(|_| OnceLock::new()).collect();
         let colours = Colours::of(&profile);
         let kept = kept::Kept::of(&profile);
-        Self { profile, layouts, tracks: OnceLock::new(), colours, kept }
+        Self { profile, layouts, tracks: OnceLock::new(), colours, kept, curves }
     }
 
     /// All tracks. The first call reads and lays out every line.
@@ -74,7 +84,7 @@ impl Timeline {
                 line.id.0
             )));
         }
-        Ok(details::of(&self.profile, line, event))
+        Ok(details::of(&self.profile, line, event, self.kept.steps(&self.profile)))
     }
 
     fn line(&self, id: LineId) -> Result<&Line, Error> {
@@ -88,9 +98,9 @@ impl Timeline {
     }
 }
 
-fn label(profile: &Profile, plane: &Plane, meta: MetaIdx) -> String {
+fn label<'p>(profile: &'p Profile, plane: &'p Plane, meta: MetaIdx) -> Cow<'p, str> {
     let label = plane.meta_label(profile.source_of(plane), meta);
-    if label.is_empty() { "(no name)".to_owned() } else { label.into_owned() }
+    if label.is_empty() { Cow::Borrowed("(no name)") } else { label }
 }
 
 /// Events nest on these lines: time in a child is not time of the parent itself.

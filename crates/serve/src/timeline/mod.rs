@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/tracks", get(tracks))
         .route("/window", get(window))
         .route("/tile", get(tile::tile))
+        .route("/counters", get(counters))
         .route("/event", get(event))
         .route("/totals", get(asked::totals))
         .route("/search", get(asked::search))
@@ -43,6 +44,14 @@ async fn window(State(app): AppState, uri: Uri) -> Answer {
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
     compute(app, move |app| Json::of(&open(app, &query)?.timeline.window(start_ps, end_ps, px, &lines)?))
+        .await
+}
+
+async fn counters(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
+    let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
+    let lines = query.lines("tracks")?;
+    compute(app, move |app| Json::of(&open(app, &query)?.timeline.counters(start_ps, end_ps, px, &lines)?))
         .await
 }
 

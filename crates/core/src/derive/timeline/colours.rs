@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::label;
+use super::line_ops::LineOps;
 use crate::derive::bound::TimeClass;
 use crate::derive::framework_op::{Framework, FrameworkOp};
 use crate::derive::op_meta::OpMeta;
-use crate::derive::op_rows::{EventNames, EventOps, MetaOps};
+use crate::derive::op_rows::{EventNames, EventOps};
 use crate::derive::ops::Op;
-use crate::profile::{Device, Events, Line, LineKind, Mark, MetaIdx, Peaks, Plane, Profile, split_label};
+use crate::profile::{Events, Line, LineKind, Mark, MetaIdx, Peaks, Plane, Profile, split_label};
 
 /// The category of a host's work on input.
 const INPUT: &str = "input";
@@ -104,23 +105,15 @@ impl Colours {
             of_meta: plane.metas.iter().map(|_| OnceLock::new()).collect(),
             of_op: RwLock::default(),
         });
-        let device = profile.devices.iter().find(|d| d.plane == plane.id);
-        // Planes without a device of their own (SparseCores) show one of the chip's; its peaks are not theirs.
-        let ops = match (device.map(|d| EventOps::new(profile, d)), plane.kind.is_device()) {
-            (Some(ops), _) if ops.reads(line) => Ops::OfEvents(ops),
-            (_, true) if line.kind != LineKind::XlaModules => Ops::OfMetas(OnceLock::new()),
-            _ => Ops::None,
-        };
-        Painter { profile, plane, line, events: profile.events(line), device, paints, ops }
+        Painter {
+            profile,
+            plane,
+            line,
+            events: profile.events(line),
+            paints,
+            ops: LineOps::of(profile, line),
+        }
     }
-}
-
-enum Ops<'c> {
-    /// Metadata says what an event is. What reads it is made when the first row is read.
-    OfMetas(OnceLock<MetaOps<'c>>),
-    /// Events say it themselves.
-    OfEvents(EventOps<'c>),
-    None,
 }
 
 /// Finds the paints of a line's events.
@@ -129,33 +122,29 @@ pub(super) struct Painter<'c> {
     plane: &'c Plane,
     line: &'c Line,
     events: &'c Events,
-    device: Option<&'c Device>,
     paints: &'c PlanePaints,
-    ops: Ops<'c>,
+    ops: LineOps<'c>,
 }
 
 impl<'c> Painter<'c> {
     /// Whether all events of a metadata row have the same paint.
     pub(super) fn is_by_meta(&self) -> bool {
-        self.plane.kind.is_device() && !matches!(self.ops, Ops::OfEvents(_))
+        self.plane.kind.is_device() && !self.ops.differ_within_meta()
     }
 
     /// Shows `see` the paint of an event.
     pub(super) fn of<T>(&self, event: usize, see: impl FnOnce(&Paint) -> T) -> T {
-        let event = self.events.get(event);
-        if let Ops::OfEvents(ops) = &self.ops
-            && let Some(names) = ops.names(self.events, &event)
-        {
+        if let Some((ops, names)) = self.ops.names(self.events, event) {
             return see(&self.of_op(ops, names));
         }
-        if !self.is_by_meta() && self.events.has(event.index, Mark::Step) {
+        if !self.is_by_meta() && self.events.has(event, Mark::Step) {
             return see(&Paint::of_category("step"));
         }
-        if !self.is_by_meta() && self.events.has(event.index, Mark::InputStage) {
+        if !self.is_by_meta() && self.events.has(event, Mark::InputStage) {
             return see(&Paint::of_category(INPUT));
         }
-        let paint = &self.paints.of_meta[event.meta as usize];
-        see(paint.get_or_init(|| Box::new(self.of_meta(event.meta))))
+        let meta = self.events.metas()[event];
+        see(self.paints.of_meta[meta as usize].get_or_init(|| Box::new(self.of_meta(meta))))
     }
 
     fn of_op(&self, ops: &EventOps<'c>, names: EventNames<'c>) -> Arc<Paint> {
@@ -173,7 +162,7 @@ impl<'c> Painter<'c> {
     }
 
     fn peaks(&self) -> Peaks {
-        self.device.map(|d| d.peaks).unwrap_or_default()
+        self.ops.device.map(|d| d.peaks).unwrap_or_default()
     }
 
     fn of_meta(&self, meta: MetaIdx) -> Paint {
@@ -181,16 +170,11 @@ impl<'c> Painter<'c> {
             let label = label(self.profile, self.plane, meta);
             return Paint { module: known(split_label(&label).0), ..Paint::default() };
         }
-        let Ops::OfMetas(reader) = &self.ops else {
-            return Paint::of_category(self.host_category(meta).unwrap_or_default());
-        };
-        let reader = reader.get_or_init(|| MetaOps::new(self.profile, self.plane));
-        let op = reader.op(self.events, meta);
-        if op.category.is_empty() {
-            return Paint::default();
+        if self.plane.kind.is_device() {
+            let op = self.ops.of_meta(self.events, meta);
+            return op.map(|(op, module)| Paint::of_op(op, &module, &self.peaks())).unwrap_or_default();
         }
-        let module = reader.module(&op);
-        Paint::of_op(op, &module, &self.peaks())
+        Paint::of_category(self.host_category(meta).unwrap_or_default())
     }
 
     /// What an event that is no op is by its name.

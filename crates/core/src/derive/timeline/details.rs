@@ -2,10 +2,12 @@
 
 use haloscope_xspace::{StatValue, StatView};
 
+use crate::derive::steps::{Step, Steps};
 use crate::profile::{Line, Plane, Profile, Source};
 use crate::report::Cell;
 use crate::units;
 
+use super::op_details::OpDetails;
 use super::{label, nests, self_ps};
 
 /// Longer texts are cut: a page shows them to a person.
@@ -26,6 +28,11 @@ pub struct EventDetails {
     /// The part of its duration in which no event that it encloses ran, picoseconds; `None` on lines whose events overlap
     /// without belonging to each other.
     pub self_ps: Option<i64>,
+    /// What is known of the op that it is.
+    #[serde(flatten)]
+    pub op: OpDetails,
+    /// The number of the step in which it begins, on its device.
+    pub step: Option<i64>,
     /// Its stats, then those of its metadata that it does not override, in file order.
     pub stats: Vec<EventStat>,
 }
@@ -41,12 +48,12 @@ pub struct EventStat {
     pub unit: &'static str,
 }
 
-pub(super) fn of(profile: &Profile, line: &Line, index: usize) -> EventDetails {
+pub(super) fn of(profile: &Profile, line: &Line, index: usize, steps: &Steps) -> EventDetails {
     let plane = profile.plane(line.plane);
     let source = profile.source_of(plane);
     let events = profile.events(line);
     let event = events.get(index);
-    let name = label(profile, plane, event.meta);
+    let name = label(profile, plane, event.meta).into_owned();
     let mut stats: Vec<EventStat> =
         events.stats(source, index).filter_map(|s| stat(plane, source, s)).collect();
     // On TPU the metadata's name is the whole HLO expression, of which the label is the instruction's name.
@@ -65,8 +72,18 @@ pub(super) fn of(profile: &Profile, line: &Line, index: usize) -> EventDetails {
         start_ps: event.start_ps,
         duration_ps: event.end_ps - event.start_ps,
         self_ps: nests(line).then(|| self_ps(events, index)),
+        op: OpDetails::of(profile, line, index),
+        step: step_at(profile, line, event.start_ps, steps),
         stats,
     }
+}
+
+/// The step that holds a time on the device that the line's plane shows.
+fn step_at(profile: &Profile, line: &Line, time_ps: i64, steps: &Steps) -> Option<i64> {
+    let device = profile.devices.iter().find(|d| d.plane == line.plane)?;
+    let holds =
+        |step: &&Step| step.on(device.id).is_some_and(|i| i.start_ps <= time_ps && time_ps < i.end_ps);
+    steps.rows.iter().find(holds).map(|step| step.number)
 }
 
 fn stat(plane: &Plane, source: &Source, stat: StatView<'_>) -> Option<EventStat> {
@@ -90,7 +107,7 @@ fn stat(plane: &Plane, source: &Source, stat: StatView<'_>) -> Option<EventStat>
 }
 
 /// The unit that a stat's name gives away; rates and shares keep quiet.
-fn unit(name: &str) -> &'static str {
+pub(super) fn unit(name: &str) -> &'static str {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit(['_', ' ']).next().unwrap_or_default();
     match last {

@@ -1,12 +1,10 @@
 //! Rows of a line: where its events are drawn, and which of them a window shows.
 
 use crate::Error;
-use crate::profile::Events;
+use crate::profile::{Events, MetaIdx};
 
 use super::MAX_PX;
-
-/// Children of a node of [`Row::longest`].
-const FAN: usize = 8;
+use super::row::Row;
 
 /// The events of a line in rows. Within a row no two events overlap.
 ///
@@ -15,14 +13,6 @@ const FAN: usize = 8;
 #[derive(Debug)]
 pub(super) struct Layout {
     rows: Vec<Row>,
-}
-
-#[derive(Debug, Default)]
-struct Row {
-    /// Events by start, which is also by end.
-    events: Vec<u32>,
-    /// The longest event and its duration of each [`FAN`] events, then of each `FAN` of those, and so on.
-    longest: Vec<Vec<(i64, u32)>>,
 }
 
 /// A window of time in pixels.
@@ -44,6 +34,8 @@ pub(super) struct Piece {
     pub(super) first: u32,
     /// The longest one, the first among equals.
     pub(super) longest: u32,
+    /// What that is.
+    pub(super) meta: MetaIdx,
     /// Number of events.
     pub(super) count: u32,
 }
@@ -57,7 +49,13 @@ impl Piece {
 
 impl Layout {
     pub(super) fn of(events: &Events) -> Self {
-        let mut rows: Vec<Row> = Vec::new();
+        if events.is_empty() {
+            return Self { rows: Vec::new() };
+        }
+        if is_one_row(events) {
+            return Self { rows: vec![Row::of_all(events)] };
+        }
+        let mut rows: Vec<Vec<u32>> = Vec::new();
         let mut free = FreeRows::default();
         // Events that may enclose later ones: ends descend, so that each event enters and leaves once.
         let mut open: Vec<(i64, usize)> = Vec::new();
@@ -70,14 +68,12 @@ impl Layout {
             free.occupy(depth, end);
             open.push((end, depth));
             if depth >= rows.len() {
-                rows.resize_with(depth + 1, Row::default);
+                rows.resize_with(depth + 1, Vec::new);
             }
-            rows[depth].events.push(event.index as u32);
+            rows[depth].push(event.index as u32);
         }
-        for row in &mut rows {
-            row.find_longest(events.durations_ps());
-        }
-        Self { rows }
+        drop((free, open));
+        Self { rows: rows.into_iter().map(|row| Row::of(events, row.into_boxed_slice())).collect() }
     }
 
     pub(super) fn depth(&self) -> usize {
@@ -86,88 +82,23 @@ impl Layout {
 
     /// The row that an event stands in.
     pub(super) fn depth_of(&self, event: u32) -> Option<u32> {
-        let holds = |row: &Row| row.events.binary_search(&event).is_ok();
-        self.rows.iter().position(holds).map(|depth| depth as u32)
+        self.rows.iter().position(|row| row.holds(event)).map(|depth| depth as u32)
     }
 
     /// The pieces of a view, by row, then by time.
     pub(super) fn pieces(&self, events: &Events, view: View) -> Vec<Piece> {
         let mut out = Vec::new();
         for (depth, row) in self.rows.iter().enumerate() {
-            row.pieces(events, view, |first, last, longest, count| {
-                let start_ps = events.get(first as usize).start_ps;
-                let duration_ps = events.get(last as usize).end_ps - start_ps;
-                out.push(Piece { start_ps, duration_ps, depth: depth as u32, first, longest, count });
-            });
+            row.pieces(events, view, depth as u32, &mut out);
         }
         out
     }
 }
 
-impl Row {
-    fn find_longest(&mut self, durations_ps: &[i64]) {
-        let measured = |e: &u32| (durations_ps[*e as usize], *e);
-        let mut level: Vec<_> =
-            self.events.chunks_exact(FAN).filter_map(|c| longest(c.iter().map(measured))).collect();
-        while !level.is_empty() {
-            let next = level.chunks_exact(FAN).filter_map(|c| longest(c.iter().copied())).collect();
-            self.longest.push(level);
-            level = next;
-        }
-    }
-
-    /// Calls `emit(first, last, longest, count)` for each piece of a view.
-    fn pieces(&self, events: &Events, view: View, mut emit: impl FnMut(u32, u32, u32, u32)) {
-        let start = |event: u32| events.starts_ps()[event as usize];
-        let end = |event: u32| events.get(event as usize).end_ps;
-        let before = |e: &u32| start(*e) < view.start_ps && end(*e) <= view.start_ps;
-        let mut at = self.events.partition_point(before);
-        while let Some(&first) = self.events.get(at)
-            && start(first) < view.end_ps
-        {
-            let mut to = at + 1;
-            let pixel_end = view.pixel_end(start(first));
-            if start(first) >= view.start_ps && end(first) <= pixel_end {
-                let within = |e: u32| start(e) < pixel_end.min(view.end_ps) && end(e) <= pixel_end;
-                to += gallop(&self.events[to..], within);
-            }
-            emit(first, self.events[to - 1], self.longest(at, to, events.durations_ps()), (to - at) as u32);
-            at = to;
-        }
-    }
-
-    /// The longest of the events at these positions of the row, the first among equals.
-    fn longest(&self, from: usize, to: usize, durations_ps: &[i64]) -> u32 {
-        let mut best = (i64::MIN, 0);
-        let mut at = from;
-        while at < to {
-            // The largest node that starts here and ends in time.
-            let mut size = 1;
-            let mut node = None;
-            for level in &self.longest {
-                let larger = size * FAN;
-                if !at.is_multiple_of(larger) || at + larger > to {
-                    break;
-                }
-                node = Some(level[at / larger]);
-                size = larger;
-            }
-            let found = node.unwrap_or_else(|| {
-                let event = self.events[at];
-                (durations_ps[event as usize], event)
-            });
-            if found.0 > best.0 {
-                best = found;
-            }
-            at += size;
-        }
-        best.1
-    }
-}
-
-/// The event with the largest duration, the first among equals.
-fn longest(all: impl Iterator<Item = (i64, u32)>) -> Option<(i64, u32)> {
-    all.reduce(|best, event| if event.0 > best.0 { event } else { best })
+/// Whether every event begins when those before it have ended.
+fn is_one_row(events: &Events) -> bool {
+    let mut free_ps = i64::MIN;
+    events.iter().all(|event| event.start_ps >= std::mem::replace(&mut free_ps, event.end_ps))
 }
 
 impl View {
@@ -188,24 +119,21 @@ impl View {
     }
 
     /// The end of the pixel that holds `time_ps`; of the first pixel for times before the window.
-    fn pixel_end(self, time_ps: i64) -> i64 {
-        let into = i128::from(time_ps.max(self.start_ps)) - i128::from(self.start_ps);
-        let end =
-            i128::from(self.start_ps) + (into / i128::from(self.width_ps) + 1) * i128::from(self.width_ps);
-        i64::try_from(end).unwrap_or(i64::MAX)
+    pub(super) fn pixel_end(self, time_ps: i64) -> i64 {
+        let time_ps = time_ps.max(self.start_ps);
+        let end = time_ps.checked_sub(self.start_ps).and_then(|into| {
+            let pixels = into / self.width_ps + 1;
+            self.start_ps.checked_add(pixels.checked_mul(self.width_ps)?)
+        });
+        end.unwrap_or_else(|| self.far_pixel_end(time_ps))
     }
-}
 
-/// How many events at the start of the list fulfil a condition that holds for the first ones only. Short answers are
-/// found without looking far.
-fn gallop(list: &[u32], holds: impl Fn(u32) -> bool) -> usize {
-    let mut reach = 1;
-    while list.get(reach - 1).is_some_and(|e| holds(*e)) {
-        reach *= 2;
+    /// The same for windows that span more than an `i64` holds.
+    #[cold]
+    fn far_pixel_end(self, time_ps: i64) -> i64 {
+        let [time_ps, start_ps, width_ps] = [time_ps, self.start_ps, self.width_ps].map(i128::from);
+        i64::try_from(start_ps + ((time_ps - start_ps) / width_ps + 1) * width_ps).unwrap_or(i64::MAX)
     }
-    let known = reach / 2;
-    let end = (reach - 1).min(list.len());
-    known.min(end) + list[known.min(end)..end].partition_point(|e| holds(*e))
 }
 
 /// When each row is free again: a tree of minima over the rows' ends, so that thousands of events at once stay cheap.

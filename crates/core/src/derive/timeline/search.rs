@@ -156,7 +156,7 @@ impl Timeline {
             start_ps: event.start_ps,
             duration_ps: event.end_ps - event.start_ps,
             depth: self.layout(line).depth_of(place.event)?,
-            name: label(&self.profile, self.profile.plane(line.plane), event.meta),
+            name: label(&self.profile, self.profile.plane(line.plane), event.meta).into_owned(),
         })
     }
 
@@ -174,7 +174,7 @@ impl Timeline {
         let mut row_of: FxHashMap<String, usize> = FxHashMap::default();
         for ((plane, meta), (count, total_ps)) in metas {
             let name = label(&self.profile, self.profile.plane(plane), meta);
-            let row = *row_of.entry(name).or_insert_with_key(|name| {
+            let row = *row_of.entry(name.into_owned()).or_insert_with_key(|name| {
                 rows.push(NameCount { name: name.clone(), count: 0, total_ps: 0 });
                 rows.len() - 1
             });

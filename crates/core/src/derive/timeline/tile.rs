@@ -1,5 +1,7 @@
 //! A window as a binary tile: what a page draws without parsing text. docs/timeline.md describes the bytes.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::Error;
@@ -42,28 +44,23 @@ impl Timeline {
         let mut classes = Classes::default();
         let (mut name, mut class) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (line, pieces) in &tracks {
-            let metas = self.profile.events(line).metas();
             let painter = self.colours.painter(&self.profile, line);
-            let mut of_meta: FxHashMap<MetaIdx, u8> = FxHashMap::default();
+            let mut of_meta: FxHashMap<MetaIdx, (u32, Option<u8>)> = FxHashMap::default();
             for piece in pieces {
-                let meta = metas[piece.longest as usize];
-                name.push(names.of(&self.profile, line.plane, meta));
-                if let Some(known) = of_meta.get(&meta) {
-                    class.push(*known);
-                    continue;
-                }
-                let found = painter.of(piece.longest as usize, |paint| classes.of(paint.get(colour)));
-                class.push(found);
-                if painter.is_by_meta() {
-                    of_meta.insert(meta, found);
-                }
+                let mut paint = || painter.of(piece.longest as usize, |paint| classes.of(paint.get(colour)));
+                let (known_name, known_class) = *of_meta.entry(piece.meta).or_insert_with(|| {
+                    let class = painter.is_by_meta().then(&mut paint);
+                    (names.of(&self.profile, line, piece.meta), class)
+                });
+                name.push(known_name);
+                class.push(known_class.unwrap_or_else(paint));
             }
         }
         let pieces = || tracks.iter().flat_map(|(_, pieces)| pieces);
         let texts = || names.list.iter().chain(&classes.list);
         let mut out = Out::new(HEADER + count * SLICE + tracks.len() * 8);
         let [tracks_u32, count_u32] = [tracks.len(), count].map(|n| n as u32);
-        let text_bytes: usize = texts().map(String::len).sum();
+        let text_bytes: usize = texts().map(|text| text.len()).sum();
         out.u32s([MAGIC, tracks_u32, count_u32, names.list.len() as u32]);
         out.u32s([classes.list.len() as u32, text_bytes as u32]);
         out.put(start_ps.to_le_bytes());
@@ -92,7 +89,7 @@ impl Timeline {
 /// The classes of a tile, each once, in the order in which slices have them.
 #[derive(Default)]
 struct Classes {
-    list: Vec<String>,
+    list: Vec<Cow<'static, str>>,
     of_text: FxHashMap<String, u8>,
 }
 
@@ -104,9 +101,9 @@ impl Classes {
         }
         let class = self.list.len().min(MOST_CLASSES);
         if class < MOST_CLASSES {
-            self.list.push(text.to_owned());
+            self.list.push(Cow::Owned(text.to_owned()));
         } else if self.list.len() == MOST_CLASSES {
-            self.list.push(OTHER.to_owned());
+            self.list.push(Cow::Borrowed(OTHER));
         }
         self.of_text.insert(text.to_owned(), class as u8);
         class as u8

@@ -209,7 +209,7 @@ impl Timeline {
             let kind = kind_word(line.kind);
             for (meta, sum, nests) in &of.named {
                 let name = label(&self.profile, plane, *meta);
-                let row = *row_of.entry((kind, name)).or_insert_with_key(|(_, name)| {
+                let row = *row_of.entry((kind, name.into_owned())).or_insert_with_key(|(_, name)| {
                     rows.push(NameTotal::named(name, kind, *nests));
                     rows.len() - 1
                 });

@@ -1,11 +1,13 @@
 //! What to draw of some tracks in a window of time.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 
 use crate::Error;
-use crate::profile::{Line, LineId, MetaIdx, PlaneId, Profile};
+use crate::profile::{Line, LineId, MetaIdx, Profile};
 
 use super::layout::{Piece, View};
 use super::{Timeline, label};
@@ -72,18 +74,18 @@ impl Timeline {
         let mut names = Names::default();
         let mut tracks = Vec::with_capacity(lines.len());
         for (line, pieces) in self.pieces(View::of(start_ps, end_ps, px)?, lines)? {
-            let metas = self.profile.events(line).metas();
+            let mut of_meta: FxHashMap<MetaIdx, u32> = FxHashMap::default();
             let slice = |piece: &Piece| Slice {
                 start_ps: piece.start_ps,
                 duration_ps: piece.duration_ps,
                 depth: piece.depth,
-                name: names.of(&self.profile, line.plane, metas[piece.longest as usize]),
+                name: *of_meta.entry(piece.meta).or_insert_with(|| names.of(&self.profile, line, piece.meta)),
                 count: piece.count,
                 event: piece.event(),
             };
             tracks.push(TrackSlices { id: line.id.0, slices: pieces.iter().map(slice).collect() });
         }
-        Ok(Window { tracks, names: names.list })
+        Ok(Window { tracks, names: names.list.into_iter().map(Cow::into_owned).collect() })
     }
 
     /// The pieces of a view of some lines, in the order asked.
@@ -98,23 +100,18 @@ impl Timeline {
 
 /// The names of a window, each once.
 #[derive(Default)]
-pub(super) struct Names {
-    pub(super) list: Vec<String>,
-    of_meta: FxHashMap<(PlaneId, MetaIdx), u32>,
-    of_text: FxHashMap<String, u32>,
+pub(super) struct Names<'p> {
+    pub(super) list: Vec<Cow<'p, str>>,
+    of_text: FxHashMap<Cow<'p, str>, u32>,
 }
 
-impl Names {
-    pub(super) fn of(&mut self, profile: &Profile, plane: PlaneId, meta: MetaIdx) -> u32 {
-        if let Some(name) = self.of_meta.get(&(plane, meta)) {
-            return *name;
-        }
-        let text = label(profile, profile.plane(plane), meta);
-        let name = *self.of_text.entry(text).or_insert_with_key(|text| {
+impl<'p> Names<'p> {
+    /// The position of the name of a line's events with this metadata.
+    pub(super) fn of(&mut self, profile: &'p Profile, line: &Line, meta: MetaIdx) -> u32 {
+        let text = label(profile, profile.plane(line.plane), meta);
+        *self.of_text.entry(text).or_insert_with_key(|text| {
             self.list.push(text.clone());
             (self.list.len() - 1) as u32
-        });
-        self.of_meta.insert((plane, meta), name);
-        name
+        })
     }
 }

@@ -6,6 +6,8 @@ use super::*;
 use crate::load;
 use crate::report::Cell;
 
+mod counters;
+mod event;
 mod tile;
 
 fn plane(name: &str, lines: Vec<WriteLine>) -> WritePlane {
