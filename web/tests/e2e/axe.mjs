@@ -2,18 +2,22 @@
 import { createRequire } from "node:module";
 
 import { openPage, visit } from "./browser.mjs";
-import { PAGES, PARTS } from "./walk.mjs";
+import { PARTS, menu } from "./walk.mjs";
 
 const { source } = createRequire(import.meta.url)("axe-core");
 
-export async function violations(page, where) {
+/** What a theme can change; all else is the same in both. */
+const BY_THEME = { type: "rule", values: ["color-contrast"] };
+
+export async function violations(page, where, only = null) {
   // By evaluation, because the content policy allows no script but the page's own.
   await page.evaluate(source);
-  const result = await page.evaluate(async () => {
-    const { violations, passes } = await window.axe.run(document, { resultTypes: ["violations"] });
-    return { violations, passes: passes.length };
-  });
-  if (result.passes < 10) throw new Error(`${where}: axe looked at nothing`);
+  const result = await page.evaluate(async (runOnly) => {
+    const options = { resultTypes: ["violations"], ...(runOnly === null ? {} : { runOnly }) };
+    const { violations, passes, incomplete } = await window.axe.run(document, options);
+    return { violations, looked: passes.length + violations.length + incomplete.length };
+  }, only);
+  if (result.looked < (only === null ? 10 : 1)) throw new Error(`${where}: axe looked at nothing`);
   return result.violations
     .filter((one) => one.impact === "serious" || one.impact === "critical")
     .map(
@@ -25,12 +29,18 @@ export async function violations(page, where) {
     );
 }
 
-/** Serious and critical findings on every page of a run, and on what opens over them, in one theme. */
-export async function audit(browser, origin, run, colorScheme) {
-  const { page, close } = await openPage(browser, { colorScheme });
+/** Serious and critical findings on every page of a run, and on what opens over them, in both themes. */
+export async function audit(browser, origin, run) {
+  const { page, close } = await openPage(browser);
   const found = [];
-  const look = async (where) => found.push(...(await violations(page, `${where}, ${colorScheme}`)));
-  for (const id of PAGES) {
+  const look = async (where) => {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await rest(page);
+      found.push(...(await violations(page, `${where}, ${colorScheme}`, colorScheme === "light" ? null : BY_THEME)));
+    }
+  };
+  for (const id of await menu(page, origin, run)) {
     await visit(page, origin, { run, page: id });
     await look(id);
     if (id === "ops") {
@@ -38,15 +48,35 @@ export async function audit(browser, origin, run, colorScheme) {
       await look("ops with details");
     }
   }
-  for (const part of PARTS) {
+  for (const part of PARTS.filter((one) => one.tab !== undefined)) {
     await visit(page, origin, { run, ...part });
     await look(Object.values(part).join(" "));
   }
+  for (const list of ["steps", "devices"]) {
+    await visit(page, origin, { run, page: "ops", steps: "1-2" });
+    await page.getByRole("button", { name: new RegExp(`^${list}`) }).click();
+    await page.locator(".picker").getByRole("option").first().waitFor();
+    await look(`the list of ${list}`);
+  }
+  await page.keyboard.press("Escape");
   await page.keyboard.press("?");
-  await page.getByRole("dialog").waitFor();
+  await page.getByRole("dialog", { name: "Keys and words" }).waitFor();
   await look("help");
   await visit(page, origin, { run, steps: "777" });
   await look("nothing in scope");
   await close();
   return found;
+}
+
+/** A change of theme fades in. */
+function rest(page) {
+  return page.evaluate(async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await Promise.all(
+      document
+        .getAnimations()
+        .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity)
+        .map((one) => one.finished.catch(() => null)),
+    );
+  });
 }

@@ -11,7 +11,14 @@ import { audit } from "./axe.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
+import { compareShots } from "./shots.mjs";
 import { walkParts, walkRun } from "./walk.mjs";
+
+/** Runs whose every page is seen at every size and in both themes; of the others the pages of our own, twice each. */
+const WALKED = /^(tpu-train|gpu-train)\//;
+
+/** Of the profiles beside the checkout: a large forged one with many hosts, and a real one. `--all` takes every one. */
+const BESIDE = process.argv.includes("--all") ? /^(?!corrupt)/ : /straggler|cpu-jax-train/;
 
 const failures = [];
 const begun = Date.now();
@@ -104,32 +111,28 @@ async function main() {
     const demo = await serve("demo");
     await check("the page is the built one", () => pageIsCurrent(demo));
     await check("the first page is small and loads nothing of the others", () => pageIsSmall(browser, demo));
-    await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", false);
+    await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", true);
     await actAll(browser, demo, demoSteps);
 
     const folder = await serve("serve", log.folder);
     const { runs } = (await ask(folder, "runs")).body;
     await actAll(browser, folder, folderSteps, log.names);
-    await walkAll(
-      browser,
-      folder,
-      runs.filter((run) => !run.id.startsWith("broken/")),
-      "fixture",
-      false,
-    );
+    const whole = runs.filter((run) => !run.id.startsWith("broken/"));
+    const [full, brief] = [whole.filter((run) => WALKED.test(run.id)), whole.filter((run) => !WALKED.test(run.id))];
+    await walkAll(browser, folder, full, "fixture", false);
+    await walkAll(browser, folder, brief, "fixture", true);
     const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
     await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
     await actAll(browser, folder, programSteps, program);
-    const audited = runs.find((run) => run.id.startsWith("tpu-train/")) ?? runs.find((run) => run.id.startsWith("cpu-train/"));
-    for (const theme of ["light", "dark"]) {
-      await check(`nothing serious for axe, ${theme}`, async () => assert.deepEqual(await audit(browser, folder, audited.id, theme), []));
-    }
+    const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
+    await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));
+    await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
 
     await reportChecks(browser, log.folder, check);
 
     if (existsSync(traces)) {
       const beside = await serve("serve", traces);
-      const all = (await ask(beside, "runs")).body.runs.filter((run) => !run.id.startsWith("corrupt"));
+      const all = (await ask(beside, "runs")).body.runs.filter((run) => BESIDE.test(run.id));
       await walkAll(browser, beside, all, "trace", true);
     } else {
       process.stdout.write("skip the walk over profiles beside the checkout: there are none\n");
