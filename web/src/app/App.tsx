@@ -74,7 +74,7 @@ export function App() {
         <div class="top-actions">
           <LinkButton />
           <ThemeButton />
-          <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" title="Help and keys (?)">
+          <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" data-tip="Help and keys (?)">
             ?
           </button>
         </div>
@@ -87,7 +87,7 @@ export function App() {
             href={hrefOf({ page: entry.info.id })}
             data-nav={entry.info.id}
             aria-current={entry.info.id === page.value ? "page" : undefined}
-            title={entry.info.question}
+            data-tip={entry.info.question}
           >
             {entry.under !== undefined && <span class="visually-hidden">{`${entry.under} `}</span>}
             {entry.label}

@@ -9,6 +9,24 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["1 … 9", "go to a page"],
       ["?", "this help"],
       ["Esc", "close, deselect"],
+      ["Tab to a dotted word", "its definition and unit"],
+    ],
+  ],
+  [
+    "Scope",
+    [
+      ["steps, hosts, …", "open the list; type to narrow, ↑ ↓ and Enter to pick"],
+      ["window", "1.5ms..20ms, in ps, ns, us, ms or s"],
+      ["Steady state", "without warm-up, cut and outlying steps"],
+      ["a row's details", "only this step, device, host or program"],
+    ],
+  ],
+  [
+    "Parts of time, roofline",
+    [
+      ["← → ↑ ↓", "walk the parts; the points"],
+      ["Enter", "open a part, pick an op"],
+      ["Esc", "one level out; deselect"],
     ],
   ],
   ["Timeline", TIMELINE_KEYS],

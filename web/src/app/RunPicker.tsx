@@ -12,7 +12,7 @@ export function RunPicker({ runs }: { readonly runs: Runs | null }) {
     <div class="run">
       <label>
         <span class="visually-hidden">Run</span>
-        <select value={id} onChange={(event) => go({ run: event.currentTarget.value })} title={run?.path}>
+        <select value={id} onChange={(event) => go({ run: event.currentTarget.value })} data-tip={run?.path}>
           {!known.some((one) => one.id === id) && <option value={id}>{id === "" ? "no run" : id}</option>}
           {known.map((one) => (
             <option value={one.id} selected={one.id === id}>

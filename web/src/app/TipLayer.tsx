@@ -45,16 +45,18 @@ export function TipLayer() {
       const element = owner(event.target);
       if (tip.contains(event.target as Node)) clearTimeout(timer);
       else if (element === null) {
-        if (about !== null && !about.matches(":focus-visible")) later(hide, HIDE_MS);
+        if (about !== null && !about.matches(":focus-visible, :has(:focus-visible)")) later(hide, HIDE_MS);
         else if (about === null) clearTimeout(timer);
       } else if (element !== about) later(() => show(element), SHOW_MS);
       else clearTimeout(timer);
     };
     const onFocus = (event: Event): void => {
       const element = owner(event.target);
-      if (element === null || element !== event.target || !element.matches(":focus-visible")) return;
+      // A field's definition stands on its label.
+      const target = event.target as Element;
+      if (element === null || !(element === target || element.matches("label")) || !target.matches(":focus-visible")) return;
       // After the browser is done with what moved the focus: it may be opening a box.
-      later(() => document.activeElement === element && show(element), 0);
+      later(() => document.activeElement === target && show(element), 0);
     };
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === "Escape") hide();

@@ -8,7 +8,7 @@ export function ModuleSelect({ choices, chosen }: { readonly choices: readonly M
   const asked = view.value["module"] ?? "";
   const value = asked === "" ? chosen : asked;
   return (
-    <label class="field" title="The compiled program that the page is about">
+    <label class="field" data-tip="The compiled program that the page is about">
       <span>program</span>
       <select
         value={value}

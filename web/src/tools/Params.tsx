@@ -30,7 +30,7 @@ export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; read
           param.id === "module" ? (
             <ModulePicker key={param.id} />
           ) : (
-            <label class={param.kind === "document" ? "field document" : "field"} title={param.doc} key={param.id}>
+            <label class={param.kind === "document" ? "field document" : "field"} data-tip={param.doc} key={param.id}>
               <span>{param.id.replaceAll("_", " ")}</span>
               <ParamControl param={param} />
             </label>
@@ -44,7 +44,7 @@ export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; read
 function OtherRun() {
   const value = view.value[OTHER] ?? "";
   return (
-    <label class="field" title="The run that this one is held against">
+    <label class="field" data-tip="The run that this one is held against">
       <span>other run</span>
       <select value={value} onChange={(event) => go({ view: { [OTHER]: event.currentTarget.value } })}>
         <option value="">this run</option>

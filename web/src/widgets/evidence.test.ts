@@ -35,7 +35,7 @@ describe("words that lead on", () => {
     const found = pieces(text, about, targetsOf(about), analyses);
     expect(found.map((one) => one.text).join("")).toBe(text);
     expect(links(text, about).map((one) => [one.text, one.to])).toEqual([
-      ["fusion.12", { page: "ops", view: { sel: "fusion.12" } }],
+      ["fusion.12", { page: "ops", view: { by: "", q: "", sel: "fusion.12" } }],
       ["w-0/TPU:0", { scope: { devices: "w-0/TPU:0" } }],
       ["step 3", { scope: { steps: "3" } }],
       ["compute-bound ops", { view: { mark: "time:compute-bound ops" } }],

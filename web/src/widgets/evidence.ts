@@ -43,14 +43,14 @@ export function targetsOf(report: Report): Map<string, Target> {
     const instruction = columnIndex(table, "instruction", "copy");
     const first = table.columns[0]?.kind === "text" && table.rows.length <= MOST_PHRASES;
     for (const row of table.rows) {
-      if (op >= 0) add(textAt(row, op), { page: "ops", view: { sel: textAt(row, op) ?? "" } }, "Its row among the ops");
+      if (op >= 0) add(textAt(row, op), { page: "ops", view: { by: "", q: "", sel: textAt(row, op) ?? "" } }, "Its row among the ops");
       else if (instruction >= 0) {
         const name = textAt(row, instruction) ?? "";
         add(
           name,
           /^memory/.test(report.analysis)
-            ? { page: "memory", view: { ...module, buffer: name } }
-            : { page: "hlo", view: { ...module, node: name } },
+            ? { page: "memory", view: { ...module, tab: "", buffer: name } }
+            : { page: "hlo", view: { ...module, tab: "", node: name } },
           "Show it",
         );
       } else if (first) {
@@ -81,7 +81,7 @@ function pattern(word: string, report: Report, next: string): Target | null {
   if (/^memory/.test(report.analysis) && (/^[a-z][\w-]*\.\d+$/.test(word) || /^ [a-z]+\d+\[/.test(next))) {
     const program = report.values["program"]?.value;
     const module: Record<string, string> = typeof program === "string" ? { module: program } : {};
-    return { to: { page: "memory", view: { ...module, buffer: word } }, does: "Show it among the buffers" };
+    return { to: { page: "memory", view: { ...module, tab: "", buffer: word } }, does: "Show it among the buffers" };
   }
   return null;
 }

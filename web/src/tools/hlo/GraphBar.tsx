@@ -16,7 +16,7 @@ export function GraphBar({ info }: { readonly info: AnalysisInfo }) {
   return (
     <div class="hlo-bar" role="group" aria-label="What the graph shows">
       {radius !== undefined && (
-        <label class="field" title={radius.doc}>
+        <label class="field" data-tip={radius.doc}>
           <span>radius</span>
           <input
             type="number"
@@ -28,7 +28,7 @@ export function GraphBar({ info }: { readonly info: AnalysisInfo }) {
         </label>
       )}
       {direction !== undefined && (
-        <label class="field" title={direction.doc}>
+        <label class="field" data-tip={direction.doc}>
           <span>direction</span>
           <select
             value={paramValue(direction)}

@@ -176,7 +176,7 @@ export function GraphView(props: GraphViewProps) {
         <button
           type="button"
           aria-label="Zoom in"
-          title="Zoom in (+)"
+          data-tip="Zoom in (+)"
           onClick={() => look(zoomPose(pose.current, 1.25, size.width / 2, size.height / 2))}
         >
           +
@@ -184,12 +184,12 @@ export function GraphView(props: GraphViewProps) {
         <button
           type="button"
           aria-label="Zoom out"
-          title="Zoom out (-)"
+          data-tip="Zoom out (-)"
           onClick={() => look(zoomPose(pose.current, 0.8, size.width / 2, size.height / 2))}
         >
           −
         </button>
-        <button type="button" title="Show all (F)" onClick={fit}>
+        <button type="button" data-tip="Show all (F)" onClick={fit}>
           Fit
         </button>
       </div>

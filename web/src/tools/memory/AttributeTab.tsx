@@ -7,6 +7,7 @@ import { Panel } from "../../widgets/Panel";
 import { Findings, Mark, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { Loaded } from "../../widgets/States";
 import { TablePanel } from "../../widgets/table/TablePanel";
+import { Words } from "../../widgets/Words";
 import { taken } from "../ask";
 import { BufferPanel } from "./BufferPanel";
 import { PartsPanel } from "./PartsPanel";
@@ -65,7 +66,7 @@ export function Identities({ table }: { readonly table: Table }) {
             <li>
               <Mark holds={typeof held === "boolean" ? held : null} />
               <span>
-                {textAt(row, what)}
+                <Words text={textAt(row, what) ?? ""} />
                 {a !== null && b !== null && (
                   <span class="sub">{` · ${formatBytes(a)} and ${formatBytes(b)}${d === null || d === 0 ? "" : `, ${formatBytes(Math.abs(d))} apart`}`}</span>
                 )}

@@ -79,7 +79,7 @@ function SpaceSelect({ report }: { readonly report: Report | null }) {
   const rows = spaces?.rows ?? [];
   const value = asked === "" ? MAIN_MEMORY : asked;
   return (
-    <label class="field" title="The memory that the page is about">
+    <label class="field" data-tip="The memory that the page is about">
       <span>memory</span>
       <select
         value={value}

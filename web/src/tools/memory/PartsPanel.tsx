@@ -46,6 +46,7 @@ export function PartsPanel({ tables, sums = [], first, name }: PartsPanelProps) 
         <Panel
           title={`What the peak is made of, by ${label}`}
           note="a tile keeps its rows of the table below"
+          picture="memory-parts"
           actions={
             <Tabs
               label="What the tiles stand for"

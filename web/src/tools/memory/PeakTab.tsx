@@ -6,6 +6,7 @@ import { formatInt } from "../../base/format";
 import type { Interval } from "../../base/scale";
 import { go, hrefOf, view } from "../../state/route";
 import { useReport } from "../../state/resource";
+import { bySeverity } from "../../widgets/evidence";
 import { Panel } from "../../widgets/Panel";
 import { FindingCard, Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { Empty, Loaded } from "../../widgets/States";
@@ -74,13 +75,13 @@ function Peak({ report, name, attribute, diagnose }: PeakProps) {
 function Standouts({ info }: { readonly info: AnalysisInfo }) {
   const { module = "", space = "" } = view.value;
   const report = useReport(info.id, taken(info, { module, space }));
-  const findings = report.data?.findings ?? [];
+  const findings = bySeverity(report.data?.findings ?? []);
   // Without an answer the page's own question still has one.
   if (findings.length === 0) return null;
   return (
     <>
       {findings.slice(0, 2).map((finding) => (
-        <FindingCard key={finding.id} finding={finding} />
+        <FindingCard key={finding.id} finding={finding} {...(report.data === null ? {} : { report: report.data })} />
       ))}
       {findings.length > 2 && (
         <p>
@@ -113,6 +114,7 @@ function Schedule({ report }: { readonly report: Report }) {
       {points.length > 0 && (
         <Panel
           title="Bytes in use in the order of the schedule"
+          picture="memory-schedule"
           note="the wheel zooms, a drag moves"
           actions={
             zoomedIn && (
@@ -126,7 +128,11 @@ function Schedule({ report }: { readonly report: Report }) {
         </Panel>
       )}
       {boxes.length > 0 && (
-        <Panel title="Where buffers lie, and when" note={`${formatInt(boxes.length)} buffers; each is a box of its lifetime by its place`}>
+        <Panel
+          title="Where buffers lie, and when"
+          picture="memory-boxes"
+          note={`${formatInt(boxes.length)} buffers; each is a box of its lifetime by its place`}
+        >
           <BoxChart boxes={boxes} axis={axis} peak={peak} selected={view.value["buffer"] ?? ""} onSelect={pick} />
         </Panel>
       )}

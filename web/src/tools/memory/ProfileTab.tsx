@@ -57,7 +57,7 @@ function Curves({ report }: { readonly report: Report }) {
         </label>
       )}
       {shown.charts.map((series) => (
-        <Panel key={series.id} title={series.title}>
+        <Panel key={series.id} title={series.title} picture={`memory-${series.id}`}>
           <LineChart series={series} />
         </Panel>
       ))}

@@ -38,10 +38,12 @@ export function ActivityPanel({ report }: { readonly report: Report }) {
       title="Busy and idle by device"
       picture="overview-devices"
       note={
-        activity.length > MOST_DEVICES ? `first ${MOST_DEVICES} of ${activity.length} devices; share is busy time` : "share is busy time"
+        activity.length > MOST_DEVICES
+          ? `first ${MOST_DEVICES} of ${activity.length} devices; share is busy time; a click makes one the scope`
+          : "share is busy time; a click makes a device the scope"
       }
     >
-      <Bars rows={rows} full={full} legend />
+      <Bars rows={rows} full={full} legend onPick={(device) => go({ scope: { devices: device } })} />
     </Panel>
   );
 }

@@ -40,7 +40,7 @@ export function Treemap({ label, parts, format, selected, onSelect }: TreemapPro
         );
         if (item.rest !== undefined)
           return (
-            <span key="rest" class="tile rest" style={place} title={said}>
+            <span key="rest" class="tile rest" style={place} data-tip={said}>
               {content}
             </span>
           );
@@ -49,7 +49,7 @@ export function Treemap({ label, parts, format, selected, onSelect }: TreemapPro
             key={item.name}
             type="button"
             class="tile"
-            title={said}
+            data-tip={said}
             aria-pressed={item.name === selected}
             style={{ ...place, backgroundColor: `var(--slice-${i % COLOURS})` }}
             onClick={() => onSelect(item.name === selected ? null : item.name)}
