@@ -168,11 +168,14 @@ export interface StepSpan {
 
 export interface Steps {
   readonly source: string | null;
+  /** No marker says where a step begins. */
+  readonly inferred?: boolean;
   readonly steps: readonly StepSpan[];
 }
 
 export interface StepGaps {
-  readonly number: number;
+  /** Null where the run has no steps and its whole stands for one. */
+  readonly number: number | null;
   readonly span_ps: Picos;
   readonly busy_ps: Picos;
   readonly gap_ps: Picos;
@@ -183,9 +186,10 @@ export interface StepGaps {
 export interface DeviceOverlap {
   readonly device: string;
   readonly group: string;
-  readonly async_ps: Picos;
-  readonly hidden_ps: Picos;
-  readonly exposed_ps: Picos;
+  /** These three are null where the profile shows no asynchronous work of the device. */
+  readonly async_ps: Picos | null;
+  readonly hidden_ps: Picos | null;
+  readonly exposed_ps: Picos | null;
   /** Start, duration, and whether compute ran beside it. */
   readonly spans: readonly (readonly [Picos, Picos, number])[];
   readonly steps: readonly StepGaps[];

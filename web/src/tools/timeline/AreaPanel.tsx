@@ -78,7 +78,7 @@ export function AreaPanel({ run, model, search, onScope }: AreaPanelProps) {
           >
             Scope to selection
           </button>
-          <button type="button" class="quiet" onClick={close} aria-label="Let go of the area">
+          <button type="button" class="quiet" onClick={close} aria-label="Close the area">
             Close
           </button>
         </>

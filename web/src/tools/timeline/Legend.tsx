@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { formatInt } from "../../base/format";
+import { SLICE_COLOURS } from "../../widgets/timeline/classes";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import type { ClassCount } from "../../widgets/timeline/picks";
 import { classesInView } from "../../widgets/timeline/picks";
@@ -45,7 +46,8 @@ export function Legend({ model }: { readonly model: TimelineModel }) {
       {shown.map((one) => {
         const name = one.id < 0 ? `no ${model.colouring.value}` : one.name;
         const on = model.highlight.value === one.id;
-        const colour = one.id < 0 ? "var(--slice-plain-0)" : `var(--slice-${model.classes.colours[one.id] ?? 0})`;
+        const number = one.id < 0 ? SLICE_COLOURS : (model.classes.colours[one.id] ?? SLICE_COLOURS);
+        const colour = number < SLICE_COLOURS ? `var(--slice-${number})` : `var(--slice-plain-${number - SLICE_COLOURS})`;
         return (
           <button type="button" aria-pressed={on} onClick={() => (model.highlight.value = on ? null : one.id)}>
             <span class="swatch" style={{ background: colour }} aria-hidden="true" />

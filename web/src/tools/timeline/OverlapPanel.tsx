@@ -69,8 +69,10 @@ export function OverlapPanel({ model }: { readonly model: TimelineModel }) {
 }
 
 function Hidden({ devices }: { readonly devices: readonly DeviceOverlap[] }) {
-  const some = devices.filter((device) => device.async_ps > 0);
-  if (some.length === 0) return <Empty>No transfer or other asynchronous work is in view.</Empty>;
+  const some = devices.flatMap(({ device, async_ps: all, exposed_ps: exposed }) =>
+    all === null || exposed === null || all === 0 ? [] : [{ device, all, exposed }],
+  );
+  if (some.length === 0) return <Empty>The profile shows no transfer or other asynchronous work in view.</Empty>;
   return (
     <div class="tl-bar tl-hidden" role="group" aria-label="Overlap of asynchronous work with compute, in view">
       <span>
@@ -81,7 +83,7 @@ function Hidden({ devices }: { readonly devices: readonly DeviceOverlap[] }) {
       </span>
       {some.slice(0, 8).map((device) => (
         <span>
-          {`${device.device}: ${formatDuration(device.exposed_ps, 3)} of ${formatDuration(device.async_ps, 3)} exposed (${formatShare(device.exposed_ps / device.async_ps)})`}
+          {`${device.device}: ${formatDuration(device.exposed, 3)} of ${formatDuration(device.all, 3)} exposed (${formatShare(device.exposed / device.all)})`}
         </span>
       ))}
       {some.length > 8 && <span>{`and ${some.length - 8} more devices`}</span>}

@@ -28,6 +28,8 @@ import { pxToTime, span, viewOf } from "./viewport";
 const NARROW = 640;
 /** Pinned rows never take more of the height than this. */
 const PINNED_SHARE = 0.55;
+/** In the page's performance record: the first slices are drawn. */
+const DRAWN = "timeline-drawn";
 /** Labels follow a scroll in steps of so many pixels. */
 const SCROLL_STEP = 200;
 
@@ -48,6 +50,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
   const renderer = useRef<Renderer | null>(null);
   const palette = useRef<Palette | null>(null);
   const frame = useRef(0);
+  const painted = useRef(false);
   const drawn = useRef(() => {});
   const [hoverAt, setHoverAt] = useState<Spot>({ x: 0, y: 0 });
   const [scrolled, setScrolled] = useState(0);
@@ -91,6 +94,10 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
       flows: model.flows.value,
       rowOf: model.rowOf.value,
     });
+    if (!painted.current && model.loader.store.bytes > 0) {
+      painted.current = true;
+      performance.mark(DRAWN);
+    }
     model.ensure(width, rowsNear(model, scrollTop, size.height));
     noteOnScreen(model, scrollTop, size.height - head - pinned);
   };

@@ -24,6 +24,8 @@ const KNOWN: readonly (readonly string[])[] = [
 
 export function classColour(name: string): number {
   const word = name.toLowerCase();
+  // Nothing is known of it, and so it looks.
+  if (word === "unknown") return SLICE_COLOURS;
   const known = KNOWN.findIndex((words) => words.includes(word));
   return known >= 0 ? known : hashName(word) % SLICE_COLOURS;
 }

@@ -1,0 +1,502 @@
+// The timeline through the real program: what a person does with it, what it adds up, and how fast it draws.
+//   node tests/e2e/timeline.mjs                 the fixtures, and two profiles beside the checkout where there are any
+//   node tests/e2e/timeline.mjs --big FOLDER    frame times, first paint and memory on the profile in FOLDER
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { violations } from "./axe.mjs";
+import { DESK, PHONE, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { ask, binary, start, traces, web } from "./server.mjs";
+import { measure } from "./frames.mjs";
+
+const run = promisify(execFile);
+const canvas = (page) => page.locator("canvas.tl-canvas").first();
+const shots = join(web, "test-results/e2e/timeline");
+
+/** Reads a binary tile again, by rules of its own: the number of events that it stands for. */
+async function eventsOfTile(origin, id, tracks, startPs, endPs) {
+  const query = new URLSearchParams({ run: id, start: startPs, end: endPs, px: 1000, tracks: tracks.join(","), colour: "category" });
+  const response = await fetch(`${origin}/api/timeline/tile?${query}`);
+  assert.equal(response.status, 200);
+  const buffer = Buffer.from(await response.arrayBuffer());
+  const slices = buffer.readUInt32LE(8);
+  let events = 0;
+  for (let i = 0; i < slices; i += 1) events += buffer.readUInt32LE(32 + slices * 24 + i * 4);
+  return events;
+}
+
+/** The rows of `haloscope ops` over a window. */
+async function opsOfWindow(path, window) {
+  const { stdout } = await run(binary(), ["ops", path, "--window", window, "--format", "json"], { maxBuffer: 1 << 28 });
+  const report = JSON.parse(stdout);
+  const table = report.tables.find((one) => one.id === "ops") ?? report.tables[0];
+  const at = (id) => {
+    const index = table.columns.findIndex((column) => column.id === id);
+    assert.ok(index >= 0, `ops has no column ${id}`);
+    return index;
+  };
+  return table.rows.map((row) => ({ op: row[at("name")], self: row[at("self_ps")] }));
+}
+
+/** The table of the open area, as its CSV has it. */
+async function areaRows(page) {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(".tl-area-tabs").getByRole("button", { name: "CSV", exact: true }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
+  return lines.slice(1).map((line) => {
+    const cells = [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map((match) => match[1].replace(/^"|"$/g, "").replaceAll('""', '"'));
+    return { op: cells[0], self: cells[1] === "" ? null : Number(cells[1]) };
+  });
+}
+
+/** The sums of the selected area are those of the command line over the same window, op by op, to the picosecond. */
+async function areaEqualsOps(page, path) {
+  await page.locator(".tl-area [data-sum=self]").waitFor();
+  await settled(page);
+  const [window] = (await waitForParam(page, "area", /^\d+\.\.\d+/)).split("@");
+  const expected = await opsOfWindow(path, window);
+  const shown = Number(await page.locator(".tl-area [data-sum=self]").getAttribute("data-exact"));
+  const total = expected.reduce((sum, row) => sum + row.self, 0);
+  assert.ok(total > 0, `no op runs in ${window}`);
+  assert.equal(shown, total, `self time of ${window}`);
+  const sums = (rows) => {
+    const byOp = new Map();
+    for (const row of rows) if (row.self !== null) byOp.set(row.op, (byOp.get(row.op) ?? 0) + row.self);
+    return [...byOp].filter(([, self]) => self > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  };
+  assert.deepEqual(sums(await areaRows(page)), sums(expected), `ops of ${window}`);
+  return expected.length;
+}
+
+/** Pixels of the canvas that are not of the colour most of it has. */
+function drawn(page) {
+  return canvas(page).evaluate((element) => {
+    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+    const words = new Uint32Array(data.buffer);
+    const counts = new Map();
+    for (let i = 0; i < words.length; i += 7) counts.set(words[i], (counts.get(words[i]) ?? 0) + 1);
+    return { colours: counts.size, share: 1 - Math.max(...counts.values()) / (words.length / 7) };
+  });
+}
+
+export const timelineSteps = {
+  "a tile stands for every event of its tracks": async (page, origin, id) => {
+    const { body } = await ask(origin, "timeline/tracks", { run: id });
+    for (const group of body.groups) {
+      for (const track of group.tracks.filter((one) => one.counter !== true)) {
+        const events = await eventsOfTile(origin, id, [track.id], body.start_ps, body.end_ps + 1);
+        assert.equal(events, track.events, `${group.name} ${track.name}`);
+      }
+    }
+  },
+  "the canvas shows slices, and hosts and devices have rows": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const { body } = await ask(origin, "timeline/tracks", { run: id });
+    assert.equal(await page.locator(".tl-group").count(), body.groups.length);
+    assert.equal(await page.locator(".tl-host").count(), (body.hosts?.length ?? 1) > 1 ? body.hosts.length : 0);
+    const { colours, share } = await drawn(page);
+    assert.ok(colours > 5 && share > 0.05, `${colours} colours over ${share}`);
+  },
+  "the legend counts, and a click lets one class stand out": async (page) => {
+    const before = await drawn(page);
+    const entry = page.locator(".tl-legend button").first();
+    await entry.click();
+    assert.equal(await entry.getAttribute("aria-pressed"), "true");
+    await settled(page);
+    assert.notDeepEqual(await drawn(page), before);
+    await entry.click();
+  },
+  "colours by module and by time class": async (page) => {
+    const choice = page.getByRole("combobox", { name: "colour" });
+    for (const by of ["module", "class", "name"]) {
+      await choice.selectOption(by);
+      await waitForParam(page, "colour", new RegExp(`^${by}$`));
+      await settled(page);
+      assert.ok((await drawn(page)).colours > 3, by);
+    }
+    await choice.selectOption("category");
+    await waitForParam(page, "colour", /^$/);
+  },
+  "a search counts what the server counts, and walks from hit to hit": async (page, origin, id) => {
+    const { body } = await ask(origin, "timeline/search", { run: id, q: "fusion", limit: 3 });
+    assert.ok(body.count > 3);
+    await page.keyboard.press("/");
+    assert.ok(await page.locator(".tl-query").evaluate((field) => field === document.activeElement));
+    await page.keyboard.type("fusion");
+    const found = page.locator(".tl-found");
+    await page.waitForFunction(
+      (count) => document.querySelector(".tl-found")?.textContent.replaceAll("\u202f", "").includes(`${count} events`),
+      body.count,
+    );
+    await page.keyboard.press("Enter");
+    await page.locator(".details h2").waitFor();
+    await page.keyboard.press("Escape");
+    const first = await waitForParam(page, "ev", /^\d+,\d+$/);
+    assert.equal(first, `${body.hits[0].track},${body.hits[0].event}`);
+    assert.match(await found.innerText(), /^1 of /);
+    await page.keyboard.press("n");
+    await waitForParam(page, "ev", new RegExp(`^${body.hits[1].track},${body.hits[1].event}$`));
+    await page.keyboard.press("Shift+N");
+    await waitForParam(page, "ev", new RegExp(`^${first}$`));
+    await page.getByText(/^Hits by name/).click();
+    const names = page.locator(".tl-names tbody tr");
+    assert.equal(await names.count(), body.by_name.length);
+    assert.equal(await names.first().locator("td").first().innerText(), body.by_name[0].name);
+  },
+  "conditions on durations and statistics say what they want": async (page, origin, id) => {
+    await page.getByRole("button", { name: "duration, statistic" }).click();
+    await page.getByLabel("longer than").fill("soon");
+    await page.locator(".tl-wrong", { hasText: "no duration" }).waitFor();
+    await page.getByLabel("longer than").fill("20us");
+    const { body } = await ask(origin, "timeline/search", { run: id, q: "fusion", min: "20us" });
+    await page.waitForFunction(
+      (count) => document.querySelector(".tl-found")?.textContent.replaceAll("\u202f", "").includes(`${count} event`),
+      body.count,
+    );
+    await page.getByRole("button", { name: "Clear search" }).click();
+    await waitForParam(page, "q", /^$/);
+    await page.getByRole("button", { name: "fewer conditions" }).click();
+  },
+  "two marks give a difference, and go again": async (page) => {
+    await canvas(page).focus();
+    await page.mouse.move(600, 400);
+    await page.keyboard.press("m");
+    await page.mouse.move(900, 400);
+    await page.keyboard.press("m");
+    const [a, b] = (await waitForParam(page, "marks", /^\d+,\d+$/)).split(",").map(Number);
+    assert.ok(b > a);
+    assert.match(await page.locator(".tl-difference").innerText(), /^A to B: [\d.]+ (ns|µs|ms|s)$/);
+    await page.getByRole("button", { name: "Remove mark A" }).click();
+    await waitForParam(page, "marks", new RegExp(`^${b}$`));
+    await page.keyboard.press("Shift+M");
+    await waitForParam(page, "marks", /^$/);
+    await page.mouse.move(5, 5);
+  },
+  "an area by keyboard adds up to what ops says of that window": async (page, origin, id, path) => {
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("f");
+    await waitForParam(page, "view", /^$/);
+    await canvas(page).focus();
+    for (let i = 0; i < 14; i += 1) await page.keyboard.press("Shift+ArrowRight");
+    await areaEqualsOps(page, path);
+  },
+  "its rows sort, count by category and by track, and lead to a search": async (page) => {
+    const area = page.locator(".tl-area");
+    const first = await area.locator("tbody td").first().innerText();
+    await area.getByRole("button", { name: "Events" }).click();
+    assert.equal(await area.locator("th[aria-sort=descending]").count(), 1);
+    await area.getByRole("button", { name: "By category" }).click();
+    assert.ok((await area.locator("tbody tr").count()) > 1);
+    await area.getByRole("button", { name: "By track" }).click();
+    assert.ok((await area.locator("tbody tr").count()) >= 1);
+    await area.getByRole("button", { name: "By op" }).click();
+    await area.getByText(first, { exact: true }).first().click();
+    await waitForParam(page, "q", /^\^.*\$$/);
+    await page.getByRole("button", { name: "Clear search" }).click();
+    await page.keyboard.press("Escape");
+    await area.waitFor({ state: "detached" });
+  },
+  "a drag with Shift takes the tracks that it crosses": async (page, origin, id) => {
+    const label = page.locator(".tl-track", { hasText: "XLA Modules" }).first();
+    await label.scrollIntoViewIfNeeded();
+    const box = await label.boundingBox();
+    await page.keyboard.down("Shift");
+    await page.mouse.move(500, box.y + 6);
+    await page.mouse.down();
+    await page.mouse.move(800, box.y + 10, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    const { body } = await ask(origin, "timeline/tracks", { run: id });
+    const modules = body.groups.flatMap((group) => group.tracks).find((track) => track.name === "XLA Modules");
+    await waitForParam(page, "area", new RegExp(`@${modules.id}$`));
+    await page.keyboard.press("Escape");
+  },
+  "a step on the ruler is selected, zoomed to and walked from": async (page, origin, id) => {
+    const { body } = await ask(origin, "timeline/steps", { run: id });
+    assert.ok(body.steps.length > 2);
+    const { start_ps: from, end_ps: to } = (await ask(origin, "timeline/tracks", { run: id })).body;
+    const step = body.steps[2];
+    const box = await canvas(page).boundingBox();
+    const x = box.x + (((step.start_ps + step.end_ps) / 2 - from) / (to - from)) * box.width;
+    await page.mouse.click(x, box.y + 36);
+    await page.getByRole("group", { name: `Step ${step.number}`, exact: true }).waitFor();
+    await waitForParam(page, "area", new RegExp(`^${step.start_ps}\\.\\.${step.end_ps}$`));
+    await page.getByRole("button", { name: "Next step" }).click();
+    await page.getByRole("group", { name: `Step ${body.steps[3].number}`, exact: true }).waitFor();
+    await page.getByRole("button", { name: "Zoom to step" }).click();
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("f");
+  },
+  "an event by keyboard: every statistic, the way to its op, its program and its buffer": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline", tracks: "XLA Ops" });
+    await canvas(page).focus();
+    await page.keyboard.press("Enter");
+    const [track, event] = (await waitForParam(page, "ev", /^\d+,\d+$/)).split(",");
+    const { body } = await ask(origin, "timeline/event", { run: id, track, event });
+    await page.locator(".tl-stats dt").first().waitFor();
+    assert.equal(await page.locator(".tl-stats dt").count(), body.stats.length);
+    assert.equal(await page.locator(".details h2").innerText(), body.name);
+    for (const name of ["Op", "HLO", "Buffer"])
+      assert.ok(await page.locator(".details").getByRole("link", { name, exact: true }).isVisible(), name);
+    const said = page.locator("[aria-live=polite].visually-hidden");
+    assert.ok((await said.innerText()).startsWith(body.name), await said.innerText());
+    await page.locator(".details").getByRole("link", { name: "Op", exact: true }).click();
+    await waitForParam(page, "page", /^ops$/);
+    await settled(page);
+    assert.equal(await page.locator("tr.selected td").first().innerText(), body.name);
+    await page.goBack();
+    await waitForParam(page, "page", /^timeline$/);
+    await settled(page);
+  },
+  "flows are walked there and back": async (page, origin, id) => {
+    const { body } = await ask(origin, "timeline/flows", { run: id, start: 0, end: Number.MAX_SAFE_INTEGER, limit: 5 });
+    if (body.total === 0) return;
+    const { from, to } = body.flows[0];
+    await visit(page, origin, { run: id, page: "timeline", ev: `${from.track},${from.event}` });
+    await page.locator(".tl-flows button").first().waitFor();
+    await page.keyboard.press("]");
+    await waitForParam(page, "ev", new RegExp(`^${to.track},${to.event}$`));
+    await page.locator(".tl-flows button").first().waitFor();
+    await page.keyboard.press("[");
+    await waitForParam(page, "ev", new RegExp(`^${from.track},${from.event}$`));
+    await page.keyboard.press("Escape");
+  },
+  "overlap and bubbles are drawn and summed": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const before = await drawn(page);
+    await page.getByRole("checkbox", { name: "overlap" }).check();
+    await page.getByRole("checkbox", { name: "bubbles" }).check();
+    await page.getByRole("region", { name: "Bubbles in each step" }).waitFor();
+    await waitForParam(page, "overlay", /^overlap,bubbles$/);
+    const { start_ps: from, end_ps: to } = (await ask(origin, "timeline/tracks", { run: id })).body;
+    const { body } = await ask(origin, "timeline/overlap", { run: id, start: from, end: to, px: 1000 });
+    const rows = body.devices.flatMap((device) => device.steps).length;
+    assert.equal(Number(await page.locator("table[aria-label='Bubbles in each step']").getAttribute("aria-rowcount")), rows + 1);
+    await settled(page);
+    assert.notDeepEqual(await drawn(page), before);
+  },
+  "tracks are moved, pinned, collapsed and hidden by keys, and a reload brings all of it back": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const label = (name) => page.locator(".tl-labels .tl-track", { hasText: name }).first();
+    await label("XLA Ops").focus();
+    await page.keyboard.press("Alt+ArrowUp");
+    const order = await waitForParam(page, "order", /^t\d+/);
+    const names = () => page.locator(".tl-labels .tl-track").evaluateAll((all) => all.slice(0, 3).map((one) => one.textContent));
+    assert.deepEqual((await names()).slice(0, 2), ["Steps", "XLA Ops"]);
+    assert.ok(await label("XLA Ops").evaluate((one) => one === document.activeElement), "the focus stays on the moved label");
+    await label("Steps").focus();
+    await page.keyboard.press("p");
+    await page.locator(".tl-pinned .tl-track").waitFor();
+    await label("XLA Modules").focus();
+    await page.keyboard.press("h");
+    await waitForParam(page, "hide", /^t\d+$/);
+    await page.locator(".tl-group").nth(1).focus();
+    await page.keyboard.press("c");
+    await waitForParam(page, "closed", /./);
+    await page.keyboard.press("m");
+    await page.keyboard.press("r");
+    await canvas(page).focus();
+    await page.keyboard.press("+");
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await rested(page);
+    const address = await page.evaluate(() => location.search);
+    const shown = await names();
+    await page.reload();
+    await settled(page);
+    await rested(page);
+    assert.equal(await page.evaluate(() => location.search), address);
+    assert.deepEqual(await names(), shown);
+    assert.equal(await param(page, "order"), order);
+    assert.equal(await page.locator(".tl-pinned .tl-track").count(), 1);
+    assert.equal(await page.locator(".tl-area").count(), 1);
+    assert.equal(await page.locator(".tl-marks .chip").count(), 1);
+    await page.getByRole("button", { name: /hidden, show all/ }).click();
+    await waitForParam(page, "hide", /^$/);
+  },
+  "a label is dragged to another place": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const box = (name) => page.locator(".tl-labels .tl-track", { hasText: name }).first().boundingBox();
+    const [from, to] = [await box("Steps"), await box("XLA Ops")];
+    await page.mouse.move(from.x + 60, from.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(to.x + 60, to.y + to.height - 4, { steps: 12 });
+    await page.mouse.up();
+    await waitForParam(page, "order", /^t\d+/);
+    assert.ok((await box("Steps")).y > (await box("XLA Modules")).y);
+    assert.equal(await page.locator(".tl-menu").count(), 0, "a drag is no click");
+  },
+  "a track's menu opens, is walked by arrows, and gives the focus back": async (page) => {
+    const label = page.locator(".tl-labels .tl-track", { hasText: "XLA Ops" }).first();
+    await label.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("menu").waitFor();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Collapse to one line");
+    await page.keyboard.press("Escape");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    assert.ok(await label.evaluate((one) => one === document.activeElement));
+  },
+  "the events in view are a table, and Enter picks one": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline", tracks: "XLA Modules" });
+    await page.keyboard.press("l");
+    const table = page.locator(".tl-list table.data");
+    await table.locator("tbody tr").first().waitFor();
+    await table.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await waitForParam(page, "ev", /^\d+,\d+$/);
+    await page.locator(".details h2").waitFor();
+    await page.keyboard.press("l");
+    await table.waitFor({ state: "detached" });
+  },
+  "a second run stands under the first, aligned by a step, and follows": async (page, origin, id, path, other) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    await page.getByRole("combobox", { name: "compare with run" }).selectOption(other);
+    await waitForParam(page, "with", /./);
+    await page.locator(".tl-second canvas").waitFor();
+    await settled(page);
+    const corners = () => page.locator(".tl-corner span:first-child").allInnerTexts();
+    await canvas(page).focus();
+    const before = await corners();
+    await page.keyboard.press("+");
+    await page.waitForFunction((text) => document.querySelectorAll(".tl-corner span:first-child")[1]?.textContent !== text, before[1]);
+    const after = await corners();
+    assert.equal(after[0], after[1]);
+    assert.notEqual(after[0], before[0]);
+    await page.getByRole("combobox", { name: "compare with run" }).selectOption("");
+    await page.locator(".tl-second canvas").waitFor({ state: "detached" });
+  },
+  "exports of the view are files": async (page, origin) => {
+    await page.locator(".tl-export summary").click();
+    const links = await page.locator(".tl-export a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    assert.equal(links.length, 4);
+    for (const href of links) {
+      const response = await fetch(origin + href);
+      assert.equal(response.status, 200, href);
+      assert.match(response.headers.get("content-disposition") ?? "", /attachment/, href);
+      assert.ok((await response.arrayBuffer()).byteLength > 100, href);
+    }
+    await page.keyboard.press("Escape");
+  },
+  "nothing serious for axe, with everything open": async (page, origin, id) => {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await visit(page, origin, { run: id, page: "timeline", overlay: "overlap,bubbles", q: "fusion", pin: "t0" });
+      await canvas(page).focus();
+      for (const key of ["r", "m", "l", "Enter"]) await page.keyboard.press(key);
+      await page.locator(".tl-area table").waitFor();
+      await page.locator(".details h2").waitFor();
+      await page.locator(".tl-list tbody tr").first().waitFor();
+      await settled(page);
+      assert.deepEqual(await violations(page, `timeline, ${colorScheme}`), []);
+      mkdirSync(shots, { recursive: true });
+      await page.screenshot({ path: join(shots, `all-${colorScheme}.png`), fullPage: true });
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  },
+  "a phone shows all of it without scrolling sideways": async (page, origin, id) => {
+    await page.setViewportSize(PHONE);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await visit(page, origin, { run: id, page: "timeline", overlay: "overlap,bubbles", q: "fusion" });
+      await page.keyboard.press("r");
+      await page.locator(".tl-area table").waitFor();
+      assert.equal(await overflow(page), 0);
+      await page.screenshot({ path: join(shots, `phone-${colorScheme}.png`), fullPage: true });
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  },
+};
+
+/** On any profile: it draws, its area adds up, a search finds what it names. */
+async function onTrace(page, origin, id, path) {
+  await visit(page, origin, { run: id, page: "timeline" });
+  assert.ok((await drawn(page)).colours > 3, id);
+  await canvas(page).focus();
+  for (let i = 0; i < 12; i += 1) await page.keyboard.press("Shift+ArrowRight");
+  const rows = await areaEqualsOps(page, path);
+  await page.keyboard.press("Escape");
+  const { body } = await ask(origin, "timeline/search", { run: id, q: "fusion", limit: 1 });
+  await page.keyboard.press("/");
+  await page.keyboard.type("fusion");
+  const words = body.count === 0 ? "no event matches" : `${body.count} event`;
+  await page.waitForFunction((text) => document.querySelector(".tl-found")?.textContent.replaceAll("\u202f", "").includes(text), words);
+  return `${rows} ops, ${body.count} hits`;
+}
+
+async function main() {
+  const failures = [];
+  const check = async (name, work) => {
+    const from = Date.now();
+    try {
+      const note = await work();
+      process.stdout.write(`ok   ${name}${note === undefined ? "" : `: ${note}`} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`);
+    } catch (error) {
+      failures.push(name);
+      process.stdout.write(`FAIL ${name} (${((Date.now() - from) / 1000).toFixed(1)} s): ${error.message}\n`);
+    }
+  };
+  const browser = await launch();
+  const servers = [];
+  const serve = async (folder) => {
+    const server = await start("serve", folder);
+    servers.push(server);
+    return server.origin;
+  };
+  try {
+    const big = process.argv.indexOf("--big");
+    if (big >= 0) await check("frame times, first paint and memory", async () => measure(browser, await serve(process.argv[big + 1])));
+    else {
+      const folder = join(web, "../fixtures/runs");
+      const origin = await serve(folder);
+      const { runs } = (await ask(origin, "runs")).body;
+      const id = runs.find((one) => one.id.startsWith("tpu-train/")).id;
+      const other = runs.find((one) => one.id.startsWith("tpu-run-scan/")).id;
+      const { page, problems, close } = await openPage(browser, { acceptDownloads: true });
+      // For work on one of them: a part of its name.
+      const only = process.env.HALOSCOPE_ONLY;
+      if (only !== undefined) await visit(page, origin, { run: id, page: "timeline" });
+      for (const [name, step] of Object.entries(timelineSteps)) {
+        if (only !== undefined && !name.includes(only)) continue;
+        await check(name, async () => {
+          await page.setViewportSize(DESK);
+          await step(page, origin, id, join(folder, "tpu-train"), other);
+          assert.deepEqual(problems.splice(0), []);
+        });
+      }
+      await close();
+      await onTraces(browser, serve, check, only);
+    }
+  } finally {
+    await browser.close();
+    for (const server of servers) server.stop();
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+/** Two real profiles beside the checkout, one of four TPUs and one forged for decoding. */
+async function onTraces(browser, serve, check, only) {
+  for (const name of ["real/v6e-four-chips", "forged/decode_v5e4"]) {
+    const folder = join(traces, name);
+    if (!existsSync(folder) || (only !== undefined && !"traces".includes(only))) continue;
+    await check(`${name}: it draws, adds up and is searched`, async () => {
+      const origin = await serve(folder);
+      const { runs, default: first } = (await ask(origin, "runs")).body;
+      const { page, problems, close } = await openPage(browser, { acceptDownloads: true });
+      const note = await onTrace(page, origin, first ?? runs[0].id, runs.find((one) => one.id === (first ?? runs[0].id)).path);
+      assert.deepEqual(problems, []);
+      await close();
+      return note;
+    });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
