@@ -147,6 +147,7 @@ export const timelineSteps = {
     await waitForParam(page, "ev", new RegExp(`^${first}$`));
     await page.getByText(/^Hits by name/).click();
     const names = page.locator(".tl-names tbody tr");
+    await names.first().waitFor();
     assert.equal(await names.count(), body.by_name.length);
     assert.equal(await names.first().locator("td").first().innerText(), body.by_name[0].name);
   },
@@ -204,8 +205,8 @@ export const timelineSteps = {
     await area.waitFor({ state: "detached" });
   },
   "a drag with Shift takes the tracks that it crosses": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
     const label = page.locator(".tl-track", { hasText: "XLA Modules" }).first();
-    await label.scrollIntoViewIfNeeded();
     const box = await label.boundingBox();
     await page.keyboard.down("Shift");
     await page.mouse.move(500, box.y + 6);

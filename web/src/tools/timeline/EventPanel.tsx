@@ -217,9 +217,12 @@ function FlowEnds({ model, label, ends, hint }: FlowEndsProps) {
   );
 }
 
+/** Longer texts take a line of their own. */
+const LONG = 90;
+
 function Pair({ name, text }: { readonly name: string; readonly text: string }) {
   return (
-    <div>
+    <div class={text.length > LONG ? "wide" : undefined}>
       <dt>{name}</dt>
       <dd class={text === UNKNOWN ? "unknown" : ""}>{text}</dd>
     </div>
