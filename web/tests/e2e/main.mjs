@@ -12,6 +12,7 @@ import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { compareShots } from "./shots.mjs";
+import { timelineSteps } from "./timeline.mjs";
 import { walkParts, walkRun } from "./walk.mjs";
 
 /** Runs whose every page is seen at every size and in both themes; of the others the pages of our own, twice each. */
@@ -124,6 +125,8 @@ async function main() {
     const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
     await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
     await actAll(browser, folder, programSteps, program);
+    const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
+    await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));
     await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
