@@ -41,11 +41,12 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     let report = analyses::run_between(analysis, &profile, other.as_ref(), &scope, &params)?;
     if let Some(table) = layout.only
         && report.table(table).is_none()
+        && report.tree(table).is_none()
     {
         bail!("`{id}` gave no table `{table}`");
     }
     let mut out = Vec::new();
-    if report.texts.is_empty() || !report.tables.is_empty() {
+    if report.texts.is_empty() || !report.tables.is_empty() || !report.trees.is_empty() {
         present::table(&report, &layout, &mut out)?;
     } else {
         present::texts(&report, &mut out)?;

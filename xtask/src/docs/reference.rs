@@ -129,8 +129,10 @@ impl ValueRow {
     }
 }
 
-/// A table as the reports that have it show it.
+/// A table or tree as the reports that have it show it.
 struct TableDoc {
+    /// `Table` or `Tree`.
+    what: &'static str,
     id: &'static str,
     title: &'static str,
     columns: &'static [Column],
@@ -138,10 +140,11 @@ struct TableDoc {
 }
 
 fn add_tables(tables: &mut Vec<TableDoc>, report: &Report, note: &str) {
-    for table in &report.tables {
-        if !tables.iter().any(|t| t.id == table.id && t.columns == table.columns) {
-            let note = note.to_owned();
-            tables.push(TableDoc { id: table.id, title: table.title, columns: table.columns, note });
+    let trees = report.trees.iter().map(|t| ("Tree", t.id, t.title, t.columns));
+    let rows = report.tables.iter().map(|t| ("Table", t.id, t.title, t.columns));
+    for (what, id, title, columns) in trees.chain(rows) {
+        if !tables.iter().any(|t| t.id == id && t.columns == columns) {
+            tables.push(TableDoc { what, id, title, columns, note: note.to_owned() });
         }
     }
 }
@@ -149,7 +152,7 @@ fn add_tables(tables: &mut Vec<TableDoc>, report: &Report, note: &str) {
 impl TableDoc {
     fn markdown(&self) -> String {
         let with = if self.note.is_empty() { String::new() } else { format!(" with `{}`", self.note) };
-        let mut out = format!("\n### Table `{}`{with}: {}\n\n", self.id, self.title);
+        let mut out = format!("\n### {} `{}`{with}: {}\n\n", self.what, self.id, self.title);
         out += "| column | label | unit | what it is |\n|---|---|---|---|\n";
         for column in self.columns {
             let unit = unit_of(column.unit, Some(column.kind));

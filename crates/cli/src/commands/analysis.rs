@@ -4,7 +4,7 @@ use clap::ArgMatches;
 use haloscope_core::analyses::{self, Analysis};
 use haloscope_core::load::{self, Run};
 use haloscope_core::present::{self, Layout};
-use haloscope_core::report::{Report, Table};
+use haloscope_core::report::{Report, Table, Tree};
 
 use crate::args::{Asked, Format};
 use crate::{Failure, Printer};
@@ -37,8 +37,10 @@ pub(super) fn say_which(run: &Run, printer: &mut Printer) {
 fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Failure> {
     if let Some(id) = &asked.table
         && report.table(id).is_none()
+        && report.tree(id).is_none()
     {
-        let ids: Vec<_> = report.tables.iter().map(|t| t.id).collect();
+        let ids: Vec<_> =
+            report.trees.iter().map(|t| t.id).chain(report.tables.iter().map(|t| t.id)).collect();
         let hint = if ids.is_empty() {
             "it gave no tables".to_owned()
         } else {
@@ -53,7 +55,7 @@ fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Fa
         only: asked.table.as_deref(),
     };
     let is_text = match asked.format {
-        Format::Fitting => report.tables.is_empty() && !report.texts.is_empty(),
+        Format::Fitting => report.tables.is_empty() && report.trees.is_empty() && !report.texts.is_empty(),
         Format::Text => !report.texts.is_empty(),
         _ => false,
     };
@@ -71,20 +73,26 @@ fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Fa
         }
         Format::Fitting | Format::Table => printer.data(|out| present::table(report, &layout, out)),
         Format::Json => printer.data(|out| present::json(report, out)),
-        Format::Csv => {
-            let table = one_table(report, asked)?;
-            printer.data(|out| present::csv(table, out))
-        }
+        Format::Csv => match one_table(report, asked)? {
+            Rows::Table(table) => printer.data(|out| present::csv(table, out)),
+            Rows::Tree(tree) => printer.data(|out| present::tree_csv(tree, out)),
+        },
     }
 }
 
-/// The table that was asked for, else the first.
-fn one_table<'a>(report: &'a Report, asked: &Asked) -> Result<&'a Table, Failure> {
-    let table = match &asked.table {
-        Some(id) => report.table(id),
-        None => report.tables.first(),
+/// What goes into CSV.
+enum Rows<'a> {
+    Table(&'a Table),
+    Tree(&'a Tree),
+}
+
+/// The table or tree that was asked for, else the first: a tree where there is one.
+fn one_table<'a>(report: &'a Report, asked: &Asked) -> Result<Rows<'a>, Failure> {
+    let (tree, table) = match &asked.table {
+        Some(id) => (report.tree(id), report.table(id)),
+        None => (report.trees.first(), report.tables.first()),
     };
-    table.ok_or_else(|| {
+    tree.map(Rows::Tree).or(table.map(Rows::Table)).ok_or_else(|| {
         let message = format!("`{}` gave no table for this profile", report.analysis);
         Failure::Nothing(message, "--format json has its other numbers".into())
     })

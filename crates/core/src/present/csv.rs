@@ -1,9 +1,9 @@
-//! One table as CSV.
+//! One table or tree as CSV.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::report::{Cell, Table};
+use crate::report::{Cell, Table, Tree};
 
 /// Writes a table as CSV: a header of column ids, then a line a row. Numbers stand in the base unit of their column
 /// (picoseconds, bytes, FLOP/s, shares from 0 to 1) with all their digits; unknown is an empty field. Quoting follows
@@ -19,6 +19,34 @@ pub fn csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         line(&fields, out)?;
     }
     Ok(())
+}
+
+/// What stands between the labels of a path.
+const BETWEEN: &str = " > ";
+
+/// Writes a tree as CSV: a line a node, each before its children, with its path (the labels from the top, ` > ` between
+/// them), its depth (0 at the top) and its label before the values. Numbers as in [`csv`].
+///
+/// # Errors
+/// What the writer says.
+pub fn tree_csv(tree: &Tree, out: &mut dyn Write) -> io::Result<()> {
+    let own = ["path", "depth", "label"].map(Cow::Borrowed);
+    let header: Vec<_> = own.into_iter().chain(tree.columns.iter().map(|c| Cow::Borrowed(c.id))).collect();
+    line(&header, out)?;
+    let mut result = Ok(());
+    tree.walk(&mut |at| {
+        if result.is_err() {
+            return;
+        }
+        let own = [
+            Cell::from(at.path.join(BETWEEN)),
+            Cell::from(at.path.len().saturating_sub(1)),
+            Cell::from(at.node.label.as_str()),
+        ];
+        let fields: Vec<_> = own.iter().chain(&at.node.values).map(field).collect();
+        result = line(&fields, out);
+    });
+    result
 }
 
 fn line(fields: &[Cow<'_, str>], out: &mut dyn Write) -> io::Result<()> {
@@ -48,7 +76,7 @@ fn field(cell: &Cell) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Column, Unit};
+    use crate::report::{Column, Node, Unit};
 
     const COLUMNS: &[Column] = &[
         Column::text("op", "op", ""),
@@ -75,6 +103,20 @@ mod tests {
              \"a,b\",12,1500000000000.0,true\n\
              \"say \"\"x\"\"\nand go\",,,false\n\
              plain,-1,1e300,\n"
+        );
+    }
+
+    #[test]
+    fn a_tree_has_a_line_a_node() {
+        let node =
+            |label: &str, ps, children| Node { label: label.into(), values: vec![Cell::Int(ps)], children };
+        let leaves = vec![node("a,b", 2, vec![]), node("c", 1, vec![])];
+        let tree = Tree { nodes: vec![node("all", 3, leaves)], ..Tree::new("t", "", &COLUMNS[1..2]) };
+        let mut out = Vec::new();
+        tree_csv(&tree, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "path,depth,label,self_ps\nall,0,all,3\n\"all > a,b\",1,\"a,b\",2\nall > c,1,c,1\n"
         );
     }
 

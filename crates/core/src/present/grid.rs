@@ -2,7 +2,7 @@
 
 use super::columns::Format;
 use super::text::{cut, width, wrap};
-use crate::report::{Cell, Kind, Table};
+use crate::report::{Cell, Column, Kind};
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -38,9 +38,9 @@ struct Laid {
 }
 
 impl Grid {
-    /// Lays out the first `rows` rows of a table in `columns` columns.
-    pub(super) fn new(table: &Table, rows: usize, columns: usize) -> Self {
-        let shown = table.rows.get(..rows).unwrap_or(&table.rows);
+    /// Lays out the first `rows` rows under these heads in `columns` columns.
+    pub(super) fn new(heads: &[Column], all: &[Vec<Cell>], rows: usize, columns: usize) -> Self {
+        let shown = all.get(..rows).unwrap_or(all);
         let mut grid = Self {
             columns: Vec::new(),
             rows: shown.len(),
@@ -49,9 +49,9 @@ impl Grid {
             unknown: Vec::new(),
             has_unknown: false,
         };
-        for (i, column) in table.columns.iter().enumerate() {
+        for (i, column) in heads.iter().enumerate() {
             let known = |row: &Vec<Cell>| row.get(i).is_some_and(|c| *c != Cell::Unknown);
-            if !table.rows.is_empty() && !table.rows.iter().any(known) {
+            if !all.is_empty() && !all.iter().any(known) {
                 grid.unknown.push(column.label);
                 continue;
             }
@@ -59,8 +59,7 @@ impl Grid {
             let format = Format::choose(column, cells());
             let text: Vec<_> = cells().map(|c| format.cell(c)).collect();
             let has_unknown = cells().any(|c| *c == Cell::Unknown);
-            let is_constant =
-                table.rows.len() > 1 && table.rows.windows(2).all(|w| w[0].get(i) == w[1].get(i));
+            let is_constant = all.len() > 1 && all.windows(2).all(|w| w[0].get(i) == w[1].get(i));
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));
             let word = column.label.split_whitespace().map(width).max().unwrap_or(0);
             let whole = widest.max(word).max(LEAST_LABEL.min(width(column.label)));

@@ -6,7 +6,8 @@ mod grid;
 mod json;
 mod table;
 mod text;
+mod tree;
 
-pub use csv::csv;
+pub use csv::{csv, tree_csv};
 pub use json::json;
 pub use table::{Layout, table, texts};

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
+use super::tree;
 use crate::report::{
-    Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Unit, Value,
+    Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit, Value,
 };
 use crate::units;
 
@@ -42,6 +43,9 @@ pub fn table(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::R
     let width = layout.width.max(NARROWEST);
     let mut page = Page { out, width, limit: layout.limit, colour: layout.colour, started: false };
     if let Some(id) = layout.only {
+        if let Some(tree) = report.tree(id) {
+            return page.tree(tree);
+        }
         return report.table(id).map_or(Ok(()), |t| page.table(t));
     }
     page.scope(&report.scope)?;
@@ -49,6 +53,9 @@ pub fn table(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::R
         page.finding(finding)?;
     }
     page.values(&report.values)?;
+    for tree in &report.trees {
+        page.tree(tree)?;
+    }
     for table in &report.tables {
         page.table(table)?;
     }
@@ -162,15 +169,49 @@ impl Page<'_> {
     }
 
     fn table(&mut self, table: &Table) -> io::Result<()> {
-        self.section()?;
-        for line in wrap(table.title, self.width) {
-            writeln!(self.out, "{}", self.paint(BOLD, &line))?;
-        }
+        self.title(table.title)?;
         if table.rows.is_empty() {
             return self.note("no rows");
         }
         let shown = if self.limit == 0 { table.rows.len() } else { self.limit.min(table.rows.len()) };
-        let grid = Grid::new(table, shown, self.width);
+        let grid = Grid::new(table.columns, &table.rows, shown, self.width);
+        self.grid(&grid)?;
+        match table.rows.len() - shown {
+            0 => {}
+            1 => self.note("1 more row; --limit 0 shows all")?,
+            more => self.note(&format!("{more} more rows; --limit 0 shows all"))?,
+        }
+        self.below(&grid, table.id, "unknown")
+    }
+
+    /// A tree as a table whose first column is indented.
+    fn tree(&mut self, tree: &Tree) -> io::Result<()> {
+        self.title(tree.title)?;
+        if tree.is_empty() {
+            return self.note("no rows");
+        }
+        let rows = tree::outline(tree, self.limit);
+        let grid = Grid::new(&tree::heads(tree), &rows.rows, rows.rows.len(), self.width);
+        self.grid(&grid)?;
+        match rows.left_out {
+            0 => {}
+            1 => self.note("1 more node; --limit 0 shows all")?,
+            more => {
+                self.note(&format!("the largest nodes of {}; --limit 0 shows all", more + rows.rows.len()))?;
+            }
+        }
+        self.below(&grid, tree.id, "unknown, or not of this node")
+    }
+
+    fn title(&mut self, title: &str) -> io::Result<()> {
+        self.section()?;
+        for line in wrap(title, self.width) {
+            writeln!(self.out, "{}", self.paint(BOLD, &line))?;
+        }
+        Ok(())
+    }
+
+    fn grid(&mut self, grid: &Grid) -> io::Result<()> {
         for line in grid.header() {
             writeln!(self.out, "{}", self.paint(BOLD, &line))?;
         }
@@ -178,13 +219,13 @@ impl Page<'_> {
         for line in grid.rows() {
             writeln!(self.out, "{line}")?;
         }
-        match table.rows.len() - shown {
-            0 => {}
-            1 => self.note("1 more row; --limit 0 shows all")?,
-            more => self.note(&format!("{more} more rows; --limit 0 shows all"))?,
-        }
+        Ok(())
+    }
+
+    /// What the grid does not show, and where it is.
+    fn below(&mut self, grid: &Grid, id: &str, dash: &str) -> io::Result<()> {
         if grid.has_unknown {
-            self.note("- = unknown")?;
+            self.note(&format!("- = {dash}"))?;
         }
         if !grid.unknown.is_empty() {
             self.note(&format!("unknown in every row: {}", grid.unknown.join(", ")))?;
@@ -193,7 +234,7 @@ impl Page<'_> {
             self.note(&format!("the same in every row: {}", grid.same.join(", ")))?;
         }
         if !grid.left_out.is_empty() {
-            let (columns, what, id) = (self.width, grid.left_out.join(", "), table.id);
+            let (columns, what) = (self.width, grid.left_out.join(", "));
             let cure = format!("use --format csv --table {id} or a wider terminal");
             self.note(&format!("left out at {columns} columns: {what}; {cure}"))?;
         }

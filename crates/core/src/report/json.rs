@@ -21,7 +21,7 @@ impl Serialize for Report {
         out.serialize_field("quality", &self.quality)?;
         out.serialize_field("values", &Values(&self.values))?;
         out.serialize_field("tables", &self.tables)?;
-        out.serialize_field::<[(); 0]>("trees", &[])?;
+        out.serialize_field("trees", &self.trees)?;
         out.serialize_field("series", &self.series)?;
         out.serialize_field("findings", &self.findings)?;
         out.serialize_field("texts", &self.texts)?;

@@ -6,10 +6,12 @@
 mod finding;
 mod json;
 mod table;
+mod tree;
 mod value;
 
 pub use finding::{Finding, Severity};
 pub use table::{Cell, Column, Kind, Series, Table};
+pub use tree::{DEEPEST, Node, Tree, Visit};
 pub use value::{Status, Unit, Value};
 
 use serde::Serialize;
@@ -32,6 +34,8 @@ pub struct Report {
     pub values: Vec<Value>,
     /// Tables, the most important first.
     pub tables: Vec<Table>,
+    /// Trees, likewise.
+    pub trees: Vec<Tree>,
     /// Curves for charts.
     pub series: Vec<Series>,
     /// What follows from the numbers, worst first.
@@ -179,6 +183,12 @@ impl Report {
     #[must_use]
     pub fn table(&self, id: &str) -> Option<&Table> {
         self.tables.iter().find(|t| t.id == id)
+    }
+
+    /// The tree with this id.
+    #[must_use]
+    pub fn tree(&self, id: &str) -> Option<&Tree> {
+        self.trees.iter().find(|t| t.id == id)
     }
 
     /// The report as JSON, in the shape that `docs/json.md` describes, with a newline at the end.

@@ -12,6 +12,9 @@ use crate::support::{RUNS, open};
 /// Rows of a table that are shown.
 const ROWS: usize = 12;
 
+/// Nodes of a tree that are shown.
+const NODES: usize = 24;
+
 #[test]
 fn every_analysis_on_every_run() {
     insta::with_settings!({snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
@@ -97,6 +100,21 @@ fn render(answer: Result<Report, Error>) -> String {
     for value in &report.values {
         let unit = value.unit.symbol();
         writeln!(out, "{} = {} {unit} ({:?})", value.id, shown(&value.value), value.status).unwrap();
+    }
+    for tree in &report.trees {
+        writeln!(out, "\n{{{}}} {}: {} nodes", tree.id, tree.title, tree.len()).unwrap();
+        let heads: Vec<_> = tree.columns.iter().map(|c| c.id).collect();
+        writeln!(out, "{}", heads.join(" | ")).unwrap();
+        let mut left = NODES;
+        tree.walk(&mut |at| {
+            if left > 0 {
+                left -= 1;
+                let cells: Vec<_> = at.node.values.iter().map(shown).collect();
+                let indent = "  ".repeat(at.path.len() - 1);
+                writeln!(out, "{indent}{}: {}", shown(&at.node.label.as_str().into()), cells.join(" | "))
+                    .unwrap();
+            }
+        });
     }
     for table in &report.tables {
         writeln!(out, "\n[{}] {}: {} rows", table.id, table.title, table.rows.len()).unwrap();
