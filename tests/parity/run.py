@@ -19,6 +19,10 @@ KNOWN = {
     # (session, check): why XProf's number is not ours
     ("v6e-pallas-matmul", "ops flops"): "XProf ignores FLOPs that kernel profiling puts on events of custom calls",
     ("v6e-pallas-matmul", "ops bytes"): "likewise for bytes",
+    ("v6e-pallas-matmul", "op profile by program: flops"): "as for ops",
+    ("v6e-pallas-matmul", "op profile by program: model flops"): "as for ops",
+    ("v6e-pallas-matmul", "op profile by category: flops"): "as for ops",
+    ("v6e-pallas-matmul", "op profile by category: model flops"): "as for ops",
     ("mi300-attention", "ops flops"): "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1",
     ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
     ("moe_v5p4", "truth step time"): "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps",
@@ -142,6 +146,42 @@ def check_ops(checks, name, answer, ops):
                 wrong[what].append((key[1], a, b))
     for what, bad in wrong.items():
         checks.add(name, f"ops {what}", not bad, f"{len(stated) - len(missing) - len(bad)} of {len(stated)} equal {bad[:1] if bad else ''}")
+
+
+# What the first level of a tree is: XProf's word, and the key of its tree without idle time.
+TREES = {"category": "byCategoryExcludeIdle", "program": "byProgramExcludeIdle"}
+# Categories whose ops hold others: XProf leaves the ops out of its trees, Haloscope shows their own time.
+HOLDERS = {"while", "call", "conditional"}
+
+
+def tree_nodes(report):
+    root = report["trees"][0]["nodes"][0]
+    ids = [c["id"] for c in report["trees"][0]["columns"]]
+    return dict(zip(ids, root["values"])), {c["label"]: dict(zip(ids, c["values"])) for c in root["children"]}
+
+
+def check_op_profile(checks, name, params, answer, binary, run):
+    by = params.get("group_by", "program")
+    theirs = answer.get(TREES.get(by, ""))
+    if not theirs or answer.get("deviceType") != "TPU":
+        return
+    root, ours = tree_nodes(ask(binary, "op-profile", run, "--by", by))
+    metrics = theirs["metrics"]
+    for what, a, b in (
+        ("time", root["self_ps"], metrics["rawTime"]),
+        ("flops", root["flops"] or 0, metrics["bf16Flops"]),
+        ("model flops", root["model_flops"] or 0, metrics["rawFlops"]),
+    ):
+        checks.add(name, f"op profile by {by}: {what}", near(a, float(b), 1e-9), f"{a:.9g}")
+    wrong = []
+    for child in theirs.get("children", []):
+        label = child["name"]
+        mine = ours.get(label) or ours.get(label.rsplit("(", 1)[0])
+        if label in HOLDERS or child["metrics"].get("rawTime", 0) == 0:
+            continue
+        if mine is None or not near(mine["self_ps"], float(child["metrics"]["rawTime"]), 1e-9):
+            wrong.append(f"{label}: {mine and mine['self_ps']} against {child['metrics']['rawTime']}")
+    checks.add(name, f"op profile by {by}: parts", not wrong, f"{len(theirs.get('children', []))} {'; '.join(wrong[:2])}")
 
 
 def check_memory_peak(checks, name, params, answer, binary, run):
@@ -282,6 +322,8 @@ def main():
             check_overview(checks, name, oracle(answers, "overview_page"), overview)
             check_steps(checks, name, oracle(answers, "input_pipeline_analyzer"), overview)
             check_ops(checks, name, oracle(answers, "hlo_stats"), ask(args.bin, "ops", run))
+            for params, answer in oracles(answers, "op_profile"):
+                check_op_profile(checks, name, params, answer, args.bin, run)
         truth = os.path.join(run, "truth.json")
         if os.path.exists(truth):
             check_truth(checks, name, json.load(open(truth)), overview)

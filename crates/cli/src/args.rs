@@ -92,8 +92,15 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
         )
         .args(analysis.takes_two().then(other))
         .args(analysis.params.iter().map(parameter))
+        .args(source_root(analysis))
         .args(scope_args())
         .args(output_args())
+}
+
+/// Reading the texts of lines is the command line's own part of `source`.
+fn source_root(analysis: &Analysis) -> Option<Arg> {
+    let help = "Prints the text of the lines, from files below this folder";
+    (analysis.id == "source").then(|| commands::source_root::arg(help))
 }
 
 /// The second run.

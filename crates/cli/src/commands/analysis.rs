@@ -6,6 +6,7 @@ use haloscope_core::load::{self, Run};
 use haloscope_core::present::{self, Layout};
 use haloscope_core::report::{Report, Table, Tree};
 
+use super::source_root;
 use crate::args::{Asked, Format};
 use crate::{Failure, Printer};
 
@@ -22,7 +23,15 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         }
         None => None,
     };
-    let report = analyses::run_between(analysis, &profile, other.as_ref(), &asked.scope, &asked.params)?;
+    let sources = source_root::of(matches)?;
+    let mut report = analyses::run_between(analysis, &profile, other.as_ref(), &asked.scope, &asked.params)?;
+    if let Some(sources) = sources {
+        let listed = asked.format == Format::Text;
+        source_root::fill(&mut report, &sources, listed, printer);
+        if listed {
+            report.texts.extend(source_root::listing(&report));
+        }
+    }
     write(&report, &asked, printer)?;
     Ok(u8::from(report.passed == Some(false)))
 }

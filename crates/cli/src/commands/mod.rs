@@ -7,6 +7,7 @@ mod demo;
 mod export;
 mod report;
 mod serve;
+pub(crate) mod source_root;
 mod version;
 mod xprof;
 

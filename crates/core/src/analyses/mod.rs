@@ -11,10 +11,13 @@ use crate::scope::Scope;
 mod hlo;
 mod host_ops;
 mod inspect;
+mod kernels;
 mod memory;
+mod op_profile;
 mod ops;
 mod overview;
 mod roofline;
+mod source;
 mod steps;
 
 /// All analyses, in the order in which a person would ask.
@@ -22,7 +25,10 @@ pub static ALL: &[&Analysis] = &[
     &overview::ANALYSIS,
     &steps::ANALYSIS,
     &ops::ANALYSIS,
+    &op_profile::ANALYSIS,
     &roofline::ANALYSIS,
+    &source::ANALYSIS,
+    &kernels::ANALYSIS,
     &memory::peak::ANALYSIS,
     &memory::profile::ANALYSIS,
     &memory::ATTRIBUTE,

@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::framework_op::FrameworkOp;
 use super::hlo_costs::Costs;
+use super::launch_facts::LaunchFacts;
 use super::tensor_cores;
-use crate::profile::{Device, DeviceKind, HostId, LineKind, MetaIdx, Plane, Profile, Source};
+use crate::profile::{Device, DeviceKind, Event, HostId, LineId, LineKind, MetaIdx, Plane, Profile, Source};
 
 /// A kernel, launched in one way for one framework op: the sum over all its events.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Kernel<'p> {
     pub name: Cow<'p, str>,
     /// How it was launched.
     pub launch: Launch,
+    /// The same as far as the tracer says it and it can be true; of kernels told apart by [`Launch`], the first one's.
+    pub facts: LaunchFacts,
     /// True if its name is one of those of kernels that multiply matrices on tensor cores, see [`tensor_cores`].
     pub uses_tensor_cores: bool,
     /// True if tensor cores could do the work of its op.
@@ -111,12 +114,28 @@ impl Launch {
 /// time do not count.
 #[must_use]
 pub fn of_host(profile: &Profile, host: HostId) -> Vec<Kernel<'_>> {
+    let devices = profile.devices.iter().filter(|d| d.host == host && d.kind == DeviceKind::Gpu);
+    let mut kernels = visit(profile, devices, |kernel, _, _, _, event| {
+        kernel.add((event.end_ps - event.start_ps).unsigned_abs() / 1000);
+    });
+    sort(&mut kernels);
+    kernels
+}
+
+/// Walks the kernels of some GPUs: `each` is given the kernel that an event is of, its place among all, the device's place,
+/// the line and the event. Events that take no time are passed over. Gives the kernels in the order in which they were found.
+pub fn visit<'p, 'd>(
+    profile: &'p Profile,
+    devices: impl Iterator<Item = &'d Device>,
+    mut each: impl FnMut(&mut Kernel<'p>, usize, usize, LineId, &Event),
+) -> Vec<Kernel<'p>> {
     let mut kernels = Vec::new();
     let mut row_of_key = FxHashMap::default();
-    for device in profile.devices.iter().filter(|d| d.host == host && d.kind == DeviceKind::Gpu) {
-        of_device(profile, device, &mut kernels, &mut row_of_key);
+    for (position, device) in devices.enumerate() {
+        of_device(profile, device, &mut kernels, &mut row_of_key, |kernel, row, line, event| {
+            each(kernel, row, position, line, event);
+        });
     }
-    sort(&mut kernels);
     kernels
 }
 
@@ -165,6 +184,7 @@ fn of_device<'p>(
     device: &Device,
     kernels: &mut Vec<Kernel<'p>>,
     row_of_key: &mut FxHashMap<OwnKey<'p>, usize>,
+    mut each: impl FnMut(&mut Kernel<'p>, usize, LineId, &Event),
 ) {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
@@ -204,7 +224,7 @@ fn of_device<'p>(
                 })
             });
             if let Some(row) = row {
-                kernels[row].add((event.end_ps - event.start_ps).unsigned_abs() / 1000);
+                each(&mut kernels[row], row, line.id, &event);
             }
         }
     }
@@ -254,6 +274,7 @@ fn read<'p>(plane: &'p Plane, source: &'p Source, costs: &Costs<'p>, said: &Said
     Some(Kernel {
         name,
         launch: Launch::parse(&details),
+        facts: LaunchFacts::parse(&details),
         uses_tensor_cores,
         could_use_tensor_cores,
         framework_op,

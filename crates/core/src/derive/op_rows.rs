@@ -215,7 +215,7 @@ fn settle_flops(op: &mut OpMeta<'_>, source: &Source, events: &Events, meta: Met
 }
 
 /// True for custom calls that stand for no work: buffers and sharding marks.
-fn is_marker(expression: &str) -> bool {
+pub(super) fn is_marker(expression: &str) -> bool {
     const TARGETS: [&str; 4] = ["AllocateBuffer", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"];
     let target = expression.split_once("custom_call_target=\"").and_then(|(_, rest)| rest.split_once('"'));
     target.is_some_and(|(target, _)| TARGETS.contains(&target))

@@ -3,6 +3,8 @@
 mod dump;
 mod find;
 mod open;
+mod source_text;
 
 pub use find::{Run, Session, find, session_at, sessions, sessions_in};
 pub use open::{from_bytes, open};
+pub use source_text::{NoText, SourceRoot, SourceText};

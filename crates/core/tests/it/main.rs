@@ -27,3 +27,4 @@ mod snapshots;
 mod support;
 mod traps;
 mod truth;
+mod views;

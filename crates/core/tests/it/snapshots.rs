@@ -47,6 +47,20 @@ fn groups_of_ops() {
     });
 }
 
+#[test]
+fn other_op_profiles() {
+    insta::with_settings!({snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
+        let profile = analyses::find("op-profile").unwrap();
+        for (run, by, idle) in [("tpu-train", "provenance", "exclude"), ("gpu-train", "category", "include"), ("tpu-decode", "source", "exclude")] {
+            let mut params = Params::default();
+            params.set("by", by);
+            params.set("idle", idle);
+            let answer = analyses::run(profile, &open(run), &Scope::default(), &params);
+            insta::assert_snapshot!(format!("{run}.op-profile-by-{by}"), render(answer));
+        }
+    });
+}
+
 /// The run that has allocator events, and one memory that is not the main one.
 #[test]
 fn memories() {
