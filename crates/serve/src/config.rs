@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use haloscope_core::load::SourceRoot;
 use haloscope_store::Store;
 
 /// The port that is tried unless another is given.
@@ -21,6 +22,8 @@ pub struct Config {
     pub web_root: Option<PathBuf>,
     /// Serves another front end from this folder in place of the page: XProf's own, as its Python package holds it.
     pub ui: Option<PathBuf>,
+    /// Where the sources of the profiled programs lie, to show their lines.
+    pub sources: Option<SourceRoot>,
 }
 
 impl Config {
@@ -33,6 +36,7 @@ impl Config {
             store,
             web_root: None,
             ui: None,
+            sources: None,
         }
     }
 }

@@ -20,6 +20,7 @@ mod page;
 mod query;
 mod router;
 mod server;
+mod source;
 mod timeline;
 mod xprof;
 

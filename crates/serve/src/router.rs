@@ -9,6 +9,7 @@ use axum::extract::{OriginalUri, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use haloscope_core::load::SourceRoot;
 use haloscope_store::Store;
 use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
 use crate::xprof::{self, Answers};
-use crate::{answer, api, timeline};
+use crate::{answer, api, source, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct App {
     pub(crate) other_page: bool,
     /// As many questions are computed at once as there are cores; the others wait.
     pub(crate) workers: Arc<Semaphore>,
+    /// Where the sources of the profiled programs lie, if that is known.
+    pub(crate) sources: Option<SourceRoot>,
     /// What XProf's routes answered last.
     pub(crate) answers: Answers,
 }
@@ -42,7 +45,7 @@ impl App {
         let workers = Arc::new(Semaphore::new(cores));
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
-        Ok(Self { store, page, other_page, workers, answers: Answers::default() })
+        Ok(Self { store, page, other_page, workers, sources: None, answers: Answers::default() })
     }
 }
 
@@ -55,8 +58,9 @@ pub(crate) fn new(
     store: Store,
     web_root: Option<PathBuf>,
     ui: Option<PathBuf>,
+    sources: Option<SourceRoot>,
 ) -> Result<Router, Error> {
-    let app = Arc::new(App::new(store, web_root, ui)?);
+    let app = Arc::new(App { sources, ..App::new(store, web_root, ui)? });
     let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
@@ -64,6 +68,7 @@ pub(crate) fn new(
         .route("/runs", get(api::runs))
         .route("/analyses", get(api::analyses))
         .route("/report/{analysis}", get(api::report))
+        .route("/source", get(source::text))
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(token());
@@ -89,7 +94,7 @@ pub(crate) fn new(
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis} and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/source and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

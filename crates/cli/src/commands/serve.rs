@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_serve::Config;
 use haloscope_store::Store;
 
-use super::browser;
+use super::{browser, source_root};
 use crate::{Failure, Printer};
 
 /// How many ports are tried after the default one.
@@ -36,6 +36,10 @@ pub(super) fn command() -> Command {
                      repeated",
                 ),
         )
+        .arg(source_root::arg(
+            "Shows the lines of source files below this folder beside their time: a checkout of the program that was profiled. \
+             Who reaches the server can read the files in it",
+        ))
         .args(address_args())
 }
 
@@ -97,6 +101,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         token: matches.get_one::<String>("token").cloned(),
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
         ui: matches.get_one::<PathBuf>("ui").cloned(),
+        sources: source_root::of(matches)?,
         store,
     };
     let served = haloscope_serve::run(config, |url| {

@@ -7,4 +7,5 @@ mod asked;
 mod client;
 mod page;
 mod security;
+mod source;
 mod xprof;

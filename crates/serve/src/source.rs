@@ -1,0 +1,37 @@
+//! `/api/source`: the text of a source file, where the server was given a folder of sources.
+
+use axum::extract::State;
+use axum::http::Uri;
+use haloscope_core::load::NoText;
+use serde_json::json;
+
+use crate::answer::{Failure, Json, blocking};
+use crate::api::Answer;
+use crate::query::Query;
+use crate::router::AppState;
+
+/// Without a path: whether there is a folder of sources.
+pub(crate) async fn text(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::of(&uri, &["path"])?;
+    let path = query.get("path").map(str::to_owned);
+    blocking(app, move |app| {
+        let Some(path) = path else {
+            return Json::of(&json!({"available": app.sources.is_some()}));
+        };
+        let Some(root) = &app.sources else {
+            return Err(Failure::not_found(
+                "this server was given no source files",
+                "start it with `haloscope serve --source-root DIR`, DIR being a checkout of the program that was profiled",
+            ));
+        };
+        match root.read(&path) {
+            Ok(found) => Json::of(&json!({"path": found.path, "text": found.text})),
+            Err(why @ NoText::NotFound { .. }) => Err(Failure::not_found(
+                why.to_string(),
+                "is --source-root the checkout that was profiled? Libraries lie outside of it",
+            )),
+            Err(why) => Err(Failure::not_found(why.to_string(), "")),
+        }
+    })
+    .await
+}
