@@ -1,6 +1,6 @@
 /** The one door to the server. */
 
-import type { Analyses, Report, Runs } from "./types";
+import type { Analyses, Report, Runs, SourceText } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `offline`: the
  * server was not reached; `other`: it did not say. */
@@ -84,4 +84,13 @@ export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {
 
 export function getReport(url: string, signal?: AbortSignal): Promise<Report> {
   return getJson(url, signal);
+}
+
+export function getSource(path: string, signal?: AbortSignal): Promise<SourceText> {
+  return getJson(apiUrl("source", [["path", path]]), signal);
+}
+
+/** Whether the server was given a folder of sources. */
+export function getSourceState(signal?: AbortSignal): Promise<{ readonly available: boolean }> {
+  return getJson(apiUrl("source", []), signal);
 }

@@ -72,6 +72,21 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
+export interface TreeNode {
+  readonly label: string;
+  /** A cell for each column of the tree. */
+  readonly values: readonly Cell[];
+  readonly children: readonly TreeNode[];
+}
+
+/** A whole, its parts, and theirs. */
+export interface Tree {
+  readonly id: string;
+  readonly title: string;
+  readonly columns: readonly Column[];
+  readonly nodes: readonly TreeNode[];
+}
+
 export interface Axis {
   readonly label: string;
   readonly unit: string;
@@ -150,10 +165,17 @@ export interface Report {
   readonly quality: readonly Quality[];
   readonly values: Readonly<Record<string, Value>>;
   readonly tables: readonly Table[];
-  readonly trees: readonly unknown[];
+  readonly trees: readonly Tree[];
   readonly series: readonly Series[];
   readonly findings: readonly Finding[];
   readonly texts?: readonly ReportText[];
   /** Whether what was asked for holds; null where nothing was. */
   readonly passed?: boolean | null;
+}
+
+/** The text of a source file, from `/api/source`. */
+export interface SourceText {
+  /** Below the folder that the server was given. */
+  readonly path: string;
+  readonly text: string;
 }

@@ -10,6 +10,7 @@ import "../styles/timeline.css";
 import "../styles/text.css";
 import "../styles/memory.css";
 import "../styles/graph.css";
+import "../styles/tree.css";
 import { App } from "./App";
 
 const root = document.getElementById("app");

@@ -51,10 +51,28 @@ const FIRST: readonly Own[] = [
   },
   { id: "ops", label: "Ops", question: "Which operations take the time?", page: async () => (await import("./ops/OpsPage")).OpsPage },
   {
+    id: "op-profile",
+    label: "Op profile",
+    question: "Where does the device time go, from programs down to single ops, and how much of it is wasted?",
+    page: async () => (await import("./opprofile/OpProfilePage")).OpProfilePage,
+  },
+  {
     id: "roofline",
     label: "Roofline",
     question: "How near is each program to the limit of the hardware?",
     page: async () => (await import("./roofline/RooflinePage")).RooflinePage,
+  },
+  {
+    id: "source",
+    label: "Source",
+    question: "Which lines of the program's source does the device time come from?",
+    page: async () => (await import("./source/SourcePage")).SourcePage,
+  },
+  {
+    id: "kernels",
+    label: "Kernels",
+    question: "Which kernels run, how are they launched, and do they use the tensor cores?",
+    page: async () => (await import("./kernels/KernelsPage")).KernelsPage,
   },
 ];
 

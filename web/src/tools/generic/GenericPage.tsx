@@ -5,6 +5,7 @@ import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards, Verdict } from "../../widgets/Report";
 import { Loaded } from "../../widgets/States";
 import { TablePanel } from "../../widgets/table/TablePanel";
+import { TreePanel } from "../../widgets/tree/TreePanel";
 import { TextPanel } from "../../widgets/text/TextPanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
@@ -31,7 +32,7 @@ export function GenericReport({ info }: { readonly info: AnalysisInfo }) {
   );
 }
 
-/** Any report: findings, verdict, values, texts, series, tables, quality. */
+/** Any report: findings, verdict, values, texts, series, trees, tables, quality. */
 export function ReportParts({ report, name }: { readonly report: Report; readonly name: string }) {
   return (
     <>
@@ -45,6 +46,9 @@ export function ReportParts({ report, name }: { readonly report: Report; readonl
         <Panel key={series.id} title={series.title} picture={`${name}-${series.id}`}>
           <LineChart series={series} />
         </Panel>
+      ))}
+      {report.trees.map((tree) => (
+        <TreePanel key={tree.id} tree={tree} name={name} />
       ))}
       {report.tables.map((table) => (
         <TablePanel key={table.id} table={table} name={name} />
