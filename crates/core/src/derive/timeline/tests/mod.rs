@@ -8,6 +8,7 @@ use crate::report::Cell;
 
 mod counters;
 mod event;
+mod rows;
 mod tile;
 
 fn plane(name: &str, lines: Vec<WriteLine>) -> WritePlane {
