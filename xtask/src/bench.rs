@@ -8,6 +8,7 @@ mod peers;
 pub(crate) mod process;
 mod scan;
 mod table;
+mod timeline;
 mod tools;
 
 use std::fs;
@@ -80,6 +81,8 @@ struct Measured {
     rows: Vec<Row>,
     /// XProf's tools, cold.
     tools: Vec<tools::Tool>,
+    /// The timeline over HTTP.
+    timeline: Option<timeline::Timeline>,
     /// Peers that could not be measured, and why.
     left_out: Vec<String>,
 }
@@ -113,13 +116,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let children = processes(path, &binary, &peers, args.runs)?;
         let tools =
             if args.no_tools { Vec::new() } else { tools::measure(path, &binary, &peers, args.runs)? };
-        measured.push((path, children, tools));
+        let mut why = Vec::new();
+        let timeline = timeline::measure(path, &binary, &peers, &mut why)?;
+        let (rows, mut failed) = children;
+        failed.extend(why);
+        measured.push((path, (rows, failed), tools, timeline));
     }
     let mut report =
         Report { runs: args.runs, cores: std::thread::available_parallelism()?.get(), profiles: Vec::new() };
-    for (path, (children, failed), tools) in measured {
+    for (path, (children, failed), tools, timeline) in measured {
         let why = left_out.iter().chain(&failed).cloned().collect();
-        report.profiles.push(Measured { tools, ..in_process(path, children, args.runs, why)? });
+        let in_process = in_process(path, children, args.runs, why)?;
+        report.profiles.push(Measured { tools, timeline: Some(timeline), ..in_process });
     }
     say(&if args.json { serde_json::to_string_pretty(&report)? } else { table::text(&report) });
     if let Some(path) = &args.write {
@@ -228,6 +236,7 @@ fn in_process(path: &Path, children: Children, runs: u32, left_out: Vec<String>)
         events: found.events,
         rows: all.into_iter().map(row).collect(),
         tools: Vec::new(),
+        timeline: None,
         left_out,
     })
 }

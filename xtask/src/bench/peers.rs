@@ -31,6 +31,23 @@ answer, _ = raw_to_tool_data.xspace_to_tool_data([path], tool, params)
 sys.exit(0 if answer else f'{tool} gave no answer')
 ";
 
+/// Loads XProf, answers `trace_viewer@` for the whole run once, then for each window (milliseconds), and says how long each took.
+const WINDOWS: &str = "import json, sys, time
+from xprof.convert import raw_to_tool_data
+windows, path = json.loads(sys.argv[1]), sys.argv[2]
+def ask(window):
+    start = time.perf_counter()
+    options = {'resolution': '8000'}
+    if window:
+        options.update(start_time_ms=str(window[0]), end_time_ms=str(window[1]))
+    params = {'tqx': '', 'hosts': [], 'trace_viewer_options': options}
+    answer, _ = raw_to_tool_data.xspace_to_tool_data([path], 'trace_viewer@', params)
+    assert answer
+    return time.perf_counter() - start
+ask(None)
+print(json.dumps([ask(window) for window in windows]))
+";
+
 /// The subcommands of xprof-rs that answer what tools of XProf's do.
 const SUBCOMMANDS: [(&str, &str); 7] = [
     ("overview_page", "get_overview"),
@@ -67,6 +84,19 @@ impl Peer {
             vec!["-c".to_owned(), ANY_TOOL.to_owned(), tool.to_owned(), params]
         };
         Some(Self { arguments, ..self.clone() })
+    }
+
+    /// The seconds that `trace_viewer@` takes for each of these windows (milliseconds), in one process that has answered for
+    /// the whole run before.
+    pub(super) fn windows(&self, profile: &Path, windows: &[[f64; 2]]) -> Result<Vec<f64>> {
+        ensure!(!self.takes_folder, "its command line has no timeline");
+        let arguments = vec!["-c".to_owned(), WINDOWS.to_owned(), serde_json::to_string(windows)?];
+        let (mut command, scratch) = Self { arguments, ..self.clone() }.prepared(profile)?;
+        let said = command.output()?;
+        fs::remove_dir_all(&scratch)?;
+        let talk = String::from_utf8_lossy(&said.stderr);
+        ensure!(said.status.success(), "{}", talk.lines().last().unwrap_or("no answer"));
+        serde_json::from_slice(&said.stdout).context("expected seconds")
     }
 
     /// Whether the program answers at all: some say on stdout that they have nothing, and end well.

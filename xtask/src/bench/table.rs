@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::tools::{Side, Tool};
-use super::{Measured, Report, Row};
+use super::{Measured, Report, Row, timeline};
 
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// For a terminal.
 pub(super) fn text(report: &Report) -> String {
@@ -120,6 +120,7 @@ fn conclusions(profile: &Measured) -> Vec<String> {
             ));
         }
     }
+    lines.extend(profile.timeline.iter().flat_map(timeline::lines));
     lines.extend(profile.left_out.iter().map(|why| format!("left out: {why}")));
     lines
 }
@@ -148,7 +149,7 @@ fn tools(profile: &Measured) -> Vec<[String; 7]> {
     std::iter::once(head).chain(profile.tools.iter().map(row)).collect()
 }
 
-fn kept(yes: bool) -> &'static str {
+pub(super) fn kept(yes: bool) -> &'static str {
     if yes { "kept" } else { "missed" }
 }
 
@@ -186,6 +187,7 @@ mod tests {
                 xprof: Some(Side { median_s: 1.5, peak_bytes: 400 << 20 }),
                 xprof_rs: None,
             }],
+            timeline: None,
             left_out: vec!["x: no".into()],
         };
         assert_eq!(
