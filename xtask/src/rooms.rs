@@ -26,7 +26,7 @@ const ROOMS: &[Room] = &[
     Room { name: "scope", may_use: &["error", "units"] },
     Room { name: "report", may_use: &["error", "scope", "units"] },
     Room { name: "profile", may_use: &["error", "units", "xspace", "hlo"] },
-    Room { name: "load", may_use: &["error", "profile", "xspace", "hlo"] },
+    Room { name: "load", may_use: &["error", "profile", "units", "xspace", "hlo"] },
     // Of the report: notes, provenance and cells, since what is missing is seen here. Tables are made in `analyses`.
     Room { name: "derive", may_use: &["error", "profile", "report", "scope", "units", "xspace", "hlo"] },
     Room { name: "analyses", may_use: &["error", "derive", "profile", "report", "scope", "units", "hlo"] },

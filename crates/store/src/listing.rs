@@ -123,6 +123,6 @@ fn below(root: &Path, folder: &Path) -> String {
 fn stem(path: &Path) -> String {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let short = name.strip_suffix(".gz").unwrap_or(&name);
-    let short = short.strip_suffix(".xplane.pb").or_else(|| short.strip_suffix(".pb")).unwrap_or(short);
-    short.to_owned()
+    let endings = [".xplane.pb", ".pb", ".trace.json", ".json"];
+    endings.iter().find_map(|ending| short.strip_suffix(ending)).unwrap_or(short).to_owned()
 }

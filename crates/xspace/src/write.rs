@@ -3,9 +3,12 @@
 //! The structs mirror the messages field by field, in file order; maps are lists, so that a test can write a key twice.
 //! `Space::from(&view)` turns a profile that was read into one that can be changed and written.
 
+mod encoded;
 mod from_view;
 #[cfg(feature = "strategies")]
 pub mod strategies;
+
+pub use encoded::EncodedLine;
 
 /// An `XSpace`.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -38,6 +38,9 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             vec![StatValue::unzip(&packed, LARGEST_BYTES as u64)?]
+        } else if file.ends_with(".json.gz") && name == "profile_load" {
+            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            json_slices(&StatValue::unzip(&packed, LARGEST_BYTES as u64)?)
         } else {
             Vec::new()
         };
@@ -47,6 +50,11 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         }
     }
     Ok(written)
+}
+
+/// The start of a trace in JSON, cut in the middle, and all of it.
+fn json_slices(bytes: &[u8]) -> Vec<Vec<u8>> {
+    [2_000, 8_000, bytes.len()].iter().map(|&end| bytes[..end.min(bytes.len())].to_vec()).collect()
 }
 
 /// A module in words.

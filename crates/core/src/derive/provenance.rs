@@ -87,6 +87,9 @@ fn damage(profile: &Profile, notes: &mut Notes) {
                 "copy the file again, or capture again if the profiler was stopped while it wrote",
             );
         }
+        if let Some(trace) = &source.trace_json {
+            super::quality::trace_json(&file, trace, notes);
+        }
         for text in &source.errors {
             notes.add(
                 "profiler_error",

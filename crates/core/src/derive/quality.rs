@@ -4,7 +4,7 @@ use super::ops::Op;
 use super::select::Selection;
 use super::steps::{StepClass, Steps};
 use crate::Error;
-use crate::profile::{DeviceKind, LineKind, Profile};
+use crate::profile::{DeviceKind, LineKind, Profile, TraceJson};
 use crate::report::{Notes, Severity};
 use crate::units;
 
@@ -193,6 +193,52 @@ pub fn events(profile: &Profile, notes: &mut Notes) {
                 "",
             );
         }
+    }
+}
+
+/// What a trace in JSON lacks.
+pub fn trace_json(file: &str, trace: &TraceJson, notes: &mut Notes) {
+    let mut also = Vec::new();
+    if trace.flows > 0 {
+        also.push(format!("{} flows", trace.flows));
+    }
+    if trace.left_out > 0 {
+        also.push(format!("{} other entries", trace.left_out));
+    }
+    let also = if also.is_empty() { String::new() } else { format!("; left out: {}", also.join(", ")) };
+    let clock = if trace.since_epoch { "; times are since its first event" } else { "" };
+    let flops = if trace.model_flops {
+        "; ops' FLOPs are those of the model, and bytes of all memories count as those of HBM"
+    } else {
+        ""
+    };
+    notes.add(
+        "trace_json",
+        Severity::Warning,
+        format!("{file} is a trace in JSON, not a profile: {} events{also}{clock}", trace.events),
+        format!(
+            "it has no HLO, no facts about devices (so no peaks) and no capture times; times are as fine as their \
+             microseconds are written, and numbers were read from texts{flops}"
+        ),
+        "pass the .xplane.pb file of the same capture",
+    );
+    if trace.events >= TRUNCATED_AT {
+        notes.add(
+            "trace_json_limit",
+            Severity::Warning,
+            format!("{file} has {} events, and exporters stop at {TRUNCATED_AT}", trace.events),
+            "the shortest or the last ones are probably missing: times, counts and idle time are wrong by them",
+            "pass the .xplane.pb file of the same capture, which has all",
+        );
+    }
+    if let Some(why) = &trace.cut {
+        notes.add(
+            "trace_json_cut",
+            Severity::Error,
+            format!("{file} was not read to its end: {why}"),
+            "what stands behind is in none of the numbers",
+            "fetch the file again",
+        );
     }
 }
 

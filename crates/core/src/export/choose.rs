@@ -19,6 +19,8 @@ pub(super) struct Chosen<'p> {
 #[derive(Debug)]
 pub(super) struct ChosenPlane<'p> {
     pub(super) plane: &'p Plane,
+    /// Of several hosts, the one that it is of.
+    pub(super) host: Option<String>,
     /// As the timeline names it.
     pub(super) name: String,
     /// The device whose plane it is.
@@ -46,7 +48,9 @@ pub(super) fn choose<'p>(profile: &'p Profile, ask: &Ask) -> Result<Chosen<'p>, 
         let lines = lines(profile, plane, device, scope);
         if !lines.is_empty() {
             let window = window(profile, plane, scope, selection.as_ref());
-            chosen.planes.push(ChosenPlane { plane, name: name(profile, plane), device, lines, window });
+            let host = (profile.hosts.len() > 1).then(|| profile.host(plane.host).name.clone());
+            let name = name(plane, host.as_deref());
+            chosen.planes.push(ChosenPlane { plane, host, name, device, lines, window });
         }
     }
     pick(&mut chosen, &ask.tracks)?;
@@ -124,13 +128,9 @@ fn rank(kind: LineKind) -> u8 {
 }
 
 /// The name that the timeline gives a plane.
-fn name(profile: &Profile, plane: &Plane) -> String {
+fn name(plane: &Plane, host: Option<&str>) -> String {
     let short = plane.name.trim_start_matches("/device:").trim_start_matches('/');
-    if profile.hosts.len() > 1 {
-        format!("{}/{short}", profile.host(plane.host).name)
-    } else {
-        short.to_owned()
-    }
+    host.map_or_else(|| short.to_owned(), |host| format!("{host}/{short}"))
 }
 
 /// The time of a plane that counts: on a device its own steps, elsewhere those of all devices.

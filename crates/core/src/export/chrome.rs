@@ -5,8 +5,9 @@
 
 use std::io::{self, Write};
 
-use crate::profile::{Event, Plane};
+use crate::profile::Event;
 
+use super::choose::ChosenPlane;
 use super::json;
 use super::walk::{Begin, Sink, Track};
 
@@ -58,10 +59,15 @@ impl Sink for Chrome<'_> {
         )
     }
 
-    fn plane(&mut self, _plane: &Plane, name: &str) -> io::Result<()> {
+    fn plane(&mut self, chosen: &ChosenPlane<'_>) -> io::Result<()> {
         self.process += 1;
         let rank = self.process;
-        self.tell(None, "process_name", &|out| json::text(out, name))?;
+        // As XProf names them, `/device:TPU:0` or `host /device:TPU:0`: who reads that knows a device by it.
+        let name = match &chosen.host {
+            Some(host) => format!("{host} {}", chosen.plane.name),
+            None => chosen.plane.name.clone(),
+        };
+        self.tell(None, "process_name", &|out| json::text(out, &name))?;
         self.tell(None, "process_sort_index", &|out| write!(out, "{rank}"))
     }
 

@@ -83,8 +83,8 @@ impl<'p> PlaneFacts<'p> {
     }
 }
 
-fn known<'a>(text: &'a Cow<'_, str>) -> Option<&'a str> {
-    (!text.is_empty()).then_some(&**text)
+fn known(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 impl<'p> LineFacts<'_, 'p> {

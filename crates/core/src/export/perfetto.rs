@@ -11,8 +11,9 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::profile::{Event, Plane};
+use crate::profile::Event;
 
+use super::choose::ChosenPlane;
 use super::proto::Message;
 use super::walk::{Begin, Sink, Track};
 
@@ -183,14 +184,14 @@ impl Sink for Perfetto<'_> {
         Ok(())
     }
 
-    fn plane(&mut self, _plane: &Plane, name: &str) -> io::Result<()> {
+    fn plane(&mut self, chosen: &ChosenPlane<'_>) -> io::Result<()> {
         self.sequence += 1;
         self.flags = STATE_CLEARED;
         self.interned.clear();
         // Ids of processes and tracks are two halves of one space.
         self.process = 1 << 32 | self.sequence;
         let mut process = Message::default();
-        process.uint(1, self.sequence).text(6, name);
+        process.uint(1, self.sequence).text(6, &chosen.name);
         let mut descriptor = Message::default();
         descriptor
             .uint(field::track::UUID, self.process)

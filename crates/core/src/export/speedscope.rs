@@ -7,8 +7,9 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::profile::{Event, Plane};
+use crate::profile::Event;
 
+use super::choose::ChosenPlane;
 use super::json;
 use super::walk::{Begin, Sink, Track};
 
@@ -55,8 +56,8 @@ impl Sink for Speedscope<'_> {
         )
     }
 
-    fn plane(&mut self, _plane: &Plane, name: &str) -> io::Result<()> {
-        name.clone_into(&mut self.plane);
+    fn plane(&mut self, chosen: &ChosenPlane<'_>) -> io::Result<()> {
+        self.plane.clone_from(&chosen.name);
         Ok(())
     }
 

@@ -41,7 +41,7 @@ pub(super) trait Sink {
     fn start(&mut self, _first_ps: i64) -> io::Result<()> {
         Ok(())
     }
-    fn plane(&mut self, plane: &Plane, name: &str) -> io::Result<()>;
+    fn plane(&mut self, chosen: &ChosenPlane<'_>) -> io::Result<()>;
     fn track(&mut self, track: &Track<'_>) -> io::Result<()>;
     fn begin(&mut self, begin: &Begin<'_>) -> io::Result<()>;
     fn end(&mut self, event: &Event) -> io::Result<()>;
@@ -92,7 +92,7 @@ struct Walk<'w, 'p> {
 
 impl<'p> Walk<'_, 'p> {
     fn plane(&mut self, chosen: &ChosenPlane<'p>) -> io::Result<()> {
-        self.sink.plane(chosen.plane, &chosen.name)?;
+        self.sink.plane(chosen)?;
         let facts = PlaneFacts::of(self.export.profile, chosen);
         for (rank, (line, name)) in chosen.lines.iter().enumerate() {
             match Samples::of(self.export.profile, chosen.plane, line) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::dump;
+use super::{dump, trace_json};
 use crate::Error;
 
 /// The files of one run, and how they were found.
@@ -59,7 +59,7 @@ pub fn find(path: &Path) -> Result<Run, Error> {
     if all.is_empty() {
         let message =
             "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
-                       folder, a .xplane.pb file, or HLO (a dump of --xla_dump_to, an .hlo_proto.pb, HLO text); \
+                       folder, a .xplane.pb file, a trace (.trace.json.gz), or HLO (a dump of --xla_dump_to, an .hlo_proto.pb, HLO text); \
                        found none of these. Pass the folder that was given to jax.profiler.trace or start_trace"
                 .to_owned();
         return Err(Error::Input { path: path.to_owned(), message });
@@ -108,6 +108,8 @@ pub fn sessions_in(folder: &Path) -> Result<Vec<Session>, Error> {
 struct Contents {
     /// Profiles.
     files: Vec<PathBuf>,
+    /// Traces in JSON, with their sizes and times. They are what is left of a profile: where it stands beside, it is read.
+    traces: Vec<(PathBuf, u64, Option<SystemTime>)>,
     /// Folders, sorted.
     folders: Vec<PathBuf>,
     /// Size of all profiles in bytes.
@@ -131,14 +133,34 @@ impl Contents {
                 found.bytes += meta.len();
                 found.modified = found.modified.max(meta.modified().ok());
                 found.files.push(path);
+            } else if trace_json::is_named(&path) {
+                found.traces.push((path, meta.len(), meta.modified().ok()));
             }
         }
         found.folders.sort();
         Ok(found)
     }
 
+    /// Puts traces in place of profiles. JAX's `perfetto_trace.json.gz` is another writing of the `.trace.json.gz` beside it.
+    fn take_traces(&mut self) {
+        let is_copy = |path: &Path| {
+            path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("perfetto_trace.json"))
+        };
+        let has_own = self.traces.iter().any(|(path, ..)| !is_copy(path));
+        for (path, bytes, modified) in std::mem::take(&mut self.traces) {
+            if !(has_own && is_copy(&path)) {
+                self.bytes += bytes;
+                self.modified = self.modified.max(modified);
+                self.files.push(path);
+            }
+        }
+    }
+
     /// The session that the profiles make, if there are any.
     fn session(mut self, name: String, path: &Path) -> Option<Session> {
+        if self.files.is_empty() {
+            self.take_traces();
+        }
         // Packed and unpacked, a file is one host, not two.
         let all = self.files.clone();
         self.files

@@ -4,6 +4,7 @@ mod dump;
 mod find;
 mod open;
 mod source_text;
+mod trace_json;
 
 pub use find::{Run, Session, find, session_at, sessions, sessions_in};
 pub use open::{from_bytes, open};

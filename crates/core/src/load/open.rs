@@ -9,7 +9,7 @@ use haloscope_hlo::{BufferAssignment, Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
-use crate::load::{Run, dump};
+use crate::load::{Run, dump, trace_json};
 use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 
 /// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
@@ -20,8 +20,31 @@ use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 /// can be used.
 pub fn open(run: &Run) -> Result<Profile, Error> {
     let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut traces = Vec::new();
     for path in &run.files {
+        if trace_json::is_named(path) {
+            match trace_json::open(path) {
+                Ok((bytes, trace)) => {
+                    traces.push((files.len(), trace));
+                    files.push((path.clone(), Box::new(bytes) as Bytes));
+                }
+                Err(error) => failed.push(error),
+            }
+            continue;
+        }
         let read = bytes_of(path);
+        if let Ok(bytes) = &read
+            && trace_json::is_meant(bytes)
+        {
+            match trace_json::convert(path, &bytes[..]) {
+                Ok((bytes, trace)) => {
+                    traces.push((files.len(), trace));
+                    files.push((path.clone(), Box::new(bytes) as Bytes));
+                }
+                Err(error) => failed.push(error),
+            }
+            continue;
+        }
         match read.and_then(|bytes| Ok((is_program(path, &bytes)?, bytes))) {
             Ok((true, bytes)) => programs.push((path.clone(), bytes)),
             Ok((false, bytes)) => files.push((path.clone(), bytes)),
@@ -39,6 +62,11 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
             Profile::from_files(files)
         }
     };
+    for (file, trace) in traces {
+        if let Some(source) = profile.sources.get_mut(file) {
+            source.trace_json = Some(trace);
+        }
+    }
     profile.left_out = failed.iter().map(ToString::to_string).collect();
     Ok(profile)
 }
@@ -49,6 +77,12 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
 /// [`Error::Input`] if the bytes are neither an XSpace nor HLO.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     let path = PathBuf::from(name);
+    if trace_json::is_meant(&bytes) {
+        let (space, trace) = trace_json::convert(&path, &bytes[..])?;
+        let mut profile = Profile::from_files(vec![(path, Box::new(space))]);
+        profile.sources.iter_mut().for_each(|source| source.trace_json = Some(trace.clone()));
+        return Ok(profile);
+    }
     if is_program(&path, &bytes)? {
         return open_programs(&path, vec![(path.clone(), Box::new(bytes))], false);
     }
@@ -139,7 +173,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             "found an empty file; the profiler may have been killed before it wrote".to_owned()
         }
         _ if bytes.starts_with(b"{") && looks_like_text(bytes) => {
-            "found JSON; a trace.json.gz lacks the ops' costs and the HLO: pass the .xplane.pb file that stands beside it"
+            "found JSON without trace events (a list traceEvents, or a list of objects with ph); pass the .xplane.pb file"
                 .to_owned()
         }
         _ if is_reencoded(bytes) || looks_like_text(bytes) => format!(

@@ -16,6 +16,9 @@ use crate::units::LARGEST_PS;
 /// Line timestamps above this are nanoseconds since 1970; below, since the start of the capture.
 const EPOCH_NS: i64 = 100_000_000_000_000_000;
 
+/// Endings of files, without `.gz`, before which the host's name stands.
+const ENDINGS: [&str; 4] = [".xplane.pb", ".pb", ".trace.json", ".json"];
+
 impl Profile {
     /// A profile from the bytes of one or more files, in the order given. Damage is kept in [`Source::faults`].
     #[must_use]
@@ -163,7 +166,7 @@ fn make_plane(
 fn make_host(path: &Path, planes: &[Plane]) -> Host {
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let name = file.strip_suffix(".gz").unwrap_or(&file);
-    let name = name.strip_suffix(".xplane.pb").or_else(|| name.strip_suffix(".pb")).unwrap_or(name);
+    let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     let time = |stat| {
         let planes = planes.iter().filter(|p| p.kind == PlaneKind::TaskEnvironment);
         planes.filter_map(|p| p.stat(stat)?.as_i64()).find(|v| *v > 0)

@@ -23,7 +23,7 @@ pub use line::{Line, LineKind};
 pub use module::{Decoded, HloModule, Stage, split_label};
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
-pub use source::{Bytes, Source, Span};
+pub use source::{Bytes, Source, Span, TraceJson};
 
 /// A typed position in one of the profile's tables.
 macro_rules! handle {

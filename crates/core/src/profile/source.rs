@@ -22,9 +22,28 @@ pub struct Source {
     pub warnings: Vec<String>,
     /// `hostnames`: the machine's own name, which need not be the file's.
     pub hostnames: Vec<String>,
+    /// What is to be said of a trace in JSON, which this was made of.
+    pub trace_json: Option<TraceJson>,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     bytes: Bytes,
+}
+
+/// What a trace in JSON had and lacked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TraceJson {
+    /// Events and samples of counters that were taken.
+    pub events: u64,
+    /// Flows, which nothing is made of.
+    pub flows: u64,
+    /// Entries of other kinds, without a time, or without a begin or an end.
+    pub left_out: u64,
+    /// FLOPs of ops are those of the model as written: the device's own are not in it.
+    pub model_flops: bool,
+    /// Times were since 1970, and are now since the first event.
+    pub since_epoch: bool,
+    /// Why it was not read to its end, where it was not.
+    pub cut: Option<String>,
 }
 
 /// A place in a file.
@@ -39,7 +58,16 @@ pub struct Span {
 impl Source {
     pub(super) fn new(path: PathBuf, bytes: Bytes) -> Self {
         let (errors, warnings, hostnames) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path, faults: Faults::default(), errors, warnings, hostnames, buffers: None, bytes }
+        Self {
+            path,
+            faults: Faults::default(),
+            errors,
+            warnings,
+            hostnames,
+            trace_json: None,
+            buffers: None,
+            bytes,
+        }
     }
 
     /// The whole file.
