@@ -29,8 +29,9 @@ function Menu({
     setSaid("");
     try {
       await choice.act();
-      setSaid(`${choice.label}: done`);
-      setTimeout(close, 500);
+      // The browser itself shows what it downloads; of a copy nothing is seen.
+      if (choice.label.startsWith("Copy")) setSaid(`${choice.label}: done`);
+      else close();
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error));
     }
