@@ -6,7 +6,7 @@ import type { Table } from "../../api/types";
 import type { DeviceOverlap } from "../../api/timeline";
 import { formatDuration, formatShare } from "../../base/format";
 import { Panel } from "../../widgets/Panel";
-import { Empty, ErrorBox } from "../../widgets/States";
+import { Empty, ErrorBox, Loading } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
 import { downloadCsv } from "../../widgets/table/download";
 import type { TimelineModel } from "../../widgets/timeline/model";
@@ -47,6 +47,7 @@ export function OverlapPanel({ model }: { readonly model: TimelineModel }) {
   if (!overlap && !bubbles) return null;
   const error = model.overlapError.value;
   if (error !== null) return <ErrorBox error={error} />;
+  if (!model.overlapKnown.value) return <Loading what="overlap and bubbles" />;
   return (
     <>
       {overlap && <Hidden devices={devices} />}

@@ -80,6 +80,8 @@ export class TimelineModel {
   private readonly hitAnswer = new Latest<SearchAnswer>(REST_MS);
   readonly counters = computed(() => countersByTrack(this.counterAnswer.value.value));
   readonly overlap = computed<readonly DeviceOverlap[]>(() => this.overlapAnswer.value.value?.devices ?? []);
+  /** Whether there is an answer yet, of this view or of one before. */
+  readonly overlapKnown = computed(() => this.overlapAnswer.value.value !== null);
   readonly overlapError = computed(() => this.overlapAnswer.error.value);
   readonly flows = computed<readonly Flow[]>(() => this.flowAnswer.value.value?.flows ?? []);
   readonly hits = computed<readonly Hit[]>(() => (this.searching.value === "" ? [] : (this.hitAnswer.value.value?.hits ?? [])));

@@ -25,6 +25,9 @@ export function drawRulers(context: CanvasRenderingContext2D, scene: Scene): voi
   context.fillRect(0, head - 1, width, 1);
 }
 
+/** Narrower steps have no edges. */
+const FINE = 3;
+
 /** Each step as a box with its number; those that are not steady are drawn apart. */
 function drawSteps(context: CanvasRenderingContext2D, scene: Scene): void {
   const { palette, width } = scene;
@@ -32,10 +35,17 @@ function drawSteps(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const step of scene.steps) {
     const x0 = Math.max(-2, xOf(scene, step.start_ps));
     const x1 = Math.min(width + 2, xOf(scene, step.end_ps));
-    if (x1 < 0 || x0 > width || (x1 - x0 < 1 && x1 < free)) continue;
-    free = x0 + 1;
+    if (x1 < 0 || x0 > width) continue;
     const odd = step.class !== "steady";
+    const fine = x1 - x0 < FINE;
+    // Where steps are finer than the eye they are one band, in which only the odd ones stand out.
+    if (fine && !odd && x1 < free) continue;
+    free = Math.max(free, x0 + FINE);
     context.fillStyle = odd ? palette.bubble : palette.band;
+    if (fine) {
+      context.fillRect(x0, RULER_HEIGHT + 1, odd ? Math.max(1, x1 - x0) : FINE, STEPS_HEIGHT - 3);
+      continue;
+    }
     context.fillRect(x0, RULER_HEIGHT + 1, Math.max(1, x1 - x0 - 1), STEPS_HEIGHT - 3);
     context.fillStyle = palette.muted;
     context.fillRect(x0, RULER_HEIGHT, 1, STEPS_HEIGHT - 1);
