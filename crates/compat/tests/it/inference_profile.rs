@@ -12,7 +12,7 @@ fn us(start: i64, length: i64) -> (i64, i64) {
 }
 
 /// Two requests that wait for a batch each, which a thread of its own runs.
-fn served() -> Profile {
+pub(crate) fn served() -> Profile {
     let int = Value::Int;
     let mut host = Planned::new("/host:CPU", &[]);
     host.line(1, "rpc", 1_000);

@@ -14,6 +14,7 @@ mod memory_profile;
 mod memory_viewer;
 mod op_profile;
 mod overview_page;
+mod own_analyses;
 mod perf_counters;
 mod planes;
 mod pod_viewer;

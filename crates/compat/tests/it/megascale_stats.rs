@@ -74,7 +74,7 @@ fn module() -> Vec<u8> {
     message(&[(1, &[module, uint(5, 7), uint(6, 1)].concat())])
 }
 
-fn sliced(heard: bool) -> Profile {
+pub(crate) fn sliced(heard: bool) -> Profile {
     let mut metadata = Planned::new("/host:metadata", &[]);
     metadata.meta(7, "jit_f(7)", &[("Hlo Proto", Value::Bytes(module()))]);
     let mut device = Planned::new("/device:TPU:0", &[("device_type_string", words("TPU v4"))]);

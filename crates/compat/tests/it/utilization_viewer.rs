@@ -25,7 +25,7 @@ fn sample(kind: &str, values: &[(u64, f64)]) -> Space {
     space(vec![tpu])
 }
 
-fn v6e() -> Space {
+pub(crate) fn v6e() -> Space {
     let tcs = |offset: u64| V6E + offset;
     sample(
         "TPU v6 Lite",

@@ -10,8 +10,12 @@ use crate::scope::Scope;
 
 mod hlo;
 mod host_ops;
+mod hosts;
+mod idle;
+mod inference;
 mod inspect;
 mod kernels;
+mod megascale;
 mod memory;
 mod op_profile;
 mod ops;
@@ -19,16 +23,22 @@ mod overview;
 mod roofline;
 mod source;
 mod steps;
+mod utilization;
 
 /// All analyses, in the order in which a person would ask.
 pub static ALL: &[&Analysis] = &[
     &overview::ANALYSIS,
+    &idle::ANALYSIS,
     &steps::ANALYSIS,
+    &hosts::ANALYSIS,
     &ops::ANALYSIS,
     &op_profile::ANALYSIS,
     &roofline::ANALYSIS,
     &source::ANALYSIS,
     &kernels::ANALYSIS,
+    &utilization::ANALYSIS,
+    &megascale::ANALYSIS,
+    &inference::ANALYSIS,
     &memory::peak::ANALYSIS,
     &memory::profile::ANALYSIS,
     &memory::ATTRIBUTE,

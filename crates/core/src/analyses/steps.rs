@@ -2,6 +2,7 @@
 
 use super::{Analysis, Params, Run};
 use crate::Error;
+use crate::derive::account::{self, Account, Class, Group};
 use crate::derive::intervals::Intervals;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
@@ -51,6 +52,28 @@ const DEVICES: &[Column] = &[
     Column::duration("end_ps", "End", "End, from the start of the run."),
 ];
 
+const CLASSES: &[Column] = &[
+    Column::count("step", "Step", "Step number."),
+    Column::text("device", "Slowest device", "The device that took longest."),
+    Column::duration(
+        "time_ps",
+        "Time",
+        "The step on that device, on the run's clock: the sum of the columns that follow.",
+    ),
+    Class::Compute.column(),
+    Class::Copy.column(),
+    Class::Communication.column(),
+    Class::AsyncWait.column(),
+    Class::HostTransfer.column(),
+    Class::Infeed.column(),
+    Class::Overhead.column(),
+    Class::Inside.column(),
+    Class::Input.column(),
+    Class::Between.column(),
+    Class::After.column(),
+    Class::Before.column(),
+];
+
 fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let selection = Selection::resolve(profile, scope)?;
     let mut steps = Steps::find(profile, &selection.devices);
@@ -76,6 +99,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let median = summary.map(|s| s.p50);
     let mut table = Table::new("steps", "Steps", STEPS);
     let mut by_device = Table::new("devices", "Steps by device", DEVICES);
+    let mut by_class = Table::new("classes", "What each step's time goes to", CLASSES);
+    let accounts = account::of_selection(profile, &selection);
     for step in &steps.rows {
         let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
         let fastest = step.instances.iter().map(|i| i.duration_ps).min();
@@ -92,6 +117,10 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             step.start_ps().into(),
             if step.name.is_empty() { Cell::Unknown } else { step.name.as_str().into() },
         ]);
+        by_class.rows.extend(slowest.and_then(|i| {
+            let account = accounts.get(selection.position(i.device)?)?.as_ref()?;
+            Some(class_row(step, i, name(i.device), account))
+        }));
         for instance in &step.instances {
             by_device.push(vec![
                 step.number.into(),
@@ -116,11 +145,49 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     });
     let series = series.collect();
     Ok(Report {
-        values: values(&steps, summary.as_ref()),
-        tables: vec![table, by_device],
+        values: [values(&steps, summary.as_ref()), vec![bubbles(&by_class, &steps)]].concat(),
+        tables: vec![table, by_class, by_device],
         series,
         ..Report::default()
     })
+}
+
+/// What a step's time on a device goes to; what a step lasts beyond the capture counts as before or after it.
+fn class_row(step: &Step, at: &StepInstance, device: &str, account: &Account) -> Vec<Cell> {
+    let mut times = account.between(at.start_ps, at.end_ps);
+    let beyond = |from: i64, to: i64| (to - from).max(0);
+    times.0[Class::Before as usize] += beyond(at.start_ps, at.end_ps.min(account.span.0));
+    times.0[Class::After as usize] += beyond(at.start_ps.max(account.span.1), at.end_ps);
+    let mut row = vec![step.number.into(), device.into(), (at.end_ps - at.start_ps).into()];
+    row.extend(super::idle::class_cells(&times));
+    row
+}
+
+/// The share of the counted steps in which their slowest device ran no op.
+fn bubbles(classes: &Table, steps: &Steps) -> Value {
+    let idle: Vec<usize> = Class::ALL
+        .into_iter()
+        .filter(|class| class.group() == Group::Idle)
+        .filter_map(|class| classes.column(class.column().id))
+        .collect();
+    let counted: Vec<i64> =
+        steps.rows.iter().filter(|s| s.class != StepClass::Edge).map(|s| s.number).collect();
+    let (mut none, mut all) = (0.0, 0.0);
+    for (at, row) in classes.rows.iter().enumerate() {
+        let is_counted = matches!(row.first(), Some(Cell::Int(step)) if counted.contains(step));
+        if is_counted {
+            none += idle.iter().filter_map(|i| row[*i].number()).sum::<f64>();
+            all += classes.cell(at, "time_ps").and_then(Cell::number).unwrap_or(0.0);
+        }
+    }
+    Value::new(
+        "bubble_share",
+        "Bubbles",
+        (all > 0.0).then(|| none / all),
+        Unit::Share,
+        if steps.source.is_inferred() { Status::Estimated } else { Status::Derived },
+        "Share of the counted steps in which their slowest device ran no op.",
+    )
 }
 
 pub(super) fn in_scope(step: &Step, scope: &Scope) -> bool {

@@ -186,7 +186,8 @@ impl Classes {
 
 /// When the host read or prepared input: events with stat `_ipl_stage_id` (Grain and other JAX pipelines) or with the
 /// names of tf.data iterators.
-fn input_work(profile: &Profile, host: crate::profile::HostId) -> Intervals {
+#[must_use]
+pub fn input_work(profile: &Profile, host: crate::profile::HostId) -> Intervals {
     let mut parts = Vec::new();
     for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
         let source = profile.source_of(plane);

@@ -1,5 +1,6 @@
 //! What analyses share: the part of the run that a scope selects, ops with their self time, busy time, steps.
 
+pub mod account;
 pub mod allocator;
 pub mod allocator_peak;
 pub mod attribution;
@@ -46,6 +47,7 @@ pub mod select;
 pub mod source_frames;
 pub mod stats;
 pub mod steps;
+pub mod straggler;
 pub mod tensor_cores;
 pub mod timeline;
 pub mod transfers;

@@ -296,6 +296,20 @@ pub fn steps(steps: &Steps, notes: &mut Notes) {
     }
 }
 
+/// Devices in scope that ran no op: nobody knows whether they idled.
+pub fn devices_without_ops(names: &[&str], notes: &mut Notes) {
+    if names.is_empty() {
+        return;
+    }
+    notes.add(
+        "devices_without_ops",
+        Severity::Warning,
+        format!("devices without any op: {}", names.join(", ")),
+        "they are left out: nobody knows whether they were idle or not recorded",
+        "check that the profiler's device tracing was on for all devices",
+    );
+}
+
 /// Parts of the scope that an analysis does not look at.
 pub fn not_used(what: &str, notes: &mut Notes) {
     notes.add(

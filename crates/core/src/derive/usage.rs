@@ -52,9 +52,10 @@ impl Usage {
             let busy = cut.map_or_else(|| busy.clone(), |c| busy.intersect(c));
             let hull = busy.hull().map_or_else(Intervals::default, |(from, to)| Intervals::one(from, to));
             let active = cut.map_or_else(|| hull.clone(), |c| hull.intersect(c));
-            let (from, to) = profile.host(device.host).capture_ps.unwrap_or_else(|| span(profile, device));
-            // The profiler's stop time can precede the end of the last op: the capture is at least the active window.
-            let (from, to) = hull.hull().map_or((from, to), |(a, b)| (from.min(a), to.max(b)));
+            let (from, to) = match hull.hull() {
+                Some(hull) => capture_span(profile, device, hull),
+                None => capture(profile, device),
+            };
             let occupied = if steps_are_marked {
                 steps.rows.iter().filter_map(|s| s.on(device.id)).map(|i| (i.start_ps, i.end_ps)).collect()
             } else {
@@ -146,6 +147,18 @@ impl DeviceUsage {
     pub fn idle_share_of_capture(&self) -> Option<f64> {
         (self.capture_ps > 0).then(|| 1.0 - self.busy_ps as f64 / self.capture_ps as f64)
     }
+}
+
+/// From the start of a device's capture to its stop, and at least from its first op to its last (`active`): the profiler's
+/// stop time can precede the end of the last op.
+#[must_use]
+pub fn capture_span(profile: &Profile, device: &Device, active: (i64, i64)) -> (i64, i64) {
+    let (from, to) = capture(profile, device);
+    (from.min(active.0), to.max(active.1))
+}
+
+fn capture(profile: &Profile, device: &Device) -> (i64, i64) {
+    profile.host(device.host).capture_ps.unwrap_or_else(|| span(profile, device))
 }
 
 /// From the first to the last event of a device's host.

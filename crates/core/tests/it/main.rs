@@ -25,6 +25,7 @@ mod scope;
 mod search;
 mod snapshots;
 mod support;
+mod time_account;
 mod traps;
 mod truth;
 mod views;

@@ -14,7 +14,8 @@ pub(super) fn all(
     selection: &Selection<'_>,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
-    out.extend(diluted(usage, rates));
+    let flop_shares = rates.capture.flop_share.zip(rates.active.flop_share);
+    out.extend(diluted(usage, flop_shares));
     let bound = classes.bound_by();
     let share = classes.share(bound);
     let others = classes.rows.iter().filter(|(class, _)| *class != bound).take(3);
@@ -58,19 +59,20 @@ pub(super) fn all(
     out
 }
 
-/// Averages over a capture that is mostly idle say nothing of the program: this must be said first.
-fn diluted(usage: &Usage, rates: &Rates) -> Option<Finding> {
+/// Averages over a capture that is mostly idle say nothing of the program: this must be said first. `flop_shares` are the
+/// FLOP rates over the capture and over the active window, of the peak.
+pub(in crate::analyses) fn diluted(usage: &Usage, flop_shares: Option<(f64, f64)>) -> Option<Finding> {
     let (of_capture, of_active) = (usage.idle_share_of_capture()?, usage.idle_share_of_active()?);
     if of_capture < 0.5 || of_capture - of_active < 0.1 {
         return None;
     }
-    let numbers = match (rates.capture.flop_share, rates.active.flop_share) {
-        (Some(a), Some(b)) => format!(
+    let numbers = match flop_shares {
+        Some((a, b)) => format!(
             "; FLOP rate {} of peak over the capture, {} over the active window",
             units::share(a),
             units::share(b)
         ),
-        _ => String::new(),
+        None => String::new(),
     };
     Some(Finding {
         id: "diluted_averages",

@@ -1,5 +1,5 @@
 //! `overview`: how the run is doing, and what bounds it.
-mod findings;
+pub(super) mod findings;
 mod tables;
 
 use super::ops::Sums;
