@@ -49,6 +49,18 @@ const FIRST: readonly Own[] = [
     question: "How long does a step take, and which steps differ?",
     page: async () => (await import("./steps/StepsPage")).StepsPage,
   },
+  {
+    id: "idle",
+    label: "Idle time",
+    question: "Where did the time of the capture go?",
+    page: async () => (await import("./idle/IdlePage")).IdlePage,
+  },
+  {
+    id: "hosts",
+    label: "Hosts",
+    question: "Which host or device makes the others wait?",
+    page: async () => (await import("./hosts/HostsPage")).HostsPage,
+  },
   { id: "ops", label: "Ops", question: "Which operations take the time?", page: async () => (await import("./ops/OpsPage")).OpsPage },
   {
     id: "op-profile",
@@ -73,6 +85,24 @@ const FIRST: readonly Own[] = [
     label: "Kernels",
     question: "Which kernels run, how are they launched, and do they use the tensor cores?",
     page: async () => (await import("./kernels/KernelsPage")).KernelsPage,
+  },
+  {
+    id: "utilization",
+    label: "Utilization",
+    question: "How busy were the units of the chip?",
+    page: async () => (await import("./utilization/UtilizationPage")).UtilizationPage,
+  },
+  {
+    id: "megascale",
+    label: "Megascale",
+    question: "What do transfers between slices cost?",
+    page: async () => (await import("./megascale/MegascalePage")).MegascalePage,
+  },
+  {
+    id: "inference",
+    label: "Inference",
+    question: "How long do requests take, and where does their time go?",
+    page: async () => (await import("./inference/InferencePage")).InferencePage,
   },
 ];
 

@@ -5,6 +5,7 @@ import type { Report } from "../../api/types";
 import { parseSort, formatSort } from "../../base/rows";
 import { go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
+import "../../styles/time.css";
 import { StackChart } from "../../widgets/chart/StackChart";
 import { StepChart } from "../../widgets/chart/StepChart";
 import { Panel } from "../../widgets/Panel";
@@ -17,8 +18,8 @@ import { TablePanel } from "../../widgets/table/TablePanel";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
-import { stepStack } from "./classes";
 import { stepPoints } from "./points";
+import { stepStacks } from "./stacks";
 
 export function StepsPage({ info }: PageProps) {
   const report = useReport("steps", paramQuery(info));
@@ -42,7 +43,8 @@ function Steps({ report }: { readonly report: Report }) {
   const selected = found < 0 ? null : found;
   const setSelected = (row: number | null): void =>
     go({ view: { sel: row === null ? "" : (textAt(table?.rows[row], column) ?? "") } }, "replace");
-  const stack = useMemo(() => stepStack(report), [report]);
+  const stacks = useMemo(() => stepStacks(tableOf(report, "classes")), [report]);
+  const rowOf = (step: string | undefined): number | null => table?.rows.findIndex((row) => textAt(row, column) === step) ?? null;
   const points = useMemo(() => stepPoints(report), [report]);
   return (
     <>
@@ -54,9 +56,14 @@ function Steps({ report }: { readonly report: Report }) {
         </Lacking>
       ) : (
         <>
-          {stack !== null && (
-            <Panel title="What each step's time goes to" note={stack.note} picture="steps-classes">
-              <StackChart label="What each step's time goes to" parts={stack.parts} bars={stack.bars} onPick={setSelected} />
+          {stacks.length > 0 && (
+            <Panel title="What each step's time goes to" note="on its slowest device" picture="steps-classes">
+              <StackChart
+                label="Time of each step by class"
+                unit="step"
+                stacks={stacks}
+                onPick={(index) => setSelected(rowOf(stacks[index]?.label))}
+              />
             </Panel>
           )}
           <Panel title="Step time by device" picture="steps-times">

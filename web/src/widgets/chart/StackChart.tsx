@@ -1,103 +1,98 @@
-/** What each step's time goes to: a bar a step, its parts one on the other. */
+/** Stacked bars over an ordered axis. Arrow keys go from bar to bar, Enter picks one; the bar is read aloud. */
 
 import { useState } from "preact/hooks";
 
 import { formatDuration, formatShare, formatTick } from "../../base/format";
-import { linearScale } from "../../base/scale";
+import { clamp, linearScale } from "../../base/scale";
+import { Empty } from "../States";
 import { useSize } from "../useSize";
 import { Frame } from "./Frame";
 import { Legend } from "./Legend";
+import type { Stack } from "./stack";
+import { labelled, layers, stackAt, total } from "./stack";
 import { Tip } from "./Tip";
 
-export interface StackBar {
-  /** Number on the axis. */
-  readonly at: number;
-  /** Said after the number, such as the device. */
-  readonly note: string;
-  /** As many as there are parts; null where not known. */
-  readonly values: readonly (number | null)[];
-  /** What a click selects. */
-  readonly row: number;
-}
+const HEIGHT = 260;
+const LABEL_ROOM = 44;
+/** A smaller share of all is not drawn wide enough to see. */
+const SEEN = 0.001;
 
 export interface StackChartProps {
   readonly label: string;
-  readonly parts: readonly { readonly name: string; readonly colour: string }[];
-  readonly bars: readonly StackBar[];
-  readonly onPick?: (row: number) => void;
+  /** What one bar is, such as `step`. */
+  readonly unit: string;
+  readonly stacks: readonly Stack[];
+  readonly onPick?: (index: number) => void;
 }
 
-const HEIGHT = 226;
-
-function total(bar: StackBar): number {
-  return bar.values.reduce((sum: number, value) => sum + (value ?? 0), 0);
-}
-
-export function StackChart({ label, parts, bars, onPick }: StackChartProps) {
+export function StackChart({ label, unit, stacks, onPick }: StackChartProps) {
   const [ref, { width }] = useSize<HTMLDivElement>();
-  const [hover, setHover] = useState<StackBar | null>(null);
-  const first = bars[0];
-  if (first === undefined) return <p class="empty">No steps in this scope.</p>;
-  const low = bars.reduce((least, bar) => Math.min(least, bar.at), first.at);
-  const high = bars.reduce((most, bar) => Math.max(most, bar.at), first.at);
-  const most = bars.reduce((sum, bar) => Math.max(sum, total(bar)), 0);
+  const [at, setAt] = useState<number | null>(null);
+  const most = Math.max(0, ...stacks.map(total));
+  if (most <= 0) return <Empty>No times in this scope.</Empty>;
   const box = { left: 64, top: 28, right: Math.max(120, width - 12), bottom: HEIGHT - 40 };
-  const x = linearScale([low - 0.5, high + 0.5], [box.left, box.right], Math.max(2, Math.floor((box.right - box.left) / 70)));
-  const wholeTicks = Object.assign((value: number) => x(value), { invert: x.invert, ticks: x.ticks.filter(Number.isInteger) });
   const y = linearScale([0, most * 1.05], [box.bottom, box.top], 4);
-  const slot = (box.right - box.left) / (high - low + 1);
-  const stroke = Math.min(64, Math.max(1, slot * 0.72));
-  // One path a part: thousands of steps stay a handful of elements.
-  const sums = bars.map(() => 0);
-  const paths = parts.map((_, i) =>
-    bars
-      .map((bar, b) => {
-        const value = bar.values[i] ?? 0;
-        const from = sums[b] ?? 0;
-        sums[b] = from + value;
-        return value > 0 ? `M${x(bar.at).toFixed(1)} ${y(from).toFixed(2)}V${y(from + value).toFixed(2)}` : "";
-      })
-      .join(""),
-  );
-  const under = (event: MouseEvent & { readonly currentTarget: SVGSVGElement }): StackBar | null => {
-    const at = Math.round(x.invert(event.clientX - event.currentTarget.getBoundingClientRect().left));
-    return bars.find((bar) => bar.at === at) ?? null;
+  const slots = linearScale([0, stacks.length], [box.left, box.right]);
+  const x = Object.assign((value: number) => slots(value + 0.5), {
+    invert: slots.invert,
+    ticks: labelled(stacks.length, box.right - box.left, LABEL_ROOM),
+  });
+  const drawn = layers(stacks, { left: box.left, right: box.right, y });
+  const seen = drawn.filter((layer) => layer.sum >= SEEN * drawn.reduce((sum, one) => sum + one.sum, 0));
+  const under = (event: MouseEvent & { readonly currentTarget: SVGSVGElement }): number | null =>
+    stackAt(event.clientX - event.currentTarget.getBoundingClientRect().left, stacks.length, { left: box.left, right: box.right, y });
+  const shown = at === null ? undefined : stacks[at];
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const last = stacks.length - 1;
+    const moves: Record<string, number> = { ArrowLeft: (at ?? 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last };
+    const move = moves[event.key];
+    if (move !== undefined) setAt(clamp(move, 0, last));
+    else if ((event.key === "Enter" || event.key === " ") && at !== null) onPick?.(at);
+    else if (event.key === "Escape") setAt(null);
+    else return;
+    event.preventDefault();
   };
-  const known = parts.filter((_, i) => paths[i] !== "");
+  const whole = shown === undefined ? 0 : total(shown);
+  const lines = (shown?.parts ?? []).map(
+    (part) => [part.name, `${formatDuration(part.value)} · ${formatShare(part.value / whole)}`] as const,
+  );
   return (
-    <div class="chart" ref={ref}>
+    <div
+      class="chart keys"
+      ref={ref}
+      tabIndex={0}
+      role="group"
+      aria-label={`${label}. Arrow keys go from ${unit} to ${unit}.`}
+      onKeyDown={onKeyDown}
+    >
       <svg
         width={width}
         height={HEIGHT}
         role="img"
-        aria-label={`${label}; the tables below have the numbers`}
-        onMouseMove={(event) => setHover(under(event))}
-        onMouseLeave={() => setHover(null)}
+        aria-label={`${label}: ${stacks.length} bars, up to ${formatDuration(most)}`}
+        onMouseMove={(event) => setAt(under(event))}
+        onMouseLeave={() => setAt(null)}
         onClick={(event) => {
-          const bar = under(event);
-          if (bar !== null) onPick?.(bar.row);
+          const index = under(event);
+          if (index !== null) onPick?.(index);
         }}
       >
         {width > 0 && (
-          <Frame box={box} x={wholeTicks} y={y} formatX={String} formatY={formatTick} labelX="step" labelY="time">
-            {paths.map((path, i) => path !== "" && <path class="bars" d={path} stroke={parts[i]?.colour} stroke-width={stroke} />)}
-            {hover !== null && <line class="cursor-line" x1={x(hover.at)} x2={x(hover.at)} y1={box.top} y2={box.bottom} />}
+          <Frame box={box} x={x} y={y} formatX={(i) => stacks[i]?.label ?? ""} formatY={formatTick} labelX={unit} labelY="time">
+            {drawn.map((layer) => (
+              <path class="stack-bar" d={layer.path} fill={layer.colour} />
+            ))}
+            {at !== null && <line class="cursor-line" x1={x(at)} x2={x(at)} y1={box.top} y2={box.bottom} />}
           </Frame>
         )}
       </svg>
-      <Legend items={known} />
-      {hover !== null && (
-        <Tip
-          x={x(hover.at)}
-          y={24}
-          width={width}
-          title={`Step ${hover.at}${hover.note === "" ? "" : `, ${hover.note}`}`}
-          lines={parts.flatMap((part, i): [string, string][] => {
-            const value = hover.values[i] ?? null;
-            return value === null || value === 0 ? [] : [[part.name, `${formatDuration(value)} · ${formatShare(value / total(hover))}`]];
-          })}
-        />
+      <Legend items={seen} note={seen.length < drawn.length ? `${drawn.length - seen.length} too small to see` : ""} />
+      {shown !== undefined && at !== null && (
+        <Tip x={x(at)} y={24} width={width} title={`${unit} ${shown.label}: ${formatDuration(whole)}`} lines={[...lines].reverse()} />
       )}
+      <p class="visually-hidden" role="status">
+        {shown === undefined ? "" : `${unit} ${shown.label}, ${formatDuration(whole)}: ${lines.map((line) => line.join(" ")).join(", ")}`}
+      </p>
     </div>
   );
 }
