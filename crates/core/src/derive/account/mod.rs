@@ -178,7 +178,7 @@ fn stretches(profile: &Profile, device: &Device) -> [Intervals; Class::COUNT] {
     let ops = DeviceOps::find(profile, device);
     let classes: Vec<Class> = ops.ops.iter().map(|(meta, _)| Class::of(meta)).collect();
     let mut parts: [Vec<(i64, i64)>; Class::COUNT] = Default::default();
-    for (line, rows) in ops.lines() {
+    for (line, rows) in ops.lines(profile) {
         let events = profile.events(line).iter().filter(|e| (rows[e.index] as usize) < classes.len());
         walk_innermost(events, |event, from, to| {
             let Some(class) = classes.get(rows[event.index] as usize) else { return };
