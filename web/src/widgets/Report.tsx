@@ -8,6 +8,7 @@ import { formatBytes, formatQuantity } from "../base/format";
 import { useAnalyses } from "../state/resource";
 import { hrefOf } from "../state/route";
 import { covers } from "./covers";
+import type { Piece } from "./evidence";
 import { bySeverity, pieces, targetsOf } from "./evidence";
 import { Explained } from "./Explained";
 import { Panel } from "./Panel";
@@ -42,7 +43,7 @@ const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", lever: "W
 
 export interface FindingCardProps {
   readonly finding: Finding;
-  /** What the words may point at. */
+  /** What the words may point at; without it, as in a file that no server stands behind, they point at nothing. */
   readonly report?: Report;
   /** Reads as the headline of the page. */
   readonly lead?: boolean;
@@ -50,19 +51,17 @@ export interface FindingCardProps {
 
 export function FindingCard({ finding, report, lead = false }: FindingCardProps) {
   const parts = PARTS.map((key) => [key, finding[key] ?? ""] as const).filter(([, text]) => text !== "");
+  const words = (text: string) =>
+    report === undefined ? <Pieces pieces={pieces(text, null, new Map(), NO_ANALYSES)} /> : <Pointing text={text} report={report} />;
   return (
     <article class={`finding ${finding.severity}${lead ? " lead" : ""}`} data-id={finding.id}>
-      <p class="claim">
-        <Pointing text={finding.claim} report={report ?? null} />
-      </p>
+      <p class="claim">{words(finding.claim)}</p>
       {(parts.length > 0 || (finding.status ?? "") !== "") && (
         <dl class="finding-parts">
           {parts.map(([key, text]) => (
             <div>
               <dt>{PART_NAMES[key]}</dt>
-              <dd>
-                <Pointing text={text} report={report ?? null} />
-              </dd>
+              <dd>{words(text)}</dd>
             </div>
           ))}
           {(finding.status ?? "") !== "" && (
@@ -80,12 +79,16 @@ export function FindingCard({ finding, report, lead = false }: FindingCardProps)
 }
 
 /** A sentence whose names lead to what they name. */
-function Pointing({ text, report }: { readonly text: string; readonly report: Report | null }) {
+function Pointing({ text, report }: { readonly text: string; readonly report: Report }) {
   const analyses = useAnalyses().data?.analyses ?? NO_ANALYSES;
-  const targets = useMemo(() => (report === null ? new Map() : targetsOf(report)), [report]);
+  const targets = useMemo(() => targetsOf(report), [report]);
+  return <Pieces pieces={pieces(text, report, targets, analyses)} />;
+}
+
+function Pieces({ pieces }: { readonly pieces: readonly Piece[] }) {
   return (
     <>
-      {pieces(text, report, targets, analyses).map((piece, i) => {
+      {pieces.map((piece, i) => {
         const words = piece.code ? <code>{piece.text}</code> : piece.text;
         return piece.to === undefined ? (
           <span key={i}>{words}</span>

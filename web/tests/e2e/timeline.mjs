@@ -1,6 +1,7 @@
 // The timeline through the real program: what a person does with it, what it adds up, and how fast it draws.
 //   node tests/e2e/timeline.mjs                 the fixtures, and two profiles beside the checkout where there are any
-//   node tests/e2e/timeline.mjs --big FOLDER    frame times, first paint and memory on the profile in FOLDER
+//   node tests/e2e/timeline.mjs --big FOLDER [--strict]    frame times, first paint and memory on the profile in FOLDER, held to the
+//                                                          budgets with --strict
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,11 @@
 //! Answers against the ground truth of forged TPU sessions, where they are at hand.
 
-use haloscope_core::analyses;
+use haloscope_core::Error;
+use haloscope_core::analyses::{self, Params};
 use haloscope_core::derive::bound::TimeClass;
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
+use haloscope_core::scope::Scope;
 
 use crate::support::{ask, near, number, row_of, traces};
 
@@ -60,8 +62,12 @@ fn exposed_communication_is_that_built_in() {
 fn every_analysis_answers() {
     for (name, profile, _) in sessions() {
         for analysis in analyses::ALL {
-            let report = ask(&profile, analysis.id, &[]);
-            assert!(!report.values.is_empty(), "{name} {}", analysis.id);
+            let answer = analyses::run(analysis, &profile, &Scope::default(), &Params::default());
+            // Not all of these programs have kernels of their own.
+            if analysis.id == "kernels" && matches!(answer, Err(Error::Nothing(_))) {
+                continue;
+            }
+            assert!(!answer.unwrap().values.is_empty(), "{name} {}", analysis.id);
         }
     }
 }

@@ -49,7 +49,9 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let peaks = selection.peaks();
     let mut table = Table::new("kernels", "Kernels by time", columns::KERNELS);
     kernels.iter().for_each(|kernel| table.push(row(kernel, all, &peaks)));
-    let ops_ps: i64 = units::sum(ops::collect(profile, &selection).iter().map(|op| op.self_ps));
+    // Executions count whole, ops are cut to the scope: of a part of the time their sums have no ratio.
+    let of_all_ops = || units::sum(ops::collect(profile, &selection).iter().map(|op| op.self_ps));
+    let ops_ps = if selection.cuts_time() { 0 } else { of_all_ops() };
     let values = values(&kernels, &histogram, all, ops_ps);
     Ok(Report { values, tables: vec![table, durations(&histogram)], ..Report::default() })
 }
@@ -127,7 +129,7 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
             share(all, ops_ps),
             Unit::Share,
             Status::Derived,
-            "Over the self time of all ops in the scope: on GPUs copies and memsets are the rest.",
+            "Over the self time of all ops in the scope: on GPUs copies and memsets are the rest. Unknown where the scope cuts time: kernels count whole, ops as far as they are in it.",
         ),
         Value::new(
             "kernel_count",
