@@ -31,7 +31,7 @@ pub use clock::{Clock, HostClock};
 pub use colours::Colour;
 use colours::Colours;
 use counters::Curve;
-pub use counters::{Counter, Counters, TrackCounters};
+pub use counters::{Counter, Counters, Sample, TrackCounters};
 pub use details::{EventDetails, EventStat};
 pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
 use layout::Layout;

@@ -86,11 +86,14 @@ pub(super) struct Colours {
     planes: Vec<OnceLock<PlanePaints>>,
 }
 
+/// Paints by the op's program and name.
+type OfOps = FxHashMap<Option<u64>, FxHashMap<Box<str>, Arc<Paint>>>;
+
 /// By metadata row, and where events name their ops themselves by program and name.
 #[derive(Debug)]
 struct PlanePaints {
     of_meta: Vec<OnceLock<Box<Paint>>>,
-    of_op: RwLock<FxHashMap<Option<u64>, FxHashMap<Box<str>, Arc<Paint>>>>,
+    of_op: RwLock<OfOps>,
 }
 
 impl Colours {

@@ -44,8 +44,11 @@ pub struct Counter {
     pub max: Option<f64>,
     /// By time, at most one a pixel: the time of its last sample, and the smallest, largest and last value. Before them the
     /// last sample before the window, from which the curve comes in. A value is `None` where a sample has none.
-    pub points: Vec<(i64, Option<f64>, Option<f64>, Option<f64>)>,
+    pub points: Vec<Sample>,
 }
+
+/// A time, and the smallest, largest and last value of its pixel.
+pub type Sample = (i64, Option<f64>, Option<f64>, Option<f64>);
 
 /// All samples of a counter.
 #[derive(Debug)]
