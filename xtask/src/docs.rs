@@ -123,6 +123,12 @@ fn first_difference(old: &str, new: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Here too, so that a change of words fails the tests and not only what comes after them.
+    #[test]
+    fn the_reference_is_what_the_code_says() {
+        run(&Args { check: true, write: false }).unwrap();
+    }
+
     #[test]
     fn a_new_page_has_places_for_all_that_is_generated() {
         let text = skeleton(analyses::ALL[0]);
