@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 
-import { PHONE, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { PHONE, counts, param, rested, settled, visit, waitForParam } from "./browser.mjs";
 import { ask } from "./server.mjs";
 import { checkCards } from "./walk.mjs";
 
@@ -206,11 +206,11 @@ export const demoSteps = {
     await page.locator('.finding a[href*="mark="]').first().click();
     await waitForParam(page, "mark", /^[a-z]+:./);
     const marked = page.locator(".marked");
-    assert.equal(await marked.count(), 1);
+    await counts(marked, 1);
     assert.ok((await marked.innerText()).startsWith((await param(page, "mark")).split(":")[1]));
     await page.reload();
     await settled(page);
-    assert.equal(await page.locator(".marked").count(), 1);
+    await counts(page.locator(".marked"), 1);
   },
   "the link button copies the run, the page and the scope": async (page, origin) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -237,7 +237,7 @@ export const demoSteps = {
     await page.getByRole("combobox", { name: "by", exact: true }).selectOption("category");
     await moved(page, "by", /^category$/);
     const { body } = await ask(origin, "report/ops", { by: "category" });
-    assert.equal(await page.locator("tbody tr:not(.spacer)").count(), body.tables[0].rows.length);
+    await counts(page.locator("tbody tr:not(.spacer)"), body.tables[0].rows.length);
   },
   "the wheel zooms at the pointer and the address follows": async (page, origin) => {
     await visit(page, origin, { page: "timeline" });
@@ -326,8 +326,8 @@ export const demoSteps = {
     await page.keyboard.press("Enter");
     await page.locator(".details").waitFor();
     await page.locator("circle.selected").waitFor();
-    assert.equal(await page.locator("tr.selected").count(), 1);
-    assert.equal(await page.locator("circle.selected").count(), 1);
+    await counts(page.locator("tr.selected"), 1);
+    await counts(page.locator("circle.selected"), 1);
     await page.keyboard.press("Escape");
     await page.locator("tr.selected").waitFor({ state: "detached" });
   },
@@ -366,7 +366,7 @@ export const demoSteps = {
     await visit(page, origin, { steps: "777" });
     const notice = page.locator(".notice.calm").first();
     assert.match(await notice.innerText(), /Nothing to show[\s\S]*no step is in the scope/i);
-    assert.equal(await page.getByRole("alert").count(), 0);
+    await counts(page.getByRole("alert"), 0);
     await notice.getByRole("button", { name: "Clear the scope" }).click();
     await moved(page, "steps", /^$/);
     await card(page, "bound_by").or(page.locator('.unknown-values [data-id="bound_by"]')).waitFor();
@@ -406,7 +406,7 @@ export const folderSteps = {
     assert.equal(body.runs.length, names.length + 1);
     await visit(page, origin, { run: one, steps: "2-3" });
     const picker = page.getByRole("combobox", { name: "Run", exact: true });
-    assert.equal(await picker.locator("option").count(), body.runs.length);
+    await counts(picker.locator("option"), body.runs.length);
     await picker.selectOption(two);
     await moved(page, "run", /^cpu-infer/);
     assert.equal(await param(page, "steps"), null);
@@ -440,7 +440,7 @@ export const folderSteps = {
   "a run that is gone and a page that never was are named": async (page, origin) => {
     await visit(page, origin, { run: "absent" });
     assert.match(await page.getByRole("alert").first().innerText(), /absent/);
-    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+    await counts(page.getByRole("button", { name: "Try again" }), 0);
     await page.goto(`${origin}/?page=nonsense`);
     await page.getByText("There is no page “nonsense”.").waitFor();
   },

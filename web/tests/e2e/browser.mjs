@@ -109,3 +109,13 @@ export function assertShows(text, value, where) {
   const slack = Math.max(Math.abs(value.value) * 6e-4, value.kind === "share" ? 6e-4 : 0);
   return assert.ok(Math.abs(read.number - value.value) <= slack, `${where}: ${text} for ${value.value}`);
 }
+
+/** That many there are, as soon as the page has drawn them. */
+export async function counts(locator, wanted, why = locator.toString()) {
+  let found = await locator.count();
+  for (let tries = 0; found !== wanted && tries < 50; tries += 1) {
+    await new Promise((done) => setTimeout(done, 100));
+    found = await locator.count();
+  }
+  assert.equal(found, wanted, why);
+}

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { areaEqualsOps, eventsOfTile } from "./area.mjs";
 import { violations } from "./axe.mjs";
-import { DESK, PHONE, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
 import { ask, start, traces, web } from "./server.mjs";
 import { measure } from "./frames.mjs";
 
@@ -40,8 +40,8 @@ export const timelineSteps = {
   "the canvas shows slices, and hosts and devices have rows": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline" });
     const { body } = await ask(origin, "timeline/tracks", { run: id });
-    assert.equal(await page.locator(".tl-group").count(), body.groups.length);
-    assert.equal(await page.locator(".tl-host").count(), (body.hosts?.length ?? 1) > 1 ? body.hosts.length : 0);
+    await counts(page.locator(".tl-group"), body.groups.length);
+    await counts(page.locator(".tl-host"), (body.hosts?.length ?? 1) > 1 ? body.hosts.length : 0);
     const { colours, share } = await drawn(page);
     assert.ok(colours > 5 && share > 0.05, `${colours} colours over ${share}`);
   },
@@ -89,7 +89,7 @@ export const timelineSteps = {
     await page.getByText(/^Hits by name/).click();
     const names = page.locator(".tl-names tbody tr");
     await names.first().waitFor();
-    assert.equal(await names.count(), body.by_name.length);
+    await counts(names, body.by_name.length);
     assert.equal(await names.first().locator("td").first().innerText(), body.by_name[0].name);
   },
   "conditions on durations and statistics say what they want": async (page, origin, id) => {
@@ -133,7 +133,7 @@ export const timelineSteps = {
     const area = page.locator(".tl-area");
     const first = await area.locator("tbody td").first().innerText();
     await area.getByRole("button", { name: "Events" }).click();
-    assert.equal(await area.locator("th[aria-sort=descending]").count(), 1);
+    await counts(area.locator("th[aria-sort=descending]"), 1);
     await area.getByRole("button", { name: "By category" }).click();
     assert.ok((await area.locator("tbody tr").count()) > 1);
     await area.getByRole("button", { name: "By track" }).click();
@@ -184,7 +184,7 @@ export const timelineSteps = {
     const [track, event] = (await waitForParam(page, "ev", /^\d+,\d+$/)).split(",");
     const { body } = await ask(origin, "timeline/event", { run: id, track, event });
     await page.locator(".tl-stats dt").first().waitFor();
-    assert.equal(await page.locator(".tl-stats dt").count(), body.stats.length);
+    await counts(page.locator(".tl-stats dt"), body.stats.length);
     assert.equal(await page.locator(".details h2").innerText(), body.name);
     for (const name of ["Op", "HLO", "Buffer"])
       assert.ok(await page.locator(".details").getByRole("link", { name, exact: true }).isVisible(), name);
@@ -257,9 +257,9 @@ export const timelineSteps = {
     assert.equal(await page.evaluate(() => location.search), address);
     assert.deepEqual(await names(), shown);
     assert.equal(await param(page, "order"), order);
-    assert.equal(await page.locator(".tl-pinned .tl-track").count(), 1);
-    assert.equal(await page.locator(".tl-area").count(), 1);
-    assert.equal(await page.locator(".tl-marks .chip").count(), 1);
+    await counts(page.locator(".tl-pinned .tl-track"), 1);
+    await counts(page.locator(".tl-area"), 1);
+    await counts(page.locator(".tl-marks .chip"), 1);
     await page.getByRole("button", { name: /hidden, show all/ }).click();
     await waitForParam(page, "hide", /^$/);
   },
@@ -273,7 +273,7 @@ export const timelineSteps = {
     await page.mouse.up();
     await waitForParam(page, "order", /^t\d+/);
     assert.ok((await box("Steps")).y > (await box("XLA Modules")).y);
-    assert.equal(await page.locator(".tl-menu").count(), 0, "a drag is no click");
+    await counts(page.locator(".tl-menu"), 0, "a drag is no click");
   },
   "a track's menu opens, is walked by arrows, and gives the focus back": async (page) => {
     const label = page.locator(".tl-labels .tl-track", { hasText: "XLA Ops" }).first();
@@ -318,6 +318,7 @@ export const timelineSteps = {
   },
   "exports of the view are files": async (page, origin) => {
     await page.locator(".tl-export summary").click();
+    await page.locator(".tl-export a").nth(3).waitFor();
     const links = await page.locator(".tl-export a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
     assert.equal(links.length, 4);
     for (const href of links) {

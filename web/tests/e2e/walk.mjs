@@ -7,7 +7,21 @@ import { DESK, PHONE, assertShows, openPage, overflow, settled, visit } from "./
 import { ask, web } from "./server.mjs";
 
 /** Pages whose numbers are held against the API's, one by one. */
-const OWN = ["overview", "timeline", "steps", "ops", "roofline", "memory", "hlo", "inspect"];
+const OWN = [
+  "overview",
+  "timeline",
+  "steps",
+  "idle",
+  "hosts",
+  "ops",
+  "op-profile",
+  "roofline",
+  "source",
+  "kernels",
+  "memory",
+  "hlo",
+  "inspect",
+];
 
 /** Every page of the menu, as it is now. */
 export async function menu(page, origin, run) {
