@@ -16,6 +16,12 @@ export function formatSort(key: SortKey): string {
   return (key.descending ? "-" : "") + key.column;
 }
 
+/** What a click on a column's head asks for: numbers largest first, text from A; then the other way; then the server's order. */
+export function nextSort(column: string, isNumber: boolean, now: SortKey | null): SortKey | null {
+  if (now?.column !== column) return { column, descending: isNumber };
+  return now.descending === isNumber ? { column, descending: !isNumber } : null;
+}
+
 /** Unknown sorts last in both directions: it is neither large nor small. */
 export function compareCells(a: Cell, b: Cell, descending: boolean): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;

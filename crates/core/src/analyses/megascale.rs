@@ -285,5 +285,6 @@ fn stalled(groups: &[Vec<&Seen>]) -> Option<Finding> {
         lever: "start the send earlier or need its result later (more compute in between), send less (lower precision, reduce-scatter within the slice first), or fewer and larger transfers".into(),
         falsifier: "the step takes as long on one slice with the same work per device".into(),
         status: Status::Derived,
+        ..Finding::default()
     })
 }

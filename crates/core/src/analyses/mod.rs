@@ -8,6 +8,7 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
+mod diagnose;
 mod hlo;
 mod host_ops;
 mod hosts;
@@ -28,6 +29,7 @@ mod utilization;
 /// All analyses, in the order in which a person would ask.
 pub static ALL: &[&Analysis] = &[
     &overview::ANALYSIS,
+    &diagnose::ANALYSIS,
     &idle::ANALYSIS,
     &steps::ANALYSIS,
     &hosts::ANALYSIS,

@@ -138,7 +138,7 @@ mod tests {
         let root = SourceRoot::new(&folder.path().join("src")).unwrap();
         let read = |path| root.read(path).map(|s| (s.path, s.text)).ok();
         let net = Some(("model/net.py".to_owned(), "one\ntwo\n".to_owned()));
-        assert_eq!(read("/home/somebody/project/model/net.py"), net);
+        assert_eq!(read("/elsewhere/project/model/net.py"), net);
         assert_eq!(read("model/net.py"), net);
         assert_eq!(read("/elsewhere/net.py").unwrap().1, "other\n");
         assert_eq!((read("/a/b/absent.py"), read(""), read("/")), (None, None, None));

@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
 use super::tree;
 use crate::report::{
-    Cell, Finding, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit, Value,
+    Cell, Finding, Link, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit, Value,
 };
 use crate::units;
 
@@ -28,6 +28,9 @@ impl Default for Layout<'_> {
         Self { width: 80, limit: 20, colour: false, only: None }
     }
 }
+
+/// Links that a terminal shows of a finding; JSON has all.
+const MOST_LINKS: usize = 3;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 40;
@@ -146,6 +149,7 @@ impl Page<'_> {
             ("gain at most", &finding.ceiling),
             ("try", &finding.lever),
             ("refuted if", &finding.falsifier),
+            ("see", &links(&finding.links)),
         ];
         for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
             self.labelled(&format!("  {label}"), DIM, 16, text)?;
@@ -331,6 +335,28 @@ fn value(v: &Value) -> String {
         (_, Cell::Int(whole)) => whole.to_string(),
         _ => units::number(number),
     }
+}
+
+/// Where to look, as what to type behind the program's name and the run.
+fn links(links: &[Link]) -> String {
+    let word = |link: &Link| {
+        let mut words = vec![link.analysis.to_owned()];
+        words.extend(link.params.iter().map(|(id, value)| format!("--{id} {value}")));
+        if !link.devices.is_empty() {
+            words.push(format!("--devices {}", link.devices.join(",")));
+        }
+        words.extend(link.steps.iter().map(|steps| format!("--steps {steps}")));
+        if let Some([from, to]) = link.window_ps {
+            words.push(format!("--window {from}ps..{to}ps"));
+        }
+        let place = match (&link.row, link.table) {
+            (_, "") => String::new(),
+            (None, table) => format!(" ({table})"),
+            (Some(row), table) => format!(" ({table}: {row})"),
+        };
+        format!("`{}`{place}", words.join(" "))
+    };
+    links.iter().take(MOST_LINKS).map(word).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -13,6 +13,18 @@ pub enum DeviceKind {
     Cpu,
 }
 
+impl DeviceKind {
+    /// The word used in sentences.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tpu => "TPU",
+            Self::Gpu => "GPU",
+            Self::Cpu => "CPU",
+        }
+    }
+}
+
 /// A device of the run.
 #[derive(Debug, Clone)]
 pub struct Device {

@@ -5,10 +5,11 @@ use serde::Serialize;
 use super::Status;
 
 /// How much a finding or a remark on the data matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
+    #[default]
     Info,
     /// Numbers are affected or time is lost.
     Warning,
@@ -17,7 +18,7 @@ pub enum Severity {
 }
 
 /// A claim with its evidence, what fixing it could give at most, what to try, and what would disprove it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {
     /// Stable id, such as `diluted_averages`.
     pub id: &'static str,
@@ -29,10 +30,80 @@ pub struct Finding {
     pub evidence: String,
     /// What removing the cause could give at most, in words with a number.
     pub ceiling: String,
+    /// The same as a number: the time now over the time without the cause. `None` where nothing would be faster or nobody
+    /// can tell.
+    pub speedup: Option<f64>,
     /// What to try.
     pub lever: String,
     /// The observation that would refute it.
     pub falsifier: String,
     /// How it is known.
     pub status: Status,
+    /// Where to look at the evidence.
+    pub links: Vec<Link>,
+}
+
+/// A place where evidence can be looked at: a question with a scope, a table of its answer, a row of that table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// The analysis, or `timeline`.
+    pub analysis: &'static str,
+    /// Parameters of the analysis, by name.
+    pub params: Vec<(&'static str, String)>,
+    /// The table of its report; empty for the report as a whole.
+    pub table: &'static str,
+    /// The text of the row's first cell; `None` for all rows.
+    pub row: Option<String>,
+    /// Devices to keep to, by their names in the tables; none means all.
+    pub devices: Vec<String>,
+    /// Steps to keep to, such as `2-5`.
+    pub steps: Option<String>,
+    /// The time to keep to, picoseconds on the run's clock.
+    pub window_ps: Option<[i64; 2]>,
+}
+
+impl Link {
+    /// The report of an analysis as a whole; `timeline` is the timeline.
+    #[must_use]
+    pub fn to(analysis: &'static str) -> Self {
+        Self { analysis, ..Self::default() }
+    }
+
+    /// A table of the report.
+    #[must_use]
+    pub fn table(self, table: &'static str) -> Self {
+        Self { table, ..self }
+    }
+
+    /// A row of a table, by the text of its first cell.
+    #[must_use]
+    pub fn row(self, table: &'static str, row: impl Into<String>) -> Self {
+        Self { table, row: Some(row.into()), ..self }
+    }
+
+    /// With a parameter of the analysis.
+    #[must_use]
+    pub fn param(mut self, id: &'static str, value: impl Into<String>) -> Self {
+        self.params.push((id, value.into()));
+        self
+    }
+
+    /// Only this device.
+    #[must_use]
+    pub fn device(mut self, name: impl Into<String>) -> Self {
+        self.devices.push(name.into());
+        self
+    }
+
+    /// Only these steps, such as `2-5`.
+    #[must_use]
+    pub fn steps(self, steps: impl Into<String>) -> Self {
+        Self { steps: Some(steps.into()), ..self }
+    }
+
+    /// Only this time, picoseconds on the run's clock.
+    #[must_use]
+    pub fn window(self, start_ps: i64, end_ps: i64) -> Self {
+        Self { window_ps: Some([start_ps, end_ps]), ..self }
+    }
 }

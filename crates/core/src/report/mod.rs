@@ -9,7 +9,7 @@ mod table;
 mod tree;
 mod value;
 
-pub use finding::{Finding, Severity};
+pub use finding::{Finding, Link, Severity};
 pub use table::{Cell, Column, Kind, Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};
 pub use value::{Status, Unit, Value};

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::{Cell, Kind};
 
 /// How a number is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The profiler recorded it.
@@ -15,6 +15,7 @@ pub enum Status {
     /// Rests on an assumption that the value's doc names.
     Estimated,
     /// The profile cannot tell. The value is `null`.
+    #[default]
     Unknown,
 }
 

@@ -20,7 +20,7 @@ fn json(body: &[u8]) -> serde_json::Value {
 #[test]
 fn the_text_of_a_file_that_a_profile_names() {
     let (server, _folder) = server();
-    let answer = server.get("/api/source?path=/home/somebody/work/train.py");
+    let answer = server.get("/api/source?path=/elsewhere/work/train.py");
     assert_eq!(answer.status, 200);
     assert_eq!(json(&answer.body), serde_json::json!({"path": "train.py", "text": "import jax\n"}));
     assert_eq!(json(&server.get("/api/source").body)["available"], true);

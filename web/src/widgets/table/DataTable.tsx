@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { columnIndex, isNumeric } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { SortKey } from "../../base/rows";
-import { filteredIndex, sortedIndex } from "../../base/rows";
+import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
 import { markIn } from "../../state/mark";
 import { CellView } from "./CellView";
@@ -203,13 +203,7 @@ interface HeaderProps {
 /** Numbers sort largest first, text from A; a third click gives the server's order back. */
 function HeaderCell({ column, sort, onSort }: HeaderProps) {
   const active = sort?.column === column.id ? sort : null;
-  const first = isNumeric(column);
-  const next =
-    active === null
-      ? { column: column.id, descending: first }
-      : active.descending === first
-        ? { column: column.id, descending: !first }
-        : null;
+  const next = nextSort(column.id, isNumeric(column), sort);
   return (
     <th
       class={isNumeric(column) ? "num" : ""}

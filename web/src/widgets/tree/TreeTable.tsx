@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isNumeric } from "../../api/read";
 import type { Column } from "../../api/types";
 import type { SortKey } from "../../base/rows";
+import { nextSort } from "../../base/rows";
 import { CellView } from "../table/CellView";
 import { columnWidth, scrollToRow, visibleRows } from "../table/layout";
 import type { FlatNode, Found } from "./flat";
@@ -212,13 +213,7 @@ function Head({
   readonly onSort: (sort: SortKey | null) => void;
 }) {
   const active = sort?.column === column.id ? sort : null;
-  const first = isNumeric(column);
-  const next =
-    active === null
-      ? { column: column.id, descending: first }
-      : active.descending === first
-        ? { column: column.id, descending: !first }
-        : null;
+  const next = nextSort(column.id, isNumeric(column), sort);
   return (
     <th
       scope="col"

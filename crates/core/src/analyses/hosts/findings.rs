@@ -46,5 +46,6 @@ pub(super) fn straggler(profile: &Profile, measured: &Measured<'_>, one: &OfDevi
         lever: "run the same program on that host alone: if it is slow there too, replace or drain it (clock, heat, a neighbour on the machine); if not, compare what it is given: uneven shards, input, logging or checkpoints on one host".into(),
         falsifier: "the same host is as fast as the others in another capture, or the slow place moves with the data and not with the host".into(),
         status: Status::Estimated,
+        ..Finding::default()
     }
 }

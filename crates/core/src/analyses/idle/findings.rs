@@ -48,6 +48,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
         lever: lever.into(),
         falsifier: falsifier.into(),
         status: Status::Derived,
+        ..Finding::default()
     })
 }
 

@@ -10,13 +10,13 @@ pub(super) use diagnose::ANALYSIS as DIAGNOSE;
 
 use super::{Param, ParamKind, Params};
 use crate::Error;
-use crate::derive::attribution::Rules;
+use crate::derive::attribution::{Rules, Totals};
 use crate::derive::heap::Buffers;
 use crate::derive::memory_space;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::programs::{self, Program};
 use crate::profile::Profile;
-use crate::report::{Notes, Severity};
+use crate::report::{Notes, Severity, Status, Unit, Value};
 use crate::scope::Scope;
 use crate::units;
 
@@ -61,6 +61,28 @@ fn chosen<'p>(
         buffers.map_or(-1, |buffers| ProgramMemory::new(&buffers, space).peak_bytes())
     };
     programs::choose(profile, scope, params.text(&super::MODULE), peak)
+}
+
+/// The headline of an answer about one program's memory: which program, and its peak.
+fn program_and_peak(label: &str, totals: &Totals) -> [Value; 2] {
+    [
+        Value::new(
+            "module",
+            "Module",
+            Some(label),
+            Unit::None,
+            Status::Measured,
+            "The program; without --module the one with the largest peak.",
+        ),
+        Value::new(
+            "peak_bytes",
+            "Peak",
+            Some(totals.peak_bytes),
+            Unit::Bytes,
+            if totals.lacks_temporaries { Status::Estimated } else { Status::Derived },
+            "Bytes alive at the peak; estimated, and a lower bound, where temporaries are unknown.",
+        ),
+    ]
 }
 
 /// Says where the heap trace makes no sense, and that the peak lacks the temporary buffers where there is none.

@@ -55,6 +55,7 @@ pub(super) fn all(
         lever: bound.lever(selection).to_owned(),
         falsifier: bound.falsifier().to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     out
 }
@@ -91,5 +92,6 @@ pub(in crate::analyses) fn diluted(usage: &Usage, flop_shares: Option<(f64, f64)
         lever: "start and stop the profiler around the steps in question, or use --window or --steady".into(),
         falsifier: "the program was meant to run during the rest of the capture".into(),
         status: Status::Measured,
+        ..Finding::default()
     })
 }

@@ -84,6 +84,7 @@ fn report() -> Report {
             lever: "start the capture after warm-up, or pass --steady".into(),
             falsifier: String::new(),
             status: Status::Estimated,
+            ..Finding::default()
         }],
         ..Report::default()
     }

@@ -423,6 +423,7 @@ fn findings(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Vec<Finding> {
             } else {
                 Status::Estimated
             },
+            ..Finding::default()
         });
     }
     findings

@@ -427,6 +427,7 @@ fn findings(verdict: &Verdict, variants: &[Variant<'_>], compiled: &Compilations
             lever: "compile the whole step as one program (`jax.jit`, `torch.compile`, `tf.function(jit_compile=True)`)".to_owned(),
             falsifier: "the device is busy all the time although it runs that many programs".to_owned(),
             status: Status::Estimated,
+            ..Finding::default()
         });
     }
     if let Some(worst) = variants.first() {
@@ -445,6 +446,7 @@ fn findings(verdict: &Verdict, variants: &[Variant<'_>], compiled: &Compilations
                 .to_owned(),
             falsifier: "the programs are of different functions that happen to share a name".to_owned(),
             status: Status::Derived,
+            ..Finding::default()
         });
     } else if compiled.busy_ps > 0 {
         findings.push(Finding {
@@ -463,6 +465,7 @@ fn findings(verdict: &Verdict, variants: &[Variant<'_>], compiled: &Compilations
             falsifier: "the events are there in a later capture too: then something is built again and again"
                 .to_owned(),
             status: Status::Measured,
+            ..Finding::default()
         });
     }
     findings

@@ -4,7 +4,7 @@ mod tables;
 mod workers;
 
 use super::super::{Analysis, MODULE, Params, Run};
-use super::{RULES, SPACE, buffers, chosen, peak, remark_trace, rules, space};
+use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, remark_trace, rules, space};
 use crate::Error;
 use crate::derive::attribution::{Attribution, Identity, Totals};
 use crate::derive::program_memory::ProgramMemory;
@@ -95,23 +95,8 @@ fn check(identities: &[Identity], label: &str, notes: &mut Notes) {
 fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
     let derived =
         |id, label, bytes, doc| Value::new(id, label, Some(bytes), Unit::Bytes, Status::Derived, doc);
-    vec![
-        Value::new(
-            "module",
-            "Module",
-            Some(label),
-            Unit::None,
-            Status::Measured,
-            "The program; without --module the one with the largest peak.",
-        ),
-        Value::new(
-            "peak_bytes",
-            "Peak",
-            Some(totals.peak_bytes),
-            Unit::Bytes,
-            if totals.lacks_temporaries { Status::Estimated } else { Status::Derived },
-            "Bytes alive at the peak; estimated, and a lower bound, where temporaries are unknown.",
-        ),
+    let mut all = Vec::from(program_and_peak(label, totals));
+    all.extend([
         derived(
             "entry_parameters_bytes",
             "Entry parameters",
@@ -174,5 +159,6 @@ fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
             Status::Derived,
             "Whether the sums of the table `identities` agree.",
         ),
-    ]
+    ]);
+    all
 }

@@ -82,6 +82,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         } else {
             Status::Estimated
         },
+        ..Finding::default()
     });
     Outcome::measured(bytes, Some(share), threshold, said, finding)
 }

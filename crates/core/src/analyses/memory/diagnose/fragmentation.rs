@@ -57,6 +57,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         falsifier: "the compiler's memory report gives the gap to something else, such as asynchronous copies in flight"
             .to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     Outcome::measured(unused, Some(share), threshold, evidence, finding)
 }

@@ -44,6 +44,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
                 .to_owned(),
             falsifier: "the runtime's allocator reports less in use: XLA's figure is an upper bound".to_owned(),
             status: Status::Derived,
+            ..Finding::default()
         })
     } else if share < ROOM_SHARE {
         Some(Finding {
@@ -58,6 +59,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             lever: "a larger batch, less rematerialisation, a larger cache, or fewer devices".to_owned(),
             falsifier: "another program's buffers are in the same memory while this one runs".to_owned(),
             status: Status::Derived,
+            ..Finding::default()
         })
     } else {
         None

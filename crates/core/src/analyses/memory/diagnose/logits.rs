@@ -58,6 +58,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         .to_owned(),
         falsifier: "the peak stays where it is when the loss is computed in chunks".to_owned(),
         status: if is_guess { Status::Estimated } else { Status::Derived },
+        ..Finding::default()
     });
     let said = if found.is_empty() { "none at the peak".to_owned() } else { largest(&found) };
     Outcome::measured(bytes, Some(share), threshold, said, finding)

@@ -43,6 +43,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         falsifier: "they are the state of a loop that is nearly the whole program, such as gathered weights or a cache"
             .to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     let said = if long.is_empty() { "none at the peak".to_owned() } else { largest(&long) };
     Outcome::measured(bytes, Some(share), threshold, said, finding)

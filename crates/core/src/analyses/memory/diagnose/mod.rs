@@ -15,7 +15,7 @@ mod spikes;
 mod thresholds;
 
 use super::super::{Analysis, MODULE, Param, ParamKind, Params, Run};
-use super::{RULES, SPACE, buffers, chosen, peak, rules, space};
+use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, rules, space};
 use crate::Error;
 use crate::derive::attribution::{Attribution, Totals};
 use crate::derive::program_memory::ProgramMemory;
@@ -202,29 +202,15 @@ fn nothing(clear: usize, unknown: usize) -> Finding {
         lever: "a smaller batch, more devices or lower precision, if it must be less".to_owned(),
         falsifier: "the runtime needs more than the program's peak: compare with the allocator".to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     }
 }
 
 fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown: usize) -> Vec<Value> {
     let worth = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
     let capacity = context.capacity.as_ref().map(|capacity| Cell::Int(capacity.bytes));
-    vec![
-        Value::new(
-            "module",
-            "Module",
-            Some(label),
-            Unit::None,
-            Status::Measured,
-            "The program; without --module the one with the largest peak.",
-        ),
-        Value::new(
-            "peak_bytes",
-            "Peak",
-            Some(context.totals.peak_bytes),
-            Unit::Bytes,
-            Status::Derived,
-            "Bytes alive at the peak.",
-        ),
+    let mut all = Vec::from(program_and_peak(label, &context.totals));
+    all.extend([
         Value::new(
             "capacity_bytes",
             "Memory of the device",
@@ -249,7 +235,8 @@ fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown:
             Status::Derived,
             "Checks for which the run lacks something.",
         ),
-    ]
+    ]);
+    all
 }
 
 #[cfg(test)]

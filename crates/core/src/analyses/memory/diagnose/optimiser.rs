@@ -58,6 +58,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             .to_owned(),
         falsifier: "the loss suffers with moments in bf16".to_owned(),
         status: if is_guess { Status::Estimated } else { Status::Derived },
+        ..Finding::default()
     });
     let said = if single.is_empty() { "none of it is f32".to_owned() } else { largest(&single) };
     Outcome::measured(bytes, Some(share), threshold, said, finding)

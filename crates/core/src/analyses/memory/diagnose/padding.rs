@@ -43,6 +43,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             .to_owned(),
         falsifier: "the compiler chooses another layout for the new shape that pads as much".to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     let said = if words.is_empty() { "no tile is padded".to_owned() } else { words.join("; ") };
     Outcome::measured(bytes, Some(share), threshold, said, finding)

@@ -67,6 +67,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         .to_owned(),
         falsifier: "the curve of `memory peak` has its maximum elsewhere".to_owned(),
         status,
+        ..Finding::default()
     };
     Outcome::measured(peak, Some(at), threshold, said, Some(finding))
 }

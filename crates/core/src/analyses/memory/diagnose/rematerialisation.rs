@@ -53,6 +53,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             .to_owned(),
         falsifier: "their inputs are not kept: then these must be, and nothing is saved".to_owned(),
         status: Status::Estimated,
+        ..Finding::default()
     });
     let said = if cheap.is_empty() {
         format!("{} kept from forward to backward, none of it cheap", units::bytes(kept_bytes as f64))

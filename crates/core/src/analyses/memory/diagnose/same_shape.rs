@@ -39,6 +39,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             .to_owned(),
         falsifier: "they are needed together, as the weights of several devices that a collective gathers".to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     Outcome::measured(bytes, Some(share), threshold, said, finding)
 }

@@ -43,6 +43,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
                 .to_owned(),
         falsifier: "the jump lies far below the peak: see the curve of `memory peak`".to_owned(),
         status: Status::Derived,
+        ..Finding::default()
     });
     let said = if words.is_empty() { "the heap is never used".to_owned() } else { words.join("; ") };
     Outcome::measured(first, Some(share), threshold, said, finding)

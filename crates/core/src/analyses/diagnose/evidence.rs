@@ -1,0 +1,110 @@
+//! What rules look at: facts of a run, each computed when a rule first asks for it.
+
+use std::cell::OnceCell;
+
+use crate::Error;
+use crate::derive::account::{self, Account, Class, Times};
+use crate::derive::bound::Classes;
+use crate::derive::ops::{self, Op};
+use crate::derive::select::Selection;
+use crate::derive::stats::Summary;
+use crate::derive::steps::Steps;
+use crate::derive::usage::Usage;
+use crate::profile::{Peaks, Profile};
+use crate::scope::Scope;
+
+/// The facts of a run. Shares are of the active window: from a device's first op to its last, mean over devices.
+pub(super) struct Evidence<'p> {
+    pub profile: &'p Profile,
+    /// A run of the same program with one thing changed, where one was given.
+    pub other: Option<&'p Profile>,
+    pub scope: &'p Scope,
+    pub selection: Selection<'p>,
+    pub peaks: Peaks,
+    ops: OnceCell<Vec<Op<'p>>>,
+    steps: OnceCell<Steps>,
+    usage: OnceCell<Usage>,
+    accounts: OnceCell<Vec<Option<Account>>>,
+    classes: OnceCell<Classes>,
+}
+
+impl<'p> Evidence<'p> {
+    /// The evidence of the part of a run that a scope selects.
+    pub(super) fn new(
+        profile: &'p Profile,
+        other: Option<&'p Profile>,
+        scope: &'p Scope,
+    ) -> Result<Self, Error> {
+        let selection = Selection::resolve(profile, scope)?;
+        let peaks = selection.peaks();
+        Ok(Self {
+            profile,
+            other,
+            scope,
+            selection,
+            peaks,
+            ops: OnceCell::new(),
+            steps: OnceCell::new(),
+            usage: OnceCell::new(),
+            accounts: OnceCell::new(),
+            classes: OnceCell::new(),
+        })
+    }
+
+    /// The ops, largest self time first; times are sums over devices.
+    pub(super) fn ops(&self) -> &[Op<'p>] {
+        self.ops.get_or_init(|| ops::collect(self.profile, &self.selection))
+    }
+
+    /// All steps of the selected devices, those outside of the scope too.
+    pub(super) fn steps(&self) -> &Steps {
+        self.steps.get_or_init(|| Steps::find(self.profile, &self.selection.devices))
+    }
+
+    /// Busy and idle time.
+    pub(super) fn usage(&self) -> &Usage {
+        self.usage.get_or_init(|| Usage::measure(self.profile, &self.selection, self.steps()))
+    }
+
+    /// Every instant of each selected device in one class; `None` for a device without ops.
+    pub(super) fn accounts(&self) -> &[Option<Account>] {
+        self.accounts.get_or_init(|| account::of_selection(self.profile, &self.selection))
+    }
+
+    /// What the active window goes to.
+    pub(super) fn classes(&self) -> &Classes {
+        self.classes.get_or_init(|| Classes::measure(self.profile, self.usage(), self.ops(), &self.peaks))
+    }
+
+    /// The times by class in the scope, summed over devices.
+    pub(super) fn times(&self) -> Times {
+        let mut sum = Times::default();
+        for (position, account) in self.accounts().iter().enumerate() {
+            if let Some(account) = account {
+                sum.add(&account.times(self.selection.window(position)));
+            }
+        }
+        sum
+    }
+
+    /// The active windows in the scope, summed over devices, picoseconds: what shares are of.
+    pub(super) fn active_ps(&self) -> f64 {
+        let times = self.times();
+        times.sum(|class| !matches!(class, Class::Before | Class::After)) as f64
+    }
+
+    /// A time summed over devices as a share of the active windows.
+    pub(super) fn of_active(&self, sum_ps: f64) -> f64 {
+        sum_ps / self.active_ps().max(1.0)
+    }
+
+    /// The share of the active windows that a class of time has.
+    pub(super) fn share(&self, class: Class) -> f64 {
+        self.of_active(self.times().of(class) as f64)
+    }
+
+    /// Mean time of the steps that statistics are taken over, picoseconds; `None` without steps.
+    pub(super) fn step_ps(&self) -> Option<f64> {
+        Summary::of(&self.steps().durations()).map(|summary| summary.mean)
+    }
+}

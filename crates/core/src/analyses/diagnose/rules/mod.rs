@@ -1,0 +1,9 @@
+//! The rules, one a file.
+
+mod diluted_averages;
+mod idle_inside;
+
+use super::rule::Rule;
+
+/// All rules, in the order in which their checks are listed.
+pub(super) static ALL: &[&Rule] = &[&diluted_averages::RULE, &idle_inside::RULE];

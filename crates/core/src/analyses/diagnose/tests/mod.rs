@@ -1,0 +1,25 @@
+//! Small made profiles for the tests of rules and of what they rest on.
+
+mod made;
+
+pub(crate) use made::{MS, Made, US};
+
+use super::evidence::Evidence;
+use super::rule::{Outcome, Rule};
+use crate::scope::Scope;
+
+/// What a rule says of one host with these planes.
+pub(crate) fn check(rule: &'static Rule, planes: Vec<Made>) -> Outcome {
+    let profile = made::profile(vec![("host", planes)]);
+    let scope = Scope::default();
+    let evidence = Evidence::new(&profile, None, &scope).unwrap();
+    rule.apply(&evidence).outcome
+}
+
+/// What a rule says of several hosts.
+pub(crate) fn check_hosts(rule: &'static Rule, hosts: Vec<(&str, Vec<Made>)>) -> Outcome {
+    let profile = made::profile(hosts);
+    let scope = Scope::default();
+    let evidence = Evidence::new(&profile, None, &scope).unwrap();
+    rule.apply(&evidence).outcome
+}

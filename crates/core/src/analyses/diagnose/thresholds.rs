@@ -1,0 +1,122 @@
+//! The numbers that rules compare with: good, warning and bad, and where each comes from.
+
+use crate::report::Unit;
+use crate::units;
+
+/// Two limits: on one side of the first all is well, on the other side of the second it is bad.
+#[derive(Debug)]
+pub(super) struct Threshold {
+    /// Stable id.
+    pub id: &'static str,
+    /// The number that is compared.
+    pub of: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Up to here (down to here, where more is better) it is good.
+    pub good: f64,
+    /// From here on it is bad; between the two it is worth a look.
+    pub bad: f64,
+    /// Who says so.
+    pub source: &'static str,
+}
+
+/// Which side of the limits a number is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grade {
+    Good,
+    Warning,
+    Bad,
+}
+
+/// Used by many who tune such programs for a living.
+const PRACTICE: &str = "practice of the field";
+/// A choice made here, so that small effects stay quiet.
+const OURS: &str = "this project";
+
+macro_rules! thresholds {
+    ($($name:ident: $id:literal, $of:literal, $unit:ident, $good:literal, $bad:literal, $source:expr;)*) => {
+        $(pub(super) static $name: Threshold = Threshold {
+            id: $id, of: $of, unit: Unit::$unit, good: $good, bad: $bad, source: $source,
+        };)*
+        /// All of them, in the order of the table.
+        pub(super) static ALL: &[&Threshold] = &[$(&$name),*];
+    };
+}
+
+// Add a line for each number a rule compares with; keep them sorted by subject.
+thresholds! {
+    WORTH_A_WARNING: "worth_a_warning", "share of the active window that a cause costs", Share, 0.05, 0.5, OURS;
+    GAP: "gap", "time that neither FLOPs nor bytes explain, of the time of an op or program", Share, 0.10, 0.30, PRACTICE;
+    BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
+}
+
+impl Threshold {
+    /// True where more is better: the good limit lies above the bad one.
+    fn more_is_better(&self) -> bool {
+        self.good > self.bad
+    }
+
+    /// Which side a number is on.
+    pub(super) fn grade(&self, number: f64) -> Grade {
+        let (number, good, bad) = if self.more_is_better() {
+            (-number, -self.good, -self.bad)
+        } else {
+            (number, self.good, self.bad)
+        };
+        if number <= good {
+            Grade::Good
+        } else if number < bad {
+            Grade::Warning
+        } else {
+            Grade::Bad
+        }
+    }
+
+    /// The limits in words: `good up to 5.0%, bad from 10.0%`.
+    pub(super) fn words(&self) -> String {
+        let number = |v: f64| match self.unit {
+            Unit::Share => units::share(v),
+            Unit::Ps => units::duration_ps(v),
+            Unit::Bytes => units::bytes(v),
+            _ => units::number(v),
+        };
+        let to = if self.more_is_better() { "down to" } else { "up to" };
+        format!("good {to} {}, bad from {}", number(self.good), number(self.bad))
+    }
+}
+
+impl Grade {
+    /// The word used in tables.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Warning => "worth a look",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grades_lie_on_both_sides_of_the_limits() {
+        assert_eq!([0.05, 0.07, 0.1].map(|v| BUBBLE.grade(v)), [Grade::Good, Grade::Warning, Grade::Bad]);
+        let more = Threshold {
+            good: 0.7,
+            bad: 0.3,
+            ..Threshold { id: "", of: "", unit: Unit::Share, good: 0.0, bad: 0.0, source: "" }
+        };
+        assert_eq!([0.8, 0.5, 0.3].map(|v| more.grade(v)), [Grade::Good, Grade::Warning, Grade::Bad]);
+        assert_eq!(BUBBLE.words(), "good up to 5.0%, bad from 10.0%");
+    }
+
+    #[test]
+    fn ids_are_there_once() {
+        let mut ids: Vec<_> = ALL.iter().map(|t| t.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), ALL.len());
+    }
+}
