@@ -36,7 +36,7 @@ pub use details::{EventDetails, EventStat};
 pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
 use layout::Layout;
 pub use op_details::{EventPeaks, Frame, OpDetails};
-pub use overlap::{DeviceOverlap, Overlap, StepGaps};
+pub use overlap::{DeviceOverlap, Overlap, StepGaps, background};
 pub use ruler::{Ruler, RulerStep};
 pub use search::{Found, Hit, MOST_HITS, NameCount, Place, Search};
 pub use totals::{CategoryTotal, NameTotal, Totals, TrackTotal};

@@ -340,21 +340,12 @@ fn value(v: &Value) -> String {
 /// Where to look, as what to type behind the program's name and the run.
 fn links(links: &[Link]) -> String {
     let word = |link: &Link| {
-        let mut words = vec![link.analysis.to_owned()];
-        words.extend(link.params.iter().map(|(id, value)| format!("--{id} {value}")));
-        if !link.devices.is_empty() {
-            words.push(format!("--devices {}", link.devices.join(",")));
-        }
-        words.extend(link.steps.iter().map(|steps| format!("--steps {steps}")));
-        if let Some([from, to]) = link.window_ps {
-            words.push(format!("--window {from}ps..{to}ps"));
-        }
         let place = match (&link.row, link.table) {
             (_, "") => String::new(),
             (None, table) => format!(" ({table})"),
             (Some(row), table) => format!(" ({table}: {row})"),
         };
-        format!("`{}`{place}", words.join(" "))
+        format!("`{}`{place}", link.command())
     };
     links.iter().take(MOST_LINKS).map(word).collect::<Vec<_>>().join(", ")
 }

@@ -106,4 +106,19 @@ impl Link {
     pub fn window(self, start_ps: i64, end_ps: i64) -> Self {
         Self { window_ps: Some([start_ps, end_ps]), ..self }
     }
+
+    /// What to type behind the program's name to see it; the run goes behind the analysis.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let mut words = vec![self.analysis.to_owned()];
+        words.extend(self.params.iter().map(|(id, value)| format!("--{id} {value}")));
+        if !self.devices.is_empty() {
+            words.push(format!("--devices {}", self.devices.join(",")));
+        }
+        words.extend(self.steps.iter().map(|steps| format!("--steps {steps}")));
+        if let Some([from, to]) = self.window_ps {
+            words.push(format!("--window {from}ps..{to}ps"));
+        }
+        words.join(" ")
+    }
 }

@@ -19,6 +19,19 @@ pub enum Status {
     Unknown,
 }
 
+impl Status {
+    /// The word used in tables.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Derived => "derived",
+            Self::Estimated => "estimated",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// The unit of a number, as printed in headers and JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {

@@ -1,6 +1,6 @@
 //! The numbers that rules compare with: good, warning and bad, and where each comes from.
 
-use crate::report::Unit;
+use crate::report::{Column, Table, Unit};
 use crate::units;
 
 /// Two limits: on one side of the first all is well, on the other side of the second it is bad.
@@ -48,6 +48,10 @@ thresholds! {
     WORTH_A_WARNING: "worth_a_warning", "share of the active window that a cause costs", Share, 0.05, 0.5, OURS;
     GAP: "gap", "time that neither FLOPs nor bytes explain, of the time of an op or program", Share, 0.10, 0.30, PRACTICE;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
+    OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
+    STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;
+    DOMINANT: "dominant", "time in one op", Share, 0.25, 0.50, PRACTICE;
+    HIGH_UTILISATION: "high_utilisation", "rate of the peak, of FLOPs or of HBM bytes", Share, 0.60, 0.30, OURS;
 }
 
 impl Threshold {
@@ -72,27 +76,46 @@ impl Threshold {
         }
     }
 
-    /// The limits in words: `good up to 5.0%, bad from 10.0%`.
-    pub(super) fn words(&self) -> String {
-        let number = |v: f64| match self.unit {
+    /// The columns of the table of thresholds.
+    const COLUMNS: &[Column] = &[
+        Column::text("threshold", "Threshold", "Its name."),
+        Column::text("of", "Of", "The number that is compared."),
+        Column::text("good", "Good", "Up to here, or down to here where more is better."),
+        Column::text("bad", "Bad", "From here on; between the two it is worth a look."),
+        Column::text("source", "Source", "Who says so: practice of the field, XProf, or this project."),
+    ];
+
+    /// All thresholds as a table.
+    pub(super) fn table() -> Table {
+        let mut table = Table::new("thresholds", "What numbers are held against", Self::COLUMNS);
+        for one in ALL {
+            let good =
+                format!("{} {}", if one.more_is_better() { "from" } else { "to" }, one.number(one.good));
+            let bad = format!("{} {}", if one.more_is_better() { "to" } else { "from" }, one.number(one.bad));
+            table.push(vec![
+                one.id.replace('_', " ").into(),
+                one.of.into(),
+                good.into(),
+                bad.into(),
+                one.source.into(),
+            ]);
+        }
+        table
+    }
+
+    fn number(&self, v: f64) -> String {
+        match self.unit {
             Unit::Share => units::share(v),
             Unit::Ps => units::duration_ps(v),
             Unit::Bytes => units::bytes(v),
             _ => units::number(v),
-        };
-        let to = if self.more_is_better() { "down to" } else { "up to" };
-        format!("good {to} {}, bad from {}", number(self.good), number(self.bad))
-    }
-}
-
-impl Grade {
-    /// The word used in tables.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Warning => "worth a look",
-            Self::Bad => "bad",
         }
+    }
+
+    /// The limits in words: `good up to 5.0%, bad from 10.0%`.
+    pub(super) fn words(&self) -> String {
+        let to = if self.more_is_better() { "down to" } else { "up to" };
+        format!("good {to} {}, bad from {}", self.number(self.good), self.number(self.bad))
     }
 }
 

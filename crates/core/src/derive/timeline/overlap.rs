@@ -148,16 +148,21 @@ impl Timeline {
     }
 }
 
+/// When asynchronous work of a device ran behind compute, and when it did not; `None` where the profile shows none.
+#[must_use]
+pub fn background(profile: &Profile, device: &Device) -> Option<(Intervals, Intervals)> {
+    let parts = match device.kind {
+        DeviceKind::Tpu => of_tpu(profile, device),
+        DeviceKind::Gpu => of_gpu(profile, device),
+        DeviceKind::Cpu => None,
+    };
+    parts.map(|(background, compute)| (background.intersect(&compute), background.minus(&compute)))
+}
+
 impl Activity {
     pub(super) fn of(profile: &Profile, device: &Device) -> Self {
         let busy = busy::intervals(profile, device);
-        let parts = match device.kind {
-            DeviceKind::Tpu => of_tpu(profile, device),
-            DeviceKind::Gpu => of_gpu(profile, device),
-            DeviceKind::Cpu => None,
-        };
-        let background =
-            parts.map(|(background, compute)| (background.intersect(&compute), background.minus(&compute)));
+        let background = background(profile, device);
         Self { busy, background }
     }
 }

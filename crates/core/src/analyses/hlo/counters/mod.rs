@@ -22,13 +22,14 @@ use crate::units;
 const fn expected(id: &'static str, doc: &'static str) -> Param {
     Param { id, doc, kind: ParamKind::Count, default: "" }
 }
-const DOTS: Param =
+pub(in crate::analyses) const DOTS: Param =
     expected("dots", "how many matrix products to expect, convolutions that are one included");
-const EXPS: Param = expected("exps", "how many exponentials to expect");
-const REDUCES: Param = expected("reduces", "how many reductions to expect");
-const COPIES: Param =
+pub(in crate::analyses) const EXPS: Param = expected("exps", "how many exponentials to expect");
+pub(in crate::analyses) const REDUCES: Param = expected("reduces", "how many reductions to expect");
+pub(in crate::analyses) const COPIES: Param =
     expected("copies", "how many copies to expect outside of fusions, a start and its end being one");
-const DEFENSIVE: Param = expected("defensive", "how many defensive copies to expect among them");
+pub(in crate::analyses) const DEFENSIVE: Param =
+    expected("defensive", "how many defensive copies to expect among them");
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo counters",
@@ -39,7 +40,12 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+pub(in crate::analyses) fn run(
+    profile: &Profile,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
     let subject = Subject::choose(profile, scope, params, notes)?;
     let copies = copies::find(subject.module, &subject.executions);
     let relayouts = relayouts::find(subject.module, &subject.executions);
