@@ -48,7 +48,7 @@ impl Format {
             Unit::Count | Unit::Ratio | Unit::None => &[(1.0, "")],
         };
         let (scale, unit) = pick(ladder, median, largest);
-        let right = !matches!(column.kind, Kind::Text | Kind::Flag);
+        let right = !matches!(column.kind, Kind::Text | Kind::Prose | Kind::Flag);
         Self { scale, decimals: decimals(column, scale, median, largest), unit, right }
     }
 

@@ -49,7 +49,7 @@ impl Grid {
             unknown: Vec::new(),
             has_unknown: false,
         };
-        for (i, column) in heads.iter().enumerate() {
+        for (i, column) in heads.iter().enumerate().filter(|(_, column)| column.kind != Kind::Prose) {
             let known = |row: &Vec<Cell>| row.get(i).is_some_and(|c| *c != Cell::Unknown);
             if !all.is_empty() && !all.iter().any(known) {
                 grid.unknown.push(column.label);

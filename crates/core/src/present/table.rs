@@ -6,7 +6,8 @@ use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
 use super::tree;
 use crate::report::{
-    Cell, Finding, Link, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit, Value,
+    Cell, Finding, Kind, Link, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit,
+    Value,
 };
 use crate::units;
 
@@ -179,7 +180,9 @@ impl Page<'_> {
         }
         let shown = if self.limit == 0 { table.rows.len() } else { self.limit.min(table.rows.len()) };
         let grid = Grid::new(table.columns, &table.rows, shown, self.width);
-        self.grid(&grid)?;
+        let prose: Vec<_> =
+            (0..table.columns.len()).filter(|i| table.columns[*i].kind == Kind::Prose).collect();
+        self.grid(&grid, |page, place| page.prose(table, &prose, place))?;
         match table.rows.len() - shown {
             0 => {}
             1 => self.note("1 more row; --limit 0 shows all")?,
@@ -196,7 +199,7 @@ impl Page<'_> {
         }
         let rows = tree::outline(tree, self.limit);
         let grid = Grid::new(&tree::heads(tree), &rows.rows, rows.rows.len(), self.width);
-        self.grid(&grid)?;
+        self.grid(&grid, |_, _| Ok(()))?;
         match rows.left_out {
             0 => {}
             1 => self.note("1 more node; --limit 0 shows all")?,
@@ -215,13 +218,36 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn grid(&mut self, grid: &Grid) -> io::Result<()> {
+    /// `below` writes what follows the row in this place.
+    fn grid(
+        &mut self,
+        grid: &Grid,
+        mut below: impl FnMut(&mut Self, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
         for line in grid.header() {
             writeln!(self.out, "{}", self.paint(BOLD, &line))?;
         }
         writeln!(self.out, "{}", self.paint(DIM, &grid.rule()))?;
-        for line in grid.rows() {
+        for (place, line) in grid.rows().enumerate() {
             writeln!(self.out, "{line}")?;
+            below(self, place)?;
+        }
+        Ok(())
+    }
+
+    /// The sentences of a row, below it; with labels where there are several columns of them.
+    fn prose(&mut self, table: &Table, columns: &[usize], place: usize) -> io::Result<()> {
+        for (column, cell) in columns.iter().filter_map(|i| {
+            let text = table.rows.get(place)?.get(*i)?.as_text()?;
+            Some((table.columns.get(*i)?, text))
+        }) {
+            let label = if columns.len() > 1 {
+                format!("    {}", column.label.to_lowercase())
+            } else {
+                String::new()
+            };
+            let indent = if columns.len() > 1 { width(&label) + 2 } else { 4 };
+            self.labelled(&label, DIM, indent, cell)?;
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ impl PartialEq for Sized {
 impl Eq for Sized {}
 
 fn largest(tree: &Tree, all: &[Flat<'_>], limit: usize) -> Vec<bool> {
-    let column = tree.columns.iter().position(|c| !matches!(c.kind, Kind::Text | Kind::Flag));
+    let column = tree.columns.iter().position(|c| !matches!(c.kind, Kind::Text | Kind::Prose | Kind::Flag));
     let size = |at: usize| {
         let cell = column.and_then(|column| all[at].node.values.get(column));
         Sized { size: cell.and_then(Cell::number).unwrap_or(0.0), at }

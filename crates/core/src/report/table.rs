@@ -10,6 +10,9 @@ use super::Unit;
 pub enum Kind {
     /// Words.
     Text,
+    /// Sentences: words that a terminal writes below their row, over as many lines as they need. `text` in JSON.
+    #[serde(rename = "text")]
+    Prose,
     /// A whole number.
     Int,
     /// A real number.
@@ -46,6 +49,11 @@ impl Column {
     #[must_use]
     pub const fn text(id: &'static str, label: &'static str, doc: &'static str) -> Self {
         Self { id, label, unit: Unit::None, kind: Kind::Text, doc }
+    }
+    /// A column of sentences.
+    #[must_use]
+    pub const fn prose(id: &'static str, label: &'static str, doc: &'static str) -> Self {
+        Self { id, label, unit: Unit::None, kind: Kind::Prose, doc }
     }
     /// A column of counts.
     #[must_use]

@@ -54,14 +54,14 @@ const CHECKS: &[Column] = &[
         "Share of the active window that would go if the cause did; of several findings the largest.",
     ),
     Column::text("threshold", "Threshold", "From where on it is a finding."),
-    Column::text("said", "What was seen", "What was seen, or why it cannot be told."),
-    Column::text("needs", "Needs", "What a profile must hold for the check."),
+    Column::prose("said", "Seen", "What was seen, or why it cannot be told."),
+    Column::prose("needs", "Needs", "What a profile must hold for the check; where it could not tell."),
 ];
 
 const CAUSES: &[Column] = &[
     Column::count("rank", "Rank", "By what removing the cause gives at most."),
     Column::text("id", "Cause", "The rule that found it."),
-    Column::text("claim", "Claim", "One sentence."),
+    Column::prose("claim", "Claim", "One sentence."),
     Column::share(
         "saved_share",
         "Saved at most",
@@ -69,7 +69,7 @@ const CAUSES: &[Column] = &[
     ),
     Column::float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl)."),
     Column::text("status", "Known", "measured, derived or estimated."),
-    Column::text("falsifier", "Refuted if", "The observation that would refute it."),
+    Column::prose("falsifier", "Refuted if", "The observation that would refute it."),
 ];
 
 fn run(

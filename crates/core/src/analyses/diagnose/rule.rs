@@ -130,7 +130,7 @@ impl Checked {
             self.saved_share().into(),
             self.rule.threshold.map(Threshold::words).into(),
             self.outcome.said.as_str().into(),
-            self.rule.needs.into(),
+            Some(self.rule.needs).filter(|_| self.outcome.verdict == Verdict::Unknown).into(),
         ]
     }
 }

@@ -79,7 +79,7 @@ impl Threshold {
     /// The columns of the table of thresholds.
     const COLUMNS: &[Column] = &[
         Column::text("threshold", "Threshold", "Its name."),
-        Column::text("of", "Of", "The number that is compared."),
+        Column::prose("of", "Of", "The number that is compared."),
         Column::text("good", "Good", "Up to here, or down to here where more is better."),
         Column::text("bad", "Bad", "From here on; between the two it is worth a look."),
         Column::text("source", "Source", "Who says so: practice of the field, XProf, or this project."),

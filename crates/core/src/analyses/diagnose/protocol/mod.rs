@@ -103,7 +103,7 @@ const PROTOCOL: &[Column] = &[
     Column::count("step", "Step", "Its place in the protocol."),
     Column::text("question", "Question", "What is asked."),
     Column::text("verdict", "Verdict", "`good`, `worth a look`, `bad`, `stated`, or `unknown`."),
-    Column::text("said", "What was seen", "The numbers, or why there are none."),
+    Column::prose("said", "What was seen", "The numbers, or why there are none."),
     Column::text("see", "See", "The command that shows them in full, without the run."),
 ];
 

@@ -44,8 +44,8 @@ const COLUMNS: &[Column] = &[
     Column::text("compute", "Compute", "high or low, of the peak FLOP rate."),
     Column::text("memory", "Memory", "high or low, of the peak HBM bandwidth."),
     Column::flag("holds", "Holds", "Whether this run is here; unknown without peaks, FLOPs or bytes."),
-    Column::text("means", "What it means", "What is the limit then."),
-    Column::text("next", "What to try", "What to do then."),
+    Column::prose("means", "Means", "What is the limit then."),
+    Column::prose("next", "Try", "What to do then."),
 ];
 
 fn shares(line: &Baseline) -> Option<(f64, f64)> {
