@@ -1,5 +1,9 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
+pub(super) mod names;
+mod places;
+pub(super) mod work;
+
 use std::cell::OnceCell;
 
 use crate::Error;
