@@ -48,6 +48,9 @@ thresholds! {
     WORTH_A_WARNING: "worth_a_warning", "share of the active window that a cause costs", Share, 0.05, 0.5, OURS;
     GAP: "gap", "time that neither FLOPs nor bytes explain, of the time of an op or program", Share, 0.10, 0.30, PRACTICE;
     OP_WORTH: "op_worth", "share of the active window that one op could save, for it to be named", Share, 0.01, 0.05, OURS;
+    DATA_FORMATTING: "data_formatting", "share of the active window in copies and changes of layout", Share, 0.05, 0.10, PRACTICE;
+    EXPOSED_COMMUNICATION: "exposed_communication", "share of the active window in collectives that nothing hides", Share, 0.05, 0.20, OURS;
+    EXPOSED_COPIES: "exposed_copies", "share of the active window that waits for copies cost beyond what bandwidth explains", Share, 0.05, 0.20, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;

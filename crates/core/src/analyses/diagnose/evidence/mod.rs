@@ -1,7 +1,10 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
+pub(super) mod collectives;
+pub(super) mod copies;
 pub(super) mod names;
 mod places;
+mod waiting;
 pub(super) mod work;
 
 use std::cell::OnceCell;

@@ -1,8 +1,14 @@
 //! The rules, one a file.
 
 mod below_roofline;
+mod copies;
+mod data_formatting;
+mod defensive_copies;
 mod diluted_averages;
+mod exposed_communication;
+mod exposed_copies;
 mod idle_inside;
+mod unfused_relayouts;
 
 use super::rule::Rule;
 

@@ -32,6 +32,13 @@ impl Made {
         made
     }
 
+    /// The plane that holds the HLO of program 7, given as text.
+    pub(crate) fn program(text: &str) -> Self {
+        let mut made = Self::named("/host:metadata");
+        made.meta("jit_step(7)", "", &[("Hlo Proto", Value::Bytes(text.as_bytes().to_vec()))]);
+        made
+    }
+
     /// A stat of the plane.
     pub(crate) fn fact(&mut self, name: &str, value: Value) {
         let stat = self.stat(name, value);
