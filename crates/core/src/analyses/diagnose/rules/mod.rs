@@ -12,5 +12,15 @@ mod unfused_relayouts;
 
 use super::rule::Rule;
 
-/// All rules, in the order in which their checks are listed.
-pub(super) static ALL: &[&Rule] = &[&diluted_averages::RULE, &idle_inside::RULE, &below_roofline::RULE];
+/// All rules, in the order in which their checks are listed; a line each.
+#[rustfmt::skip]
+pub(super) static ALL: &[&Rule] = &[
+    &diluted_averages::RULE,
+    &idle_inside::RULE,
+    &exposed_communication::RULE,
+    &exposed_copies::RULE,
+    &defensive_copies::RULE,
+    &unfused_relayouts::RULE,
+    &data_formatting::RULE,
+    &below_roofline::RULE,
+];
