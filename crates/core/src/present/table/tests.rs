@@ -171,3 +171,31 @@ fn what_every_row_says_is_said_once_where_room_is_scarce() {
     let wide = text(&report, &Layout { width: 200, ..Layout::default() });
     assert!(!wide.contains("the same in every row") && wide.contains("bound"), "{wide}");
 }
+
+#[test]
+fn sentences_stand_below_their_row() {
+    const COLUMNS: &[Column] = &[
+        Column::count("step", "Step", ""),
+        Column::text("verdict", "Verdict", ""),
+        Column::prose("said", "Seen", ""),
+    ];
+    let mut rows = Table::new("protocol", "Steps", COLUMNS);
+    let long = "a sentence that is much longer than a line of a narrow terminal, and so goes on in the next one";
+    rows.push(vec![1_usize.into(), "good".into(), long.into()]);
+    rows.push(vec![2_usize.into(), "unknown".into(), Cell::Unknown]);
+    let report = Report { tables: vec![rows], ..Report::default() };
+    insta::assert_snapshot!(text(&report, &Layout { width: 50, ..Layout::default() }), @"");
+}
+
+#[test]
+fn a_finding_says_where_to_look() {
+    let mut report = report();
+    report.findings[0].links = vec![
+        Link::to("ops").param("by", "category").row("ops", "copy").window(1_000_000, 2_500_000),
+        Link::to("timeline").device("TPU:0").steps("2-5"),
+    ];
+    let text = text(&report, &Layout::default());
+    assert!(text.contains("`ops --by category --window 1000000ps..2500000ps`"), "{text}");
+    assert!(text.contains("(ops: copy)"), "{text}");
+    assert!(text.contains("`timeline --devices TPU:0 --steps 2-5`"), "{text}");
+}

@@ -1,0 +1,126 @@
+"""Plants one fault each into runs of really compiled TPU programs and asks `haloscope diagnose` for the cause.
+
+    python3 tests/planted/run.py --bin target/release/haloscope --forge ../shared/forge [--out target/planted] [--only NAME]
+
+A case passes where the planted cause ranks first. Its ceiling is held against what removing the fault gives: the step time of the
+same run, same seed, without it. The forge needs JAX and libtpu; where this Python has none, they are installed from PyPI into
+OUT/venv. What was made stays in OUT and is used again.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cases
+
+PACKAGES = ["jax==0.10.2", "libtpu==0.0.52", "numpy", "protobuf", "grpcio-tools"]
+# At least so many of the cases must rank first, and a ceiling may be off by so much of what removing the fault gives.
+LEAST, OFF = 11, 0.10
+# On a run without a fault no cause may promise this speed-up unless `cases.CLEAN` lists it.
+WORTH = 1.05
+
+
+def python_of(out):
+    """A Python that has what the forge needs."""
+    given = os.environ.get("HALOSCOPE_FORGE_PYTHON")
+    if given:
+        return given
+    folder = out / "venv"
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin/python", "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        (folder / "ready").touch()
+    return str(folder / "bin/python")
+
+
+def copy_of(forge, out):
+    """A forge that may be written to, and that knows the models of the cases too."""
+    folder = out / "forge"
+    if not folder.exists():
+        shutil.copytree(forge, folder)
+        subprocess.run(["chmod", "-R", "u+w", folder], check=True)
+        with open(folder / "cfg.py", "a", encoding="utf-8") as file:
+            file.write(f"\nMODELS.update({cases.MODELS!r})\n")
+    return folder
+
+
+def make(python, forge, out, name, scenario):
+    """The folder of a run and what is true of it."""
+    folder = out / name
+    truth = folder / f"{name}.truth.json"
+    if not truth.exists():
+        described = out / f"{name}.json"
+        described.write_text(json.dumps({**scenario, "name": name, "session": name}))
+        if not (forge / "pb" / "xspace_pb2.py").exists():
+            subprocess.run([python, "-m", "grpc_tools.protoc", "-Ipb", "--python_out=pb", "pb/xspace.proto"],
+                           cwd=forge, check=True)
+        made = subprocess.run([python, forge / "forge.py", described, folder], capture_output=True, text=True)
+        if made.returncode != 0:
+            sys.exit(f"{name}: the forge failed\n{made.stderr[-3000:]}")
+    return folder, json.loads(truth.read_text())
+
+
+def diagnose(binary, folder):
+    """The causes, ranked: id, claim, speed-up."""
+    asked = [binary, "diagnose", folder, "--format", "json"]
+    report = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    causes = next(table for table in report["tables"] if table["id"] == "causes")
+    place = {column["id"]: i for i, column in enumerate(causes["columns"])}
+    return [(row[place["id"]].replace(" ", "_"), row[place["claim"]], row[place["speedup"]]) for row in causes["rows"]]
+
+
+def main():
+    """Exits with 1 where too few causes are found, or a clean run is blamed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--forge", required=True, type=Path)
+    parser.add_argument("--out", default=Path("target/planted"), type=Path)
+    parser.add_argument("--only")
+    asked = parser.parse_args()
+    out = asked.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    python, forge = python_of(out), copy_of(asked.forge, out)
+
+    step = {}
+    failures = []
+    for name, scenario in cases.BASES.items():
+        folder, truth = make(python, forge, out, name, scenario)
+        step[name] = truth["step_time_ms"]["mean"]
+        causes = diagnose(asked.bin, folder)
+        loud = [cause for cause in causes if (cause[2] or 0) >= WORTH]
+        for cause in loud:
+            known = cause[0] in cases.CLEAN.get(name, [])
+            print(f"{'known' if known else 'FALSE'}  {name} (no fault): {cause[0]} {cause[2]:.2f}x  {cause[1]}")
+            if not known:
+                failures.append(f"{name}: {cause[0]} on a run without a fault")
+    found = 0
+    for case in cases.CASES:
+        if asked.only and asked.only != case["name"]:
+            continue
+        folder, truth = make(python, forge, out, case["name"], {**cases.BASES[case["base"]], **case["change"]})
+        gives = truth["step_time_ms"]["mean"] / step[case["base"]]
+        causes = diagnose(asked.bin, folder)
+        first = causes[0] if causes else ("nothing", "", None)
+        is_first = first[0] in case["first"] and case["what"] in first[1]
+        said = first[2] or 0.0
+        near = abs(said / gives - 1.0) <= OFF
+        found += is_first and (near or not case["same_shape"])
+        word = "ok" if is_first and (near or not case["same_shape"]) else "MISSED"
+        print(f"{word:6} {case['name']}: {first[0]} {said:.2f}x, removing the fault gives {gives:.2f}x  {first[1]}")
+        if word == "MISSED":
+            for other in causes[1:4]:
+                print(f"       then {other[0]} {other[2] or 0:.2f}x  {other[1]}")
+    if not asked.only and found < LEAST:
+        failures.append(f"{found} of {len(cases.CASES)} planted causes were found, expected {LEAST}")
+    print(f"{found} planted causes found; {len(failures)} failures")
+    for failure in failures:
+        print(f"  {failure}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
