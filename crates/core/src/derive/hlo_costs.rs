@@ -26,6 +26,12 @@ impl<'p> Costs<'p> {
         module.decode(&self.profile.sources[module.source]).ok()
     }
 
+    /// The program of this id, where the profiler embedded it.
+    #[must_use]
+    pub fn program(&self, program_id: u64) -> Option<&'p haloscope_hlo::Module> {
+        self.module(program_id).map(|decoded| &decoded.module)
+    }
+
     /// The instruction of this name in the program of this id, where the profiler embedded it.
     #[must_use]
     pub fn instruction(&self, program_id: u64, name: &str) -> Option<&'p Instruction> {

@@ -3,10 +3,12 @@
 pub mod account;
 pub mod allocator;
 pub mod allocator_peak;
+pub mod async_parts;
 pub mod attribution;
 pub mod bound;
 pub mod busy;
 pub mod capacity;
+pub mod comm;
 pub mod compilations;
 pub mod context;
 pub mod copies;
