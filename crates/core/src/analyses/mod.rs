@@ -8,6 +8,7 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
+mod comm;
 mod diagnose;
 mod hlo;
 mod host_ops;
@@ -33,6 +34,7 @@ pub static ALL: &[&Analysis] = &[
     &idle::ANALYSIS,
     &steps::ANALYSIS,
     &hosts::ANALYSIS,
+    &comm::ANALYSIS,
     &ops::ANALYSIS,
     &op_profile::ANALYSIS,
     &roofline::ANALYSIS,

@@ -114,6 +114,12 @@ fn cover(account: &Account, cut: &Intervals) -> Intervals {
 }
 
 impl DeviceExposure {
+    /// Busy, exposed and idle time less the time of the steps: 0.
+    #[must_use]
+    pub fn residual_ps(&self) -> i64 {
+        self.busy_ps + self.exposed_ps + self.idle_ps - self.step_ps
+    }
+
     /// Measures a device.
     pub(super) fn measure(account: &Account, time: &Time, transfers: &[Transfer], on_core: &OnCore) -> Self {
         let cut = &time.cut;
