@@ -158,7 +158,14 @@ pub(crate) fn from_proto(
             parameters: p.parameters.into_iter().map(Shape::from).collect(),
             result: p.result.map_or_else(no_shape, Shape::from),
         }),
-        computation_count_of_device_assignment: module.device_assignment.map(|d| d.computation_count),
+        computation_count_of_device_assignment: module
+            .device_assignment
+            .as_ref()
+            .map(|d| d.computation_count),
+        device_assignment: module
+            .device_assignment
+            .map(|d| d.computation_devices.into_iter().map(|c| c.replica_device_ids).collect())
+            .unwrap_or_default(),
         has_schedule,
         is_in_text_order: false,
         configuration: Vec::new(),

@@ -38,6 +38,8 @@ pub struct Module {
     pub configuration: Vec<(String, String)>,
     /// Keys of attributes that a text has and that this version does not know, in alphabetical order.
     pub unread_attributes: Vec<String>,
+    /// The device that runs each partition, by partition and replica; empty where the proto does not say.
+    pub device_assignment: Vec<Vec<i64>>,
     pub(crate) computation_count_of_device_assignment: Option<i32>,
     pub(crate) has_schedule: bool,
     /// Whether the tables are in the order in which a text was written.

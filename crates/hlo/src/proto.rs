@@ -66,10 +66,18 @@ pub(crate) struct ProgramShape {
     pub(crate) result: Option<Shape>,
 }
 
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message)]
 pub(crate) struct DeviceAssignment {
     #[prost(int32, tag = "2")]
     pub(crate) computation_count: i32,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) computation_devices: Vec<ComputationDevices>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ComputationDevices {
+    #[prost(int64, repeated, tag = "1")]
+    pub(crate) replica_device_ids: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

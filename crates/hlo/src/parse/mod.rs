@@ -55,6 +55,13 @@ impl Module {
     }
 }
 
+/// The groups of a collective as they stand behind `replica_groups=`, in the field of their form.
+pub(crate) fn replica_groups(text: &str) -> Result<proto::HloInstruction, Error> {
+    let mut hlo = proto::HloInstruction::default();
+    sharding::replica_groups(&mut Cursor::new(text), &mut hlo).map_err(|error| error.into_error(text))?;
+    Ok(hlo)
+}
+
 /// The start of a text, as far as it is text.
 fn head(bytes: &[u8]) -> &str {
     const HEAD: usize = 64 << 10;
