@@ -28,6 +28,9 @@ mod tracks;
 mod window;
 
 pub use clock::{Clock, HostClock};
+pub(in crate::derive) use clock::{
+    Execution as NumberedExecution, offset as clock_offset, runs as numbered_runs,
+};
 pub use colours::Colour;
 use colours::Colours;
 use counters::Curve;

@@ -109,6 +109,13 @@ pub(super) fn bytes_of_text(expression: &str) -> Option<f64> {
     operands.into_iter().chain(result).max().filter(|b| *b > 0).map(|b| b as f64)
 }
 
+/// The sizes of all operands and of the result in the text of an instruction, bytes.
+pub(super) fn sizes_of_text(expression: &str) -> Option<(u64, u64)> {
+    let (result, rest) = split_result(expression.split_once(" = ")?.1)?;
+    let (_, operands) = rest.trim_start().split_once('(')?;
+    Some((text_bytes(operands.split(')').next().unwrap_or_default())?, text_bytes(result)?))
+}
+
 /// The result's shape, and what follows it.
 fn split_result(text: &str) -> Option<(&str, &str)> {
     if !text.starts_with('(') {

@@ -6,8 +6,12 @@
 //! `idle`, `steps` and `hosts` sum), and *hidden* while the core computes or copies.
 
 mod exposure;
+pub mod groups;
+pub mod links;
+pub mod mesh;
 mod message;
 mod pairs;
+pub mod skew;
 
 pub use exposure::{Counted, DeviceExposure};
 pub use pairs::Unpaired;

@@ -54,7 +54,7 @@ const MOST: usize = 20_000;
 
 /// An execution of a program, as several hosts know it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Execution {
+pub(in crate::derive) enum Execution {
     /// Module and `run_id`.
     Run(String, u64),
     /// Step number.
@@ -156,7 +156,7 @@ impl HostClock {
 }
 
 /// Executions of programs on a TPU that the profiler numbered, by start.
-fn runs(profile: &Profile, device: &Device) -> Vec<(i64, i64, Execution)> {
+pub(in crate::derive) fn runs(profile: &Profile, device: &Device) -> Vec<(i64, i64, Execution)> {
     let plane = profile.plane(device.plane);
     let Some(run_id) = plane.stat_id("run_id") else { return Vec::new() };
     let source = profile.source_of(plane);
@@ -189,19 +189,24 @@ fn estimate(first: &Ties<'_>, other: &Ties<'_>) -> HostClock {
         (&first.executions, &other.executions, "ends of the same program runs"),
     ];
     for (a, b, method) in ways {
-        let mut samples = differences(a, b);
-        if samples.len() >= FEWEST {
-            samples.sort_by(f64::total_cmp);
-            let median = quantile(&samples, 0.5);
-            let spread = robust_deviation(&samples, median).max(RESOLUTION_PS);
-            return HostClock::new(
-                Some((median.round() as i64, spread.round() as i64)),
-                samples.len(),
-                method,
-            );
+        let samples = differences(a, b);
+        let count = samples.len();
+        if let Some(found) = offset(samples) {
+            return HostClock::new(Some(found), count, method);
         }
     }
     HostClock::new(None, 0, "nothing ties this host to the first: they share no numbered run or step")
+}
+
+/// The offset that differences of ends show, and its uncertainty, picoseconds; `None` for too few of them.
+pub(in crate::derive) fn offset(mut samples: Vec<f64>) -> Option<(i64, i64)> {
+    if samples.len() < FEWEST {
+        return None;
+    }
+    samples.sort_by(f64::total_cmp);
+    let median = quantile(&samples, 0.5);
+    let spread = robust_deviation(&samples, median).max(RESOLUTION_PS);
+    Some((median.round() as i64, spread.round() as i64))
 }
 
 /// Ends of the second less ends of the first, where both saw an op as often in an execution.
