@@ -26,7 +26,8 @@ pub(crate) enum Format {
 /// What is common to all analyses, as asked for.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    pub run: PathBuf,
+    /// `None` where the parameters are to state all that a question needs.
+    pub run: Option<PathBuf>,
     pub other: Option<PathBuf>,
     pub scope: Scope,
     pub params: Params,
@@ -49,17 +50,25 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(HELP_WIDTH)
-        .subcommands(analyses::ALL.iter().filter(|a| !a.id.contains(' ')).map(|a| analysis(a, a.id)))
+        .subcommands(analyses::ALL.iter().filter(|a| !a.id.contains(' ')).map(|a| leader(a)))
         .subcommands(analyses::FAMILIES.iter().map(family))
         .subcommands(commands::others())
 }
 
+/// The subcommand of an analysis of one word, with those of the analyses that begin with its word: `compute RUN` and
+/// `compute mfu RUN`.
+fn leader(leader: &'static Analysis) -> Command {
+    let members: Vec<Command> = leader.members().map(|(name, member)| analysis(member, name)).collect();
+    let command = analysis(leader, leader.id);
+    if members.is_empty() {
+        return command;
+    }
+    command.args_conflicts_with_subcommands(true).subcommand_negates_reqs(true).subcommands(members)
+}
+
 /// The subcommand of a family, with those of its members.
 fn family(family: &'static analyses::Family) -> Command {
-    let members = analyses::ALL.iter().filter_map(|a| match a.id.split_once(' ') {
-        Some((first, name)) if first == family.id => Some(analysis(a, name)),
-        _ => None,
-    });
+    let members = analyses::members(family.id).map(|(name, member)| analysis(member, name));
     Command::new(family.id)
         .about(family.about)
         .max_term_width(HELP_WIDTH)
@@ -86,7 +95,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
         .arg(
             Arg::new("run")
                 .value_name("RUN")
-                .required(true)
+                .required(!analysis.works_alone())
                 .value_parser(value_parser!(PathBuf))
                 .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
         )
@@ -224,7 +233,7 @@ impl Asked {
         }
         let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
         Ok(Self {
-            run: matches.get_one::<PathBuf>("run").cloned().unwrap_or_default(),
+            run: matches.get_one::<PathBuf>("run").cloned(),
             other: if analysis.takes_two() { matches.get_one::<PathBuf>("other").cloned() } else { None },
             scope,
             params,

@@ -13,14 +13,13 @@ use haloscope_core::scope::Scope;
 /// # Errors
 /// A command line that cannot be understood, or whatever the analysis says.
 pub(super) fn render(command: &str, root: &Path) -> Result<String> {
-    let mut words = command.split_whitespace();
+    let mut words = command.split_whitespace().peekable();
     let mut id = words.next().context("expected an analysis")?.to_owned();
-    if analyses::FAMILIES.iter().any(|family| family.id == id) {
-        id = format!("{id} {}", words.next().context("expected a member of the family")?);
+    if let Some(member) = words.next_if(|next| analyses::find(&format!("{id} {next}")).is_some()) {
+        id = format!("{id} {member}");
     }
     let analysis = analyses::find(&id).with_context(|| format!("no analysis `{id}`"))?;
     let run = words.next().context("expected a run after the analysis")?;
-    let mut words = words.peekable();
     let other = words.next_if(|word| !word.starts_with("--"));
     let options = options(words)?;
     let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);

@@ -12,7 +12,11 @@ use crate::{Failure, Printer};
 
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let asked = Asked::from_matches(analysis, matches)?;
-    let run = load::find(&asked.run)?;
+    let Some(path) = &asked.run else {
+        write(&analyses::run_alone(analysis, &asked.params)?, &asked, printer)?;
+        return Ok(0);
+    };
+    let run = load::find(path)?;
     say_which(&run, printer);
     let profile = load::open(&run)?;
     let other = match &asked.other {

@@ -56,7 +56,7 @@ pub(crate) fn dispatch(
     // A subcommand is required, and only those that are known are parsed.
     let Some((name, matches)) = matches.subcommand() else { return Ok(2) };
     let (name, matches) = match matches.subcommand() {
-        Some((member, matches)) if analyses::FAMILIES.iter().any(|family| family.id == name) => {
+        Some((member, matches)) if analyses::find(&format!("{name} {member}")).is_some() => {
             (format!("{name} {member}"), matches)
         }
         _ => (name.to_owned(), matches),

@@ -10,6 +10,7 @@ mod errors;
 mod program;
 mod serving;
 mod small;
+mod stated;
 mod support;
 mod traces;
 mod xprof;

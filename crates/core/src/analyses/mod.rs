@@ -57,7 +57,8 @@ pub static ALL: &[&Analysis] = &[
     &inspect::ANALYSIS,
 ];
 
-/// Analyses whose ids have two words share the first; this says what the first stands for.
+/// Analyses whose ids have two words share the first; this says what the first stands for. A first word that is an analysis
+/// itself (`compute` of `compute mfu`) is not listed: its question says what it is about.
 pub static FAMILIES: &[Family] = &[
     Family { id: "memory", about: "What is alive in memory, whose it is, and what could be saved" },
     Family {
@@ -95,6 +96,8 @@ pub struct Analysis {
 pub enum Run {
     /// From one run.
     Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    /// From one run, or without any from what the parameters state.
+    Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
     /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
     Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
 }
@@ -109,6 +112,17 @@ impl Analysis {
     /// Its name as words of a command line.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.id.split(' ')
+    }
+
+    /// Whether its parameters can state all that it needs in place of a run: see [`run_alone`].
+    #[must_use]
+    pub fn works_alone(&self) -> bool {
+        matches!(self.run, Run::Maybe(_))
+    }
+
+    /// The analyses whose ids begin with this one's and have a second word, with that word.
+    pub fn members(&self) -> impl Iterator<Item = (&'static str, &'static Analysis)> + use<> {
+        members(self.id)
     }
 
     /// Whether it holds a second run against the first.
@@ -228,6 +242,30 @@ pub fn find(id: &str) -> Option<&'static Analysis> {
     ALL.iter().copied().find(|a| a.id == id || a.slug() == id)
 }
 
+/// The analyses whose ids begin with this word and have a second one, with that word.
+pub fn members(first: &'static str) -> impl Iterator<Item = (&'static str, &'static Analysis)> {
+    ALL.iter().copied().filter_map(move |analysis| {
+        let (word, name) = analysis.id.split_once(' ')?;
+        (word == first).then_some((name, analysis))
+    })
+}
+
+/// Answers a question from its parameters, without a run.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters that do not fit, or that leave something open which only a run could tell.
+pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> {
+    params.check(analysis)?;
+    let Run::Maybe(run) = analysis.run else {
+        return Err(Error::Usage(format!("`{}` needs a run", analysis.id)));
+    };
+    let mut notes = Notes::default();
+    let mut report = run(None, &Scope::default(), params, &mut notes)?;
+    report.analysis = analysis.id;
+    report.quality = notes.into_sorted();
+    Ok(report)
+}
+
 /// Answers a question: checks the parameters, runs the analysis and fills in what all reports share.
 ///
 /// # Errors
@@ -256,6 +294,7 @@ pub fn run_between(
     let mut notes = Notes::default();
     let answer = match analysis.run {
         Run::Of(run) => run(profile, scope, params, &mut notes),
+        Run::Maybe(run) => run(Some(profile), scope, params, &mut notes),
         Run::Between(run) => run(profile, other.unwrap_or(profile), scope, params, &mut notes),
     };
     let mut report = answer.map_err(|error| with_damage(error, profile))?;

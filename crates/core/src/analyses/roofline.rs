@@ -1,5 +1,7 @@
 //! `roofline`: how far from the limits of the device, and what neither limit explains.
 
+mod stated;
+
 use rustc_hash::FxHashMap;
 
 use super::ops::Sums;
@@ -19,10 +21,13 @@ use crate::units;
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "roofline",
     question: "Is the program bound by compute or by memory, and how much time does neither explain?",
-    params: &[],
-    needs: &["FLOPs and bytes of ops", "the device's peak FLOP rate and HBM bandwidth"],
+    params: &[stated::FLOPS, stated::BYTES, stated::LATENCY, stated::CHIP],
+    needs: &[
+        "FLOPs and bytes of ops, or of one piece of work as --flops, --bytes and --latency state them",
+        "the device's peak FLOP rate and HBM bandwidth",
+    ],
     example: "roofline logs --steady",
-    run: Run::Of(run),
+    run: Run::Maybe(run),
 };
 
 macro_rules! columns {
@@ -64,7 +69,21 @@ const STEPS: &[Column] = columns![Column::text(
     "total: the whole scope; average: over the counted steps; else the step's number."
 ),];
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(
+    profile: Option<&Profile>,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
+    let of_run = profile.and_then(|profile| Selection::resolve(profile, scope).ok()).map(|s| s.peaks());
+    if let Some(report) = stated::report(params, of_run)? {
+        return Ok(report);
+    }
+    let Some(profile) = profile else {
+        return Err(Error::Usage(
+            "name a RUN, or state a piece of work with --flops, --bytes, --latency and --chip".into(),
+        ));
+    };
     let selection = Selection::resolve(profile, scope)?;
     let ops = ops::collect(profile, &selection);
     if ops.is_empty() {
