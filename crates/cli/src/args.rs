@@ -128,6 +128,7 @@ fn parameter(param: &'static Param) -> Arg {
         ParamKind::Count => arg.value_name("N"),
         ParamKind::Quantity => arg.value_name("NUMBER"),
         ParamKind::Text => arg.value_name("TEXT"),
+        ParamKind::Texts => arg.value_name("TEXT").action(ArgAction::Append),
         ParamKind::Document => arg.value_name("FILE"),
     }
 }
@@ -214,6 +215,10 @@ impl Asked {
             match (word(param.id), param.kind) {
                 (Some(path), ParamKind::Document) if !path.is_empty() => {
                     params.set(param.id, &document(path)?);
+                }
+                (Some(_), ParamKind::Texts) => {
+                    let all = matches.get_many::<String>(param.id).into_iter().flatten();
+                    params.set(param.id, &all.map(String::as_str).collect::<Vec<_>>().join("; "));
                 }
                 (Some(value), _) => params.set(param.id, value),
                 (None, _) => {}

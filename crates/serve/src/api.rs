@@ -59,7 +59,7 @@ fn describe(analysis: &Analysis) -> Value {
             ParamKind::Choice(words) => ("choice", words),
             ParamKind::Count => ("count", &[]),
             ParamKind::Quantity => ("quantity", &[]),
-            ParamKind::Text => ("text", &[]),
+            ParamKind::Text | ParamKind::Texts => ("text", &[]),
             ParamKind::Document => ("document", &[]),
         };
         json!({"id": p.id, "doc": p.doc, "kind": kind, "choices": choices, "default": p.default})

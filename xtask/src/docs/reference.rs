@@ -76,6 +76,7 @@ fn parameters(params: &[Param]) -> String {
             ParamKind::Count => "a whole number".into(),
             ParamKind::Quantity => "a number such as `138.8G`".into(),
             ParamKind::Text => "text".into(),
+            ParamKind::Texts => "texts with `;` between them".into(),
             ParamKind::Document => "the path of a text file (over HTTP its text)".into(),
         };
         let default =

@@ -9,6 +9,7 @@ use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
 mod comm;
+mod critical_path;
 mod diagnose;
 mod hlo;
 mod host_ops;
@@ -41,6 +42,7 @@ pub static ALL: &[&Analysis] = &[
     &source::ANALYSIS,
     &kernels::ANALYSIS,
     &utilization::ANALYSIS,
+    &critical_path::ANALYSIS,
     &megascale::ANALYSIS,
     &inference::ANALYSIS,
     &memory::peak::ANALYSIS,
@@ -156,6 +158,8 @@ pub enum ParamKind {
     Quantity,
     /// Any text.
     Text,
+    /// Several texts with `;` between them; on the command line the option may be given again.
+    Texts,
     /// The text of a file; on the command line, the path of one.
     Document,
 }

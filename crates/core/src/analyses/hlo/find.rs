@@ -35,7 +35,7 @@ fn unknown<'n>(kind: &str, name: &str, names: impl Iterator<Item = &'n str>, mod
 }
 
 /// The names that are most like one: first those that it is a part of, then by the letters to change.
-fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+pub(in crate::analyses) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let rank = |other: &'n str| {
         let part = !name.is_empty() && other.contains(name);
         (if part { other.len() - name.len() } else { 1_000 + distance(name, other) }, other)

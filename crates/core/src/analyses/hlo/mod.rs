@@ -2,7 +2,7 @@
 
 pub(super) mod counters;
 pub(super) mod diff;
-mod find;
+pub(super) mod find;
 pub(super) mod fusions;
 pub(super) mod graph;
 pub(super) mod modules;
