@@ -51,6 +51,10 @@ thresholds! {
     DATA_FORMATTING: "data_formatting", "share of the active window in copies and changes of layout", Share, 0.05, 0.10, PRACTICE;
     EXPOSED_COMMUNICATION: "exposed_communication", "share of the active window in collectives that nothing hides", Share, 0.05, 0.20, OURS;
     EXPOSED_COPIES: "exposed_copies", "share of the active window that waits for copies cost beyond what bandwidth explains", Share, 0.05, 0.20, OURS;
+    SMALL_OPS: "small_ops", "share of the ops' time in executions of under 10 us", Share, 0.30, 0.60, OURS;
+    START_COST: "start_cost", "share of the active window that starting ops takes", Share, 0.05, 0.20, OURS;
+    KERNEL_WAIT: "kernel_wait", "time in which kernels wait for blocks over the time in which they compute", Ratio, 0.30, 1.0, PRACTICE;
+    DOMINANT: "dominant", "share of the ops' time that one op has", Share, 0.25, 0.50, PRACTICE;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;

@@ -4,6 +4,7 @@ pub(super) mod collectives;
 pub(super) mod copies;
 pub(super) mod names;
 mod places;
+pub(super) mod stages;
 mod waiting;
 pub(super) mod work;
 

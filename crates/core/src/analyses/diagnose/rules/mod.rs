@@ -5,9 +5,12 @@ mod copies;
 mod data_formatting;
 mod defensive_copies;
 mod diluted_averages;
+mod dominant_op;
 mod exposed_communication;
 mod exposed_copies;
 mod idle_inside;
+mod kernel_starved;
+mod many_small_ops;
 mod unfused_relayouts;
 
 use super::rule::Rule;
