@@ -33,6 +33,9 @@ const PRACTICE: &str = "practice of the field";
 /// A choice made here, so that small effects stay quiet.
 const OURS: &str = "this project";
 
+/// XProf 2.24's input pipeline analyser and suggestion rules.
+const XPROF: &str = "XProf";
+
 macro_rules! thresholds {
     ($($name:ident: $id:literal, $of:literal, $unit:ident, $good:literal, $bad:literal, $source:expr;)*) => {
         $(pub(super) static $name: Threshold = Threshold {
@@ -55,6 +58,11 @@ thresholds! {
     START_COST: "start_cost", "share of the active window that starting ops takes", Share, 0.05, 0.20, OURS;
     KERNEL_WAIT: "kernel_wait", "time in which kernels wait for blocks over the time in which they compute", Ratio, 0.30, 1.0, PRACTICE;
     DOMINANT: "dominant", "share of the ops' time that one op has", Share, 0.25, 0.50, PRACTICE;
+    SLOW_STEPS: "slow_steps", "time of a step beyond the median step, of the median; and four robust deviations", Share, 0.05, 0.25, OURS;
+    INPUT: "input", "share of the active window in which devices wait for input", Share, 0.05, 0.20, XPROF;
+    HOST_CAUSE: "host_cause", "share of the active window in which devices have no program for one reason on the host", Share, 0.02, 0.10, OURS;
+    HOST_TRANSFER: "host_transfer", "share of the active window in copies to and from the host that nothing hides", Share, 0.05, 0.20, OURS;
+    DEBUG: "debug", "share of the active window in callbacks from the device; XProf's DebugPrintRule has 5%", Share, 0.01, 0.05, XPROF;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;

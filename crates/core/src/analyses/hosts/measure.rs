@@ -14,79 +14,103 @@ use crate::units;
 
 /// A step on a device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OnDevice {
-    pub(super) number: i64,
-    pub(super) class: StepClass,
-    pub(super) start_ps: i64,
-    pub(super) end_ps: i64,
+pub(in crate::analyses) struct OnDevice {
+    pub(in crate::analyses) number: i64,
+    pub(in crate::analyses) class: StepClass,
+    pub(in crate::analyses) start_ps: i64,
+    pub(in crate::analyses) end_ps: i64,
     /// By the device's own clock where it recorded one.
-    pub(super) duration_ps: i64,
-    pub(super) times: Times,
+    pub(in crate::analyses) duration_ps: i64,
+    pub(in crate::analyses) times: Times,
 }
 
 impl OnDevice {
     /// Compute, copies and programs' own overhead.
-    pub(super) fn work_ps(&self) -> i64 {
+    pub(in crate::analyses) fn work_ps(&self) -> i64 {
         self.times.of_group(Group::Working)
     }
 
     /// Communication, transfers and waits for copies.
-    pub(super) fn wait_ps(&self) -> i64 {
+    pub(in crate::analyses) fn wait_ps(&self) -> i64 {
         self.times.of_group(Group::Waiting)
     }
 
-    pub(super) fn idle_ps(&self) -> i64 {
+    pub(in crate::analyses) fn idle_ps(&self) -> i64 {
         self.times.of_group(Group::Idle)
     }
 
-    pub(super) fn communication_ps(&self) -> i64 {
+    pub(in crate::analyses) fn communication_ps(&self) -> i64 {
         self.times.of(Class::Communication)
     }
 }
 
 /// A device with its steps.
-pub(super) struct OfDevice<'p> {
-    pub(super) device: &'p Device,
+pub(in crate::analyses) struct OfDevice<'p> {
+    pub(in crate::analyses) device: &'p Device,
     /// By start.
-    pub(super) steps: Vec<OnDevice>,
+    pub(in crate::analyses) steps: Vec<OnDevice>,
     /// How it compares with the others, where that can be told.
-    pub(super) standing: Option<Standing>,
+    pub(in crate::analyses) standing: Option<Standing>,
     /// The program that it spends most time in.
     program: String,
 }
 
 impl OfDevice<'_> {
     /// The steps that statistics are taken over.
-    pub(super) fn counted(&self) -> impl Iterator<Item = &OnDevice> {
+    pub(in crate::analyses) fn counted(&self) -> impl Iterator<Item = &OnDevice> {
         self.steps.iter().filter(|s| s.class != StepClass::Edge)
     }
 
     /// A mean over the counted steps.
-    pub(super) fn mean(&self, of: impl Fn(&OnDevice) -> i64) -> Option<f64> {
+    pub(in crate::analyses) fn mean(&self, of: impl Fn(&OnDevice) -> i64) -> Option<f64> {
         let count = self.counted().count();
         (count > 0).then(|| units::sum(self.counted().map(of)) as f64 / count as f64)
     }
 
-    pub(super) fn is_straggler(&self) -> bool {
+    pub(in crate::analyses) fn is_straggler(&self) -> bool {
         self.standing.is_some_and(|s| s.is_straggler())
     }
 }
 
 /// All of it.
-pub(super) struct Measured<'p> {
-    pub(super) steps: Steps,
-    pub(super) devices: Vec<OfDevice<'p>>,
+pub(in crate::analyses) struct Measured<'p> {
+    pub(in crate::analyses) steps: Steps,
+    pub(in crate::analyses) devices: Vec<OfDevice<'p>>,
     /// Devices that ran no op.
-    pub(super) silent: Vec<&'p str>,
+    pub(in crate::analyses) silent: Vec<&'p str>,
     /// Steps that all devices ran.
-    pub(super) common: usize,
+    pub(in crate::analyses) common: usize,
     /// Why nobody can tell whether one is slow.
-    pub(super) obstacle: Option<String>,
+    pub(in crate::analyses) obstacle: Option<String>,
+    /// By step number: how many devices ran it, and the least exposed communication of any, picoseconds.
+    least: FxHashMap<i64, (usize, i64)>,
 }
 
 impl<'p> Measured<'p> {
-    pub(super) fn new(profile: &'p Profile, selection: &Selection<'p>, scope: &Scope) -> Result<Self, Error> {
-        let mut steps = Steps::find(profile, &selection.devices);
+    /// Measures the steps of a scope.
+    ///
+    /// # Errors
+    /// [`Error::Nothing`] without steps, or where no device ran an op in one.
+    pub(in crate::analyses) fn new(
+        profile: &'p Profile,
+        selection: &Selection<'p>,
+        scope: &Scope,
+    ) -> Result<Self, Error> {
+        let steps = Steps::find(profile, &selection.devices);
+        let accounts = account::of_selection(profile, selection);
+        Self::of(selection, scope, steps, &accounts)
+    }
+
+    /// The same of steps and accounts that somebody has found already.
+    ///
+    /// # Errors
+    /// Those of [`Measured::new`].
+    pub(in crate::analyses) fn of(
+        selection: &Selection<'p>,
+        scope: &Scope,
+        mut steps: Steps,
+        accounts: &[Option<Account>],
+    ) -> Result<Self, Error> {
         steps.rows.retain(|step| in_scope(step, scope));
         if steps.rows.is_empty() {
             return Err(Error::Nothing(format!(
@@ -94,10 +118,9 @@ impl<'p> Measured<'p> {
                 steps.source.explain()
             )));
         }
-        let accounts = account::of_selection(profile, selection);
         let mut devices = Vec::new();
         let mut silent = Vec::new();
-        for (device, account) in selection.devices.iter().zip(&accounts) {
+        for (device, account) in selection.devices.iter().zip(accounts) {
             match account {
                 Some(account) => devices.push(of_device(device, account, &steps)),
                 None => silent.push(device.name.as_str()),
@@ -107,7 +130,12 @@ impl<'p> Measured<'p> {
         if devices.is_empty() {
             return Err(Error::Nothing("no device ran an op in a step of the scope".into()));
         }
-        let mut measured = Self { steps, devices, silent, common: 0, obstacle: None };
+        let mut least: FxHashMap<i64, (usize, i64)> = FxHashMap::default();
+        for step in devices.iter().flat_map(|d| &d.steps) {
+            let (count, own) = least.entry(step.number).or_insert((0, i64::MAX));
+            (*count, *own) = (*count + 1, step.communication_ps().min(*own));
+        }
+        let mut measured = Self { steps, devices, silent, common: 0, obstacle: None, least };
         measured.test();
         Ok(measured)
     }
@@ -152,14 +180,21 @@ impl<'p> Measured<'p> {
         }
     }
 
+    /// The exposed communication of a device in a step beyond that of the device with the least, for which the others wait;
+    /// `None` where no other device ran the step. Picoseconds.
+    pub(in crate::analyses) fn held_up_ps(&self, step: &OnDevice) -> Option<i64> {
+        let (_, least) = self.least.get(&step.number).filter(|(devices, _)| *devices > 1)?;
+        Some(step.communication_ps() - least)
+    }
+
     /// The device that makes the others wait most.
-    pub(super) fn straggler(&self) -> Option<&OfDevice<'p>> {
+    pub(in crate::analyses) fn straggler(&self) -> Option<&OfDevice<'p>> {
         let all = self.devices.iter().filter(|d| d.is_straggler());
         all.max_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
     /// What the test found, in words.
-    pub(super) fn verdict(&self) -> String {
+    pub(in crate::analyses) fn verdict(&self) -> String {
         if let Some(obstacle) = &self.obstacle {
             return format!("not possible: {obstacle}");
         }
@@ -210,6 +245,6 @@ fn of_device<'p>(device: &'p Device, account: &Account, steps: &Steps) -> OfDevi
 }
 
 /// The host's name; in a run of one host the device's.
-pub(super) fn name<'p>(profile: &'p Profile, device: &'p Device) -> &'p str {
+pub(in crate::analyses) fn name<'p>(profile: &'p Profile, device: &'p Device) -> &'p str {
     if profile.hosts.len() > 1 { &profile.host(device.host).name } else { &device.name }
 }

@@ -1,7 +1,8 @@
 //! `hosts`: step time by host and device, and whether one of them makes the others wait.
 
-mod findings;
-mod measure;
+pub(super) mod findings;
+pub(super) mod measure;
+pub(super) mod slow_ops;
 mod tables;
 
 use super::{Analysis, Params, Run};
@@ -12,6 +13,7 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report, Status, Unit, Value};
 use crate::scope::Scope;
 use measure::{Measured, OnDevice};
+use slow_ops::SlowOps;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "hosts",
@@ -37,13 +39,18 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     if profile.hosts.len() > 1 {
         tables.push(tables::hosts(profile, &measured));
     }
+    let slow = SlowOps::of(profile, &measured);
+    if measured.devices.len() > 1 && measured.obstacle.is_none() {
+        tables.push(slow.table());
+    }
+    tables.push(tables::slowest(profile, &measured));
     tables.push(tables::steps(profile, &measured));
     Ok(Report {
         values: values(profile, &measured),
         tables,
         findings: measured
             .straggler()
-            .map(|one| findings::straggler(profile, &measured, one))
+            .map(|one| findings::straggler(profile, &measured, one, &slow))
             .into_iter()
             .collect(),
         ..Report::default()

@@ -123,6 +123,12 @@ impl Account {
         Some(Self { device: device.id, span: (from, to), launches, parts })
     }
 
+    /// When the device was in a class.
+    #[must_use]
+    pub fn part(&self, class: Class) -> &Intervals {
+        &self.parts[class as usize]
+    }
+
     /// The times in the part of the span that counts; `None` means all of it.
     #[must_use]
     pub fn times(&self, cut: Option<&Intervals>) -> Times {

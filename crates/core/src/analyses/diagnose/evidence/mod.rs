@@ -2,6 +2,10 @@
 
 pub(super) mod collectives;
 pub(super) mod copies;
+mod devices;
+pub(super) mod host;
+pub(super) mod host_events;
+mod host_words;
 pub(super) mod names;
 mod places;
 pub(super) mod stages;
@@ -11,6 +15,7 @@ pub(super) mod work;
 use std::cell::OnceCell;
 
 use crate::Error;
+use crate::analyses::hosts::measure::Measured;
 use crate::derive::account::{self, Account, Class, Times};
 use crate::derive::bound::Classes;
 use crate::derive::ops::{self, Op};
@@ -34,6 +39,8 @@ pub(super) struct Evidence<'p> {
     usage: OnceCell<Usage>,
     accounts: OnceCell<Vec<Option<Account>>>,
     classes: OnceCell<Classes>,
+    measured: OnceCell<Result<Measured<'p>, String>>,
+    host: OnceCell<host::HostTime>,
 }
 
 impl<'p> Evidence<'p> {
@@ -56,6 +63,8 @@ impl<'p> Evidence<'p> {
             usage: OnceCell::new(),
             accounts: OnceCell::new(),
             classes: OnceCell::new(),
+            measured: OnceCell::new(),
+            host: OnceCell::new(),
         })
     }
 

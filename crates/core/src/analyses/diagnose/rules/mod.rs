@@ -11,6 +11,8 @@ mod exposed_copies;
 mod idle_inside;
 mod kernel_starved;
 mod many_small_ops;
+mod step_jitter;
+mod straggler;
 mod unfused_relayouts;
 
 use super::rule::Rule;
@@ -25,5 +27,8 @@ pub(super) static ALL: &[&Rule] = &[
     &defensive_copies::RULE,
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
+/// All rules, in the order in which their checks are listed.
+    &straggler::RULE,
+    &step_jitter::RULE,
     &below_roofline::RULE,
 ];

@@ -1,0 +1,32 @@
+//! Which device makes the others wait.
+
+use super::Evidence;
+use crate::analyses::hosts::measure::Measured;
+
+impl<'p> Evidence<'p> {
+    /// The steps by device and the test for stragglers, or why there is none.
+    pub(in crate::analyses::diagnose) fn measured(&self) -> Result<&Measured<'p>, &str> {
+        let measure = || {
+            let steps = self.steps().clone();
+            Measured::of(&self.selection, self.scope, steps, self.accounts())
+                .map_err(|error| error.to_string())
+        };
+        self.measured.get_or_init(measure).as_ref().map_err(String::as_str)
+    }
+
+    /// The share of the active window that is lost to a straggler; `None` where there is none or nobody can tell.
+    pub(in crate::analyses::diagnose) fn straggler_share(&self) -> Option<f64> {
+        let measured = self.measured().ok()?;
+        let standing = measured.straggler()?.standing?;
+        Some(standing.cost_share * self.share_of_steps())
+    }
+
+    /// The share of the active window that lies in steps that count: a share of the steps' time times this is one of the
+    /// window's.
+    pub(in crate::analyses::diagnose) fn share_of_steps(&self) -> f64 {
+        let Ok(measured) = self.measured() else { return 0.0 };
+        let all = measured.devices.iter().flat_map(|d| d.counted());
+        let inside: f64 = all.map(|step| step.duration_ps as f64).sum();
+        self.of_active(inside).min(1.0)
+    }
+}
