@@ -5,6 +5,7 @@ pub(super) mod copies;
 mod devices;
 pub(super) mod host;
 pub(super) mod host_events;
+pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
 mod places;

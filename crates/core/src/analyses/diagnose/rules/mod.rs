@@ -1,16 +1,26 @@
 //! The rules, one a file.
 
 mod below_roofline;
+mod blocking_reads;
+mod compilation_in_window;
 mod copies;
 mod data_formatting;
+mod debug_callbacks;
 mod defensive_copies;
 mod diluted_averages;
 mod dominant_op;
 mod exposed_communication;
 mod exposed_copies;
+mod few_devices_profiled;
+mod host_bound;
+mod host_offload;
 mod idle_inside;
 mod kernel_starved;
 mod many_small_ops;
+mod input_bound;
+mod large_transfers;
+mod launch_bound;
+mod recompilation;
 mod step_jitter;
 mod straggler;
 mod unfused_relayouts;
@@ -21,7 +31,19 @@ use super::rule::Rule;
 #[rustfmt::skip]
 pub(super) static ALL: &[&Rule] = &[
     &diluted_averages::RULE,
+    &few_devices_profiled::RULE,
+    &input_bound::RULE,
+    &compilation_in_window::RULE,
+    &recompilation::RULE,
+    &debug_callbacks::RULE,
+    &blocking_reads::RULE,
+    &large_transfers::RULE,
+    &launch_bound::RULE,
+    &host_bound::RULE,
     &idle_inside::RULE,
+    &straggler::RULE,
+    &step_jitter::RULE,
+    &host_offload::RULE,
     &exposed_communication::RULE,
     &exposed_copies::RULE,
     &defensive_copies::RULE,
