@@ -111,15 +111,33 @@ export interface Quality {
   readonly cure?: string | null;
 }
 
+/** A place where evidence can be looked at: a question with a scope, a table of its answer, a row of that table. */
+export interface Link {
+  /** The analysis, or `timeline`. */
+  readonly analysis: string;
+  readonly params?: readonly (readonly [string, string])[];
+  /** Empty for the report as a whole. */
+  readonly table?: string;
+  /** The text of the row's first cell. */
+  readonly row?: string | null;
+  /** None means all. */
+  readonly devices?: readonly string[];
+  readonly steps?: string | null;
+  readonly window_ps?: readonly [number, number] | null;
+}
+
 export interface Finding {
   readonly id: string;
   readonly severity: string;
   readonly claim: string;
   readonly evidence?: string | null;
   readonly ceiling?: string | null;
+  /** The ceiling as a number: the time now over the time without the cause. */
+  readonly speedup?: number | null;
   readonly lever?: string | null;
   readonly falsifier?: string | null;
   readonly status?: string | null;
+  readonly links?: readonly Link[];
 }
 
 export interface PeakUsed {

@@ -5,6 +5,7 @@ import "../styles/base.css";
 import "../styles/shell.css";
 import "../styles/scope.css";
 import "../styles/panels.css";
+import "../styles/finding.css";
 import "../styles/table.css";
 import "../styles/chart.css";
 import "../styles/timeline.css";

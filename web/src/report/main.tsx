@@ -3,6 +3,7 @@ import { render } from "preact";
 import "../styles/theme.css";
 import "../styles/base.css";
 import "../styles/panels.css";
+import "../styles/finding.css";
 import "../styles/table.css";
 import "../styles/chart.css";
 import "./report.css";

@@ -7,3 +7,8 @@ export function markIn(table: string): string {
   const mark = view.value["mark"] ?? "";
   return mark.startsWith(`${table}:`) ? mark.slice(table.length + 1) : "";
 }
+
+/** Whether a finding rests on this table as a whole: it is then brought into view. */
+export function isMarkedWhole(table: string): boolean {
+  return view.value["mark"] === `${table}:`;
+}

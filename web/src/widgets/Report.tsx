@@ -1,16 +1,12 @@
 /** The parts every report has: findings, headline values, data quality, provenance. */
 
-import { useMemo } from "preact/hooks";
-
-import type { AnalysisInfo, Finding, Quality, Report, Value } from "../api/types";
+import type { Quality, Report, Value } from "../api/types";
 import { isUnknown, labelOf, valueText } from "../api/read";
 import { formatBytes, formatQuantity } from "../base/format";
-import { useAnalyses } from "../state/resource";
-import { hrefOf } from "../state/route";
 import { covers } from "./covers";
-import type { Piece } from "./evidence";
-import { bySeverity, pieces, targetsOf } from "./evidence";
+import { bySeverity } from "./evidence";
 import { Explained } from "./Explained";
+import { FindingCard, STATUS_WORDS } from "./Finding";
 import { Panel } from "./Panel";
 import { Words } from "./Words";
 
@@ -32,83 +28,13 @@ export function plain(value: unknown): string {
   return String(value);
 }
 
-const PARTS = ["evidence", "ceiling", "lever", "falsifier"] as const;
-const NO_ANALYSES: readonly AnalysisInfo[] = [];
-const STATUS_WORDS: Readonly<Record<string, string>> = {
-  measured: "Read from the profile as it is",
-  derived: "Computed from measured numbers alone",
-  estimated: "From a model of the device or of the program",
-};
-const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", lever: "What to do", falsifier: "Wrong if" } as const;
-
-export interface FindingCardProps {
-  readonly finding: Finding;
-  /** What the words may point at; without it, as in a file that no server stands behind, they point at nothing. */
-  readonly report?: Report;
-  /** Reads as the headline of the page. */
-  readonly lead?: boolean;
-}
-
-export function FindingCard({ finding, report, lead = false }: FindingCardProps) {
-  const parts = PARTS.map((key) => [key, finding[key] ?? ""] as const).filter(([, text]) => text !== "");
-  const words = (text: string) =>
-    report === undefined ? <Pieces pieces={pieces(text, null, new Map(), NO_ANALYSES)} /> : <Pointing text={text} report={report} />;
-  return (
-    <article class={`finding ${finding.severity}${lead ? " lead" : ""}`} data-id={finding.id}>
-      <p class="claim">{words(finding.claim)}</p>
-      {(parts.length > 0 || (finding.status ?? "") !== "") && (
-        <dl class="finding-parts">
-          {parts.map(([key, text]) => (
-            <div>
-              <dt>{PART_NAMES[key]}</dt>
-              <dd>{words(text)}</dd>
-            </div>
-          ))}
-          {(finding.status ?? "") !== "" && (
-            <div>
-              <dt>Known by</dt>
-              <dd>
-                <Explained doc={STATUS_WORDS[finding.status ?? ""]}>{finding.status}</Explained>
-              </dd>
-            </div>
-          )}
-        </dl>
-      )}
-    </article>
-  );
-}
-
-/** A sentence whose names lead to what they name. */
-function Pointing({ text, report }: { readonly text: string; readonly report: Report }) {
-  const analyses = useAnalyses().data?.analyses ?? NO_ANALYSES;
-  const targets = useMemo(() => targetsOf(report), [report]);
-  return <Pieces pieces={pieces(text, report, targets, analyses)} />;
-}
-
-function Pieces({ pieces }: { readonly pieces: readonly Piece[] }) {
-  return (
-    <>
-      {pieces.map((piece, i) => {
-        const words = piece.code ? <code>{piece.text}</code> : piece.text;
-        return piece.to === undefined ? (
-          <span key={i}>{words}</span>
-        ) : (
-          <a key={i} href={hrefOf(piece.to)} data-nav="evidence" data-tip={piece.does}>
-            {words}
-          </a>
-        );
-      })}
-    </>
-  );
-}
-
 /** What the report covers, then every finding, the worst first: the words before the numbers. */
 export function Findings({ report }: { readonly report: Report }) {
   return (
     <>
       <ScopeNote report={report} />
       {bySeverity(report.findings).map((finding) => (
-        <FindingCard key={finding.id} finding={finding} report={report} />
+        <FindingCard key={`${finding.id} ${finding.claim}`} finding={finding} report={report} />
       ))}
     </>
   );

@@ -7,7 +7,7 @@ import type { Column, Table } from "../../api/types";
 import type { SortKey } from "../../base/rows";
 import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
-import { markIn } from "../../state/mark";
+import { isMarkedWhole, markIn } from "../../state/mark";
 import { CellView } from "./CellView";
 import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
 
@@ -87,13 +87,13 @@ export function DataTable(props: DataTableProps) {
   }, [table]);
   // So is a row that a finding rests on, with its table.
   const mark = markIn(table.id);
+  const whole = isMarkedWhole(table.id);
   const marked = mark === "" ? -1 : table.rows.findIndex((row) => String(row[0] ?? "") === mark);
   useEffect(() => {
     const position = order.indexOf(marked);
-    if (position < 0) return;
-    moveTo(position);
-    wrap.current?.scrollIntoView({ block: "center" });
-  }, [marked, table]);
+    if (position >= 0) moveTo(position);
+    if (position >= 0 || whole) wrap.current?.scrollIntoView({ block: "center" });
+  }, [marked, whole, table]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (onSelect === undefined || event.target !== event.currentTarget) return;
     const jumps: Record<string, number> = {
@@ -117,7 +117,7 @@ export function DataTable(props: DataTableProps) {
   return (
     <>
       <div
-        class={`table-wrap${props.fill === true ? " fill" : ""}`}
+        class={`table-wrap${props.fill === true ? " fill" : ""}${whole ? " marked" : ""}`}
         ref={wrap}
         onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
       >
