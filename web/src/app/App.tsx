@@ -66,7 +66,7 @@ export function App() {
         Skip to the page
       </a>
       <header class="top">
-        <a class="brand" href={hrefOf({ page: "overview" })} data-nav="overview">
+        <a class="brand" href={hrefOf({ page: "overview" })} data-nav="overview" aria-label="Haloscope: overview">
           <Mark />
           <span>Haloscope</span>
         </a>

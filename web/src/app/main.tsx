@@ -6,6 +6,7 @@ import "../styles/shell.css";
 import "../styles/scope.css";
 import "../styles/panels.css";
 import "../styles/finding.css";
+import "../styles/diagnose.css";
 import "../styles/table.css";
 import "../styles/chart.css";
 import "../styles/timeline.css";

@@ -26,6 +26,10 @@ interface Own {
   readonly label: string;
   readonly question: string;
   readonly page: PageLoader;
+  /** In the menu only where the server has the analysis: an older one does not. */
+  readonly ifListed?: true;
+  /** The id of the page that it stands under. */
+  readonly under?: string;
 }
 
 const GENERIC: PageLoader = async () => (await import("./generic/GenericPage")).GenericPage;
@@ -36,6 +40,13 @@ const FIRST: readonly Own[] = [
     label: "Overview",
     question: "What happened, and what bounds the run?",
     page: async () => (await import("./overview/OverviewPage")).OverviewPage,
+  },
+  {
+    id: "diagnose",
+    label: "Diagnosis",
+    question: "Why is this run slow, and what would fixing it give?",
+    page: async () => (await import("./diagnose/DiagnosePage")).DiagnosePage,
+    ifListed: true,
   },
   {
     id: "timeline",
@@ -137,7 +148,9 @@ export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
     info: analyses.find((info) => info.id === page.id) ?? { id: page.id, question: page.question, params: [] },
     label: page.label,
     page: page.page,
+    ...(page.under === undefined ? {} : { under: page.under }),
   });
+  const first = FIRST.filter((page) => page.ifListed !== true || analyses.some((info) => info.id === page.id));
   const rest = analyses.filter((info) => !own.has(info.id));
   const families = FAMILIES.flatMap((family) => {
     const members = rest.filter((info) => familyOf(info) === family.id);
@@ -152,7 +165,7 @@ export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
   });
   const placed = new Set(families.map((page) => page.info.id));
   const others = rest.filter((info) => !placed.has(info.id)).map((info) => ({ info, label: titleOf(info.name ?? info.id), page: GENERIC }));
-  return [...FIRST.map(entry), ...families, ...others, entry(LAST)];
+  return [...first.map(entry), ...families, ...others, entry(LAST)];
 }
 
 function familyOf(info: AnalysisInfo): string {

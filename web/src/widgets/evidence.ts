@@ -27,6 +27,8 @@ export function bySeverity(findings: readonly Finding[]): Finding[] {
 
 /** Rows of short tables whose first cell is a phrase, such as `compute-bound ops`. */
 const MOST_PHRASES = 24;
+/** Whose tables are lists of ids and common words: to link each of them would say nothing. */
+const NO_PHRASES = new Set(["diagnose"]);
 
 /** What the words of a report's findings may name. */
 export function targetsOf(report: Report): Map<string, Target> {
@@ -41,7 +43,7 @@ export function targetsOf(report: Report): Map<string, Target> {
   for (const table of report.tables) {
     const op = table.id === "ops" || table.id === "top_ops" ? columnIndex(table, "name", "op") : -1;
     const instruction = columnIndex(table, "instruction", "copy");
-    const first = table.columns[0]?.kind === "text" && table.rows.length <= MOST_PHRASES;
+    const first = !NO_PHRASES.has(report.analysis) && table.columns[0]?.kind === "text" && table.rows.length <= MOST_PHRASES;
     for (const row of table.rows) {
       if (op >= 0) add(textAt(row, op), { page: "ops", view: { by: "", q: "", sel: textAt(row, op) ?? "" } }, "Its row among the ops");
       else if (instruction >= 0) {

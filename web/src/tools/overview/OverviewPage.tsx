@@ -14,6 +14,7 @@ import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { stepPoints } from "../steps/points";
 import { WaterfallPanel } from "./WaterfallPanel";
+import { TopCauses } from "./TopCauses";
 import { ActivityPanel, AllValues, SideBySidePanel, TimeBars, TopOps } from "./panels";
 
 /** The contract's headline ids, in the order a reader asks for them. */
@@ -78,6 +79,7 @@ function Overview({ report }: { readonly report: Report }) {
       ))}
       <ScopeNote report={report} />
       <ValueCards report={report} ids={HEADLINE} />
+      <TopCauses />
       <div class="columns">
         <div class="stack">
           <TimeBars table={tableOf(report, "time")} colours="bound" />

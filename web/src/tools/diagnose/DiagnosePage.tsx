@@ -1,0 +1,111 @@
+import { tableOf } from "../../api/read";
+import type { Report } from "../../api/types";
+import { useReport } from "../../state/resource";
+import { FindingCard } from "../../widgets/Finding";
+import { Panel } from "../../widgets/Panel";
+import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
+import { Loaded } from "../../widgets/States";
+import { TablePanel } from "../../widgets/table/TablePanel";
+import { PageHead } from "../PageHead";
+import type { PageProps } from "../pages";
+import { Params, paramQuery } from "../Params";
+import { CauseList } from "./CauseList";
+import { ChecksPanel } from "./CheckList";
+import { ProtocolList } from "./ProtocolList";
+import { Quadrant } from "./Quadrant";
+import { checksOf, parted, protocolOf, quadrantPoints, verdictCounts, worthSaying } from "./read";
+import type { Check } from "./read";
+
+/** Tables that the page draws itself, or places. */
+const PLACED = new Set(["protocol", "causes", "checks", "utilisation", "thresholds"]);
+
+export function DiagnosePage({ info }: PageProps) {
+  const report = useReport("diagnose", paramQuery(info));
+  return (
+    <>
+      <PageHead title="Diagnosis" question={info.question}>
+        <Params info={info} />
+      </PageHead>
+      <Loaded from={report} what="what the run waits for">
+        {(data) => <Diagnosis report={data} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Diagnosis({ report }: { readonly report: Report }) {
+  const { caveats, causes, facts } = parted(report);
+  const checks = checksOf(report);
+  const protocol = protocolOf(report);
+  const thresholds = tableOf(report, "thresholds");
+  return (
+    <>
+      {caveats.map((finding) => (
+        <FindingCard key={finding.claim} finding={finding} report={report} lead />
+      ))}
+      <ScopeNote report={report} />
+      <Panel title="Causes, the costliest first" note={causes.length === 0 ? "" : "bar: share of the time that would go at most"}>
+        {causes.length === 0 ? <NoCause report={report} checks={checks} /> : <CauseList causes={causes} report={report} />}
+      </Panel>
+      <ValueCards report={report} />
+      {protocol.length > 0 && (
+        <Panel title="Step by step" note="the order in which to look, and what was seen">
+          <ProtocolList steps={protocol} report={report} />
+        </Panel>
+      )}
+      <Utilisation report={report} />
+      {facts.length > 0 && (
+        <section class="facts-list" aria-labelledby="facts-h">
+          <h2 id="facts-h">Worth knowing</h2>
+          {facts.map((finding) => (
+            <FindingCard key={finding.claim} finding={finding} report={report} />
+          ))}
+        </section>
+      )}
+      {checks.length > 0 && <ChecksPanel checks={checks} report={report} />}
+      {report.tables
+        .filter((table) => !PLACED.has(table.id))
+        .map((table) => (
+          <TablePanel key={table.id} table={table} name="diagnose" />
+        ))}
+      {thresholds !== null && <TablePanel table={thresholds} name="diagnose" />}
+      {report.quality.length > 0 && <QualityList quality={report.quality} />}
+      <ProvenanceFoot report={report} />
+    </>
+  );
+}
+
+/** No cause is an answer too, as far as the profile could tell. */
+function NoCause({ report, checks }: { readonly report: Report; readonly checks: readonly Check[] }) {
+  const least = worthSaying(report);
+  const counts = verdictCounts(checks)
+    .map(({ verdict, count }) => `${count} ${verdict}`)
+    .join(", ");
+  const unknown = checks.filter((check) => check.verdict === "unknown").length;
+  return (
+    <>
+      <p class="no-cause">
+        {least === null ? "No cause of lost time was found." : `Nothing was found that costs ${least} or more of the time.`}
+      </p>
+      {checks.length > 0 && <p class="sub">{`${checks.length} checks: ${counts}.`}</p>}
+      {unknown > 0 && (
+        <p class="sub">{`${unknown === 1 ? "One of them" : `${unknown} of them`} could not be answered from this profile: what each needs stands below.`}</p>
+      )}
+    </>
+  );
+}
+
+function Utilisation({ report }: { readonly report: Report }) {
+  const table = tableOf(report, "utilisation");
+  if (table === null || table.rows.length === 0) return null;
+  const points = quadrantPoints(table);
+  if (points.length === 0) return <TablePanel table={table} name="diagnose" />;
+  return (
+    <div class="columns">
+      <Panel title="Compute against memory" picture="diagnose-utilisation">
+        <Quadrant points={points} />
+      </Panel>
+      <TablePanel table={table} name="diagnose" />
+    </div>
+  );
+}

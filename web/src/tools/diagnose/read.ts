@@ -1,0 +1,184 @@
+/** The report of `diagnose` as its page reads it. Pure. */
+
+import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
+import type { AnalysisInfo, Finding, Report, Table } from "../../api/types";
+import { formatCell } from "../../base/format";
+import { savedShare } from "../../widgets/links";
+
+export interface ProtocolStep {
+  readonly number: string;
+  readonly question: string;
+  readonly verdict: string | null;
+  readonly said: string;
+  readonly see: string;
+}
+
+export function protocolOf(report: Report): ProtocolStep[] {
+  const table = tableOf(report, "protocol");
+  if (table === null) return [];
+  const at = (...ids: string[]) => columnIndex(table, ...ids);
+  const [number, question, verdict, said, see] = [at("step", "number"), at("question"), at("verdict"), at("said"), at("see")];
+  return table.rows.map((row, i) => ({
+    number: textAt(row, number) ?? String(i + 1),
+    question: textAt(row, question) ?? "",
+    verdict: textAt(row, verdict),
+    said: textAt(row, said) ?? "",
+    see: textAt(row, see) ?? "",
+  }));
+}
+
+export interface Cause {
+  readonly rank: string;
+  readonly claim: string;
+  /** Share of the time that would go at most; null where nobody can tell. */
+  readonly saved: number | null;
+  readonly speedup: number | null;
+  /** Its evidence, lever and links; null where the report has the row alone. */
+  readonly finding: Finding | null;
+}
+
+export interface Parted {
+  /** Without these the numbers are misread. */
+  readonly caveats: readonly Finding[];
+  readonly causes: readonly Cause[];
+  /** Worth knowing; nothing would be faster at once. */
+  readonly facts: readonly Finding[];
+}
+
+/** Findings stand in the report's order: caveats, causes, facts. Without a table of causes they are those with a ceiling. */
+export function parted(report: Report): Parted {
+  const table = tableOf(report, "causes");
+  const { findings } = report;
+  if (table === null) {
+    const is = (one: Finding): boolean => savedShare(one.speedup) !== null;
+    const causes = findings.filter(is).map((finding, i) => ({
+      rank: String(i + 1),
+      claim: finding.claim,
+      saved: savedShare(finding.speedup),
+      speedup: finding.speedup ?? null,
+      finding,
+    }));
+    return { causes, ...around(findings, is) };
+  }
+  const at = (...ids: string[]) => columnIndex(table, ...ids);
+  const [rank, id, claim, saved, speedup] = [at("rank"), at("id"), at("claim"), at("saved_share"), at("speedup")];
+  const causes = table.rows.map((row, i): Cause => {
+    const said = textAt(row, claim) ?? "";
+    const own = findings.filter((one) => one.id === textAt(row, id));
+    const finding = own.find((one) => one.claim === said) ?? (own.length === 1 ? (own[0] ?? null) : null);
+    const factor = numberAt(row, speedup) ?? finding?.speedup ?? null;
+    return {
+      rank: textAt(row, rank) ?? String(i + 1),
+      claim: said === "" ? (finding?.claim ?? "") : said,
+      saved: numberAt(row, saved) ?? savedShare(factor),
+      speedup: factor,
+      finding,
+    };
+  });
+  const used = new Set(causes.map((cause) => cause.finding));
+  return { causes, ...around(findings, (one) => used.has(one)) };
+}
+
+/** What stands before the first cause, and after it; where there is no cause, what matters and what does not. */
+function around(findings: readonly Finding[], isCause: (one: Finding) => boolean): { caveats: Finding[]; facts: Finding[] } {
+  const first = findings.findIndex(isCause);
+  const others = findings
+    .map((one, i) => ({ one, before: first < 0 ? one.severity !== "info" : i < first }))
+    .filter(({ one }) => !isCause(one));
+  return { caveats: others.filter((o) => o.before).map((o) => o.one), facts: others.filter((o) => !o.before).map((o) => o.one) };
+}
+
+/** In the order that a reader asks for them. */
+const VERDICTS = ["found", "unknown", "clear", "does not apply"];
+
+export interface Check {
+  readonly rule: string;
+  readonly verdict: string;
+  readonly saved: number | null;
+  readonly threshold: string;
+  readonly said: string;
+  readonly needs: string;
+}
+
+export function checksOf(report: Report): Check[] {
+  const table = tableOf(report, "checks");
+  if (table === null) return [];
+  const at = (id: string) => columnIndex(table, id);
+  const [rule, verdict, saved, threshold, said, needs] = [
+    at("rule"),
+    at("verdict"),
+    at("saved_share"),
+    at("threshold"),
+    at("said"),
+    at("needs"),
+  ];
+  const place = (check: Check): number => {
+    const index = VERDICTS.indexOf(check.verdict);
+    return index < 0 ? VERDICTS.length : index;
+  };
+  return table.rows
+    .map((row) => ({
+      rule: textAt(row, rule) ?? "",
+      verdict: textAt(row, verdict) ?? "unknown",
+      saved: numberAt(row, saved),
+      threshold: textAt(row, threshold) ?? "",
+      said: textAt(row, said) ?? "",
+      needs: textAt(row, needs) ?? "",
+    }))
+    .sort((a, b) => place(a) - place(b) || (b.saved ?? 0) - (a.saved ?? 0));
+}
+
+/** How many checks there are of each verdict, in the same order. */
+export function verdictCounts(checks: readonly Check[]): { readonly verdict: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { verdict } of checks) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  return [...counts].map(([verdict, count]) => ({ verdict, count }));
+}
+
+/** The share from which on a cause is worth a warning, as the report's own thresholds have it; null where they do not say. */
+export function worthSaying(report: Report): string | null {
+  const table = tableOf(report, "thresholds");
+  const row = table?.rows.find((one) => String(one[0]).replaceAll(" ", "_") === "worth_a_warning");
+  if (table === null || row === undefined) return null;
+  const good = columnIndex(table, "good");
+  const cell = good < 0 ? null : (row[good] ?? null);
+  return typeof cell === "number" ? formatCell(cell, "share", "1").replace(/\.0%$/, "%") : cell === null ? null : String(cell);
+}
+
+export interface QuadrantPoint {
+  readonly name: string;
+  readonly compute: number;
+  readonly memory: number;
+}
+
+/** How busy compute and memory were, for each row that knows both; empty where the table is of another shape. */
+export function quadrantPoints(table: Table | null): QuadrantPoint[] {
+  if (table === null) return [];
+  const find = (pattern: RegExp): number =>
+    table.columns.findIndex((column) => column.kind === "share" && pattern.test(`${column.id} ${column.label}`));
+  const [compute, memory] = [find(/compute|flop|mxu/i), find(/memory|hbm|bandwidth/i)];
+  if (compute < 0 || memory < 0) return [];
+  const name = table.columns.findIndex((column) => column.kind === "text");
+  return table.rows.flatMap((row) => {
+    const [x, y] = [numberAt(row, memory), numberAt(row, compute)];
+    return x === null || y === null ? [] : [{ name: textAt(row, name) ?? "", compute: y, memory: x }];
+  });
+}
+
+export interface SeePart {
+  readonly text: string;
+  /** The page that it names. */
+  readonly page: string | null;
+}
+
+/** `roofline, hlo counters`: names of analyses, of which each is a way there. */
+export function seeParts(see: string, analyses: readonly AnalysisInfo[]): SeePart[] {
+  return see
+    .split(/\s*[,;]\s*/)
+    .filter((part) => part !== "")
+    .map((part) => {
+      const name = part.replaceAll("`", "").replace(/^haloscope /, "");
+      const info = analyses.find((one) => [one.id, one.name ?? "", one.id.replaceAll("-", " ")].includes(name));
+      return { text: name, page: name === "timeline" ? name : (info?.id ?? null) };
+    });
+}

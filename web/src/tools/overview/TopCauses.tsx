@@ -1,0 +1,53 @@
+/** The costliest causes that the diagnosis found, and the way to it. */
+
+import { hrefOf } from "../../state/route";
+import { useAnalyses, useReport } from "../../state/resource";
+import { Panel } from "../../widgets/Panel";
+import { Loaded } from "../../widgets/States";
+import { Words } from "../../widgets/Words";
+import { CauseBar, fullOf } from "../diagnose/CauseBar";
+import { parted } from "../diagnose/read";
+
+const MOST = 3;
+
+/** Asked for after the overview itself is there; an older server has no diagnosis. */
+export function TopCauses() {
+  const listed = useAnalyses().data?.analyses.some((info) => info.id === "diagnose") ?? false;
+  return listed ? <Teaser /> : null;
+}
+
+function Teaser() {
+  const report = useReport("diagnose");
+  return (
+    <Panel
+      title="Top causes"
+      note="share of the time that would go at most"
+      actions={
+        <a href={hrefOf({ page: "diagnose" })} data-nav="diagnose">
+          The diagnosis
+        </a>
+      }
+    >
+      <Loaded from={report} what="the diagnosis" aside>
+        {(data) => {
+          const causes = parted(data).causes.slice(0, MOST);
+          if (causes.length === 0) return <p class="empty">No cause of lost time was found: the diagnosis says what was checked.</p>;
+          const full = fullOf(causes);
+          return (
+            <ol class="causes plain">
+              {causes.map((cause) => (
+                <li key={cause.rank}>
+                  <span class="cause-rank">{cause.rank}</span>
+                  <a class="cause-claim" href={hrefOf({ page: "diagnose", view: { mark: `causes:${cause.rank}` } })} data-nav="cause">
+                    <Words text={cause.claim} />
+                  </a>
+                  <CauseBar cause={cause} full={full} />
+                </li>
+              ))}
+            </ol>
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}
