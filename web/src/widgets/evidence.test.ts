@@ -46,6 +46,11 @@ describe("words that lead on", () => {
       { page: "ops", view: { by: "category" } },
       { page: "memory-peak", view: {} },
     ]);
+    expect(links("`ops --devices w-1/TPU:0 --by category`", about)[0]?.to).toEqual({
+      page: "ops",
+      view: { by: "category" },
+      scope: { devices: "w-1/TPU:0" },
+    });
     expect(links("an odd ` is no code: ops", about)).toEqual([]);
   });
   it("are instructions in findings on memory", () => {

@@ -64,18 +64,24 @@ export function targetsOf(report: Report): Map<string, Target> {
   return targets;
 }
 
+/** Options that every command has. */
+const SCOPED = new Set(["hosts", "devices", "modules", "steps", "window"]);
+
 /** The page that a command names: `ops --by category`. */
-function command(text: string, analyses: readonly AnalysisInfo[]): Target | null {
+export function command(text: string, analyses: readonly AnalysisInfo[]): Target | null {
   const words = text.replace(/^haloscope /, "").split(/\s+/);
   const named = [words.slice(0, 2).join(" "), words[0] ?? ""];
   const info = analyses.find((one) => named.includes(one.name ?? one.id) || named.includes(one.id.replace("-", " ")));
   if (info === undefined) return text === "timeline" ? { to: { page: "timeline" }, does: "Go to the timeline" } : null;
   const view: Record<string, string> = {};
+  const scope: Record<string, string> = {};
   words.forEach((word, i) => {
     const param = /^--([\w-]+)(?:=(.*))?$/.exec(word);
-    if (param !== null) view[param[1] ?? ""] = param[2] ?? words[i + 1] ?? "";
+    if (param === null) return;
+    const [id, value] = [param[1] ?? "", param[2] ?? words[i + 1] ?? ""];
+    (SCOPED.has(id) ? scope : view)[id] = value;
   });
-  return { to: { page: info.id, view }, does: `Go to ${info.name ?? info.id}` };
+  return { to: { page: info.id, view, ...(Object.keys(scope).length === 0 ? {} : { scope }) }, does: `Go to ${info.name ?? info.id}` };
 }
 
 /** Steps by number, and instructions that no table of the report lists but that have a shape or a number to their name. */

@@ -4,12 +4,11 @@ import type { Report } from "../../api/types";
 import { markIn } from "../../state/mark";
 import { CopyFinding, FindingParts } from "../../widgets/Finding";
 import { Words } from "../../widgets/Words";
-import { CauseBar, fullOf } from "./CauseBar";
+import { CauseBar } from "./CauseBar";
 import type { Cause } from "./read";
 
 export function CauseList({ causes, report }: { readonly causes: readonly Cause[]; readonly report: Report }) {
   const marked = markIn("causes");
-  const full = fullOf(causes);
   return (
     <ol class="causes">
       {causes.map((cause, i) => (
@@ -20,7 +19,7 @@ export function CauseList({ causes, report }: { readonly causes: readonly Cause[
               <span class="cause-claim">
                 <Words text={cause.claim} />
               </span>
-              <CauseBar cause={cause} full={full} />
+              <CauseBar cause={cause} />
             </summary>
             <div class="cause-body">
               {cause.finding === null ? (

@@ -1,6 +1,8 @@
-import { tableOf } from "../../api/read";
-import type { Report } from "../../api/types";
+import { tableOf, valueText } from "../../api/read";
+import type { Report, Value } from "../../api/types";
+import { view } from "../../state/route";
 import { useReport } from "../../state/resource";
+import { TableExport } from "../../widgets/Export";
 import { FindingCard } from "../../widgets/Finding";
 import { Panel } from "../../widgets/Panel";
 import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
@@ -13,10 +15,13 @@ import { CauseList } from "./CauseList";
 import { ChecksPanel } from "./CheckList";
 import { ProtocolList } from "./ProtocolList";
 import { Quadrant } from "./Quadrant";
-import { checksOf, parted, protocolOf, quadrantPoints, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
 import type { Check } from "./read";
 
 /** Tables that the page draws itself, or places. */
+const NO_VALUE: Value = { value: null, unit: "", kind: "share", status: "unknown" };
+/** What a reader expects of the program: asked for apart, because few do. */
+const EXPECTED = ["dots", "exps", "reduces", "copies", "defensive"];
 const PLACED = new Set(["protocol", "causes", "checks", "utilisation", "thresholds"]);
 
 export function DiagnosePage({ info }: PageProps) {
@@ -24,12 +29,27 @@ export function DiagnosePage({ info }: PageProps) {
   return (
     <>
       <PageHead title="Diagnosis" question={info.question}>
-        <Params info={info} />
+        <Params info={info} leave={EXPECTED} />
       </PageHead>
+      <Expected info={info} />
       <Loaded from={report} what="what the run waits for">
         {(data) => <Diagnosis report={data} />}
       </Loaded>
     </>
+  );
+}
+
+/** Counts that step 3 is held against. */
+function Expected({ info }: PageProps) {
+  const params = info.params.filter((param) => EXPECTED.includes(param.id));
+  if (params.length === 0) return null;
+  return (
+    <details class="more-params" open={params.some((param) => (view.value[param.id] ?? "") !== "")}>
+      <summary>What you expect of the program</summary>
+      <div class="page-controls">
+        <Params info={{ ...info, takes_two: false, params }} />
+      </div>
+    </details>
   );
 }
 
@@ -98,14 +118,20 @@ function NoCause({ report, checks }: { readonly report: Report; readonly checks:
 function Utilisation({ report }: { readonly report: Report }) {
   const table = tableOf(report, "utilisation");
   if (table === null || table.rows.length === 0) return null;
-  const points = quadrantPoints(table);
-  if (points.length === 0) return <TablePanel table={table} name="diagnose" />;
+  const quarters = quartersOf(table);
+  if (quarters === null) return <TablePanel table={table} name="diagnose" />;
+  const share = (id: string): string => valueText(report.values[id] ?? NO_VALUE);
   return (
-    <div class="columns">
-      <Panel title="Compute against memory" picture="diagnose-utilisation">
-        <Quadrant points={points} />
-      </Panel>
-      <TablePanel table={table} name="diagnose" />
-    </div>
+    <Panel
+      title={table.title}
+      note={
+        quarters.some((one) => one.holds === true)
+          ? `FLOP rate ${share("flop_share_of_peak")} of its peak, HBM ${share("hbm_share_of_peak")}`
+          : "where this run stands is unknown: FLOPs, bytes or peaks are missing"
+      }
+      actions={<TableExport table={table} name="diagnose-utilisation" />}
+    >
+      <Quadrant quarters={quarters} />
+    </Panel>
   );
 }

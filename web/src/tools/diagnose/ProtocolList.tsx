@@ -2,12 +2,12 @@
 
 import type { AnalysisInfo, Report } from "../../api/types";
 import { useAnalyses } from "../../state/resource";
-import { hrefOf } from "../../state/route";
+import { hrefOf, page } from "../../state/route";
 import { markIn } from "../../state/mark";
+import { command } from "../../widgets/evidence";
 import { Said } from "../../widgets/Finding";
 import { Tone } from "../../widgets/Tone";
 import type { ProtocolStep } from "./read";
-import { seeParts } from "./read";
 
 const NO_ANALYSES: readonly AnalysisInfo[] = [];
 
@@ -26,25 +26,22 @@ export function ProtocolList({ steps, report }: { readonly steps: readonly Proto
             <p class="protocol-said">
               <Said text={step.said} report={report} />
             </p>
-            {step.see !== "" && (
-              <ul class="finding-links">
-                {seeParts(step.see, analyses).map((part) => (
-                  <li key={part.text}>
-                    {part.page === null || part.page === report.analysis ? (
-                      <span class="sub">{part.text}</span>
-                    ) : (
-                      <a class="way" href={hrefOf({ page: part.page })} data-nav="protocol">
-                        {part.text}
-                      </a>
-                    )}
-                  </li>
-                ))}
-              </ul>
-            )}
+            <See text={step.see} analyses={analyses} />
           </div>
           <Tone word={step.verdict} />
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The command that shows the numbers in full, as a way to its page. */
+function See({ text, analyses }: { readonly text: string; readonly analyses: readonly AnalysisInfo[] }) {
+  const target = text === "" ? null : command(text, analyses);
+  if (target === null || target.to.page === page.value) return null;
+  return (
+    <a class="way" href={hrefOf(target.to)} data-nav="protocol">
+      {text}
+    </a>
   );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import type { AnalysisInfo, Column, Finding, Report, Table } from "../../api/types";
+import type { Column, Finding, Report, Table } from "../../api/types";
 import { SIGNS, toneOf } from "../../widgets/tone";
-import { checksOf, parted, protocolOf, quadrantPoints, seeParts, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
 
 const column = (id: string, kind = "text"): Column => ({ id, label: id, unit: "", kind });
 const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): Table => ({
@@ -30,14 +30,14 @@ describe("findings", () => {
     finding("diluted", "idle", null, "warning"),
     finding("slow", "one op", 1.5),
     finding("slow", "another op", 1.1),
-    finding("compiled", "compiled", null),
+    finding("com_piled", "compiled", null),
     finding("prints", "prints", null),
   ];
   it("are caveats, causes and facts by where the causes stand", () => {
     const rows = [
       [1, "slow", "one op", 1 / 3, 1.5],
       [2, "slow", "another op", null, null],
-      [3, "compiled", "compiled", null, null],
+      [3, "com piled", "compiled", null, null],
     ];
     const parts = parted(report([table("causes", ["rank", "id", "claim", "saved_share", "speedup"], rows)], findings));
     expect(parts.caveats.map((one) => one.id)).toEqual(["diluted"]);
@@ -83,30 +83,26 @@ it("puts what was found first, then what nobody can tell", () => {
 
 it("knows from where on a cause is worth a word", () => {
   expect(worthSaying(report([table("thresholds", ["id", column("good", "share")], [["worth_a_warning", 0.05]])]))).toBe("5%");
-  expect(worthSaying(report([table("thresholds", ["id", "good"], [["worth a warning", "5.0%"]])]))).toBe("5.0%");
+  expect(worthSaying(report([table("thresholds", ["id", "good"], [["worth a warning", "to 5.0%"]])]))).toBe("5%");
   expect(worthSaying(report([]))).toBeNull();
 });
 
-it("draws pairs that are known, and nothing of another shape", () => {
-  const columns = ["of", column("compute_share", "share"), column("hbm_share", "share")];
-  expect(
-    quadrantPoints(
-      table("utilisation", columns, [
-        ["all", 0.4, 0.7],
-        ["ops", null, 0.7],
-      ]),
-    ),
-  ).toEqual([{ name: "all", compute: 0.4, memory: 0.7 }]);
-  expect(quadrantPoints(table("utilisation", ["of", "compute"], [["all", 1]]))).toEqual([]);
-});
-
-it("leads to the pages that a step names", () => {
-  const analyses: AnalysisInfo[] = [{ id: "hlo-counters", name: "hlo counters", question: "", params: [] }];
-  expect(seeParts("`hlo counters`, timeline; the docs", analyses)).toEqual([
-    { text: "hlo counters", page: "hlo-counters" },
-    { text: "timeline", page: "timeline" },
-    { text: "the docs", page: null },
+it("places the four pairs, and nothing of another shape", () => {
+  const columns = ["compute", "memory", column("holds", "flag"), "means", "next"];
+  const rows: Table["rows"] = [
+    ["high", "low", false, "compute-bound", ""],
+    ["low", "high", true, "memory-bound", ""],
+    ["high", "high", null, "both", ""],
+    ["low", "low", false, "neither", ""],
+  ];
+  expect(quartersOf(table("utilisation", columns, rows))?.map((one) => [one.means, one.holds])).toEqual([
+    ["compute-bound", false],
+    ["both", null],
+    ["neither", false],
+    ["memory-bound", true],
   ]);
+  expect(quartersOf(table("utilisation", columns, rows.slice(1)))).toBeNull();
+  expect(quartersOf(null)).toBeNull();
 });
 
 it("gives each verdict a sign of its own", () => {

@@ -1,7 +1,7 @@
 /** The report of `diagnose` as its page reads it. Pure. */
 
 import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
-import type { AnalysisInfo, Finding, Report, Table } from "../../api/types";
+import type { Finding, Report, Table } from "../../api/types";
 import { formatCell } from "../../base/format";
 import { savedShare } from "../../widgets/links";
 
@@ -64,7 +64,9 @@ export function parted(report: Report): Parted {
   const [rank, id, claim, saved, speedup] = [at("rank"), at("id"), at("claim"), at("saved_share"), at("speedup")];
   const causes = table.rows.map((row, i): Cause => {
     const said = textAt(row, claim) ?? "";
-    const own = findings.filter((one) => one.id === textAt(row, id));
+    // Tables write ids as words.
+    const rule = (textAt(row, id) ?? "").replaceAll(" ", "_");
+    const own = findings.filter((one) => one.id === rule);
     const finding = own.find((one) => one.claim === said) ?? (own.length === 1 ? (own[0] ?? null) : null);
     const factor = numberAt(row, speedup) ?? finding?.speedup ?? null;
     return {
@@ -142,43 +144,35 @@ export function worthSaying(report: Report): string | null {
   if (table === null || row === undefined) return null;
   const good = columnIndex(table, "good");
   const cell = good < 0 ? null : (row[good] ?? null);
-  return typeof cell === "number" ? formatCell(cell, "share", "1").replace(/\.0%$/, "%") : cell === null ? null : String(cell);
+  const text = cell === null ? null : formatCell(cell, "share", "1");
+  return text?.replace(/^(up )?to /, "").replace(/\.0%$/, "%") ?? null;
 }
 
-export interface QuadrantPoint {
-  readonly name: string;
-  readonly compute: number;
-  readonly memory: number;
+export interface Quarter {
+  readonly compute: string;
+  readonly memory: string;
+  /** Whether this run is here; null where nobody can tell. */
+  readonly holds: boolean | null;
+  readonly means: string;
+  readonly next: string;
 }
 
-/** How busy compute and memory were, for each row that knows both; empty where the table is of another shape. */
-export function quadrantPoints(table: Table | null): QuadrantPoint[] {
-  if (table === null) return [];
-  const find = (pattern: RegExp): number =>
-    table.columns.findIndex((column) => column.kind === "share" && pattern.test(`${column.id} ${column.label}`));
-  const [compute, memory] = [find(/compute|flop|mxu/i), find(/memory|hbm|bandwidth/i)];
-  if (compute < 0 || memory < 0) return [];
-  const name = table.columns.findIndex((column) => column.kind === "text");
-  return table.rows.flatMap((row) => {
-    const [x, y] = [numberAt(row, memory), numberAt(row, compute)];
-    return x === null || y === null ? [] : [{ name: textAt(row, name) ?? "", compute: y, memory: x }];
+/** The four pairs of high and low, compute from the top and memory from the left; null where the table is of another shape. */
+export function quartersOf(table: Table | null): Quarter[] | null {
+  if (table === null) return null;
+  const at = (id: string) => columnIndex(table, id);
+  const [compute, memory, holds, means, next] = [at("compute"), at("memory"), at("holds"), at("means"), at("next")];
+  const quarters = table.rows.map((row): Quarter => {
+    const here = holds < 0 ? null : row[holds];
+    return {
+      compute: textAt(row, compute) ?? "",
+      memory: textAt(row, memory) ?? "",
+      holds: typeof here === "boolean" ? here : null,
+      means: textAt(row, means) ?? "",
+      next: textAt(row, next) ?? "",
+    };
   });
-}
-
-export interface SeePart {
-  readonly text: string;
-  /** The page that it names. */
-  readonly page: string | null;
-}
-
-/** `roofline, hlo counters`: names of analyses, of which each is a way there. */
-export function seeParts(see: string, analyses: readonly AnalysisInfo[]): SeePart[] {
-  return see
-    .split(/\s*[,;]\s*/)
-    .filter((part) => part !== "")
-    .map((part) => {
-      const name = part.replaceAll("`", "").replace(/^haloscope /, "");
-      const info = analyses.find((one) => [one.id, one.name ?? "", one.id.replaceAll("-", " ")].includes(name));
-      return { text: name, page: name === "timeline" ? name : (info?.id ?? null) };
-    });
+  const order = ["high low", "high high", "low low", "low high"];
+  const placed = order.flatMap((pair) => quarters.filter((one) => `${one.compute} ${one.memory}` === pair));
+  return placed.length === order.length && quarters.length === order.length ? placed : null;
 }

@@ -5,7 +5,7 @@ import { useAnalyses, useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
 import { Loaded } from "../../widgets/States";
 import { Words } from "../../widgets/Words";
-import { CauseBar, fullOf } from "../diagnose/CauseBar";
+import { CauseBar } from "../diagnose/CauseBar";
 import { parted } from "../diagnose/read";
 
 const MOST = 3;
@@ -32,7 +32,6 @@ function Teaser() {
         {(data) => {
           const causes = parted(data).causes.slice(0, MOST);
           if (causes.length === 0) return <p class="empty">No cause of lost time was found: the diagnosis says what was checked.</p>;
-          const full = fullOf(causes);
           return (
             <ol class="causes plain">
               {causes.map((cause) => (
@@ -41,7 +40,7 @@ function Teaser() {
                   <a class="cause-claim" href={hrefOf({ page: "diagnose", view: { mark: `causes:${cause.rank}` } })} data-nav="cause">
                     <Words text={cause.claim} />
                   </a>
-                  <CauseBar cause={cause} full={full} />
+                  <CauseBar cause={cause} />
                 </li>
               ))}
             </ol>
