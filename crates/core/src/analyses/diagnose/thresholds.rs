@@ -66,7 +66,6 @@ thresholds! {
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;
-    DOMINANT: "dominant", "time in one op", Share, 0.25, 0.50, PRACTICE;
     HIGH_UTILISATION: "high_utilisation", "rate of the peak, of FLOPs or of HBM bytes", Share, 0.60, 0.30, OURS;
 }
 

@@ -136,12 +136,6 @@ impl Account {
         Times(self.parts.each_ref().map(length))
     }
 
-    /// When the device was in a class.
-    #[must_use]
-    pub fn part(&self, class: Class) -> &Intervals {
-        &self.parts[class as usize]
-    }
-
     /// The times between two moments.
     #[must_use]
     pub fn between(&self, start_ps: i64, end_ps: i64) -> Times {

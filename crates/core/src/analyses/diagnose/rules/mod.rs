@@ -15,11 +15,11 @@ mod few_devices_profiled;
 mod host_bound;
 mod host_offload;
 mod idle_inside;
-mod kernel_starved;
-mod many_small_ops;
 mod input_bound;
+mod kernel_starved;
 mod large_transfers;
 mod launch_bound;
+mod many_small_ops;
 mod recompilation;
 mod step_jitter;
 mod straggler;
@@ -49,8 +49,8 @@ pub(super) static ALL: &[&Rule] = &[
     &defensive_copies::RULE,
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
-/// All rules, in the order in which their checks are listed.
-    &straggler::RULE,
-    &step_jitter::RULE,
+    &many_small_ops::RULE,
+    &kernel_starved::RULE,
+    &dominant_op::RULE,
     &below_roofline::RULE,
 ];
