@@ -12,6 +12,7 @@ mod area;
 mod clock;
 mod compiled;
 mod damage;
+mod diagnose;
 mod flows;
 mod forged;
 mod groups;
