@@ -37,6 +37,15 @@ impl Made {
         }
     }
 
+    /// An event of known metadata with whole numbers as stats, on the line added last.
+    pub(crate) fn event_of(&mut self, meta: i64, offset: i64, duration: i64, stats: &[(&str, i64)]) {
+        let stats: Vec<Stat> =
+            stats.iter().map(|(name, value)| self.stat(name, Value::Int(*value))).collect();
+        if let Some(line) = self.plane.lines.last_mut() {
+            line.events.push(Event { stats, ..Event::at(meta, offset, duration) });
+        }
+    }
+
     pub(crate) fn environment(start_ns: i64, stop_ns: i64) -> Self {
         let mut made = Self { plane: Plane { name: "Task Environment".into(), ..Plane::default() } };
         made.fact("profile_start_time", Value::Int(start_ns));
@@ -85,6 +94,15 @@ impl Made {
                 ("bytes_accessed", Value::Int(bytes)),
             ],
         )
+    }
+
+    /// An op of program 7 with a category and an expression of its own.
+    pub(crate) fn instruction(&mut self, name: &str, category: &str, expression: &str) -> i64 {
+        let id = self.op(name, category, 0, 0);
+        if let Some((_, meta)) = self.plane.event_metadata.last_mut() {
+            meta.name = expression.into();
+        }
+        id
     }
 
     /// A line of events: metadata, offset and duration in picoseconds.

@@ -10,6 +10,7 @@
 
 mod area;
 mod clock;
+mod comm;
 mod compiled;
 mod damage;
 mod diagnose;

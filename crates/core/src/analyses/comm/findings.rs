@@ -57,9 +57,9 @@ fn exposed(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
             time(sum)
         ),
         evidence: format!(
-            "{} of it in synchronous collectives; {} more is in flight behind compute; most in {} ({}, {} a step)",
+            "{} of it in synchronous collectives; {} in flight behind compute; most in {} ({}, {} a step)",
             units::share(blocking as f64 / sum.max(1) as f64),
-            time(hidden),
+            if hidden > 0 { format!("{} a step", time(hidden)) } else { "none".into() },
             worst.meta.name,
             worst.kind,
             time(of(worst))

@@ -123,7 +123,7 @@ fn remarks(measured: &Measured<'_>, notes: &mut Notes) {
             "comm_counts_differ",
             Severity::Info,
             words,
-            "other tools' figures for exposed communication are not this one; table `methods` has them side by side",
+            "figures of other tools for exposed communication are not this one: see table `methods`",
             "",
         );
     }

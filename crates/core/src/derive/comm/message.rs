@@ -97,15 +97,19 @@ fn array_bytes(shape: &Shape) -> Option<u64> {
     shape.leaves().into_iter().filter(|leaf| leaf.is_array()).map(Shape::bytes).sum()
 }
 
-/// The same from the text of an instruction, where the profile holds no module: of what stands between the opcode's
-/// brackets or before it, whichever is more.
+/// The same from the text of an instruction, where the profile holds no module; `None` for one that wraps another.
 pub(super) fn bytes_of_text(expression: &str) -> Option<f64> {
     let (_, right) = expression.split_once(" = ")?;
     let (result, rest) = split_result(right)?;
     let (opcode, operands) = rest.trim_start().split_once('(')?;
     let operands = text_bytes(operands.split(')').next().unwrap_or_default());
-    let is_start = opcode.trim().ends_with("-start");
-    let result = if is_start { None } else { text_bytes(result) };
+    let result = match opcode.trim() {
+        // What an asynchronous computation does stands elsewhere.
+        "async-start" | "fusion" => return None,
+        "all-gather-start" => text_bytes(result).and_then(|all| all.checked_sub(operands.unwrap_or(0))),
+        opcode if opcode.ends_with("-start") => None,
+        _ => text_bytes(result),
+    };
     operands.into_iter().chain(result).max().filter(|b| *b > 0).map(|b| b as f64)
 }
 
@@ -176,6 +180,8 @@ mod tests {
         let permute =
             "%p = (s32[8]{0}, s32[8]{0}, u32[]{:S(2)}) collective-permute-start(s32[8]{0} %f), channel_id=1";
         assert_eq!(bytes_of_text(permute), Some(32.0));
+        let start = "%s = (f32[8]{0}, f32[32]{0}) all-gather-start(f32[8]{0} %p)";
+        assert_eq!(bytes_of_text(start), Some(128.0));
         let two = "%r = (f32[16,2]{1,0}, bf16[]{:T(128)}) all-reduce(f32[16,2]{1,0} %a, bf16[] %b)";
         assert_eq!(bytes_of_text(two), Some(130.0));
         assert_eq!(bytes_of_text("collective-permute-done"), None);

@@ -146,7 +146,7 @@ struct OnDevice<'p> {
 impl<'p> OnDevice<'p> {
     fn measure(profile: &'p Profile, device: &Device, account: &Account, time: &exposure::Time) -> Self {
         let ops = DeviceOps::find(profile, device);
-        let transfers = pairs::of_device(profile, device, &ops);
+        let (transfers, more) = pairs::of_device(profile, device, &ops);
         let on_core = exposure::on_core(profile, &ops);
         let exposure = DeviceExposure::measure(account, time, &transfers, &on_core);
         let mut executions = exposure::executions(account, &time.cut, &transfers, &on_core);
@@ -155,7 +155,9 @@ impl<'p> OnDevice<'p> {
         let costs = Costs::new(profile, device);
         let mut collectives = Vec::new();
         for own in executions.chunk_by(|a, b| a.0 == b.0) {
-            let Some((meta, module)) = own.first().and_then(|(row, _)| ops.ops.get(*row as usize)) else {
+            let Some((meta, module)) =
+                own.first().and_then(|(row, _)| ops.ops.iter().chain(&more).nth(*row as usize))
+            else {
                 continue;
             };
             let executions = own.iter().map(|(_, one)| *one).collect();

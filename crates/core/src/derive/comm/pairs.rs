@@ -4,12 +4,14 @@
 //! `Async XLA Ops` says when a transfer ended, and stands for transfers that have no ops. GPU and CPU: each kernel or op is
 //! an execution of its own.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::derive::account::Class;
 use crate::derive::async_parts::{Part, Parts};
-use crate::derive::op_meta::{MetaIds, OpMeta};
-use crate::derive::op_rows::DeviceOps;
+use crate::derive::op_meta::OpMeta;
+use crate::derive::op_rows::{DeviceOps, MetaOps};
 use crate::profile::{Device, DeviceKind, Event, Line, LineId, LineKind, Profile};
 
 use super::message;
@@ -26,7 +28,7 @@ pub enum Unpaired {
 /// One execution. Times are picoseconds on the run's clock.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
-    /// The op that begins it: a row of the device's ops.
+    /// The op that begins it: a row of the device's ops, and of those that only the asynchronous line shows.
     pub(super) row: u32,
     pub(super) start_ps: i64,
     pub(super) end_ps: i64,
@@ -61,15 +63,23 @@ impl Transfer {
     }
 }
 
-/// All executions of collectives on a device, by start.
-pub(super) fn of_device(profile: &Profile, device: &Device, ops: &DeviceOps<'_>) -> Vec<Transfer> {
+/// An op and the name of its program.
+pub(super) type NamedOp<'p> = (OpMeta<'p>, Cow<'p, str>);
+
+/// All executions of collectives on a device, by start, and the ops that only the asynchronous line shows: their rows begin
+/// where those of the device's ops end.
+pub(super) fn of_device<'p>(
+    profile: &'p Profile,
+    device: &Device,
+    ops: &DeviceOps<'p>,
+) -> (Vec<Transfer>, Vec<NamedOp<'p>>) {
     let is_collective: Vec<bool> =
         ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
     let plane = profile.plane(device.plane);
     let parts = (device.kind == DeviceKind::Tpu && is_collective.contains(&true))
         .then(|| Parts::of(profile, plane))
         .unwrap_or_default();
-    let mut all = Vec::new();
+    let (mut all, mut more) = (Vec::new(), Vec::new());
     for (line, rows) in ops.lines(profile) {
         let of_line = |event: Event| {
             let row = *rows.get(event.index)?;
@@ -80,10 +90,10 @@ pub(super) fn of_device(profile: &Profile, device: &Device, ops: &DeviceOps<'_>)
     }
     if device.kind == DeviceKind::Tpu {
         let lines = profile.lines_of(plane.id).filter(|l| l.kind == LineKind::AsyncXlaOps);
-        lines.for_each(|line| add_shown(profile, line, ops, &mut all));
+        lines.for_each(|line| add_shown(profile, line, ops, &mut more, &mut all));
     }
     all.sort_by_key(|t| (t.start_ps, t.end_ps, t.row));
-    all
+    (all, more)
 }
 
 /// One pass over the collectives of a line.
@@ -148,23 +158,38 @@ impl<'a> Walk<'a> {
 
 /// What the asynchronous line shows: when transfers ended, and those that have no ops. Events with one `flow` are one
 /// transfer; one without is one by itself.
-fn add_shown(profile: &Profile, line: &Line, ops: &DeviceOps<'_>, all: &mut Vec<Transfer>) {
+fn add_shown<'p>(
+    profile: &'p Profile,
+    line: &Line,
+    ops: &DeviceOps<'p>,
+    more: &mut Vec<NamedOp<'p>>,
+    all: &mut Vec<Transfer>,
+) {
     let plane = profile.plane(line.plane);
-    let (source, ids) = (profile.source_of(plane), MetaIds::of(plane));
+    let reader = MetaOps::new(profile, plane);
+    let source = profile.source_of(plane);
     let events = profile.events(line);
     let mut row_of_meta: FxHashMap<u32, Option<u32>> = FxHashMap::default();
-    let mut rows: FxHashMap<(Option<u64>, &str), u32> = FxHashMap::default();
-    for (row, (meta, _)) in (0_u32..).zip(&ops.ops) {
-        rows.insert((meta.program_id, &meta.name), row);
+    let mut rows: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
+    for (row, (meta, _)) in (0_u32..).zip(ops.ops.iter().chain(more.iter())) {
+        rows.insert((meta.program_id, meta.name.clone()), row);
     }
     let flow_id = plane.stat_id("flow");
     let mut shown: Vec<(u32, i64, i64, u32)> = Vec::new();
     let mut of_flow: FxHashMap<u64, usize> = FxHashMap::default();
     for event in events.iter() {
         let row = *row_of_meta.entry(event.meta).or_insert_with(|| {
-            let op = OpMeta::read(plane, source, event.meta, &ids);
-            let row = rows.get(&(op.program_id, &*op.name)).copied()?;
-            (Class::of(&op) == Class::Communication).then_some(row)
+            let op = reader.op(events, event.meta);
+            if Class::of(&op) != Class::Communication {
+                return None;
+            }
+            let next = (ops.ops.len() + more.len()) as u32;
+            let row = *rows.entry((op.program_id, op.name.clone())).or_insert(next);
+            if row == next {
+                let module = reader.module(&op);
+                more.push((op, module));
+            }
+            Some(row)
         });
         let Some(row) = row else { continue };
         let flow = events.stat(source, event.index, flow_id).and_then(|v| v.as_u64_bits());
