@@ -92,13 +92,13 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
     let speedup = 1.0 / (1.0 - of_step).max(0.01);
     Some(Finding {
         id: "low_overlap",
-        severity: Severity::Warning,
+        severity: if of_step >= KNOWING { Severity::Warning } else { Severity::Info },
         claim: format!(
             "Collectives that could run beside compute are hidden for {} of their time only",
             units::share(ratio)
         ),
         evidence: format!(
-            "asynchronous ones: {} a step hidden, {} exposed ({} of a step); most in {} ({})",
+            "{} a step hidden, {} exposed ({} of a step); most in {} ({})",
             units::duration_ps(measured.per_step(hidden)),
             units::duration_ps(measured.per_step(exposed)),
             units::share(of_step),
@@ -107,8 +107,8 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if these were hidden"),
         speedup: Some(speedup),
-        lever: "see what stands between start and done on the timeline: too little work, or work that needs the result; schedule the start earlier, split the collective, or prefetch the next layer's".into(),
-        falsifier: "the done waits as long when its start is moved ahead: then the transfer or a late member is slow, not the schedule".into(),
+        lever: "see on the timeline what runs beside it: too little work, or work that needs its result; start it earlier, split it, or fetch the next layer's weights ahead".into(),
+        falsifier: "it ends as late when it is started earlier: then the transfer or a late member is slow, not the schedule".into(),
         status: status(measured),
         links: links(profile, worst),
     })

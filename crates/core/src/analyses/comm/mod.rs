@@ -49,6 +49,11 @@ impl Measured<'_> {
         units::sum(self.comm.devices.iter().map(of))
     }
 
+    /// Executions of collectives that are not counted.
+    fn outside(&self) -> usize {
+        self.comm.devices.iter().map(|d| d.outside).sum()
+    }
+
     /// A share of the time of all steps.
     fn share(&self, part_ps: i64) -> Option<f64> {
         let all = self.sum(|d| d.step_ps);
@@ -74,16 +79,20 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     }
     let count = comm.devices.iter().map(|d| d.steps).sum();
     let measured = Measured { comm, steps, by_step: counted.by_step, count };
-    remarks(&measured, notes);
-    Ok(Report {
-        values: values::all(&measured),
-        tables: vec![
+    remarks(&measured, scope, notes);
+    let mut tables = vec![tables::devices(profile, &measured)];
+    if !measured.comm.collectives.is_empty() {
+        tables = vec![
             tables::kinds(&measured),
             tables::ops(&measured),
             tables::lines(&measured),
             tables::methods(&measured),
             tables::devices(profile, &measured),
-        ],
+        ];
+    }
+    Ok(Report {
+        values: values::all(&measured),
+        tables,
         findings: findings::all(profile, &measured),
         ..Report::default()
     })
@@ -96,7 +105,19 @@ fn unpaired(comm: &Communication<'_>) -> (usize, usize) {
     executions.fold((0, 0), |(all, lacking), e| (all + 1, lacking + usize::from(e.unpaired.is_some())))
 }
 
-fn remarks(measured: &Measured<'_>, notes: &mut Notes) {
+fn remarks(measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
+    let outside = measured.outside();
+    if outside > 0 && !scope.cuts_time() {
+        let what =
+            if measured.by_step { "outside of the counted steps" } else { "outside of the active window" };
+        notes.add(
+            "collectives_not_counted",
+            if measured.comm.collectives.is_empty() { Severity::Warning } else { Severity::Info },
+            format!("{outside} executions of collectives are {what}"),
+            "they are not in these numbers",
+            "name the time in question with --window",
+        );
+    }
     let (asynchronous, lacking) = unpaired(&measured.comm);
     if lacking > 0 {
         notes.add(

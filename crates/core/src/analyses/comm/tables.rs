@@ -269,7 +269,9 @@ pub(super) fn methods(measured: &Measured<'_>) -> Table {
 pub(super) fn disagreement(measured: &Measured<'_>) -> Option<String> {
     let [own, others @ ..] = ways(measured);
     let time = |sum: i64| units::duration_ps(measured.per_step(sum));
-    let is_off = |way: &&Way| (way.sum_ps - own.sum_ps).abs() as f64 > DIFFERS * own.sum_ps as f64;
+    // Where all are synchronous nobody adds up dones.
+    let is_off =
+        |way: &&Way| way.sum_ps > 0 && (way.sum_ps - own.sum_ps).abs() as f64 > DIFFERS * own.sum_ps as f64;
     let differ: Vec<String> =
         others.iter().filter(is_off).map(|way| format!("{} {}", way.because, time(way.sum_ps))).collect();
     (!differ.is_empty()).then(|| {

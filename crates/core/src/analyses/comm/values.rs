@@ -7,8 +7,12 @@ use crate::report::{Cell, Status, Unit, Value};
 /// All values, in reading order.
 pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
     let derived = if measured.steps.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    // That nothing was exposed is known where no collective ran, however steps were found.
+    let known = if measured.comm.collectives.is_empty() { Status::Measured } else { derived };
     let per_step = |id, label, of: fn(&DeviceExposure) -> i64, doc| {
-        Value::new(id, label, Some(measured.per_step(measured.sum(of))), Unit::Ps, derived, doc)
+        let status =
+            if matches!(id, "step_ps" | "busy_ps_per_step" | "idle_ps_per_step") { derived } else { known };
+        Value::new(id, label, Some(measured.per_step(measured.sum(of))), Unit::Ps, status, doc)
     };
     let (exposed, hidden) = (measured.sum(|d| d.exposed_ps), measured.sum(|d| d.hidden_ps));
     let (inflight, wall) = (measured.sum(|d| d.inflight_ps), measured.sum(|d| d.wall_ps));
@@ -36,7 +40,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             "Exposed share of a step",
             measured.share(exposed),
             Unit::Share,
-            derived,
+            known,
             "`exposed_ps_per_step` over `step_ps`.",
         ),
         per_step(
@@ -131,7 +135,12 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
 
 fn verdict(measured: &Measured<'_>) -> Cell {
     if measured.comm.collectives.is_empty() {
-        return "no collectives".into();
+        let outside = measured.outside();
+        return if outside == 0 {
+            "no collectives".into()
+        } else {
+            format!("no collectives in what is counted; {outside} outside of it").into()
+        };
     }
     let share = measured.share(measured.sum(|d| d.exposed_ps)).unwrap_or(0.0);
     format!("{} of a step is exposed communication", crate::units::share(share)).into()

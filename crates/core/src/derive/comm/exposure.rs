@@ -55,6 +55,8 @@ pub struct DeviceExposure {
     pub wall_ps: i64,
     /// Time in done ops.
     pub done_ps: i64,
+    /// Executions of collectives that no counted step has a part of.
+    pub outside: usize,
 }
 
 impl Counted {
@@ -132,6 +134,7 @@ impl DeviceExposure {
         parts.extend(transfers.iter().flat_map(|t| &t.events).filter_map(|e| on_core.get(e)).flatten());
         let inflight = Intervals::union_of(parts).intersect(cut);
         let hidden_ps = inflight.intersect(&cover(account, cut)).length();
+        let outside = transfers.iter().filter(|t| !t.touches(cut)).count();
         let wall = |t: &Transfer| cut.overlap(t.inflight().0, t.inflight().1);
         Self {
             device: account.device,
@@ -147,6 +150,7 @@ impl DeviceExposure {
             done_ps: crate::units::sum(
                 transfers.iter().filter_map(|t| t.done).map(|(from, to)| cut.overlap(from, to)),
             ),
+            outside,
         }
     }
 }
@@ -162,7 +166,7 @@ pub(super) fn executions(
     let exposed = exposed_by_transfer(account, cut, transfers, on_core);
     let one = |(transfer, exposed_ps): (&Transfer, i64)| {
         let (from, to) = transfer.inflight();
-        let inside = cut.overlap(transfer.start_ps, transfer.end_ps.max(transfer.start_ps + 1)) > 0;
+        let inside = transfer.touches(cut);
         let execution = Execution {
             device: account.device,
             start_ps: transfer.start_ps,

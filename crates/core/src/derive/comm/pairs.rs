@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::derive::account::Class;
 use crate::derive::async_parts::{Part, Parts};
+use crate::derive::intervals::Intervals;
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::{DeviceOps, MetaOps};
 use crate::profile::{Device, DeviceKind, Event, Line, LineId, LineKind, Profile};
@@ -55,6 +56,11 @@ impl Transfer {
             members: 1,
             unpaired: None,
         }
+    }
+
+    /// True if it has a part in the time that counts.
+    pub(super) fn touches(&self, cut: &Intervals) -> bool {
+        cut.overlap(self.start_ps, self.end_ps.max(self.start_ps.saturating_add(1))) > 0
     }
 
     /// From when to when it was in flight: to the end of the transfer where that is known.
