@@ -130,6 +130,17 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     })
 }
 
+/// The table of collectives between slices of some hosts, under an id of the caller's; `None` where none was seen.
+pub(super) fn between_slices(profile: &Profile, hosts: &[HostId], id: &'static str) -> Option<Table> {
+    let recorded = hosts.iter().filter(|host| transfers::recorded(profile, **host));
+    let of = |host: &HostId| {
+        let host = *host;
+        transfers::of(profile, host).into_iter().map(move |transfer| Seen { host, transfer })
+    };
+    let seen: Vec<Seen> = recorded.flat_map(of).collect();
+    (!seen.is_empty()).then(|| Table { id, ..collectives(&grouped(&seen)) })
+}
+
 /// The transfers of each collective, those with most stall first.
 fn grouped(seen: &[Seen]) -> Vec<Vec<&Seen>> {
     let mut row_of: FxHashMap<&str, usize> = FxHashMap::default();

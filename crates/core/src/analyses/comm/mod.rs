@@ -1,6 +1,11 @@
 //! `comm`: what collectives cost, and how much of that other work hides.
 
+mod axes;
+mod dcn;
 mod findings;
+mod groups;
+mod sizes;
+mod skew;
 mod tables;
 mod values;
 
@@ -18,7 +23,7 @@ use crate::units;
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "comm",
     question: "What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?",
-    params: &[],
+    params: &[groups::MESH, groups::MESH_FILE, groups::TOPOLOGY],
     needs: &[
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
         "step markers, to say what a step costs; else launches of a program, else the whole active window stands for one step",
@@ -61,7 +66,7 @@ impl Measured<'_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let selection = Selection::resolve(profile, scope)?;
     let steps = Steps::find(profile, &selection.devices);
     let counted = Counted::of(profile, &selection, &steps, scope);
@@ -80,6 +85,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let count = comm.devices.iter().map(|d| d.steps).sum();
     let measured = Measured { comm, steps, by_step: counted.by_step, count };
     remarks(&measured, scope, notes);
+    let talk = groups::Talk::new(profile, &measured, params, notes)?;
     let mut tables = vec![tables::devices(profile, &measured)];
     if !measured.comm.collectives.is_empty() {
         tables = vec![
@@ -88,14 +94,21 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             tables::lines(&measured),
             tables::methods(&measured),
             tables::devices(profile, &measured),
+            axes::table(&measured, &talk),
+            groups::table(&measured, &talk),
+            sizes::table(&measured, &talk),
+            skew::table(profile, &measured, &talk),
         ];
+        tables.extend(dcn::table(profile, &measured));
     }
-    Ok(Report {
-        values: values::all(&measured),
-        tables,
-        findings: findings::all(profile, &measured),
-        ..Report::default()
-    })
+    let mut values = values::all(&measured);
+    values.extend(skew::values(profile, &measured, &talk));
+    let mut findings = findings::all(profile, &measured);
+    findings.extend(skew::findings(profile, &measured, &talk));
+    findings.extend(sizes::finding(&measured, &talk));
+    findings.extend(axes::findings(&measured, &talk));
+    findings.sort_by_key(|one| std::cmp::Reverse(one.severity));
+    Ok(Report { values, tables, findings, ..Report::default() })
 }
 
 /// How many executions of asynchronous collectives there are, and how many of them lack their start or their done.

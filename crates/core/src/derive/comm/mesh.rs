@@ -293,6 +293,12 @@ impl Assignment {
         Self { devices: (0..replicas).flat_map(|r| by_partition.iter().map(move |own| own[r])).collect() }
     }
 
+    /// Number of devices, where the program says so.
+    #[must_use]
+    pub fn count(&self) -> Option<usize> {
+        Some(self.devices.len()).filter(|count| *count > 0)
+    }
+
     /// The device that runs a logical id.
     #[must_use]
     pub fn device_of(&self, logical: i64) -> Option<i64> {

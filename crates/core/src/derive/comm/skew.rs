@@ -71,8 +71,8 @@ pub struct Parts {
     pub unknown_ps: f64,
 }
 
-/// Ends this many times the uncertainty apart are not those of one execution.
-const AGREE: i64 = 6;
+/// Ends further apart than this many times the uncertainty of the clocks say something.
+const DOUBT: i64 = 6;
 
 /// Finds who waits for whom. `groups` are those of the collectives, in their order; `logical` is the logical id of a device in a
 /// collective's program.
@@ -218,7 +218,9 @@ impl Meeting {
         let shortest = executions().map(Execution::length).min()?;
         let waits: Vec<i64> = executions().map(|e| e.length() - shortest).collect();
         let longest = waits.iter().copied().max().unwrap_or(0);
-        let agreed = clocks.uncertainty(one, self).saturating_mul(AGREE).max(longest / 2);
+        // Neither what is waited nor, where nobody waits, the transfer may be lost in how far the ends are apart.
+        let doubt = clocks.uncertainty(one, self).saturating_mul(DOUBT).min(shortest / 2);
+        let agreed = doubt.max(longest / 2).max(shortest / 10);
         (clocks.apart(one, self)? <= agreed).then_some(waits)
     }
 
