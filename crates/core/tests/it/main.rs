@@ -11,6 +11,7 @@
 mod area;
 mod clock;
 mod comm;
+mod comm_network;
 mod compiled;
 mod damage;
 mod diagnose;

@@ -84,7 +84,15 @@ pub fn find(
     groups: &[Option<Groups>],
     logical: impl Fn(&Collective<'_>, DeviceId) -> Option<i64>,
 ) -> Skew {
-    let order = Numbering::of(profile, communication, steps);
+    find_in(communication, &Numbering::of(profile, communication, steps), groups, logical)
+}
+
+fn find_in(
+    communication: &Communication<'_>,
+    order: &Numbering,
+    groups: &[Option<Groups>],
+    logical: impl Fn(&Collective<'_>, DeviceId) -> Option<i64>,
+) -> Skew {
     let meetings: Vec<Vec<Meeting>> = communication
         .collectives
         .iter()
