@@ -1,5 +1,6 @@
 //! What follows from the numbers of `comm`.
 
+use super::groups::Talk;
 use super::{Measured, unpaired};
 use crate::derive::comm::{Collective, Execution, Form};
 use crate::profile::Profile;
@@ -13,12 +14,14 @@ const WARNING: f64 = 0.10;
 const HIDDEN: f64 = 0.70;
 /// ... if what is not hidden is this share of a step.
 const OF_STEP: f64 = 0.01;
+/// Waiting for late members is said from this share of the exposed time on.
+const WAITING: f64 = 0.1;
 /// More unpaired ones than this say that the capture is at fault.
 const UNPAIRED: f64 = 0.5;
 
 /// All findings, worst first.
-pub(super) fn all(profile: &Profile, measured: &Measured<'_>) -> Vec<Finding> {
-    let found = [exposed(profile, measured), low_overlap(profile, measured), lacking(measured)];
+pub(super) fn all(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Finding> {
+    let found = [exposed(profile, measured, talk), low_overlap(profile, measured), lacking(measured)];
     let mut found: Vec<Finding> = found.into_iter().flatten().collect();
     found.sort_by_key(|one| std::cmp::Reverse(one.severity));
     found
@@ -38,7 +41,7 @@ fn links(profile: &Profile, one: &Collective<'_>) -> Vec<Link> {
     links
 }
 
-fn exposed(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
+fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
     let sum = measured.sum(|d| d.exposed_ps);
     let share = measured.share(sum).filter(|share| *share >= KNOWING)?;
     let worst = measured.comm.collectives.first()?;
@@ -48,6 +51,10 @@ fn exposed(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
     let blocking = units::sum(measured.comm.collectives.iter().filter(synchronous).map(of));
     let hidden = measured.sum(|d| d.hidden_ps);
     let speedup = 1.0 / (1.0 - share).max(0.01);
+    // What is waiting for a late member is no fault of the collective.
+    let waiting = talk.skew.parts(&measured.comm).waiting_ps.map(|ps| ps / measured.per_step(sum));
+    let waiting = waiting.filter(|waiting| *waiting >= WAITING);
+    let waited = waiting.map(|w| format!("{} of it waiting for late members; ", units::share(w)));
     Some(Finding {
         id: "exposed_communication",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },
@@ -57,7 +64,8 @@ fn exposed(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
             time(sum)
         ),
         evidence: format!(
-            "{} of it in synchronous collectives; {} in flight behind compute; most in {} ({}, {} a step)",
+            "{}{} of it in synchronous collectives; {} in flight behind compute; most in {} ({}, {} a step)",
+            waited.unwrap_or_default(),
             units::share(blocking as f64 / sum.max(1) as f64),
             if hidden > 0 { format!("{} a step", time(hidden)) } else { "none".into() },
             worst.meta.name,
@@ -66,7 +74,9 @@ fn exposed(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if all communication were hidden"),
         speedup: Some(speedup),
-        lever: if blocking * 2 > sum {
+        lever: if waiting.is_some_and(|waiting| waiting > 0.5) {
+            "find out who comes late and why (table `skew`, `hosts`) before changing how devices communicate".into()
+        } else if blocking * 2 > sum {
             "make the collectives asynchronous, so that the scheduler can put compute beside them; or communicate less: another sharding, larger shards, lower precision".into()
         } else {
             "start the collectives earlier or give the scheduler more independent work to put between their start and their done".into()

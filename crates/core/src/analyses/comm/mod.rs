@@ -86,24 +86,24 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let measured = Measured { comm, steps, by_step: counted.by_step, count };
     remarks(&measured, scope, notes);
     let talk = groups::Talk::new(profile, &measured, params, notes)?;
-    let mut tables = vec![tables::devices(profile, &measured)];
-    if !measured.comm.collectives.is_empty() {
-        tables = vec![
-            tables::kinds(&measured),
-            tables::ops(&measured),
-            tables::lines(&measured),
-            tables::methods(&measured),
-            tables::devices(profile, &measured),
-            axes::table(&measured, &talk),
-            groups::table(&measured, &talk),
-            sizes::table(&measured, &talk),
-            skew::table(profile, &measured, &talk),
-        ];
-        tables.extend(dcn::table(profile, &measured));
-    }
     let mut values = values::all(&measured);
+    if measured.comm.collectives.is_empty() {
+        return Ok(Report { values, tables: vec![tables::devices(profile, &measured)], ..Report::default() });
+    }
     values.extend(skew::values(profile, &measured, &talk));
-    let mut findings = findings::all(profile, &measured);
+    let mut tables = vec![
+        tables::kinds(&measured),
+        tables::ops(&measured),
+        tables::lines(&measured),
+        tables::methods(&measured),
+        tables::devices(profile, &measured),
+        axes::table(&measured, &talk),
+        groups::table(&measured, &talk),
+        sizes::table(&measured, &talk),
+        skew::table(profile, &measured, &talk),
+    ];
+    tables.extend(dcn::table(profile, &measured));
+    let mut findings = findings::all(profile, &measured, &talk);
     findings.extend(skew::findings(profile, &measured, &talk));
     findings.extend(sizes::finding(&measured, &talk));
     findings.extend(axes::findings(&measured, &talk));

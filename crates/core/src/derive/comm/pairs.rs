@@ -82,9 +82,8 @@ pub(super) fn of_device<'p>(
     let is_collective: Vec<bool> =
         ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
     let plane = profile.plane(device.plane);
-    let parts = (device.kind == DeviceKind::Tpu && is_collective.contains(&true))
-        .then(|| Parts::of(profile, plane))
-        .unwrap_or_default();
+    let has_parts = device.kind == DeviceKind::Tpu && is_collective.contains(&true);
+    let parts = if has_parts { Parts::of(profile, plane) } else { Parts::default() };
     let (mut all, mut more) = (Vec::new(), Vec::new());
     for (line, rows) in ops.lines(profile) {
         let of_line = |event: Event| {
