@@ -112,8 +112,7 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
 
 /// Bytes that cross a device's links in one execution; `None` where that is not known.
 pub(super) fn moved(one: &Collective<'_>, members: Option<u64>) -> Option<f64> {
-    // A permute's traffic does not depend on how many take part.
-    let factor = factor(&one.kind, members.unwrap_or(if one.kind == "collective-permute" { 2 } else { 0 }))?;
+    let factor = factor(&one.kind, members.unwrap_or(0))?;
     Some(one.bytes? * factor).filter(|moved| *moved > 0.0)
 }
 
@@ -152,11 +151,12 @@ fn slow(measured: &Measured<'_>, talk: &Talk, at: usize, one: &Collective<'_>) -
     }
     let speedup = step / (step - saved).max(step * 0.01);
     let name = &one.meta.name;
+    let along = if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") };
     Some(Finding {
         id: "slow_links",
         severity: Severity::Warning,
         claim: format!(
-            "{name} moves its message at {} of what the links along {axes} axis can carry",
+            "{name} moves its message at {} of what the links along {along} can carry",
             units::share(share)
         ),
         evidence: format!(

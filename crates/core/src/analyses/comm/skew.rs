@@ -95,7 +95,7 @@ pub(super) fn values(profile: &Profile, measured: &Measured<'_>, talk: &Talk) ->
         ),
         time(
             "waiting_unknown_ps_per_step",
-            "Neither known",
+            "Not told apart",
             Some(parts.unknown_ps),
             "Exposed time of executions of which only one member was captured, or whose ends do not fit together: together with the other two it is `exposed_ps_per_step`.",
         ),

@@ -7,14 +7,14 @@
 
 use crate::profile::{Device, PeakSource, Profile, Stat, chips};
 
-/// How often each byte of the message crosses a device's links, for `members` in a group; `None` for a kind whose traffic
-/// depends on more than that.
+/// How often each byte of the message crosses a device's links, for `members` in a group (0 where nobody knows); `None` where
+/// that does not tell.
 #[must_use]
 pub fn factor(kind: &str, members: u64) -> Option<f64> {
-    let rest = (members > 0).then(|| (members - 1) as f64 / members as f64)?;
+    let rest = || (members > 0).then(|| (members.saturating_sub(1)) as f64 / members as f64);
     match kind {
-        "all-reduce" => Some(2.0 * rest),
-        "all-gather" | "reduce-scatter" | "all-to-all" | "ragged-all-to-all" => Some(rest),
+        "all-reduce" => Some(2.0 * rest()?),
+        "all-gather" | "reduce-scatter" | "all-to-all" | "ragged-all-to-all" => rest(),
         "collective-permute" | "collective-broadcast" | "send" | "recv" | "copy between devices" => Some(1.0),
         _ => None,
     }
@@ -103,7 +103,7 @@ mod tests {
         for kind in ["all-gather", "reduce-scatter", "all-to-all"] {
             assert_eq!(factor(kind, 4), Some(0.75));
         }
-        assert_eq!(factor("collective-permute", 16), Some(1.0));
+        assert_eq!((factor("collective-permute", 16), factor("send", 0)), (Some(1.0), Some(1.0)));
         // One member sends nothing; nobody knows what a kernel of no known kind does.
         assert_eq!(factor("all-reduce", 1), Some(0.0));
         assert_eq!((factor("all-reduce", 0), factor("collective kernel", 4)), (None, None));

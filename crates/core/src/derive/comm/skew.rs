@@ -124,11 +124,11 @@ fn find_in(
 
 impl Skew {
     fn start(communication: &Communication<'_>, clocks: &Clocks) -> Self {
-        let exposed = |device: DeviceId| {
-            let own =
-                communication.collectives.iter().flat_map(|c| &c.executions).filter(|e| e.device == device);
-            crate::units::sum(own.map(|e| e.exposed_ps))
-        };
+        let mut exposed: FxHashMap<DeviceId, i64> = FxHashMap::default();
+        for execution in communication.collectives.iter().flat_map(|c| &c.executions) {
+            let sum = exposed.entry(execution.device).or_default();
+            *sum = sum.saturating_add(execution.exposed_ps);
+        }
         let device = |device: DeviceId| DeviceSkew {
             device,
             offset_ps: clocks.of.get(&device).map(|c| c.0),
@@ -138,7 +138,7 @@ impl Skew {
             caused_ps: 0,
             waited_ps: 0,
             known_exposed_ps: 0,
-            exposed_ps: exposed(device),
+            exposed_ps: exposed.get(&device).copied().unwrap_or(0),
         };
         Self {
             devices: communication.devices.iter().map(|d| device(d.device)).collect(),
