@@ -65,3 +65,29 @@ fn completions_know_the_analyses() {
         assert!(script.stdout.contains("roofline"), "{shell}");
     }
 }
+
+/// `compute` is a question of its own, and the first word of another.
+#[test]
+fn an_analysis_may_lead_a_family() {
+    let run = "fixtures/runs/cpu-train";
+    let asked = |words: &[&str]| {
+        let outcome = process(&[words, &["--format", "json"]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap()["analysis"].clone()
+    };
+    assert_eq!(asked(&["compute", run]), "compute");
+    assert_eq!(asked(&["compute", "mfu", run]), "compute mfu");
+    // Its own options are its own, and a run is needed as everywhere.
+    assert_eq!(asked(&["compute", run, "--modules", "train_step"]), "compute");
+    assert_eq!(asked(&["compute", "mfu", run, "--peak", "100G"]), "compute mfu");
+    assert_eq!(process(&["compute", run, "--peak", "100G"]).code, 2);
+    assert_eq!(process(&["compute"]).code, 2);
+    assert_eq!(process(&["compute", "mfu"]).code, 2);
+    let help = process(&["compute", "--help"]);
+    assert!(help.stdout.contains("mfu") && help.stdout.contains("RUN"), "{}", help.stdout);
+    // A folder of the member's name has a path.
+    let folder = process(&["compute", "./mfu"]);
+    assert!(folder.code == 3 && folder.stderr.contains("mfu"), "{}", folder.stderr);
+    let zsh = process(&["completions", "zsh"]);
+    assert!(zsh.stdout.contains("haloscope-compute-command") || zsh.stdout.contains("compute__mfu"));
+}

@@ -10,6 +10,7 @@ use crate::scope::Scope;
 
 mod comm;
 mod critical_path;
+mod compute;
 mod diagnose;
 mod hlo;
 mod host_ops;
@@ -38,6 +39,8 @@ pub static ALL: &[&Analysis] = &[
     &comm::ANALYSIS,
     &ops::ANALYSIS,
     &op_profile::ANALYSIS,
+    &compute::ANALYSIS,
+    &compute::mfu::ANALYSIS,
     &roofline::ANALYSIS,
     &source::ANALYSIS,
     &kernels::ANALYSIS,

@@ -80,16 +80,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     if scope.cuts_time() {
         quality::not_used("time", notes);
     }
-    let (mut gauges, mut samples) = (Vec::new(), 0);
-    let mut formulas: Vec<Formulas> = Vec::new();
-    for device in &selection.devices {
-        let Some(chip) = Chip::of(&device.type_name) else { continue };
-        let at = formulas.iter().position(|f| f.chip() == chip).unwrap_or_else(|| {
-            formulas.push(Formulas::new(chip));
-            formulas.len() - 1
-        });
-        samples += read(profile, device, &formulas[at], &mut gauges);
-    }
+    let (gauges, samples) = gauges(profile, &selection);
     if gauges.is_empty() {
         missing(profile, &selection, notes);
     }
@@ -107,6 +98,33 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         ]);
     }
     Ok(Report { values: values(&gauges, samples), tables: vec![table], ..Report::default() })
+}
+
+/// The units of the selected devices, and how many samples there are.
+fn gauges<'p>(profile: &Profile, selection: &Selection<'p>) -> (Vec<Gauge<'p>>, usize) {
+    let (mut gauges, mut samples) = (Vec::new(), 0);
+    let mut formulas: Vec<Formulas> = Vec::new();
+    for device in &selection.devices {
+        let Some(chip) = Chip::of(&device.type_name) else { continue };
+        let at = formulas.iter().position(|f| f.chip() == chip).unwrap_or_else(|| {
+            formulas.push(Formulas::new(chip));
+            formulas.len() - 1
+        });
+        samples += read(profile, device, &formulas[at], &mut gauges);
+    }
+    (gauges, samples)
+}
+
+/// The share of time in which the matrix units were busy, by the hardware counters; `None` where none were recorded.
+pub(super) fn matrix_units_busy(profile: &Profile, selection: &Selection<'_>) -> Option<f64> {
+    share(&gauges(profile, selection).0, "Avg MXU Busy")
+}
+
+/// Achieved over peak of the units whose names begin so.
+fn share(gauges: &[Gauge<'_>], name: &str) -> Option<f64> {
+    let own = gauges.iter().filter(|g| g.name.starts_with(name));
+    let (achieved, peak) = own.fold((0.0, 0.0), |(a, p), g| (a + g.achieved, p + g.peak));
+    (peak > 0.0).then(|| achieved / peak)
 }
 
 /// Adds up the samples of a device; gives how many there are.
@@ -180,18 +198,13 @@ fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
 }
 
 fn values(gauges: &[Gauge<'_>], samples: usize) -> Vec<Value> {
-    let share = |name: &str| {
-        let own = gauges.iter().filter(|g| g.name.starts_with(name));
-        let (achieved, peak) = own.fold((0.0, 0.0), |(a, p), g| (a + g.achieved, p + g.peak));
-        (peak > 0.0).then(|| achieved / peak)
-    };
     let mut all: Vec<Value> = HEADLINES
         .iter()
         .map(|(id, label, name)| {
             Value::new(
                 id,
                 label,
-                share(name),
+                share(gauges, name),
                 Unit::Share,
                 Status::Derived,
                 "Achieved over peak of this unit, both summed over cores, samples and devices.",

@@ -156,6 +156,15 @@ impl ProgramTime {
     pub fn is_of(&self, entry: &HloModule) -> bool {
         is_of(entry, self.program_id, &self.module)
     }
+
+    /// Whether this is the time of the program that an op names: by the same rule.
+    #[must_use]
+    pub fn is_named(&self, program_id: Option<u64>, module: &str) -> bool {
+        match (self.program_id, program_id) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.module == module,
+        }
+    }
 }
 
 /// Whether what ran under a program id and in a module of this name is a module of the run: of the same program id or, where

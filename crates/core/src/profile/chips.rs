@@ -18,6 +18,8 @@ pub struct Tpu {
     pub hbm_bytes_per_s: f64,
     /// HBM bytes.
     pub hbm_bytes: f64,
+    /// Rows and columns of one matrix unit.
+    pub matrix_edge: u64,
 }
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -30,6 +32,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 123e12,
         hbm_bytes_per_s: 900e9,
         hbm_bytes: 32.0 * GIB,
+        matrix_edge: 128,
     },
     Tpu {
         type_name: "TPU v4",
@@ -37,6 +40,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 275e12,
         hbm_bytes_per_s: 1200e9,
         hbm_bytes: 32.0 * GIB,
+        matrix_edge: 128,
     },
     Tpu {
         type_name: "TPU v5 Lite",
@@ -44,6 +48,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 197e12,
         hbm_bytes_per_s: 819e9,
         hbm_bytes: 16.0 * GIB,
+        matrix_edge: 128,
     },
     Tpu {
         type_name: "TPU v5",
@@ -51,6 +56,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 459e12,
         hbm_bytes_per_s: 2765e9,
         hbm_bytes: 95.0 * GIB,
+        matrix_edge: 128,
     },
     Tpu {
         type_name: "TPU v6 Lite",
@@ -58,6 +64,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 918e12,
         hbm_bytes_per_s: 1638e9,
         hbm_bytes: 32.0 * GIB,
+        matrix_edge: 256,
     },
     Tpu {
         type_name: "TPU v7x",
@@ -65,6 +72,7 @@ pub const TPUS: &[Tpu] = &[
         bf16_flops: 1153.5e12,
         hbm_bytes_per_s: 3690e9,
         hbm_bytes: 96.0 * GIB,
+        matrix_edge: 256,
     },
 ];
 

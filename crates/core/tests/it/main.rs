@@ -13,6 +13,7 @@ mod clock;
 mod comm;
 mod comm_network;
 mod compiled;
+mod compute;
 mod damage;
 mod diagnose;
 mod flows;
