@@ -324,3 +324,32 @@ fn with_damage(error: Error, profile: &Profile) -> Error {
         None => lost.unwrap_or(message),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first word of a two-word id is a family or an analysis, never both: else `haloscope` would have two subcommands
+    /// of one name.
+    #[test]
+    fn first_words_stand_for_one_thing() {
+        for (first, _) in ALL.iter().filter_map(|analysis| analysis.id.split_once(' ')) {
+            let families = FAMILIES.iter().filter(|family| family.id == first).count();
+            let leaders = ALL.iter().filter(|analysis| analysis.id == first).count();
+            assert_eq!(families + leaders, 1, "{first}");
+        }
+        for family in FAMILIES {
+            assert!(members(family.id).count() > 0, "{} has no member", family.id);
+        }
+        let names: Vec<&str> = members("compute").map(|(name, _)| name).collect();
+        assert_eq!(names, ["mfu"]);
+        assert_eq!(find("compute-mfu").map(|analysis| analysis.id), Some("compute mfu"));
+        assert_eq!(find("compute").map(|analysis| analysis.id), Some("compute"));
+    }
+
+    #[test]
+    fn what_needs_a_run_says_so() {
+        let error = find("compute").map(|analysis| run_alone(analysis, &Params::default()));
+        assert!(matches!(error, Some(Err(Error::Usage(message))) if message.contains("needs a run")));
+    }
+}

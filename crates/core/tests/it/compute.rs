@@ -198,6 +198,42 @@ fn a_made_step_adds_up() {
     near(total(&report, "categories", "flops"), 7_880_000_000.0, 0.5, "FLOPs");
 }
 
+/// Two runs of a program with two layers of experts: each layer multiplies twice forward, and backward twice for the input
+/// and twice for the weights.
+#[test]
+fn layers_of_experts_are_counted_from_their_kernels() {
+    let mut tpu = Made::tpu(0);
+    let path = |phase: &str| format!("jit(step)/{phase}/moe/gmm:");
+    let mut kernel = |name: &str, path: &str| {
+        let stats = [
+            ("hlo_category", Value::Str("custom-call".into())),
+            ("program_id", Value::Uint(7)),
+            ("tf_op", Value::Str(path.into())),
+        ];
+        tpu.meta(name, &stats)
+    };
+    let forward = kernel("gmm.1", &path("jvp()"));
+    let inputs = kernel("gmm.2", &path("transpose(jvp())"));
+    let weights = kernel("tgmm.3", "jit(step)/transpose(jvp())/moe/tgmm:");
+    let mut events = Vec::new();
+    for (index, meta) in [[forward; 4], [inputs; 4], [weights; 4]].concat().repeat(2).into_iter().enumerate()
+    {
+        events.push((meta, index as i64 * US, US));
+    }
+    tpu.line("XLA Ops", 0, &events);
+    let launch = tpu.meta("jit_step(7)", &[]);
+    tpu.line("XLA Modules", 0, &[(launch, 0, 12 * US), (launch, 12 * US, 12 * US)]);
+    let report = with(&profile(vec![tpu]), "compute", &[]).unwrap();
+    let of = |id| cell(&report, "grouped_matmuls", "jit_step", id);
+    assert_eq!((of("plain"), of("transposed")), (8.0, 4.0));
+    assert_eq!((of("layers_of_two"), of("forward_passes")), (2.0, 1.0));
+    near(of("layers_of_three"), 4.0 / 3.0, 1e-12, "with a gate");
+    near(number(&report, "matmul_share"), 1.0, 0.0, "grouped products are products");
+    near(cell(&report, "phases", "backward", "self_share"), 2.0 / 3.0, 1e-12, "backward");
+    near(number(&report, "unknown_flops_share"), 1.0, 0.0, "nobody counted them");
+    assert!(unknown(&report, "shortfall_ps"));
+}
+
 #[test]
 fn methods_side_by_side() {
     let profile = made();

@@ -21,7 +21,7 @@ use crate::derive::select::Selection;
 use crate::derive::steps::Steps;
 use crate::derive::usage::Usage;
 use crate::profile::{Profile, chips};
-use crate::report::{Notes, Report, Status, Unit, Value};
+use crate::report::{Cell, Notes, Report, Severity, Status, Table, Unit, Value};
 use crate::scope::Scope;
 use audit::Kind;
 use breakdown::More;
@@ -75,12 +75,32 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
             line => line.to_owned(),
         }),
     ];
+    above_peak(&tables, notes);
     let device_ps = usage.active_ps() * selection.devices.len() as f64;
     let sums = Sums::of(&facts, all_ps, chips::tpu(&selection.device_type()).is_some());
     let findings = findings::all(&sums, &groups, &audit, device_ps);
     let busy_ps = (usage.busy_ps() * selection.devices.len() as f64).round();
     let busy_ps = Some(busy_ps).filter(|_| !selection.names_modules());
     Ok(Report { values: values(&sums, &audit, busy_ps), tables, findings, ..Report::default() })
+}
+
+/// Says where more bytes are counted than the memory can move in that time.
+fn above_peak(tables: &[Table], notes: &mut Notes) {
+    let Some(table) = tables.iter().find(|table| table.id == "categories") else { return };
+    let share = |row| table.cell(row, "hbm_share_of_peak").and_then(Cell::number);
+    let above = (0..table.rows.len()).filter(|row| share(*row).is_some_and(|share| share > 1.0));
+    let names: Vec<&str> =
+        above.filter_map(|row| table.cell(row, "category").and_then(Cell::as_text)).collect();
+    if !names.is_empty() {
+        notes.add(
+            "bytes_above_peak",
+            Severity::Info,
+            format!("more bytes are counted than the memory can move: {}", names.join(", ")),
+            "the compiler counts every access; caches served a part, so that shares of the bandwidth are too high and time \
+             beyond the roofline is too low",
+            "",
+        );
+    }
 }
 
 /// Times that values and findings rest on, picoseconds.

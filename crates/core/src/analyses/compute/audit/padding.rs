@@ -29,6 +29,9 @@ fn fill(product: &Matmul, edge: u64) -> Option<(f64, String)> {
     ))
 }
 
+/// Padding of less than this in one execution is not worth a row: a scalar takes a tile.
+const SMALL_BYTES: f64 = 16384.0;
+
 /// Ops whose products leave part of the matrix unit idle.
 pub(super) fn products<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], edge: u64) -> Vec<Row<'f, 'a, 'p>> {
     let row = |fact: &'f Fact<'a, 'p>| {
@@ -91,7 +94,7 @@ pub(super) fn bytes<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], peaks: &Peaks) -> Vec
             }
         }
         let share = 1.0 - bytes / padded;
-        if share.is_nan() || share < SMALL {
+        if share.is_nan() || share < SMALL || padded - bytes < SMALL_BYTES {
             return None;
         }
         // The compiler counts the bytes of whole tiles.

@@ -12,7 +12,8 @@ use crate::units;
 const USUAL: f64 = 0.4;
 const LOW: f64 = 0.2;
 
-pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base) -> Option<Finding> {
+/// `idle` is the share of the active window in which no op ran.
+pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Option<f64>) -> Option<Finding> {
     let method = ["formula", "config", "model FLOPs", "HLO FLOPs"]
         .into_iter()
         .find_map(|id| all.iter().find(|method| method.id == id && method.mfu.is_some()))?;
@@ -37,6 +38,7 @@ pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base) -> Option
     if let (Some(recomputed), true) = (causes.recomputed, method.id != "HLO FLOPs") {
         why.push((recomputed, "of the program's FLOPs are recomputation".to_owned()));
     }
+    why.extend(idle.map(|idle| (idle, "of the active window has no op at all".to_owned())));
     why.retain(|(share, _)| *share > 0.01);
     why.sort_by(|a, b| b.0.total_cmp(&a.0));
     let words: Vec<String> =

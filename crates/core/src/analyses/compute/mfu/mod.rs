@@ -11,7 +11,9 @@ use crate::analyses::{Analysis, Param, ParamKind, Params, Run};
 use crate::derive::ops;
 use crate::derive::quality;
 use crate::derive::select::Selection;
+use crate::derive::steps::Steps;
 use crate::derive::typed_peak::TypedPeaks;
+use crate::derive::usage::Usage;
 use crate::profile::{Peak, PeakSource, Profile};
 use crate::report::{Notes, Report, Severity, Status, Unit, Value};
 use crate::scope::Scope;
@@ -81,7 +83,9 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let named = Named { peaks, peak_name: &peak_name };
     let all = methods::all(profile, &selection, &facts, &base, &job, &stated, &named);
     remarks(&all, &job, notes);
-    let findings = findings::low(&all, &facts, &base).into_iter().collect();
+    let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
+    let idle = usage.idle_share_of_active();
+    let findings = findings::low(&all, &facts, &base, idle).into_iter().collect();
     let values = values(&all, &base, &job, peaks, &peak_name);
     Ok(Report { values, tables: vec![methods::table(&all)], findings, ..Report::default() })
 }
