@@ -1,5 +1,7 @@
 //! Questions that need no run: a piece of work on the roofline of a chip.
 
+use std::fs;
+
 use crate::support::{FIXTURES, process};
 
 fn number(report: &serde_json::Value, id: &str) -> f64 {
@@ -54,4 +56,30 @@ fn what_is_missing_is_named() {
     let cpu = roofline(&[FIXTURES[0], "--flops", "3G", "--bytes", "1M", "--latency", "1ms"]);
     assert!(cpu["values"]["gap_ps"]["value"].is_null(), "{cpu}");
     near(number(&cpu, "operational_intensity"), 3000.0, 1e-9);
+}
+
+#[test]
+fn a_configuration_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    let path = path.to_str().unwrap();
+    let asked = |text: &str| {
+        fs::write(path, text).unwrap();
+        let run = "fixtures/runs/tpu-train";
+        let words = ["compute", "mfu", run, "--global-batch", "4", "--seq", "512", "--config", path];
+        process(&[&words[..], &["--format", "json"]].concat())
+    };
+    let keys =
+        r#"{"hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 1024"#;
+    let whole = asked(&format!("{keys}, \"vocab_size\": 512}}"));
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let report: serde_json::Value = serde_json::from_str(&whole.stdout).unwrap();
+    // N = 2 x (4 x 256^2 + 3 x 256 x 1024) + 256 x 512 = 2,228,224; attention 6 x 2 x 256 x 512 = 1,572,864 for a token;
+    // 2048 tokens on 4 devices.
+    let flops = 512.0 * (6.0 * 2_228_224.0 + 1_572_864.0);
+    let share = flops / (number(&report, "step_time_ps") / 1e12) / 197e12;
+    near(number(&report, "mfu_config"), share, 1e-9);
+    assert_eq!(report["values"]["mfu_method"]["value"], "config");
+    let part = asked(&format!("{keys}}}"));
+    assert_eq!((part.code, part.stderr.contains("vocab_size")), (2, true), "{}", part.stderr);
 }

@@ -254,6 +254,8 @@ fn methods_side_by_side() {
     let methods = formula.table("methods").unwrap();
     let why = methods.cell(row_of(methods, "formula"), "differs").unwrap().as_text().unwrap();
     assert!(why.contains("25.0% of its FLOPs a second time") && why.contains("no FLOP count"), "{why}");
+    assert!(formula.findings.iter().any(|finding| finding.id == "mfu_methods_disagree"));
+    assert!(plain.findings.iter().all(|finding| finding.id != "mfu_methods_disagree"));
     let peak = with(&profile, "compute mfu", &[("peak", "394T")]).unwrap();
     near(number(&peak, "mfu_hlo"), 0.1, 1e-9, "half of a peak twice as high");
     assert!(words(&peak, "peak_name").contains("--peak"));

@@ -2,6 +2,7 @@
 
 use crate::derive::limits::add_known;
 use crate::derive::ops;
+use crate::derive::quality;
 use crate::derive::select::Selection;
 use crate::derive::steps::{StepClass, Steps};
 use crate::derive::usage::Usage;
@@ -27,6 +28,9 @@ impl Base {
         notes: &mut Notes,
     ) -> Self {
         let mut steps = Steps::find(profile, &selection.devices);
+        if !steps.rows.is_empty() {
+            quality::steps(&steps, notes);
+        }
         steps.rows.retain(|step| {
             step.class != StepClass::Edge
                 && scope.steps.as_ref().is_none_or(|range| range.contains(step.number))

@@ -12,6 +12,38 @@ use crate::units;
 const USUAL: f64 = 0.4;
 const LOW: f64 = 0.2;
 
+/// Ways of counting this near each other agree.
+const AGREE: f64 = 0.1;
+
+/// The model's count and the compiler's differ: by how much, and what may explain it.
+pub(super) fn disagreement(all: &[Method]) -> Option<Finding> {
+    let method = all.iter().find(|method| matches!(method.id, "formula" | "config"))?;
+    let ratio = method.ratio.filter(|ratio| (ratio - 1.0).abs() > AGREE)?;
+    Some(Finding {
+        id: "mfu_methods_disagree",
+        severity: Severity::Info,
+        claim: format!(
+            "The model's FLOPs, by {}, are {ratio:.2} times those that the compiler counts for what ran",
+            method.id
+        ),
+        evidence: if method.differs.is_empty() {
+            method.counts.clone()
+        } else {
+            format!("{}: {}", method.counts, method.differs)
+        },
+        ceiling: "nothing: both are right about what they count".into(),
+        speedup: None,
+        lever: if ratio > 1.0 {
+            "check --devices-count and --global-batch first; then give kernels a cost estimate".into()
+        } else {
+            "what the program computes beside the model is what could be spared: recomputation, masked work, padding".into()
+        },
+        falsifier: "the same count with rematerialisation off and a cost estimate on every kernel".into(),
+        status: method.status,
+        links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("phases")],
+    })
+}
+
 /// `idle` is the share of the active window in which no op ran.
 pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Option<f64>) -> Option<Finding> {
     let method = ["formula", "config", "model FLOPs", "HLO FLOPs"]

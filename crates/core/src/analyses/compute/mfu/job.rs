@@ -14,8 +14,6 @@ use crate::scope::Scope;
 pub(super) struct Job {
     /// As asked or compiled; `None` where nobody says.
     pub(super) devices: Option<f64>,
-    /// Whether the program says so.
-    compiled: bool,
     /// Those in the scope.
     pub(super) profiled: usize,
 }
@@ -37,7 +35,7 @@ impl Job {
         let profiled = selection.devices.len();
         // A program that says less than what is profiled ran several times side by side.
         let compiled = compiled.map(|n| n as f64).filter(|n| *n >= profiled as f64);
-        Self { devices: asked.or(compiled), compiled: asked.is_none() && compiled.is_some(), profiled }
+        Self { devices: asked.or(compiled), profiled }
     }
 
     /// The devices that the job is taken to have.
@@ -46,7 +44,7 @@ impl Job {
     }
 
     pub(super) fn status(&self) -> Status {
-        if self.compiled || self.devices.is_some() { Status::Derived } else { Status::Estimated }
+        if self.devices.is_some() { Status::Derived } else { Status::Estimated }
     }
 }
 

@@ -51,10 +51,10 @@ pub(super) struct Method {
     pub(super) flops: Option<f64>,
     peak: Option<f64>,
     peak_used: String,
-    status: Status,
-    counts: String,
-    differs: String,
-    ratio: Option<f64>,
+    pub(super) status: Status,
+    pub(super) counts: String,
+    pub(super) differs: String,
+    pub(super) ratio: Option<f64>,
 }
 
 /// Shares of what ran that explain why ways of counting differ.

@@ -85,7 +85,8 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     remarks(&all, &job, notes);
     let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
     let idle = usage.idle_share_of_active();
-    let findings = findings::low(&all, &facts, &base, idle).into_iter().collect();
+    let findings =
+        findings::low(&all, &facts, &base, idle).into_iter().chain(findings::disagreement(&all)).collect();
     let values = values(&all, &base, &job, peaks, &peak_name);
     Ok(Report { values, tables: vec![methods::table(&all)], findings, ..Report::default() })
 }
