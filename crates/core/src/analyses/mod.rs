@@ -11,12 +11,14 @@ use crate::scope::Scope;
 mod comm;
 mod critical_path;
 mod compute;
+mod audit;
 mod diagnose;
 mod hlo;
 mod host_ops;
 mod hosts;
 mod idle;
 mod inference;
+mod input;
 mod inspect;
 mod kernels;
 mod megascale;
@@ -37,6 +39,7 @@ pub static ALL: &[&Analysis] = &[
     &steps::ANALYSIS,
     &hosts::ANALYSIS,
     &comm::ANALYSIS,
+    &input::ANALYSIS,
     &ops::ANALYSIS,
     &op_profile::ANALYSIS,
     &compute::ANALYSIS,
@@ -59,6 +62,7 @@ pub static ALL: &[&Analysis] = &[
     &hlo::graph::ANALYSIS,
     &hlo::search::ANALYSIS,
     &hlo::diff::ANALYSIS,
+    &audit::FLAGS,
     &inspect::ANALYSIS,
 ];
 
@@ -69,6 +73,10 @@ pub static FAMILIES: &[Family] = &[
     Family {
         id: "hlo",
         about: "What the compiler built: modules, text, counts, fusions, graph, differences",
+    },
+    Family {
+        id: "audit",
+        about: "What a run was started with: flags that are known, that clash, that are missing",
     },
 ];
 
@@ -243,6 +251,10 @@ fn parse_quantity(text: &str) -> Option<f64> {
     digits.trim().parse::<f64>().ok().map(|v| v * scale).filter(|v| v.is_finite() && *v >= 0.0)
 }
 
+/// Why a text with flags has no answer to other questions.
+const FLAGS_ONLY: &str = "this is a text with flags of XLA or libtpu, not a profile: only `audit flags` reads it; of a run it \
+                          says more with `audit flags RUN --script FILE`";
+
 /// The analysis with this id or slug.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Analysis> {
@@ -294,6 +306,9 @@ pub fn run_between(
     params: &Params,
 ) -> Result<Report, Error> {
     params.check(analysis)?;
+    if analysis.id != audit::FLAGS.id && (profile.is_flags() || other.is_some_and(Profile::is_flags)) {
+        return Err(Error::Nothing(FLAGS_ONLY.into()));
+    }
     // A host or device that is not there is an error even of a question that does not look at devices.
     if let Err(error @ Error::Usage(_)) = Selection::resolve(profile, scope) {
         return Err(error);

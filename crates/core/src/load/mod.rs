@@ -2,6 +2,7 @@
 
 mod dump;
 mod find;
+mod flags_text;
 mod open;
 mod source_text;
 mod trace_json;

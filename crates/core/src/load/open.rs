@@ -9,7 +9,7 @@ use haloscope_hlo::{BufferAssignment, Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
-use crate::load::{Run, dump, trace_json};
+use crate::load::{Run, dump, flags_text, trace_json};
 use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 
 /// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
@@ -44,6 +44,12 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
                 Err(error) => failed.push(error),
             }
             continue;
+        }
+        if let Ok(bytes) = &read
+            && run.files.len() == 1
+            && flags_text::is_meant(path, bytes)
+        {
+            return read.map(|bytes| Profile::from_flags(path.clone(), bytes));
         }
         match read.and_then(|bytes| Ok((is_program(path, &bytes)?, bytes))) {
             Ok((true, bytes)) => programs.push((path.clone(), bytes)),
@@ -82,6 +88,9 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
         let mut profile = Profile::from_files(vec![(path, Box::new(space))]);
         profile.sources.iter_mut().for_each(|source| source.trace_json = Some(trace.clone()));
         return Ok(profile);
+    }
+    if flags_text::is_meant(&path, &bytes) {
+        return Ok(Profile::from_flags(path, Box::new(bytes)));
     }
     if is_program(&path, &bytes)? {
         return open_programs(&path, vec![(path.clone(), Box::new(bytes))], false);

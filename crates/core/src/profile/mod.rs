@@ -81,9 +81,17 @@ pub struct Profile {
     pub stages: Vec<HloModule>,
     /// Files of the run that could not be used, and why.
     pub left_out: Vec<String>,
+    is_flags: bool,
 }
 
 impl Profile {
+    /// Whether this is a text with flags of XLA or libtpu ([`Profile::from_flags`]): neither a program nor anything that
+    /// happened.
+    #[must_use]
+    pub fn is_flags(&self) -> bool {
+        self.is_flags
+    }
+
     /// Whether this is a compiled program rather than a profile: modules, and nothing that happened.
     #[must_use]
     pub fn is_program(&self) -> bool {

@@ -58,6 +58,16 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// A text with flags of XLA or libtpu, such as a launch script: a profile of one file in which nothing happened.
+    #[must_use]
+    pub fn from_flags(path: PathBuf, bytes: Bytes) -> Self {
+        let mut profile = Self { is_flags: true, ..Self::default() };
+        profile.sources.push(Source::new(path, bytes));
+        profile
+    }
+}
+
 impl HloModule {
     /// The same module, not decoded.
     fn copied(&self) -> Self {
