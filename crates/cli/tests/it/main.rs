@@ -7,6 +7,7 @@ mod analyses;
 mod command_line;
 mod damaged;
 mod errors;
+mod flags;
 mod program;
 mod serving;
 mod small;

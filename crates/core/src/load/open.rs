@@ -193,7 +193,9 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Some(fault) => format!("found other data ({fault})"),
         None => "found no plane with a name".to_owned(),
     };
-    let message = format!("expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text, {found}");
+    let message = format!(
+        "expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text (or, for audit flags, a text with XLA flags), {found}"
+    );
     Err(Error::Input { path: path.to_owned(), message })
 }
 

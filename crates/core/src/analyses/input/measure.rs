@@ -28,6 +28,8 @@ pub(super) struct OfHost {
     pub pipeline: Pipeline,
     /// Steps that were counted on its first device.
     pub batches: usize,
+    /// When they ran.
+    steps: Vec<(i64, i64)>,
 }
 
 pub(super) struct Measured<'p> {
@@ -69,8 +71,9 @@ impl<'p> Measured<'p> {
             }
             let parts = one.periods.iter().map(|(_, start, end)| (*start, *end)).collect();
             let pipeline = Pipeline::of(profile, one.device.host, Some(&Intervals::union_of(parts)));
-            let batches = one.periods.iter().filter(|(step, ..)| step.is_some()).count();
-            hosts.push(OfHost { id: one.device.host, pipeline, batches });
+            let own = one.periods.iter().filter(|(step, ..)| step.is_some());
+            let own: Vec<(i64, i64)> = own.map(|(_, start, end)| (*start, *end)).collect();
+            hosts.push(OfHost { id: one.device.host, pipeline, batches: own.len(), steps: own });
         }
         Self { devices, hosts, steps, silent }
     }
@@ -112,6 +115,11 @@ impl<'p> Measured<'p> {
 
     pub(super) fn has_stages(&self) -> bool {
         self.hosts.iter().any(|h| !h.pipeline.stages.is_empty())
+    }
+
+    /// Whether waiting for input can be told from other idle time.
+    pub(super) fn knows_input(&self) -> bool {
+        self.has_stages() || self.verdict() == Verdict::No
     }
 
     /// Batches a second that a device could take if it never waited for input, one a step.
@@ -170,9 +178,13 @@ impl Verdict {
 }
 
 impl OfHost {
-    /// Batches a second that a stage gives, see [`Pipeline::supply`].
+    /// Batches a second that a stage gives, see [`Pipeline::supply`]. A batch is prepared in each step in which the stages
+    /// that share its threads work a tenth of their mean or more: the first step's batch may have been ready before.
     pub(super) fn supply(&self, stage: &Stage) -> Option<f64> {
-        self.pipeline.supply(stage, self.batches as f64)
+        let wall = self.pipeline.groups.get(stage.group)?;
+        let least = wall.length() / 10 / i64::try_from(self.steps.len().max(1)).ok()?;
+        let works = |(start, end): &&(i64, i64)| wall.overlap(*start, *end) > least;
+        self.pipeline.supply(stage, self.steps.iter().filter(works).count() as f64)
     }
 }
 

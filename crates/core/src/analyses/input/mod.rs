@@ -107,7 +107,7 @@ fn message(measured: &Measured<'_>) -> String {
 fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
     use Status::{Derived, Estimated};
     let slowest = measured.slowest();
-    let knows_input = measured.has_stages() || measured.verdict() == Verdict::No;
+    let knows_input = measured.knows_input();
     vec![
         Value::new(
             "verdict",

@@ -185,6 +185,7 @@ pub(super) fn classes(measured: &Measured<'_>) -> Table {
 
 pub(super) fn steps(measured: &Measured<'_>) -> Table {
     let mut table = Table::new("steps", "By step", STEPS);
+    let known_input = measured.knows_input();
     let mut rows: Vec<usize> =
         measured.devices.iter().flat_map(|d| d.periods.iter().filter_map(|(row, ..)| *row)).collect();
     rows.sort_unstable();
@@ -217,8 +218,8 @@ pub(super) fn steps(measured: &Measured<'_>) -> Table {
             step.number.into(),
             step.class.word().into(),
             length.into(),
-            waits.into(),
-            (length > 0.0).then(|| waits / length).into(),
+            known_input.then_some(waits).into(),
+            (known_input && length > 0.0).then(|| waits / length).into(),
             mean(&|t| t.of(Class::Infeed)).into(),
             mean(&|t| t.of(Class::Between)).into(),
             work.into(),
@@ -231,6 +232,7 @@ pub(super) fn steps(measured: &Measured<'_>) -> Table {
 
 pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
     let mut table = Table::new("hosts", "By host", HOSTS);
+    let known_input = measured.knows_input();
     for host in &measured.hosts {
         let own: Vec<_> = measured.devices.iter().filter(|d| d.device.host == host.id).collect();
         let count: usize = own.iter().map(|d| d.periods.len()).sum();
@@ -240,8 +242,8 @@ pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
         let known = !host.pipeline.stages.is_empty();
         table.push(vec![
             profile.host(host.id).name.as_str().into(),
-            (count > 0).then(|| waits as f64 / count as f64).into(),
-            (whole > 0).then(|| waits as f64 / whole as f64).into(),
+            (known_input && count > 0).then(|| waits as f64 / count as f64).into(),
+            (known_input && whole > 0).then(|| waits as f64 / whole as f64).into(),
             slowest.map(|s| s.name.as_str()).into(),
             slowest.and_then(|s| host.supply(s)).into(),
             known.then(|| a_step(host, host.pipeline.work().length())).into(),

@@ -91,10 +91,8 @@ pub fn parse(text: &str) -> Vec<Use> {
             None if !goes_on && !begins_with_flag(line) && !is_value_of_name(line) => variable = None,
             None => {}
         }
-        let before = found.len();
         found.extend(of_line(line, number, variable.as_deref(), flags));
-        goes_on = line.trim_end().ends_with(['\\', '(', '"', '\'', '+', ':', '[', ',', '|', '>', '='])
-            || found.len() > before;
+        goes_on = is_open(line);
     }
     mark_repeated(&mut found);
     found
@@ -111,7 +109,8 @@ fn assignment(line: &str, assignments: &Regex) -> Option<(String, bool)> {
     };
     let target = all.iter().find(is_target)?;
     let name = target["name"].to_owned();
-    let appends = target.name("op").is_some_and(|op| op.as_str() == "+=");
+    // Only `=` takes away what was there: YAML and JSON may have one variable for each of several containers.
+    let appends = target.name("op").is_none_or(|op| op.as_str() != "=");
     let again = all.iter().filter(|c| c["name"] == name).count() > 1;
     Some((name, appends || again))
 }
@@ -121,6 +120,16 @@ fn begins_with_flag(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_whitespace() || "\"'([,+f".contains(c));
     let rest = rest.strip_prefix("- ").map_or(rest, |r| r.trim_start_matches(['"', '\'', ' ']));
     rest.starts_with("--")
+}
+
+/// A line whose statement goes on in the next: it ends in a backslash, an open bracket, an operator or an open quote.
+fn is_open(line: &str) -> bool {
+    let line = line.trim_end();
+    match line.chars().next_back() {
+        Some(quote @ ('"' | '\'')) => line.matches(quote).count() % 2 == 1,
+        Some(last) => "\\(+:[,|>=".contains(last),
+        None => false,
+    }
 }
 
 /// `value: …` under `name: XLA_FLAGS`, as Kubernetes writes the environment.
@@ -160,7 +169,7 @@ fn of_line(line: &str, number: usize, variable: Option<&str>, flags: &Regex) -> 
         let dashed = hit.name("dash").is_some();
         let name = hit["name"].to_owned();
         // Without dashes only what is a flag by its name: `tpu_name=v5e` is none.
-        if !dashed && !(name.starts_with("xla_") || name.starts_with("megascale_")) {
+        if !(dashed || name.starts_with("xla_") || name.starts_with("megascale_")) {
             continue;
         }
         let negated = hit.name("no").is_some();

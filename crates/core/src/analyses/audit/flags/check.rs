@@ -250,9 +250,13 @@ pub(super) fn missing<'a>(given: &Given, stalls: &'a Stalls, asked: &[&'static R
             if is_set || is_excluded(given, known) {
                 continue;
             }
+            // What is on by default need not be said again.
             let beside = known.together.iter().filter(|text| {
                 let (name, value) = text.split_once('=').unwrap_or((text, ""));
-                given.effective(name).is_none_or(|u| is_yes(&u.value) != is_yes(value))
+                let default = table::find(name).map(|k| k.default.as_str()).unwrap_or_default();
+                let now = given.effective(name).map_or(default, |u| u.value.as_str());
+                is_yes(now) != is_yes(value)
+                    && !(now.to_ascii_lowercase().ends_with("auto") && is_yes(value) == Some(true))
             });
             let lever: Vec<String> = std::iter::once(format!("--{}={}", known.name, known.try_value))
                 .chain(beside.map(|text| format!("--{text}")))

@@ -51,7 +51,7 @@ fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
         id: "missing_flag",
         severity: if share >= 0.10 { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "{} takes {} of the active window, and flags that are meant to hide it are not set: {}",
+            "{} takes {} of the active window; flags that are meant to hide it and are neither set nor known to be on by default: {}",
             one.stall.kind,
             units::share(share),
             names.join(", ")

@@ -77,7 +77,7 @@ impl Stalls {
         for op in ops::collect(profile, &selection) {
             if Class::of(&op.meta) == Class::Communication {
                 let kind = kind(&op.meta.category, &op.meta.name).unwrap_or("collective of unknown kind");
-                add(kind, op.self_ps, u64::try_from(op.occurrences).unwrap_or(0));
+                add(kind, op.self_ps, op.occurrences);
             }
         }
         add("host transfer", times.of(Class::HostTransfer), 0);
