@@ -64,7 +64,7 @@ impl<'p> Measured<'p> {
             return Err(Error::Nothing("no device ran an op in the step".into()));
         }
         let schedule = graph.run(&graph.lengths);
-        let path = critical_path::longest(&graph, &graph.lengths, &schedule);
+        let path = critical_path::longest(&graph, &schedule);
         let slack = critical_path::slack(&graph, &graph.lengths, &schedule);
         let peaks = graph.devices.iter().map(|d| profile.device(d.id).peaks).collect();
         let step = chosen.map(|s| s.number);
@@ -133,16 +133,17 @@ impl<'p> Measured<'p> {
                 "",
             );
         }
-        let assumed = self.graph.transfers.iter().filter(|t| t.is_assumed).count();
-        if assumed > 0 {
+        let hidden = self.graph.transfers.iter().filter(|t| t.is_hidden).count();
+        if hidden > 0 {
             say(
                 "transfers_hidden",
                 Severity::Info,
                 format!(
-                    "{assumed} of {} transfers were over when their wait began, nobody recorded since when",
+                    "{hidden} of {} transfers were over when their wait began, nobody recorded since when",
                     self.graph.transfers.len()
                 ),
-                "they are taken to have lasted until then: projections with shorter compute are too long rather than too short",
+                "their lengths are estimated from their bytes and the rate of those that were waited for: where there are none, the \
+                 device's bandwidth, else nothing; projections with much shorter compute may be too short",
                 "",
             );
         }

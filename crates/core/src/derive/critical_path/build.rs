@@ -8,6 +8,7 @@ use super::graph::{Barrier, Graph, GraphDevice, GraphOp, Lane, Lengths, NONE, No
 use super::lanes::{DeviceLanes, Piece};
 use super::members::{Group, Groups, device_numbers};
 use super::parts::{self, Part};
+use super::queues;
 use crate::derive::account::Class;
 use crate::derive::bound::input_work;
 use crate::derive::intervals::Intervals;
@@ -200,8 +201,9 @@ impl<'p> Builder<'p> {
             issued_by: issuer,
             awaited_by: done,
             barrier: NONE,
+            behind: NONE,
             end_ps: measured.unwrap_or(to.end_ps),
-            is_assumed: measured.is_none(),
+            is_hidden: measured.is_none(),
         });
         self.graph.nodes[done as usize].role = Role::Done { transfer: row };
         if from.class == Class::Communication {
@@ -225,12 +227,13 @@ impl<'p> Builder<'p> {
         for done in dones {
             let Role::Done { transfer } = done.role else { continue };
             let row = &mut graph.transfers[transfer as usize];
-            if row.is_assumed && transfer as usize >= first_transfer {
+            if row.is_hidden && transfer as usize >= first_transfer {
                 let waited = done.end_ps - done.start_ps > 2 * shortest;
                 row.end_ps = if waited { done.end_ps - shortest } else { done.start_ps };
-                row.is_assumed = !waited;
+                row.is_hidden = !waited;
             }
         }
+        queues::line_up(graph, first_transfer);
     }
 
     /// Adds the nodes of a gap in a lane.
@@ -319,6 +322,7 @@ impl<'p> Builder<'p> {
             self.alone();
             self.graph.sort();
         }
+        queues::estimate(&mut self.graph, &all);
         self.measure();
         (self.graph, self.facts)
     }
@@ -374,9 +378,9 @@ impl<'p> Builder<'p> {
         let transfer = |at: &usize| self.graph.transfers[members[*at].1 as usize];
         let awaited: Vec<u32> = one.waited_for.iter().map(|at| transfer(at).issued_by).collect();
         let last = awaited.iter().map(|n| self.graph.nodes[*n as usize].end_ps).max().unwrap_or(i64::MIN);
-        // An assumed end may be any until that of the op that waits.
+        // What nobody measured may have ended at any time until the op that waits did.
         let until = |t: Transfer| {
-            if t.is_assumed { self.graph.nodes[t.awaited_by as usize].end_ps } else { t.end_ps }
+            if t.is_hidden { self.graph.nodes[t.awaited_by as usize].end_ps } else { t.end_ps }
         };
         if one.waiting.iter().all(|at| until(transfer(at)) >= last) {
             let barrier = self.barrier(awaited, true);
@@ -422,14 +426,19 @@ impl<'p> Builder<'p> {
             };
             barrier.members.iter().map(time).max().unwrap_or(0)
         };
-        let transfer = graph.transfers.iter().map(|t| (t.end_ps - at(t.barrier)).max(0)).collect::<Vec<_>>();
+        // A transfer that ends before it could begin takes no time, and ends when it begins.
+        let mut landed: Vec<i64> = Vec::with_capacity(graph.transfers.len());
+        let mut transfer: Vec<i64> = Vec::with_capacity(graph.transfers.len());
+        for row in &graph.transfers {
+            let before = if row.behind == NONE { i64::MIN } else { landed[row.behind as usize] };
+            let begins = at(row.barrier).max(before);
+            transfer.push((row.end_ps - begins).max(0));
+            landed.push(row.end_ps.max(begins));
+        }
         let length = |node: &Node| match node.role {
             Role::Work | Role::Gap { .. } => node.end_ps - node.start_ps,
             Role::Join { barrier } => node.end_ps - at(barrier),
-            Role::Done { transfer: row } => {
-                let landed = at(graph.transfers[row as usize].barrier) + transfer[row as usize];
-                (node.end_ps - node.start_ps.max(landed)).max(0)
-            }
+            Role::Done { transfer: row } => (node.end_ps - node.start_ps.max(landed[row as usize])).max(0),
         };
         let node = graph.nodes.iter().map(length).collect();
         graph.lengths = Lengths { node, transfer };

@@ -78,11 +78,12 @@ pub struct Transfer {
     pub awaited_by: u32,
     /// All that must have issued their part before it can begin.
     pub barrier: u32,
-    /// Its end as measured, or as assumed.
+    /// The transfer before it in its queue, or [`NONE`].
+    pub behind: u32,
+    /// Its end as measured, or as estimated.
     pub end_ps: i64,
-    /// True where nobody measured when it ended: it was over when the op that waits for it began, and is taken to have
-    /// lasted until then.
-    pub is_assumed: bool,
+    /// True where nobody measured when it ended, but that it was over when the op that waits for it began.
+    pub is_hidden: bool,
 }
 
 /// An op of the graph.
@@ -125,6 +126,16 @@ pub struct Schedule {
     pub node: Vec<i64>,
     /// Times of the barriers.
     pub barrier: Vec<i64>,
+    /// Ends of the transfers.
+    pub transfer: Vec<i64>,
+}
+
+/// What has a time of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vertex {
+    Node(usize),
+    Barrier(usize),
+    Transfer(usize),
 }
 
 /// The graph of one step on some devices.
@@ -144,7 +155,7 @@ pub struct Graph<'p> {
     pub ops: Vec<GraphOp<'p>>,
     /// How long each part takes by itself.
     pub lengths: Lengths,
-    /// Nodes, and barriers behind them, each after all that it waits for.
+    /// Nodes, behind them barriers, behind them transfers, each after all that it waits for.
     order: Vec<u32>,
 }
 
@@ -192,32 +203,43 @@ impl Graph<'_> {
         barrier.members.iter().max_by_key(at).copied()
     }
 
-    /// When a transfer ends.
+    /// When a transfer begins: all have issued it, and the one before it in its queue is over.
     #[must_use]
-    pub fn landed(&self, schedule: &Schedule, lengths: &Lengths, transfer: u32) -> i64 {
-        let begins = schedule.barrier[self.transfers[transfer as usize].barrier as usize];
-        begins.saturating_add(lengths.transfer[transfer as usize])
+    pub fn begins(&self, schedule: &Schedule, transfer: u32) -> i64 {
+        let row = &self.transfers[transfer as usize];
+        let issued = schedule.barrier[row.barrier as usize];
+        if row.behind == NONE { issued } else { issued.max(schedule.transfer[row.behind as usize]) }
     }
 
     /// Lets the step run with parts of these lengths: the order of each lane and what waits for what stay as they were.
     #[must_use]
     pub fn run(&self, lengths: &Lengths) -> Schedule {
-        let nodes = self.nodes.len();
-        let mut schedule = Schedule { node: vec![0; nodes], barrier: vec![0; self.barriers.len()] };
+        let mut schedule = Schedule {
+            node: vec![0; self.nodes.len()],
+            barrier: vec![0; self.barriers.len()],
+            transfer: vec![0; self.transfers.len()],
+        };
         for &vertex in &self.order {
-            let at = vertex as usize;
-            if at >= nodes {
-                let barrier = &self.barriers[at - nodes];
-                let reached = barrier.members.iter().map(|m| self.reached(&schedule, barrier, *m));
-                schedule.barrier[at - nodes] = reached.max().unwrap_or(0);
-                continue;
-            }
+            let at = match self.vertex(vertex) {
+                Vertex::Node(at) => at,
+                Vertex::Barrier(at) => {
+                    let barrier = &self.barriers[at];
+                    let reached = barrier.members.iter().map(|m| self.reached(&schedule, barrier, *m));
+                    schedule.barrier[at] = reached.max().unwrap_or(0);
+                    continue;
+                }
+                Vertex::Transfer(at) => {
+                    let begins = self.begins(&schedule, at as u32);
+                    schedule.transfer[at] = begins.saturating_add(lengths.transfer[at]);
+                    continue;
+                }
+            };
             let arrival = self.arrival(&schedule, vertex);
             let begins = match self.nodes[at].role {
                 Role::Work | Role::Gap { after: NONE } => arrival,
                 Role::Gap { after } => arrival.max(schedule.node[after as usize]),
                 Role::Join { barrier } => schedule.barrier[barrier as usize],
-                Role::Done { transfer } => arrival.max(self.landed(&schedule, lengths, transfer)),
+                Role::Done { transfer } => arrival.max(schedule.transfer[transfer as usize]),
             };
             schedule.node[at] = begins.saturating_add(lengths.node[at]);
         }
@@ -239,19 +261,26 @@ impl Graph<'_> {
         self.last(schedule).map_or(0, |(end, _)| end - start)
     }
 
-    /// Nodes and barriers (numbered behind the nodes), each after all that it waits for.
-    #[must_use]
-    pub fn order(&self) -> &[u32] {
-        &self.order
+    /// Everything, each after all that it waits for.
+    pub(super) fn order(&self) -> impl DoubleEndedIterator<Item = Vertex> {
+        self.order.iter().map(|vertex| self.vertex(*vertex))
     }
 
-    /// Puts nodes and barriers in an order in which each comes after all that it waits for. False if there is none, because
+    fn vertex(&self, vertex: u32) -> Vertex {
+        let (at, nodes) = (vertex as usize, self.nodes.len());
+        match at.checked_sub(nodes) {
+            None => Vertex::Node(at),
+            Some(at) => at.checked_sub(self.barriers.len()).map_or(Vertex::Barrier(at), Vertex::Transfer),
+        }
+    }
+
+    /// Puts everything in an order in which each comes after all that it waits for. False if there is none, because
     /// measured times contradict each other.
     pub(super) fn sort(&mut self) -> bool {
-        let nodes = self.nodes.len();
+        let all = self.nodes.len() + self.barriers.len() + self.transfers.len();
         let edges = self.edges();
-        let mut waits = vec![0_u32; nodes + self.barriers.len()];
-        let mut first = vec![0_u32; nodes + self.barriers.len() + 1];
+        let mut waits = vec![0_u32; all];
+        let mut first = vec![0_u32; all + 1];
         for (from, to) in &edges {
             waits[*to as usize] += 1;
             first[*from as usize + 1] += 1;
@@ -277,12 +306,13 @@ impl Graph<'_> {
             }
         }
         self.order = order;
-        self.order.len() == nodes + self.barriers.len()
+        self.order.len() == all
     }
 
     /// Who waits for whom, as (waited for, waiting).
     fn edges(&self) -> Vec<(u32, u32)> {
         let base = self.nodes.len() as u32;
+        let transfers = base + self.barriers.len() as u32;
         let mut edges = Vec::with_capacity(self.nodes.len() * 2);
         for lane in &self.lanes {
             edges.extend((lane.first..lane.end).skip(1).map(|node| (node - 1, node)));
@@ -292,9 +322,13 @@ impl Graph<'_> {
                 Role::Work | Role::Gap { after: NONE } => {}
                 Role::Gap { after } => edges.push((after, node)),
                 Role::Join { barrier } => edges.push((base + barrier, node)),
-                Role::Done { transfer } => {
-                    edges.push((base + self.transfers[transfer as usize].barrier, node));
-                }
+                Role::Done { transfer } => edges.push((transfers + transfer, node)),
+            }
+        }
+        for (row, transfer) in (transfers..).zip(&self.transfers) {
+            edges.push((base + transfer.barrier, row));
+            if transfer.behind != NONE {
+                edges.push((transfers + transfer.behind, row));
             }
         }
         for (row, barrier) in (0_u32..).zip(&self.barriers) {

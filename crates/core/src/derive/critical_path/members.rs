@@ -4,7 +4,7 @@
 //! the chips' numbers in the slice (`core_details`), in a run of one host the devices' own; where a device's number is not
 //! known, or nothing says which groups there are, all devices belong together.
 
-use haloscope_hlo::{Instruction, InstructionIdx, IotaGroups, Module, ReplicaGroups};
+use haloscope_hlo::{Instruction, InstructionIdx, IotaGroups, MeshAxes, Module, ReplicaGroups};
 use haloscope_xspace::wire::{Fields, Value};
 
 use crate::derive::op_meta::OpMeta;
@@ -72,7 +72,10 @@ impl Groups {
         match groups.to_lists() {
             Some(lists) if lists.iter().all(Vec::is_empty) => Self::All,
             Some(lists) => Self::Lists(lists),
-            None => Self::Unknown,
+            None => match groups {
+                ReplicaGroups::MeshAxes(mesh) => lists_of_mesh(mesh).map_or(Self::Unknown, Self::Lists),
+                _ => Self::Unknown,
+            },
         }
     }
 
@@ -155,6 +158,48 @@ impl Groups {
     }
 }
 
+/// Groups spanned by axes of a mesh: devices that differ in those axes only.
+fn lists_of_mesh(mesh: &MeshAxes) -> Option<Vec<Vec<i64>>> {
+    /// More devices are no slice.
+    const MOST: i64 = 1 << 20;
+    let sizes: Vec<i64> = mesh.mesh.iter().map(|(_, size)| *size).collect();
+    let total = sizes.iter().try_fold(1_i64, |all, size| all.checked_mul(*size).filter(|_| *size > 0))?;
+    if total > MOST {
+        return None;
+    }
+    let ids: Vec<i64> = match (&mesh.iota_transform, mesh.device_ids.is_empty()) {
+        (Some((dims, perm)), _) => {
+            let iota = IotaGroups {
+                group_count: 1,
+                group_size: total,
+                reshape_dims: dims.clone(),
+                transpose_perm: perm.clone(),
+            };
+            ReplicaGroups::Iota(iota).to_lists()?.concat()
+        }
+        (None, true) => (0..total).collect(),
+        (None, false) => mesh.device_ids.clone(),
+    };
+    if ids.len() as i64 != total {
+        return None;
+    }
+    let mut rows: std::collections::BTreeMap<i64, Vec<i64>> = std::collections::BTreeMap::new();
+    for (place, id) in (0..total).zip(ids) {
+        // The place of the group's first member: the coordinates along the axes set to 0.
+        let mut first = place;
+        for reference in &mesh.axes {
+            let axis = usize::try_from(reference.axis).ok().filter(|axis| *axis < sizes.len())?;
+            let inner: i64 = sizes[axis + 1..].iter().product();
+            let (before, extent) = reference.sub_axis.unwrap_or((1, sizes[axis]));
+            let cut = before.checked_mul(extent).filter(|cut| *cut > 0 && sizes[axis] % cut == 0)?;
+            let stride = inner.checked_mul(sizes[axis] / cut)?;
+            first -= (place / stride) % extent * stride;
+        }
+        rows.entry(first).or_default().push(id);
+    }
+    Some(rows.into_values().collect())
+}
+
 /// `{1,2},{3,4}}`, up to the brace that closes what the caller opened.
 fn lists(text: &str) -> Option<Vec<Vec<i64>>> {
     let mut found = Vec::new();
@@ -230,6 +275,29 @@ mod tests {
         assert_eq!(of("collective-permute(%a), source_target_pairs={{0,1},{1,0}}"), Some(ring));
         assert_eq!(of("all-reduce(%a), replica_groups={{0,1},{2"), None, "a cut expression says nothing");
         assert_eq!(of("fusion(%a)"), None);
+    }
+
+    #[test]
+    fn groups_of_a_mesh() {
+        use haloscope_hlo::MeshAxisRef;
+        let mesh = |axes: &[(i64, Option<(i64, i64)>)]| MeshAxes {
+            mesh: vec![("a".into(), 2), ("b".into(), 4)],
+            axes: axes
+                .iter()
+                .map(|(axis, sub_axis)| MeshAxisRef { axis: *axis, sub_axis: *sub_axis })
+                .collect(),
+            ..MeshAxes::default()
+        };
+        let of = |axes| lists_of_mesh(&mesh(axes)).unwrap();
+        assert_eq!(of(&[(1, None)]), [vec![0, 1, 2, 3], vec![4, 5, 6, 7]]);
+        assert_eq!(of(&[(0, None)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(of(&[(0, None), (1, None)]), [[0, 1, 2, 3, 4, 5, 6, 7]]);
+        assert_eq!(of(&[(1, Some((1, 2)))]), [[0, 2], [1, 3], [4, 6], [5, 7]], "the major half of an axis");
+        assert_eq!(of(&[(1, Some((2, 2)))]), [[0, 1], [2, 3], [4, 5], [6, 7]], "the minor half");
+        let reversed = MeshAxes { device_ids: (0..8).rev().collect(), ..mesh(&[(0, None)]) };
+        assert_eq!(lists_of_mesh(&reversed).unwrap()[0], [7, 3]);
+        assert_eq!(lists_of_mesh(&mesh(&[(2, None)])), None);
+        assert_eq!(lists_of_mesh(&mesh(&[(1, Some((3, 2)))])), None);
     }
 
     #[test]

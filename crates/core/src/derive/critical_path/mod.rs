@@ -12,6 +12,7 @@ mod members;
 mod parts;
 mod path;
 mod project;
+mod queues;
 
 pub use build::{Facts, MOST_NODES, TooLarge, build};
 pub use graph::{Barrier, Graph, GraphDevice, GraphOp, Lane, Lengths, NONE, Node, Role, Schedule, Transfer};

@@ -1,6 +1,6 @@
 //! The longest chain through a step, and how much everything beside it may be late.
 
-use super::graph::{Graph, Lengths, NONE, Role, Schedule};
+use super::graph::{Graph, Lengths, NONE, Role, Schedule, Vertex};
 use crate::derive::account::Class;
 
 /// A stretch of the chain. Its segments follow each other without a break from the step's start to its end.
@@ -23,7 +23,7 @@ pub struct Segment {
 /// The chain that ends last, walked back from the end: at a collective to the member that arrived last, at the wait for a
 /// transfer that was still under way to the transfer and to who issued it last, at a gap to whatever ended before it.
 #[must_use]
-pub fn longest(graph: &Graph<'_>, lengths: &Lengths, schedule: &Schedule) -> Vec<Segment> {
+pub fn longest(graph: &Graph<'_>, schedule: &Schedule) -> Vec<Segment> {
     let mut path = Vec::new();
     let Some((_, mut node)) = graph.last(schedule) else { return path };
     let mut push = |device, op, class, in_flight, start_ps: i64, end_ps: i64| {
@@ -58,14 +58,29 @@ pub fn longest(graph: &Graph<'_>, lengths: &Lengths, schedule: &Schedule) -> Vec
                 }
             }
             Role::Done { transfer } => {
-                let landed = graph.landed(schedule, lengths, transfer);
+                let landed = schedule.transfer[transfer as usize];
                 push(device, at.op, at.class, false, landed.max(arrival), end);
                 if landed > arrival {
-                    let row = &graph.transfers[transfer as usize];
-                    let issuer = &graph.nodes[row.issued_by as usize];
-                    let begins = schedule.barrier[row.barrier as usize];
-                    push(device, issuer.op, issuer.class, true, begins, landed);
-                    next = graph.last_to_reach(schedule, row.barrier).or(Some(row.issued_by));
+                    let mut moving = transfer;
+                    loop {
+                        let row = &graph.transfers[moving as usize];
+                        let issuer = &graph.nodes[row.issued_by as usize];
+                        let begins = graph.begins(schedule, moving);
+                        push(
+                            device,
+                            issuer.op,
+                            issuer.class,
+                            true,
+                            begins,
+                            schedule.transfer[moving as usize],
+                        );
+                        if begins > schedule.barrier[row.barrier as usize] {
+                            moving = row.behind;
+                            continue;
+                        }
+                        next = graph.last_to_reach(schedule, row.barrier).or(Some(row.issued_by));
+                        break;
+                    }
                 }
             }
         }
@@ -89,18 +104,30 @@ pub fn slack(graph: &Graph<'_>, lengths: &Lengths, schedule: &Schedule) -> Lengt
     let mut latest = vec![end; nodes];
     let mut at_barrier = vec![i64::MAX; graph.barriers.len()];
     let mut landing = vec![i64::MAX; graph.transfers.len()];
-    for &vertex in graph.order().iter().rev() {
-        let at = vertex as usize;
-        if at >= nodes {
-            let barrier = &graph.barriers[at - nodes];
-            for &member in &barrier.members {
-                let from = if barrier.at_end { Some(member) } else { graph.before(member) };
-                if let Some(from) = from {
-                    latest[from as usize] = latest[from as usize].min(at_barrier[at - nodes]);
+    for vertex in graph.order().rev() {
+        let at = match vertex {
+            Vertex::Node(at) => at,
+            Vertex::Barrier(at) => {
+                let barrier = &graph.barriers[at];
+                for &member in &barrier.members {
+                    let from = if barrier.at_end { Some(member) } else { graph.before(member) };
+                    if let Some(from) = from {
+                        latest[from as usize] = latest[from as usize].min(at_barrier[at]);
+                    }
                 }
+                continue;
             }
-            continue;
-        }
+            Vertex::Transfer(at) => {
+                let (row, begins) = (&graph.transfers[at], landing[at].saturating_sub(lengths.transfer[at]));
+                let issued = &mut at_barrier[row.barrier as usize];
+                *issued = begins.min(*issued);
+                if row.behind != NONE {
+                    let before = &mut landing[row.behind as usize];
+                    *before = begins.min(*before);
+                }
+                continue;
+            }
+        };
         let begins = latest[at].saturating_sub(lengths.node[at]);
         match graph.nodes[at].role {
             Role::Work | Role::Gap { after: NONE } => {}
@@ -111,17 +138,14 @@ pub fn slack(graph: &Graph<'_>, lengths: &Lengths, schedule: &Schedule) -> Lengt
             }
             Role::Done { transfer } => {
                 landing[transfer as usize] = landing[transfer as usize].min(begins);
-                let row = graph.transfers[transfer as usize].barrier as usize;
-                let issue = begins.saturating_sub(lengths.transfer[transfer as usize]);
-                at_barrier[row] = at_barrier[row].min(issue);
             }
         }
-        if let Some(before) = graph.before(vertex) {
+        if let Some(before) = graph.before(at as u32) {
             latest[before as usize] = latest[before as usize].min(begins);
         }
     }
     let node = latest.iter().zip(&schedule.node).map(|(late, at)| late.saturating_sub(*at)).collect();
-    let landed = |t: usize| graph.landed(schedule, lengths, t as u32);
-    let transfer = landing.iter().enumerate().map(|(t, late)| late.saturating_sub(landed(t))).collect();
+    let transfer =
+        landing.iter().zip(&schedule.transfer).map(|(late, at)| late.saturating_sub(*at)).collect();
     Lengths { node, transfer }
 }

@@ -173,9 +173,8 @@ fn communication(graph: &Graph<'_>, lengths: &Lengths, schedule: &Schedule) -> i
     }
     for (row, transfer) in (0_u32..).zip(&graph.transfers) {
         if graph.nodes[transfer.issued_by as usize].class == Class::Communication {
-            let begins = schedule.barrier[transfer.barrier as usize];
             let device = graph.device_of(transfer.issued_by) as usize;
-            parts[device].push((begins, graph.landed(schedule, lengths, row)));
+            parts[device].push((graph.begins(schedule, row), schedule.transfer[row as usize]));
         }
     }
     parts.into_iter().map(|parts| Intervals::union_of(parts).length()).max().unwrap_or(0)
