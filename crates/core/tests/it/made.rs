@@ -98,11 +98,20 @@ impl Made {
 
     /// An op of program 7 with a category and an expression of its own.
     pub(crate) fn instruction(&mut self, name: &str, category: &str, expression: &str) -> i64 {
+    /// An op of program 7 with this HLO expression.
+    pub(crate) fn expression(&mut self, name: &str, category: &str, expression: &str) -> i64 {
         let id = self.op(name, category, 0, 0);
         if let Some((_, meta)) = self.plane.event_metadata.last_mut() {
             meta.name = expression.into();
         }
         id
+    }
+
+    /// Adds an event to the line added last.
+    pub(crate) fn add(&mut self, meta: i64, offset: i64, duration: i64) {
+        if let Some(line) = self.plane.lines.last_mut() {
+            line.events.push(Event::at(meta, offset, duration));
+        }
     }
 
     /// A line of events: metadata, offset and duration in picoseconds.

@@ -14,6 +14,7 @@ mod comm;
 mod comm_network;
 mod compiled;
 mod compute;
+mod critical_path;
 mod damage;
 mod diagnose;
 mod flags;

@@ -18,6 +18,8 @@ use crate::profile::{Device, DeviceKind, HostId, Profile};
 pub const MOST_NODES: usize = 4_000_000;
 /// An event of the line of asynchronous ops belongs to the start that begins this close to it.
 const SAME_TIME_PS: i64 = 2_000;
+/// A done that waits for nothing takes less.
+const LONGEST_DONE_PS: i64 = 1_000_000;
 /// Looking at the host's events is worth it where a device idles for this share of its step.
 const SMALLEST_IDLE: f64 = 0.005;
 
@@ -223,7 +225,7 @@ impl<'p> Builder<'p> {
         let first = graph.lanes.iter().rev().take_while(|l| l.device as usize + 1 == graph.devices.len());
         let from = first.last().map_or(0, |lane| lane.first as usize);
         let dones = graph.nodes[from..].iter().filter(|n| matches!(n.role, Role::Done { .. }));
-        let shortest = dones.clone().map(|n| n.end_ps - n.start_ps).min().unwrap_or(0);
+        let shortest = dones.clone().map(|n| n.end_ps - n.start_ps).min().unwrap_or(0).min(LONGEST_DONE_PS);
         for done in dones {
             let Role::Done { transfer } = done.role else { continue };
             let row = &mut graph.transfers[transfer as usize];
