@@ -63,6 +63,14 @@ thresholds! {
     HOST_CAUSE: "host_cause", "share of the active window in which devices have no program for one reason on the host", Share, 0.02, 0.10, OURS;
     HOST_TRANSFER: "host_transfer", "share of the active window in copies to and from the host that nothing hides", Share, 0.05, 0.20, OURS;
     DEBUG: "debug", "share of the active window in callbacks from the device; XProf's DebugPrintRule has 5%", Share, 0.01, 0.05, XPROF;
+    EXP: "exp", "share of the active window in ops that exponentials bound", Share, 0.10, 0.30, PRACTICE;
+    NEAR_ROOF: "near_roof", "share of the active window in ops at 70% of a roof or more", Share, 0.10, 0.50, OURS;
+    UNKNOWN_FLOPS: "unknown_flops", "share of the active window in kernels whose FLOPs nobody counted", Share, 0.05, 0.30, OURS;
+    MFU: "mfu", "FLOPs over peak, of the active window", Share, 0.50, 0.30, PRACTICE;
+    WIDE_PRECISION: "wide_precision", "share of the active window in products of operands of 32 bits or more", Share, 0.05, 0.30, OURS;
+    REDUCE: "reduce", "share of the active window in reductions", Share, 0.10, 0.30, PRACTICE;
+    SPARSE_CORE: "sparse_core", "share of the active window in synchronous collectives while SparseCores idle", Share, 0.05, 0.20, OURS;
+    UNFUSED: "unfused", "share of the active window that one value's way through memory takes", Share, 0.02, 0.10, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;

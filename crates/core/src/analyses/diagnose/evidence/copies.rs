@@ -17,8 +17,8 @@ pub(in crate::analyses::diagnose) enum Purpose {
     Defensive { why: &'static str, detail: String, is_proven: bool },
     /// Another layout, next to compute that it feeds or that makes its value: what is done, and to whom.
     Relayout { what: &'static str, feeds: String },
-    /// Anything else.
-    Other,
+    /// Anything else: why, as far as the graph says, else empty.
+    Other { detail: String },
     /// The profile does not hold its program.
     Unknown,
 }
@@ -44,7 +44,7 @@ impl<'p> Evidence<'p> {
             let Some(id) = op.meta.program_id else { return Purpose::Unknown };
             let of_program = known.entry(id).or_insert_with(|| self.program(id).map(purposes));
             let Some(of_program) = of_program else { return Purpose::Unknown };
-            of_program.get(op.meta.name.as_ref()).cloned().unwrap_or(Purpose::Other)
+            of_program.get(op.meta.name.as_ref()).cloned().unwrap_or(Purpose::Other { detail: String::new() })
         };
         let mover = |op: &'_ &Op<'p>| purpose(op);
         let found: Vec<Purpose> = ops.iter().map(mover).collect();
@@ -82,6 +82,9 @@ fn purposes(decoded: &Decoded) -> FxHashMap<String, Purpose> {
                 is_proven: reason.basis == Basis::Derived,
             };
             found.insert(name(copy.instruction), purpose);
+        } else {
+            let own = Purpose::Other { detail: reason.detail };
+            found.entry(name(copy.instruction)).or_insert(own);
         }
     }
     found

@@ -42,6 +42,8 @@ pub(super) struct Evidence<'p> {
     classes: OnceCell<Classes>,
     measured: OnceCell<Result<Measured<'p>, String>>,
     host: OnceCell<host::HostTime>,
+    times: OnceCell<Times>,
+    pieces: OnceCell<Vec<work::Piece>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -66,6 +68,8 @@ impl<'p> Evidence<'p> {
             classes: OnceCell::new(),
             measured: OnceCell::new(),
             host: OnceCell::new(),
+            times: OnceCell::new(),
+            pieces: OnceCell::new(),
         })
     }
 
@@ -96,6 +100,10 @@ impl<'p> Evidence<'p> {
 
     /// The times by class in the scope, summed over devices.
     pub(super) fn times(&self) -> Times {
+        *self.times.get_or_init(|| self.sum_times())
+    }
+
+    fn sum_times(&self) -> Times {
         let mut sum = Times::default();
         for (position, account) in self.accounts().iter().enumerate() {
             if let Some(account) = account {
@@ -113,7 +121,8 @@ impl<'p> Evidence<'p> {
 
     /// A time summed over devices as a share of the active windows.
     pub(super) fn of_active(&self, sum_ps: f64) -> f64 {
-        sum_ps / self.active_ps().max(1.0)
+        // A sum of nothing is -0, which would be shown so.
+        (sum_ps + 0.0) / self.active_ps().max(1.0)
     }
 
     /// The share of the active windows that a class of time has.

@@ -23,6 +23,11 @@ pub(in crate::analyses::diagnose) fn framework_tail(meta: &OpMeta<'_>) -> String
     out
 }
 
+/// A number with its word: `1 op`, `3 ops`.
+pub(in crate::analyses::diagnose) fn counted(number: u64, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A group of ops in a sentence: ``fusion.12 (`mlp/dot_general`)``, ``5 ops of `mlp/dot_general` (fusion.12 and others)``.
 pub(in crate::analyses::diagnose) fn common<'a, 'p: 'a>(ops: impl Iterator<Item = &'a Op<'p>>) -> String {
     let ops: Vec<&Op<'_>> = ops.collect();

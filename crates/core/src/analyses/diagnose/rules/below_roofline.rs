@@ -2,8 +2,8 @@
 
 use crate::analyses::diagnose::cause::Cause;
 use crate::analyses::diagnose::evidence::Evidence;
-use crate::analyses::diagnose::evidence::names::{common, framework_tail};
-use crate::analyses::diagnose::evidence::work::{Piece, Reach, Roof, is_irregular};
+use crate::analyses::diagnose::evidence::names::{common, counted, framework_tail};
+use crate::analyses::diagnose::evidence::work::{Piece, Roof, is_irregular};
 use crate::analyses::diagnose::rule::{Outcome, Rule, Standing};
 use crate::analyses::diagnose::thresholds::{GAP, OP_WORTH};
 use crate::derive::ops::Op;
@@ -23,7 +23,13 @@ pub(super) static RULE: Rule = Rule {
 /// Where comparable ops agree within a few percent, one that is this far off is an outlier.
 const OUTLIER: f64 = 0.15;
 /// An execution shorter than this, picoseconds, is mostly the cost of starting it: `many_small_ops` looks at those.
-const SHORTEST_PS: f64 = 2e6;
+const SHORTEST_PS: f64 = 3e6;
+/// The same on GPUs, where a kernel takes longer to start.
+const SHORTEST_GPU_PS: f64 = 10e6;
+/// Where the best of comparable ops reach less than this of their limit, it is another limit that binds them.
+const BINDING: f64 = 0.3;
+/// The edge of the matrix unit of most TPUs, and of the tile that all pad to.
+const MATRIX_UNIT: u64 = 128;
 /// At most this many groups are findings; the rest is in the table of the roofline.
 const FINDINGS: usize = 8;
 
@@ -31,7 +37,6 @@ const FINDINGS: usize = 8;
 struct Slow<'e, 'p> {
     op: &'e Op<'p>,
     piece: Piece,
-    reach: Reach,
     saved_ps: f64,
 }
 
@@ -44,7 +49,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
-    let slow = pieces.iter().filter_map(|piece| slow(evidence, &pieces, piece));
+    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece));
     let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
     for one in slow {
         let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
@@ -61,7 +66,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(evidence.of_active(covered)),
         match groups.len() {
             0 => "none".to_owned(),
-            n => format!("{n} groups"),
+            n => counted(n as u64, "group"),
         },
         if groups.len() > FINDINGS { format!(", of which {FINDINGS} are shown") } else { String::new() },
     );
@@ -74,12 +79,14 @@ fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
 }
 
 /// An op whose time is far above what the best of comparable ops would need.
-fn slow<'e, 'p>(evidence: &'e Evidence<'p>, pieces: &[Piece], piece: &Piece) -> Option<Slow<'e, 'p>> {
+fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p>> {
     let op = evidence.ops().get(piece.op)?;
-    if op.self_ps as f64 / (op.occurrences.max(1) as f64) < SHORTEST_PS {
+    let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+    let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
+    let reach = piece.reach;
+    if op.self_ps as f64 / (op.occurrences.max(1) as f64) < shortest || reach.share < BINDING {
         return None;
     }
-    let reach = evidence.reach(pieces, piece);
     // Without others to compare with, guessed limits and scattered accesses say nothing.
     let is_sure = matches!(piece.roof, Roof::Matrix | Roof::Hbm) && !is_scattered(op);
     if reach.peers == 0 && !is_sure {
@@ -87,7 +94,7 @@ fn slow<'e, 'p>(evidence: &'e Evidence<'p>, pieces: &[Piece], piece: &Piece) -> 
     }
     let saved_ps = piece.time_ps - piece.floor_ps / reach.share.max(0.01);
     let limit = if reach.is_tight { OUTLIER } else { GAP.bad };
-    (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, reach, saved_ps })
+    (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, saved_ps })
 }
 
 /// Custom calls with FLOPs or bytes of their own are held against the roofline; other irregular ops are not.
@@ -102,10 +109,10 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         .fold((0.0, 0.0), |(time, floor), one| (time + one.piece.time_ps, floor + one.piece.floor_ps));
     let saved = evidence.of_active(saved_ps(group));
     let of = common(group.iter().map(|one| one.op));
-    let (is, it) = if group.len() == 1 { ("takes", "it") } else { ("take", "they") };
+    let takes = if group.len() == 1 { "takes" } else { "take" };
     let efficiency = floor_ps / time_ps.max(1.0);
     let roof = first.piece.roof;
-    let reach = first.reach;
+    let reach = first.piece.reach;
     let peers = if reach.peers == 0 {
         "nothing in the run compares to it, so the roof itself is the ceiling".to_owned()
     } else {
@@ -120,16 +127,18 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
     Cause {
         id: RULE.id,
         claim: format!(
-            "{of} {is} {:.1} times as long as {it} should: {} of {}",
+            "{of} {takes} {:.1} times as long as {}: {} of {}",
             time_ps / (time_ps - saved_ps(group)).max(1.0),
+            if reach.peers == 0 { "FLOPs and bytes explain" } else { "comparable ops would" },
             units::share(efficiency),
             roof.words(),
         ),
         evidence: format!(
-            "{} of the active window, {} an execution; its FLOPs and bytes explain {}; {peers}",
+            "{} of the active window, {} an execution; its FLOPs and bytes explain {}; {peers}{}",
             units::share(evidence.of_active(time_ps)),
             units::duration_ps(time_ps / runs.max(1) as f64),
             units::duration_ps(floor_ps / runs.max(1) as f64),
+            if roof == Roof::Matrix { product(evidence, first.op) } else { String::new() },
         ),
         saved: Some(saved),
         assuming: if reach.peers == 0 {
@@ -139,7 +148,7 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         },
         lever: lever(roof, first.op).into(),
         falsifier: "run alone on the same shapes, outside of the program, it takes as long, and other shapes of the same size reach no more of the limit either".into(),
-        status: if roof == Roof::Vector { Status::Estimated } else { Status::Derived },
+        status: if matches!(roof, Roof::Vector | Roof::Exp) { Status::Estimated } else { Status::Derived },
         links: vec![
             Link::to("roofline").row("ops", name),
             Link::to("ops").row("ops", name),
@@ -147,6 +156,25 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         ],
     }
     .into_finding(evidence)
+}
+
+/// The shape of the largest matrix product of an op, where its HLO says it: what it fills of the unit, in which types.
+fn product(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
+    let Some(largest) = evidence.products(op).into_iter().max_by_key(|product| product.flops()) else {
+        return String::new();
+    };
+    let fill = largest.fill(MATRIX_UNIT).map_or_else(String::new, |fill| {
+        format!(", which fills {} of tiles of {MATRIX_UNIT} x {MATRIX_UNIT}", units::share(fill))
+    });
+    format!(
+        "; it multiplies {} x {} by {} x {} ({} x {}){fill}",
+        largest.m,
+        largest.k,
+        largest.k,
+        largest.n,
+        largest.lhs.name(),
+        largest.rhs.name(),
+    )
 }
 
 fn lever(roof: Roof, op: &Op<'_>) -> &'static str {
@@ -160,7 +188,7 @@ fn lever(roof: Roof, op: &Op<'_>) -> &'static str {
         Roof::Hbm => {
             "look at what it reads: rows that are contiguous in the layout, no padding, no reads of one value by several ops"
         }
-        Roof::Vector | Roof::Vmem => {
+        Roof::Vector | Roof::Vmem | Roof::Exp => {
             "look at what is fused into it: fewer passes over the value, 16-bit types on the vector unit"
         }
     }

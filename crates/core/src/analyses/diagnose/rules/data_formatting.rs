@@ -4,6 +4,7 @@ use super::copies::{Group, group, list, unknown_share};
 use crate::analyses::diagnose::cause::Cause;
 use crate::analyses::diagnose::evidence::Evidence;
 use crate::analyses::diagnose::evidence::copies::Purpose;
+use crate::analyses::diagnose::evidence::names::counted;
 use crate::analyses::diagnose::rule::{ANY, Outcome, Rule, Standing};
 use crate::analyses::diagnose::thresholds::{DATA_FORMATTING, Grade};
 use crate::derive::account::Class;
@@ -25,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let all = evidence.share(Class::Copy);
     let movers = evidence.movers();
-    let rest = group(evidence, movers, |purpose| matches!(purpose, Purpose::Other | Purpose::Unknown));
+    let rest = group(evidence, movers, |purpose| matches!(purpose, Purpose::Other { .. } | Purpose::Unknown));
     let said = format!(
         "copies and changes of layout take {} of the active window, {} of it for no reason that has a rule of its own",
         units::share(all),
@@ -44,6 +45,14 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> crate::report::Find
     } else {
         ""
     };
+    let why = rest.movers.first().and_then(|mover| match &mover.purpose {
+        Purpose::Other { detail } if !detail.is_empty() => Some((mover.op.meta.name.as_ref(), detail)),
+        _ => None,
+    });
+    // Where a value comes or goes in another layout, the caller may leave the layout to the compiler.
+    let is_at_edge =
+        why.is_some_and(|(_, why)| why.contains("argument arrives") || why.contains("output leaves"));
+    let why = why.map_or_else(String::new, |(name, why)| format!("; {name}: {why}"));
     let mut links = vec![Link::to("ops").param("by", "category"), Link::to("hlo counters").table("copies")];
     links.extend(rest.movers.first().map(|mover| evidence.timeline_of(mover.op)));
     Cause {
@@ -54,12 +63,16 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> crate::report::Find
             list(evidence, rest),
         ),
         evidence: format!(
-            "{} ops that move data and compute nothing, while no other op runs{unseen}",
-            rest.movers.len()
+            "{} that move data and compute nothing, while no other op runs{why}{unseen}",
+            counted(rest.movers.len() as u64, "op"),
         ),
         saved: Some(rest.share),
         assuming: "if none of it were needed".into(),
-        lever: "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into(),
+        lever: if is_at_edge {
+            "let the compiler choose the layouts of arguments and results (`Format(Layout.AUTO)` in `jax.jit`), and keep the value in that layout from call to call".into()
+        } else {
+            "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into()
+        },
         falsifier: "without the named copies the ops around them take as much longer, because they read the other layout".into(),
         status: Status::Derived,
         links,

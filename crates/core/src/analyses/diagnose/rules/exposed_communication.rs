@@ -3,6 +3,7 @@
 use crate::analyses::diagnose::cause::Cause;
 use crate::analyses::diagnose::evidence::Evidence;
 use crate::analyses::diagnose::evidence::collectives::{Kind, Kinds};
+use crate::analyses::diagnose::evidence::names::counted;
 use crate::analyses::diagnose::rule::{ANY, Outcome, Rule, Standing};
 use crate::analyses::diagnose::thresholds::{EXPOSED_COMMUNICATION, Grade, OP_WORTH};
 use crate::derive::account::Class;
@@ -64,11 +65,11 @@ fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, 
         id: RULE.id,
         claim: format!("{} take {} of the active window with nothing to hide them", kind.plural(), units::share(saved)),
         evidence: format!(
-            "{} of their exposed time is in synchronous ops, {} in waits for asynchronous ones; {} ops, {} executions{largest}",
+            "{} of their exposed time is in synchronous ops, {} in waits for asynchronous ones; {}, {}{largest}",
             units::share(sync),
             units::share(1.0 - sync),
-            kind.ops.len(),
-            kind.ops.iter().map(|op| op.occurrences).sum::<u64>(),
+            counted(kind.ops.len() as u64, "op"),
+            counted(kind.ops.iter().map(|op| op.occurrences).sum(), "execution"),
         ),
         saved: Some(saved),
         assuming: "if compute hid all of it".into(),

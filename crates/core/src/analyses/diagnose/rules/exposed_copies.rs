@@ -58,7 +58,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Waits for copies between HBM and on-chip memory take {} of the active window; bandwidth explains all but {} of it",
+            "Waits for copies between HBM and on-chip memory take {} of the active window; the bandwidth would allow {} less",
             units::share(share),
             units::share(saved),
         ),
@@ -92,9 +92,8 @@ fn needed(evidence: &Evidence<'_>) -> Option<Needed> {
     of_copies.filter_map(|op| op.hbm_bytes).find(|bytes| *bytes > 0.0)?;
     let bytes: f64 = counted().filter_map(|op| op.hbm_bytes).sum();
     let pieces = evidence.pieces();
-    let best = pieces.iter().find(|piece| piece.roof == Roof::Hbm);
-    let reach = best.map(|piece| evidence.reach(&pieces, piece)).filter(|reach| reach.peers > 0);
-    let reach = reach.map_or(USUAL_REACH, |reach| reach.share);
+    let reaches = pieces.iter().filter(|piece| piece.roof == Roof::Hbm && piece.reach.peers > 0);
+    let reach = reaches.map(|piece| piece.reach.share).reduce(f64::max).unwrap_or(USUAL_REACH);
     let share = evidence.of_active(bytes / bandwidth / reach.max(0.01) * 1e12);
     Some(Needed { share, reach })
 }

@@ -9,9 +9,11 @@ mod debug_callbacks;
 mod defensive_copies;
 mod diluted_averages;
 mod dominant_op;
+mod exp_bound;
 mod exposed_communication;
 mod exposed_copies;
 mod few_devices_profiled;
+mod fusion_failures;
 mod host_bound;
 mod host_offload;
 mod idle_inside;
@@ -19,11 +21,17 @@ mod input_bound;
 mod kernel_starved;
 mod large_transfers;
 mod launch_bound;
+mod low_mfu_explained;
 mod many_small_ops;
+mod near_roof;
 mod recompilation;
+mod reduce_heavy;
+mod sparse_core;
 mod step_jitter;
 mod straggler;
 mod unfused_relayouts;
+mod unknown_flops;
+mod wide_precision;
 
 use super::rule::Rule;
 
@@ -40,6 +48,7 @@ pub(super) static ALL: &[&Rule] = &[
     &large_transfers::RULE,
     &launch_bound::RULE,
     &host_bound::RULE,
+    &unknown_flops::RULE,
     &idle_inside::RULE,
     &straggler::RULE,
     &step_jitter::RULE,
@@ -49,8 +58,16 @@ pub(super) static ALL: &[&Rule] = &[
     &defensive_copies::RULE,
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
-    &many_small_ops::RULE,
-    &kernel_starved::RULE,
-    &dominant_op::RULE,
     &below_roofline::RULE,
+    &wide_precision::RULE,
+    &kernel_starved::RULE,
+    &many_small_ops::RULE,
+    &exp_bound::RULE,
+    &near_roof::MEMORY,
+    &near_roof::COMPUTE,
+    &reduce_heavy::RULE,
+    &dominant_op::RULE,
+    &sparse_core::RULE,
+    &fusion_failures::RULE,
+    &low_mfu_explained::RULE,
 ];

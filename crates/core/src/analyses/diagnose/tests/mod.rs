@@ -16,6 +16,11 @@ pub(crate) fn check(rule: &'static Rule, planes: Vec<Made>) -> Outcome {
     rule.apply(&evidence).outcome
 }
 
+/// The profile of one host with these planes.
+pub(crate) fn profile_of(planes: Vec<Made>) -> crate::profile::Profile {
+    made::profile(vec![("host", planes)])
+}
+
 /// What a rule says of several hosts.
 pub(crate) fn check_hosts(rule: &'static Rule, hosts: Vec<(&str, Vec<Made>)>) -> Outcome {
     let profile = made::profile(hosts);
