@@ -62,6 +62,7 @@ thresholds! {
     INPUT: "input", "share of the active window in which devices wait for input", Share, 0.05, 0.20, XPROF;
     HOST_CAUSE: "host_cause", "share of the active window in which devices have no program for one reason on the host", Share, 0.02, 0.10, OURS;
     HOST_TRANSFER: "host_transfer", "share of the active window in copies to and from the host that nothing hides", Share, 0.05, 0.20, OURS;
+    BARRIER: "barrier", "share of the active window in barriers between cores", Share, 0.05, 0.10, XPROF;
     DEBUG: "debug", "share of the active window in callbacks from the device; XProf's DebugPrintRule has 5%", Share, 0.01, 0.05, XPROF;
     EXP: "exp", "share of the active window in ops that exponentials bound", Share, 0.10, 0.30, PRACTICE;
     NEAR_ROOF: "near_roof", "share of the active window in ops at 70% of a roof or more", Share, 0.10, 0.50, OURS;

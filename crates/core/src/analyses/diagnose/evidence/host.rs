@@ -62,6 +62,8 @@ pub(in crate::analyses::diagnose) struct HostTime {
     pub launch_inside_ps: i64,
     /// Time in which the launching thread waits for input, summed over devices.
     pub input: Part,
+    /// The event of any thread that best tells what goes on in the longest stretch of [`Doing::Other`].
+    pub meanwhile: Option<Named>,
     /// What the host's threads do for the input meanwhile, by the innermost event.
     pub stages: Vec<Named>,
     /// Compilations after a host's first device began to work and before its last one ended.
@@ -141,6 +143,11 @@ impl Evidence<'_> {
             part.names.extend(names);
             longest_first(&mut part.names);
         }
+        let longest = time.parts.get(&Doing::Other).and_then(|part| part.longest);
+        time.meanwhile = longest.and_then(|stretch| {
+            let host = self.profile.device(stretch.device).host;
+            super::host_events::covering(self.profile, host, stretch.start_ps, stretch.end_ps)
+        });
         time
     }
 }
@@ -195,7 +202,8 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
 
 /// The gaps that blocking reads explain. A device that runs dry while its host waits for a result has nothing else in its
 /// queue: the gap lasts until the next launch. Without the read, what the host does after it would have run beside the program
-/// before the gap: so much of the rest, and no more, is due to the read.
+/// before the gap: so much of the rest, and no more, is due to the read. A read that outlasts the gap waits for a program that
+/// is on its way already, and explains nothing.
 fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals {
     let mut found = Vec::new();
     let all = reads.as_slice();
@@ -204,7 +212,7 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals 
         let mut ahead = launches[..launches.partition_point(|l| l.start_ps < start)]
             .last()
             .map_or(0, |l| l.end_ps - l.start_ps);
-        for read in all[first..].iter().take_while(|read| read.0 < end) {
+        for read in all[first..].iter().take_while(|read| read.0 < end).filter(|read| read.1 < end) {
             let from = read.0.max(start);
             let to = read.1.max(start).saturating_add(std::mem::take(&mut ahead)).min(end);
             found.push((from, to));
@@ -261,6 +269,8 @@ mod tests {
         assert_eq!(found, set(&[(100 * us, 210 * us)]));
         // A read that was over long before the device ran dry explains nothing.
         assert_eq!(reads(&gap, &set(&[(20 * us, 60 * us)]), &launches), Intervals::default());
+        // Nor does one that waits for the program behind the gap.
+        assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches), Intervals::default());
         // One that begins in the gap explains what follows.
         let found = reads(&gap, &set(&[(150 * us, 160 * us)]), &launches);
         assert_eq!(found, set(&[(150 * us, 260 * us)]));

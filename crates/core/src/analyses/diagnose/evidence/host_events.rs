@@ -291,6 +291,27 @@ impl HostEvents {
     }
 }
 
+/// The shortest event on any thread of a host that covers half of a stretch of time or more.
+pub(super) fn covering(profile: &Profile, host: HostId, start_ps: i64, end_ps: i64) -> Option<Named> {
+    let mut best: Option<(i64, Named)> = None;
+    for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
+        let source = profile.source_of(plane);
+        for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
+            let events = profile.events(line);
+            for event in (0..events.rows_before(end_ps)).map(|row| events.get(row)) {
+                let inside = event.end_ps.min(end_ps) - event.start_ps.max(start_ps);
+                let length = event.end_ps - event.start_ps;
+                let covers = inside.saturating_mul(2) >= end_ps - start_ps && inside > 0;
+                if covers && best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
+                    let name = plane.meta_label(source, event.meta).into_owned();
+                    best = Some((length, Named { name, host, ps: inside, count: 1, total_ps: length }));
+                }
+            }
+        }
+    }
+    best.map(|(_, named)| named)
+}
+
 /// For each metadata entry of a plane, whether it is an iterator of tf.data.
 fn iterators(profile: &Profile, plane: &Plane) -> Vec<bool> {
     let source = profile.source_of(plane);

@@ -4,6 +4,7 @@ pub(super) mod collectives;
 pub(super) mod copies;
 mod devices;
 pub(super) mod host;
+mod host_counts;
 pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;

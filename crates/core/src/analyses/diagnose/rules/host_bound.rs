@@ -35,12 +35,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if BUBBLE.grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
-    let name = part.names.first().map(|named| named.name.as_str());
-    let covered: i64 = units::sum(part.names.iter().map(|named| named.ps));
-    let meanwhile = match name {
-        Some(name) if covered > 0 => format!("; the host's loop is mostly in `{name}` meanwhile"),
-        _ if host.has_events => "; the thread that launches recorded nothing meanwhile".into(),
-        _ => "; what hosts did was not recorded".into(),
+    // One event that explains a fifth of the time is worth a name.
+    let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
+    let meanwhile = match (named, &host.meanwhile) {
+        (Some(named), _) => format!("; the host's loop is mostly in `{}` meanwhile", named.name),
+        (None, Some(event)) => format!("; in the longest gap a thread of the host is in `{}`", event.name),
+        (None, None) if host.has_events => "; hosts recorded no event that covers the longest gap".into(),
+        (None, None) => "; what hosts did was not recorded".into(),
     };
     let finding = Cause {
         id: RULE.id,

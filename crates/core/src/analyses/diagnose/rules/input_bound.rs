@@ -3,6 +3,7 @@
 use crate::analyses::diagnose::cause::Cause;
 use crate::analyses::diagnose::evidence::Evidence;
 use crate::analyses::diagnose::evidence::host::Named;
+use crate::analyses::diagnose::evidence::host_events::Doing;
 use crate::analyses::diagnose::rule::{ANY, Outcome, Rule, Standing};
 use crate::analyses::diagnose::thresholds::{BUBBLE, Grade, INPUT};
 use crate::derive::account::Class;
@@ -29,13 +30,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(infeed)
     );
     if share <= 0.0 {
-        let between = evidence.share(Class::Between);
-        if BUBBLE.grade(between) == Grade::Good {
+        let left = evidence.share_of(&host.part(Doing::Other));
+        if BUBBLE.grade(left) == Grade::Good {
             return Outcome::clear(said);
         }
         return Outcome::unknown(format!(
-            "devices have no program for {} of the active window, and no event says when the host fetches input",
-            units::share(between)
+            "devices have no program for {} of the active window for reasons unknown, and no event says when the host fetches input",
+            units::share(left)
         ));
     }
     if INPUT.grade(share) == Grade::Good {

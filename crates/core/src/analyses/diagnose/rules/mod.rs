@@ -1,7 +1,9 @@
 //! The rules, one a file.
 
+mod barrier;
 mod below_roofline;
 mod blocking_reads;
+mod command_buffers;
 mod compilation_in_window;
 mod copies;
 mod data_formatting;
@@ -24,11 +26,14 @@ mod launch_bound;
 mod low_mfu_explained;
 mod many_small_ops;
 mod near_roof;
+mod megascale;
 mod recompilation;
 mod reduce_heavy;
 mod sparse_core;
 mod step_jitter;
 mod straggler;
+mod tracing_overhead;
+mod truncated_capture;
 mod unfused_relayouts;
 mod unknown_flops;
 mod wide_precision;
@@ -39,7 +44,10 @@ use super::rule::Rule;
 #[rustfmt::skip]
 pub(super) static ALL: &[&Rule] = &[
     &diluted_averages::RULE,
+    &truncated_capture::RULE,
     &few_devices_profiled::RULE,
+    &tracing_overhead::RULE,
+    &command_buffers::RULE,
     &input_bound::RULE,
     &compilation_in_window::RULE,
     &recompilation::RULE,
@@ -53,6 +61,8 @@ pub(super) static ALL: &[&Rule] = &[
     &straggler::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
+    &megascale::RULE,
+    &barrier::RULE,
     &exposed_communication::RULE,
     &exposed_copies::RULE,
     &defensive_copies::RULE,

@@ -71,10 +71,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{which} {}{more} of {}: {} longer than the median step{}",
+            "{which} {}{more} of {}: {} the median step{}",
             list.join(", "),
             steps.len(),
-            units::share(longest),
+            if longest < 1.0 {
+                format!("{} longer than", units::share(longest))
+            } else {
+                format!("{} times as long as", units::number(1.0 + longest))
+            },
             if slow.len() == 1 { String::new() } else { format!(" (step {}, the longest)", worst.number) },
         ),
         evidence: format!(
