@@ -18,6 +18,8 @@ use crate::profile::{Device, DeviceId, DeviceKind, HostId, Profile};
 
 /// The clocks of host and device agree to about this much, picoseconds.
 const CLOCKS_PS: i64 = 10_000_000;
+/// A read that returns sooner had nothing to wait for, picoseconds.
+const WAITS_PS: i64 = 5_000_000;
 
 /// The time between programs in which hosts did one thing, summed over devices, picoseconds.
 #[derive(Debug, Clone, Default)]
@@ -206,7 +208,7 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
 /// is on its way already, and explains nothing.
 fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals {
     let mut found = Vec::new();
-    let all = reads.as_slice();
+    let all: Vec<(i64, i64)> = reads.as_slice().iter().copied().filter(|r| r.1 - r.0 >= WAITS_PS).collect();
     for &(start, end) in gaps.as_slice() {
         let first = all.partition_point(|read| read.1 < start.saturating_sub(CLOCKS_PS));
         let mut ahead = launches[..launches.partition_point(|l| l.start_ps < start)]
@@ -269,6 +271,8 @@ mod tests {
         assert_eq!(found, set(&[(100 * us, 210 * us)]));
         // A read that was over long before the device ran dry explains nothing.
         assert_eq!(reads(&gap, &set(&[(20 * us, 60 * us)]), &launches), Intervals::default());
+        // Nor does one that returns at once.
+        assert_eq!(reads(&gap, &set(&[(150 * us, 151 * us)]), &launches), Intervals::default());
         // Nor does one that waits for the program behind the gap.
         assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches), Intervals::default());
         // One that begins in the gap explains what follows.

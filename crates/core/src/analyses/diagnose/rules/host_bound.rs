@@ -45,7 +45,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let finding = Cause {
         id: RULE.id,
-        claim: format!("Devices have no program to run for {} of the active window{meanwhile}", units::share(share)),
+        claim: format!(
+            "Devices {} for {} of the active window{meanwhile}",
+            if has_programs { "have no program to run" } else { "run nothing" },
+            units::share(share)
+        ),
         evidence: format!("{said}; {}", evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if the host launched the next program in time".into(),
