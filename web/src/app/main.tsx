@@ -7,6 +7,7 @@ import "../styles/scope.css";
 import "../styles/panels.css";
 import "../styles/finding.css";
 import "../styles/diagnose.css";
+import "../styles/why.css";
 import "../styles/table.css";
 import "../styles/chart.css";
 import "../styles/timeline.css";

@@ -31,7 +31,7 @@ export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; read
             <ModulePicker key={param.id} />
           ) : (
             <label class={param.kind === "document" ? "field document" : "field"} data-tip={param.doc} key={param.id}>
-              <span>{param.id.replaceAll("_", " ")}</span>
+              <span>{param.id.replaceAll(/[_-]/g, " ")}</span>
               <ParamControl param={param} />
             </label>
           ),

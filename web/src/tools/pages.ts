@@ -72,6 +72,42 @@ const FIRST: readonly Own[] = [
     question: "Which host or device makes the others wait?",
     page: async () => (await import("./hosts/HostsPage")).HostsPage,
   },
+  {
+    id: "comm",
+    label: "Communication",
+    question: "What does communication cost, and what hides it?",
+    page: async () => (await import("./comm/CommPage")).CommPage,
+    ifListed: true,
+  },
+  {
+    id: "critical-path",
+    label: "Critical path",
+    question: "Which chain of ops sets the length of a step?",
+    page: async () => (await import("./path/CriticalPathPage")).CriticalPathPage,
+    ifListed: true,
+  },
+  {
+    id: "input",
+    label: "Input",
+    question: "Does the input pipeline keep up?",
+    page: async () => (await import("./input/InputPage")).InputPage,
+    ifListed: true,
+  },
+  {
+    id: "compute",
+    label: "Compute",
+    question: "What is the compute time spent on?",
+    page: async () => (await import("./compute/ComputePage")).ComputePage,
+    ifListed: true,
+  },
+  {
+    id: "compute-mfu",
+    label: "MFU",
+    question: "What share of the peak does the program use?",
+    page: async () => (await import("./compute/MfuPage")).MfuPage,
+    ifListed: true,
+    under: "compute",
+  },
   { id: "ops", label: "Ops", question: "Which operations take the time?", page: async () => (await import("./ops/OpsPage")).OpsPage },
   {
     id: "op-profile",
@@ -114,6 +150,13 @@ const FIRST: readonly Own[] = [
     label: "Inference",
     question: "How long do requests take, and where does their time go?",
     page: async () => (await import("./inference/InferencePage")).InferencePage,
+  },
+  {
+    id: "audit-flags",
+    label: "Flags",
+    question: "Which compiler flags are set, unknown, in conflict or missing?",
+    page: async () => (await import("./flags/FlagsPage")).FlagsPage,
+    ifListed: true,
   },
 ];
 
