@@ -17,6 +17,8 @@ export interface BarSpec {
   /** The column that names a row; the first of these that there is. */
   readonly name: readonly string[];
   readonly parts: readonly PartSpec[];
+  /** The name in other words; picks still give the cell. */
+  readonly label?: (row: readonly Cell[]) => string;
   /** A colour by the row, where a row has one part. */
   readonly colour?: (row: readonly Cell[], index: number) => string;
   /** Said at the end of the row; else the sum of the parts. */
@@ -53,7 +55,8 @@ export function drawn(table: Table | null, spec: BarSpec): Drawn {
   const rows = all.slice(0, spec.most ?? all.length).map(({ row, i, known }): BarRow => {
     const sum = known.reduce((total, part) => total + part.value, 0);
     return {
-      name: textAt(row, name) ?? "not named",
+      name: spec.label?.(row) ?? textAt(row, name) ?? "not named",
+      ...(spec.label === undefined ? {} : { key: textAt(row, name) ?? "" }),
       title: table.columns.map((column, at) => `${column.label}: ${formatCell(row[at] ?? null, column.kind, column.unit)}`).join("\n"),
       parts: known.map((part) => ({
         name: part.name,

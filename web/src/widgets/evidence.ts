@@ -30,11 +30,14 @@ const MOST_PHRASES = 24;
 /** Whose tables are lists of ids and common words: to link each of them would say nothing. */
 const NO_PHRASES = new Set(["diagnose"]);
 
+/** Names of rows that are also words of any sentence. */
+const COMMON = new Set(["other", "unknown", "all", "total", "none", "same"]);
+
 /** What the words of a report's findings may name. */
 export function targetsOf(report: Report): Map<string, Target> {
   const targets = new Map<string, Target>();
   const add = (word: string | null, to: RouteChange, does: string): void => {
-    if (word !== null && word.length > 2 && !targets.has(word)) targets.set(word, { to, does });
+    if (word !== null && word.length > 2 && !COMMON.has(word) && !targets.has(word)) targets.set(word, { to, does });
   };
   for (const device of report.scope.devices ?? []) add(device, { scope: { devices: device } }, "Only this device");
   for (const host of report.provenance.hosts ?? []) add(host, { scope: { hosts: host } }, "Only this host");

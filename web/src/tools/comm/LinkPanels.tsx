@@ -1,32 +1,28 @@
-/** What links carried: by axis of the mesh, by size of message, and who arrives last. */
+/** What links carried: by axis of the mesh, by size of message, and who comes last. */
 
-import { columnIndex } from "../../api/read";
+import { columnIndex, numberAt } from "../../api/read";
 import type { Table } from "../../api/types";
-import { seriesVar } from "../../base/colour";
+import { formatInt } from "../../base/format";
 import { go } from "../../state/route";
 import { BarPanel } from "../BarPanel";
 import { said } from "../bars";
 
-/** The first of these columns that the table has. */
-function pick(table: Table, ...ids: string[]): string {
-  return table.columns[columnIndex(table, ...ids)]?.id ?? "";
-}
-
-const MOST = 64;
+const MOST = 24;
 
 export function AxesPanel({ table }: { readonly table: Table | null }) {
   if (table === null) return null;
-  const rate = pick(table, "bus_rate", "bus_bandwidth", "bus_bytes_per_s", "algorithm_rate", "algorithm_bandwidth");
   return (
     <BarPanel
       table={table}
       spec={{
-        name: ["axis", "axes"],
-        parts: [{ id: rate, name: "bus bandwidth", colour: "var(--series-0)" }],
-        text: (row) => said(table, row, rate, pick(table, "link_share", "utilisation", "share_of_peak", "peak_share")),
+        name: ["axes", "axis"],
+        label: (row) => said(table, row, "axes", "kind"),
+        parts: [{ id: "bus_rate", name: "bus bandwidth", colour: "var(--series-0)" }],
+        text: (row) => said(table, row, "bus_rate", "utilization"),
+        most: MOST,
       }}
-      title="Bandwidth by axis of the mesh"
-      note="share of the links' peak where that is known"
+      title="Bandwidth along each axis"
+      note="on the bus, waiting included; of the links' peak where that is known"
       what="axes"
       picture="comm-axes"
     />
@@ -39,11 +35,12 @@ export function SizesPanel({ table }: { readonly table: Table | null }) {
     <BarPanel
       table={table}
       spec={{
-        name: [pick(table, "size", "bucket", "range", "bytes")],
-        parts: [{ id: pick(table, "count", "messages", "count_per_step"), name: "messages", colour: "var(--busy)" }],
+        name: ["size"],
+        parts: [{ id: "count", name: "messages", colour: "var(--busy)" }],
+        text: (row) => said(table, row, "count", "exposed_ps"),
       }}
       title="Messages by size"
-      note="how many of each size"
+      note="how many, and the time that they are exposed"
       what="sizes"
       picture="comm-sizes"
     />
@@ -52,19 +49,22 @@ export function SizesPanel({ table }: { readonly table: Table | null }) {
 
 export function SkewPanel({ table }: { readonly table: Table | null }) {
   if (table === null) return null;
-  const late = pick(table, "late_ps", "lateness_ps", "mean_late_ps", "skew_ps");
+  const [last, shared] = [columnIndex(table, "last"), columnIndex(table, "shared")];
+  const often = (row: Table["rows"][number]): string => {
+    const [times, of] = [numberAt(row, last), numberAt(row, shared)];
+    return times === null || of === null ? "" : `last ${formatInt(times)} of ${formatInt(of)}`;
+  };
   return (
     <BarPanel
       table={table}
       spec={{
-        name: ["device", "host"],
-        parts: [{ id: late, name: "late", colour: "var(--odd)" }],
-        colour: (_, i) => seriesVar(i),
-        text: (row) => said(table, row, late, pick(table, "last_share", "last_count")),
+        name: ["device"],
+        parts: [{ id: "caused_ps", name: "waiting that it causes", colour: "var(--odd)" }],
+        text: (row) => [said(table, row, "caused_ps"), often(row)].filter((part) => part !== "").join(" · "),
         most: MOST,
       }}
-      title="Who arrives last at collectives"
-      note="behind the first of the group; a click makes that device the scope"
+      title="Who makes others wait at collectives"
+      note="waiting of the others until it comes; a click makes that device the scope"
       what="devices"
       picture="comm-skew"
       onPick={(devices) => go({ scope: { devices } })}

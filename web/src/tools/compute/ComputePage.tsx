@@ -17,9 +17,11 @@ import { said } from "../bars";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
-import { layerStacks, phaseColour } from "./layers";
+import { PHASES, layerStacks, phaseColour } from "./layers";
 
 const MOST = 16;
+/** Fewer layers than this are read better as bars with their names. */
+const FEW = 6;
 
 export function ComputePage({ info }: PageProps) {
   const report = useReport("compute", paramQuery(info));
@@ -48,7 +50,8 @@ function selfTime(table: Table | null, name: string, colour: BarSpec["colour"]):
 
 function Compute({ report }: { readonly report: Report }) {
   const [phases, categories, groups] = ["phases", "categories", "groups"].map((id) => tableOf(report, id));
-  const layers = useMemo(() => layerStacks(tableOf(report, "layers")), [report]);
+  const layerTable = tableOf(report, "layers");
+  const layers = useMemo(() => layerStacks(layerTable), [layerTable]);
   const phase = phases === null || phases === undefined ? -1 : columnIndex(phases, "phase");
   return (
     <>
@@ -70,7 +73,20 @@ function Compute({ report }: { readonly report: Report }) {
           picture="compute-categories"
         />
       </div>
-      {layers.length > 1 && (
+      {layers.length < FEW && (
+        <BarPanel
+          table={layerTable}
+          spec={{
+            name: ["layer"],
+            parts: PHASES,
+            ...(layerTable === null ? {} : { text: (row) => said(layerTable, row, "self_ps", "self_share") }),
+          }}
+          title="Layer by layer"
+          what="layers"
+          picture="compute-layers"
+        />
+      )}
+      {layers.length >= FEW && (
         <Panel title="Layer by layer" note="self time, all devices" picture="compute-layers">
           <StackChart label="Time of each layer by phase" unit="layer" stacks={layers} />
         </Panel>

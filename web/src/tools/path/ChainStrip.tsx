@@ -27,7 +27,8 @@ export function ChainStrip({ stretches }: { readonly stretches: readonly Stretch
   const { devices, start, end } = strip;
   const names = Math.min(0.34 * width, 8 + 6.4 * Math.max(...devices.map((one) => one.length)));
   const height = devices.length * ROW + AXIS;
-  const x = linearScale([start, end], [names, Math.max(names + 60, width - 4)], Math.max(2, Math.floor(width / 140)));
+  const place = linearScale([0, end - start], [names, Math.max(names + 60, width - 4)], Math.max(2, Math.floor(width / 140)));
+  const x = (time: number): number => place(time - start);
   const middle = (device: string): number => devices.indexOf(device) * ROW + ROW / 2;
   const show = (one: Stretch): void =>
     go({ page: "timeline", view: { view: formatWindow(one.start - AROUND * one.time, one.start + (1 + AROUND) * one.time) } });
@@ -84,9 +85,9 @@ export function ChainStrip({ stretches }: { readonly stretches: readonly Stretch
             />
           ))}
           <g class="axis" aria-hidden="true">
-            {x.ticks.map((tick) => (
-              <text x={x(tick)} y={height - 6} text-anchor="middle">
-                {`+${formatTick(tick - start)}`}
+            {place.ticks.map((tick) => (
+              <text x={place(tick)} y={height - 6} text-anchor="middle">
+                {`+${formatTick(tick)}`}
               </text>
             ))}
           </g>

@@ -18,7 +18,7 @@ import { ChainStrip } from "./ChainStrip";
 import { partColour, stretchesOf } from "./strip";
 import { WhatIfPanel } from "./WhatIf";
 
-const MOST_OPS = 16;
+const MOST_OPS = 10;
 
 export function CriticalPathPage({ info }: PageProps) {
   const report = useReport("critical-path", paramQuery(info));
