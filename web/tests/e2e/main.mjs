@@ -14,6 +14,7 @@ import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.
 import { compareShots } from "./shots.mjs";
 import { timelineSteps } from "./timeline.mjs";
 import { walkParts, walkRun } from "./walk.mjs";
+import { whySteps } from "./why.mjs";
 
 /** Runs whose every page is seen at every size and in both themes; of the others the pages of our own, twice each. */
 const WALKED = /^(tpu-train|gpu-train)\//;
@@ -126,6 +127,7 @@ async function main() {
     await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
     await actAll(browser, folder, programSteps, program);
     const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
+    await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"));
     await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));

@@ -83,7 +83,7 @@ function Flags({ report }: { readonly report: Report }) {
         name="audit-flags"
         columns={[
           { id: "flag", code: true, below: ["line"] },
-          { id: "with" },
+          { id: "with", code: true },
           { id: "why", below: ["source"] },
           { id: "lever", code: true },
         ]}

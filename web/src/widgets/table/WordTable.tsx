@@ -1,7 +1,9 @@
 /** A table of sentences: cells wrap, verdicts carry their sign, small print stands below. For a few dozen rows. */
 
+import { useEffect, useRef } from "preact/hooks";
+
 import { columnIndex, isNumeric } from "../../api/read";
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { formatCell } from "../../base/format";
 import { markIn } from "../../state/mark";
 import { TableExport } from "../Export";
@@ -36,7 +38,28 @@ export function WordTable({ table, name, columns, note, empty }: WordTableProps)
     const column = table.columns[index];
     return column === undefined ? [] : [{ ...one, index, column }];
   });
+  return <WordPanel {...{ table, name, shown, ...(note === undefined ? {} : { note }), ...(empty === undefined ? {} : { empty }) }} />;
+}
+
+interface Shown extends WordColumn {
+  readonly index: number;
+  readonly column: Column;
+}
+
+interface WordPanelProps {
+  readonly table: Table;
+  readonly name: string;
+  readonly shown: readonly Shown[];
+  readonly note?: string;
+  readonly empty?: string;
+}
+
+function WordPanel({ table, name, shown, note, empty }: WordPanelProps) {
   const marked = markIn(table.id);
+  const wrap = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (marked !== "") wrap.current?.querySelector(".marked")?.scrollIntoView({ block: "center" });
+  }, [marked, table]);
   return (
     <Panel
       title={table.title || table.id}
@@ -47,51 +70,53 @@ export function WordTable({ table, name, columns, note, empty }: WordTableProps)
       {table.rows.length === 0 ? (
         <p class="table-empty">{empty}</p>
       ) : (
-        <table class="data plain words stacking">
-          <thead>
-            <tr>
-              {shown.map(({ column }) => (
-                <th scope="col" class={isNumeric(column) ? "num" : ""} data-tip={column.doc}>
-                  {column.label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {table.rows.map((row, i) => (
-              <tr key={i} class={marked !== "" && marked === String(row[0] ?? "") ? "marked" : undefined}>
-                {shown.map((one, place) => {
-                  const cell = row[one.index] ?? null;
-                  const text = formatCell(cell, one.column.kind, one.column.unit);
-                  const content = (
-                    <>
-                      {one.tone !== undefined ? (
-                        <Tone word={text} tone={one.tone(text)} />
-                      ) : one.code === true && cell !== null ? (
-                        <code>{text}</code>
-                      ) : (
-                        <Words text={text} />
-                      )}
-                      {(one.below ?? []).map((id) => (
-                        <Below key={id} table={table} row={row} id={id} />
-                      ))}
-                    </>
-                  );
-                  const classes = `${isNumeric(one.column) ? "num" : ""}${cell === null ? " unknown" : ""}`.trim();
-                  return place === 0 ? (
-                    <th scope="row" key={one.id}>
-                      {content}
-                    </th>
-                  ) : (
-                    <td key={one.id} class={classes} data-label={one.column.label}>
-                      {content}
-                    </td>
-                  );
-                })}
+        <div class="words-wrap" ref={wrap}>
+          <table class="data plain words stacking">
+            <thead>
+              <tr>
+                {shown.map(({ column }) => (
+                  <th scope="col" class={isNumeric(column) ? "num" : ""} data-tip={column.doc}>
+                    {column.label}
+                  </th>
+                ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {table.rows.map((row, i) => (
+                <tr key={i} class={marked !== "" && marked === String(row[0] ?? "") ? "marked" : undefined}>
+                  {shown.map((one, place) => {
+                    const cell = row[one.index] ?? null;
+                    const text = formatCell(cell, one.column.kind, one.column.unit);
+                    const content = (
+                      <>
+                        {one.tone !== undefined ? (
+                          <Tone word={text} tone={one.tone(text)} />
+                        ) : one.code === true && cell !== null ? (
+                          <code>{text}</code>
+                        ) : (
+                          <Words text={text} />
+                        )}
+                        {(one.below ?? []).map((id) => (
+                          <Below key={id} table={table} row={row} id={id} />
+                        ))}
+                      </>
+                    );
+                    const classes = `${isNumeric(one.column) ? "num" : ""}${cell === null ? " unknown" : ""}`.trim();
+                    return place === 0 ? (
+                      <th scope="row" key={one.id}>
+                        {content}
+                      </th>
+                    ) : (
+                      <td key={one.id} class={classes} data-label={one.column.label}>
+                        {content}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </Panel>
   );
