@@ -350,7 +350,7 @@ export const demoSteps = {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   },
   "digits go from page to page and Back returns": async (page) => {
-    await page.keyboard.press("3");
+    await page.keyboard.press("4");
     await moved(page, "page", /^steps$/);
     await page.goBack();
     await moved(page, "page", /^roofline$/);
