@@ -31,6 +31,13 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   ],
   ["Timeline", TIMELINE_KEYS],
   [
+    "Critical path",
+    [
+      ["← →, Home, End", "follow the path"],
+      ["Enter", "show the stretch on the timeline"],
+    ],
+  ],
+  [
     "Memory",
     [
       ["← →, Home, End", "move along the schedule"],

@@ -18,6 +18,7 @@ import { Rows } from "./Rows";
 
 const SECTIONS = [
   ["overview", "Overview"],
+  ["diagnose", "Diagnosis"],
   ["steps", "Steps"],
   ["ops", "Ops"],
   ["roofline", "Roofline"],
