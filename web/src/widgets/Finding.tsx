@@ -116,7 +116,12 @@ function Commands({ links }: { readonly links: readonly Link[] }) {
     <ul class="finding-links">
       {links.map((link, i) => {
         const command = linkCommand(link);
-        return <li key={i}>{command === null ? linkWords(link) : <code>{command}</code>}</li>;
+        return (
+          <li key={i}>
+            {command === null ? linkWords(link) : <code>{command}</code>}
+            {command !== null && (link.row ?? "") !== "" && ` (${link.row ?? ""})`}
+          </li>
+        );
       })}
     </ul>
   );

@@ -66,6 +66,11 @@ it("knows the share behind a speedup", () => {
 
 it("writes a finding as lines, without what it lacks", () => {
   const finding: Finding = { id: "x", severity: "info", claim: "Slow", evidence: "5%", lever: "", links: [slow, { analysis: "timeline" }] };
-  expect(findingText(finding).split("\n")).toEqual(["Slow", "Evidence: 5%", `See: ${linkCommand(slow) ?? ""}`, "See: timeline"]);
+  expect(findingText(finding).split("\n")).toEqual([
+    "Slow",
+    "Evidence: 5%",
+    `See: ${linkCommand(slow) ?? ""} (w-5/TPU:0)`,
+    "See: timeline",
+  ]);
   expect(findingText({ id: "x", severity: "info", claim: "Slow" })).toBe("Slow");
 });

@@ -87,6 +87,13 @@ export function linkCommand(link: Link): string | null {
   ].join(" ");
 }
 
+/** Where to look without a page: the command, and the row that it is about. */
+export function linkText(link: Link): string {
+  const command = linkCommand(link);
+  if (command === null) return linkWords(link);
+  return (link.row ?? "") === "" ? command : `${command} (${link.row ?? ""})`;
+}
+
 /** The share of the time that would go, from the time now over the time without the cause. */
 export function savedShare(speedup: number | null | undefined): number | null {
   return speedup === null || speedup === undefined || !Number.isFinite(speedup) || speedup <= 0 ? null : 1 - 1 / speedup;
@@ -103,7 +110,7 @@ export const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", le
 /** The whole finding as plain lines, for a message or an issue. */
 export function findingText(finding: Finding): string {
   const parts = PARTS.flatMap((key) => ((finding[key] ?? "") === "" ? [] : [`${PART_NAMES[key]}: ${finding[key] ?? ""}`]));
-  const links = (finding.links ?? []).map((link) => linkCommand(link) ?? linkWords(link));
+  const links = (finding.links ?? []).map(linkText);
   return [
     finding.claim,
     ...parts,
