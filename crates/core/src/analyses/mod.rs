@@ -8,10 +8,10 @@ use crate::profile::Profile;
 use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
-mod comm;
-mod critical_path;
-mod compute;
 mod audit;
+mod comm;
+mod compute;
+mod critical_path;
 mod diagnose;
 mod hlo;
 mod host_ops;

@@ -145,7 +145,7 @@ fn groups_keep_devices_apart() {
     let plane = |ordinal: i64, until: i64, end: i64| {
         let ops = [("fusion.1", "loop fusion", 0, until), ("fusion.2", "loop fusion", end, end + 10)];
         let mut made = tpu(ordinal, (0, end + 10), &ops);
-        let all_reduce = made.expression(
+        let all_reduce = made.instruction(
             "all-reduce.1",
             "all-reduce",
             "%all-reduce.1 = f32[8]{0} all-reduce(%a), replica_groups={{0,1},{2,3}}",

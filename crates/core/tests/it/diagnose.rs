@@ -27,7 +27,10 @@ fn every_rule_and_threshold_is_in_the_book() {
     let book = std::fs::read_to_string(book).unwrap();
     for rule in texts(report.table("checks").unwrap(), "rule") {
         let id = rule.replace(' ', "_");
-        assert!(book.contains(&format!("| `{id}` |")), "no row of the rule {id} in docs/analyses/diagnose.md");
+        assert!(
+            book.contains(&format!("| `{id}` |")),
+            "no row of the rule {id} in docs/analyses/diagnose.md"
+        );
     }
 }
 
@@ -39,7 +42,8 @@ fn nine_steps_whatever_the_run() {
         assert_eq!(protocol.rows.len(), 9, "{run}");
         assert!(texts(protocol, "said").iter().all(|said| !said.is_empty()), "{run}");
         for finding in &report.findings {
-            let parts = [&finding.claim, &finding.evidence, &finding.ceiling, &finding.lever, &finding.falsifier];
+            let parts =
+                [&finding.claim, &finding.evidence, &finding.ceiling, &finding.lever, &finding.falsifier];
             assert!(parts.iter().all(|part| !part.is_empty()), "{run}: {finding:?}");
             for link in &finding.links {
                 let known = link.analysis == "timeline" || analyses::find(link.analysis).is_some();
@@ -53,7 +57,8 @@ fn nine_steps_whatever_the_run() {
 /// a share of the steps, whatever they went to, and so are stragglers, for whom others wait.
 #[test]
 fn causes_never_cost_more_than_there_is() {
-    let mut profiles: Vec<(String, Profile)> = RUNS.iter().map(|run| ((*run).to_owned(), open(run))).collect();
+    let mut profiles: Vec<(String, Profile)> =
+        RUNS.iter().map(|run| ((*run).to_owned(), open(run))).collect();
     for run in ["dense_train_v5e16", "decode_v5e4", "moe_v5p4", "input_bound_v6e4", "pallas_attn_B_bq512"] {
         profiles.extend(forged(run).map(|profile| (run.to_owned(), profile)));
     }
@@ -63,7 +68,9 @@ fn causes_never_cost_more_than_there_is() {
         let shares = column(table, "saved_share");
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{run}: {shares:?}");
         let exclusive: f64 = (0..table.rows.len())
-            .filter(|row| !matches!(table.cell(*row, "id").and_then(|c| c.as_text()), Some("step jitter" | "straggler")))
+            .filter(|row| {
+                !matches!(table.cell(*row, "id").and_then(|c| c.as_text()), Some("step jitter" | "straggler"))
+            })
             .filter_map(|row| table.cell(row, "saved_share")?.number())
             .sum();
         assert!(exclusive <= 1.0 + 1e-9, "{run}: causes cost {exclusive} of the active window");

@@ -98,8 +98,6 @@ impl Made {
 
     /// An op of program 7 with a category and an expression of its own.
     pub(crate) fn instruction(&mut self, name: &str, category: &str, expression: &str) -> i64 {
-    /// An op of program 7 with this HLO expression.
-    pub(crate) fn expression(&mut self, name: &str, category: &str, expression: &str) -> i64 {
         let id = self.op(name, category, 0, 0);
         if let Some((_, meta)) = self.plane.event_metadata.last_mut() {
             meta.name = expression.into();

@@ -196,4 +196,4 @@ fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -180,7 +180,8 @@ fn sentences_stand_below_their_row() {
         Column::prose("said", "Seen", ""),
     ];
     let mut rows = Table::new("protocol", "Steps", COLUMNS);
-    let long = "a sentence that is much longer than a line of a narrow terminal, and so goes on in the next one";
+    let long =
+        "a sentence that is much longer than a line of a narrow terminal, and so goes on in the next one";
     rows.push(vec![1_usize.into(), "good".into(), long.into()]);
     rows.push(vec![2_usize.into(), "unknown".into(), Cell::Unknown]);
     let report = Report { tables: vec![rows], ..Report::default() };

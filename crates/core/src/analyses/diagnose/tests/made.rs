@@ -7,24 +7,24 @@ use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, St
 use crate::profile::Profile;
 
 /// Picoseconds in a microsecond.
-pub(crate) const US: i64 = 1_000_000;
+pub(in crate::analyses::diagnose) const US: i64 = 1_000_000;
 /// Picoseconds in a millisecond.
-pub(crate) const MS: i64 = 1_000 * US;
+pub(in crate::analyses::diagnose) const MS: i64 = 1_000 * US;
 
 /// A plane with names in place of ids.
 #[derive(Debug, Clone)]
-pub(crate) struct Made {
+pub(in crate::analyses::diagnose) struct Made {
     plane: Plane,
 }
 
 impl Made {
     /// A plane without facts, such as `/host:CPU` or `/device:GPU:0`.
-    pub(crate) fn named(name: &str) -> Self {
+    pub(in crate::analyses::diagnose) fn named(name: &str) -> Self {
         Self { plane: Plane { name: name.into(), ..Plane::default() } }
     }
 
     /// A TPU that states the peaks of a v5e: 197 TFLOP/s and 819 GB/s.
-    pub(crate) fn tpu(ordinal: i64) -> Self {
+    pub(in crate::analyses::diagnose) fn tpu(ordinal: i64) -> Self {
         let mut made = Self::named(&format!("/device:TPU:{ordinal}"));
         made.fact("device_type_string", Value::Str("TPU v5 Lite".into()));
         made.fact("peak_teraflops_per_second", Value::Double(197.0));
@@ -33,26 +33,32 @@ impl Made {
     }
 
     /// The plane that holds the HLO of program 7, given as text.
-    pub(crate) fn program(text: &str) -> Self {
+    pub(in crate::analyses::diagnose) fn program(text: &str) -> Self {
         let mut made = Self::named("/host:metadata");
         made.meta("jit_step(7)", "", &[("Hlo Proto", Value::Bytes(text.as_bytes().to_vec()))]);
         made
     }
 
     /// A stat of the plane.
-    pub(crate) fn fact(&mut self, name: &str, value: Value) {
+    pub(in crate::analyses::diagnose) fn fact(&mut self, name: &str, value: Value) {
         let stat = self.stat(name, value);
         self.plane.stats.push(stat);
     }
 
     /// Begins a line; events that follow are on it.
-    pub(crate) fn line(&mut self, name: &str) {
+    pub(in crate::analyses::diagnose) fn line(&mut self, name: &str) {
         let line = Line::new(self.plane.lines.len() as i64 + 1, name);
         self.plane.lines.push(line);
     }
 
     /// An event on the line begun last: start and duration in picoseconds. Metadata is shared by name.
-    pub(crate) fn event(&mut self, name: &str, start: i64, duration: i64, stats: &[(&str, Value)]) {
+    pub(in crate::analyses::diagnose) fn event(
+        &mut self,
+        name: &str,
+        start: i64,
+        duration: i64,
+        stats: &[(&str, Value)],
+    ) {
         let meta = self.meta_id(name).unwrap_or_else(|| self.meta(name, "", &[]));
         let stats = stats.iter().map(|(name, value)| self.stat(name, value.clone())).collect();
         if let Some(line) = self.plane.lines.last_mut() {
@@ -61,7 +67,7 @@ impl Made {
     }
 
     /// The line `XLA Modules`: name, start, duration.
-    pub(crate) fn programs(&mut self, launches: &[(&str, i64, i64)]) {
+    pub(in crate::analyses::diagnose) fn programs(&mut self, launches: &[(&str, i64, i64)]) {
         self.line("XLA Modules");
         for (name, start, duration) in launches {
             self.event(name, *start, *duration, &[]);
@@ -69,7 +75,7 @@ impl Made {
     }
 
     /// The line `Steps`: number, start, duration.
-    pub(crate) fn steps(&mut self, steps: &[(i64, i64, i64)]) {
+    pub(in crate::analyses::diagnose) fn steps(&mut self, steps: &[(i64, i64, i64)]) {
         self.line("Steps");
         for (number, start, duration) in steps {
             self.event(&number.to_string(), *start, *duration, &[]);
@@ -77,7 +83,7 @@ impl Made {
     }
 
     /// The line `XLA Ops`: name, category, start, duration, of program 7. Metadata said before with [`Made::op`] stays.
-    pub(crate) fn ops(&mut self, ops: &[(&str, &str, i64, i64)]) {
+    pub(in crate::analyses::diagnose) fn ops(&mut self, ops: &[(&str, &str, i64, i64)]) {
         self.line("XLA Ops");
         for (name, category, start, duration) in ops {
             if self.meta_id(name).is_none() {
@@ -88,7 +94,13 @@ impl Made {
     }
 
     /// Says of an op: its HLO expression (empty for a plain one) and stats such as `flops`, `bytes_accessed`, `tf_op`.
-    pub(crate) fn op(&mut self, name: &str, category: &str, expression: &str, stats: &[(&str, Value)]) {
+    pub(in crate::analyses::diagnose) fn op(
+        &mut self,
+        name: &str,
+        category: &str,
+        expression: &str,
+        stats: &[(&str, Value)],
+    ) {
         let mut all = vec![("hlo_category", Value::Str(category.into())), ("program_id", Value::Uint(7))];
         all.extend(stats.iter().map(|(name, value)| (*name, value.clone())));
         let expression =
@@ -130,7 +142,7 @@ impl Made {
 }
 
 /// The profile of these hosts.
-pub(crate) fn profile(hosts: Vec<(&str, Vec<Made>)>) -> Profile {
+pub(in crate::analyses::diagnose) fn profile(hosts: Vec<(&str, Vec<Made>)>) -> Profile {
     let files = hosts.into_iter().map(|(host, planes)| {
         let planes = planes.into_iter().map(|made| made.plane).collect();
         let bytes = Space { planes, ..Space::default() }.to_bytes();

@@ -2,14 +2,14 @@
 
 mod made;
 
-pub(crate) use made::{MS, Made, US};
+pub(super) use made::{MS, Made, US};
 
 use super::evidence::Evidence;
 use super::rule::{Outcome, Rule};
 use crate::scope::Scope;
 
 /// What a rule says of one host with these planes.
-pub(crate) fn check(rule: &'static Rule, planes: Vec<Made>) -> Outcome {
+pub(super) fn check(rule: &'static Rule, planes: Vec<Made>) -> Outcome {
     let profile = made::profile(vec![("host", planes)]);
     let scope = Scope::default();
     let evidence = Evidence::new(&profile, None, &scope).unwrap();
@@ -17,12 +17,12 @@ pub(crate) fn check(rule: &'static Rule, planes: Vec<Made>) -> Outcome {
 }
 
 /// The profile of one host with these planes.
-pub(crate) fn profile_of(planes: Vec<Made>) -> crate::profile::Profile {
+pub(super) fn profile_of(planes: Vec<Made>) -> crate::profile::Profile {
     made::profile(vec![("host", planes)])
 }
 
 /// What a rule says of several hosts.
-pub(crate) fn check_hosts(rule: &'static Rule, hosts: Vec<(&str, Vec<Made>)>) -> Outcome {
+pub(super) fn check_hosts(rule: &'static Rule, hosts: Vec<(&str, Vec<Made>)>) -> Outcome {
     let profile = made::profile(hosts);
     let scope = Scope::default();
     let evidence = Evidence::new(&profile, None, &scope).unwrap();
