@@ -130,7 +130,7 @@ impl ModelConfig {
                 "`{name}` of the model's configuration: expected a number above 0, found {value}"
             )));
         }
-        if self.experts_per_token > self.experts || !(self.experts_per_token >= 0.0) {
+        if self.experts_per_token > self.experts || self.experts_per_token < 0.0 {
             return Err(Error::Usage(format!(
                 "the model's configuration sends a token to {} experts of {}",
                 self.experts_per_token, self.experts

@@ -215,12 +215,10 @@ fn part_class(module: &Module, index: InstructionIdx, op: &OpMeta<'_>) -> Option
 fn of_kernel(hlo: &Instruction, op: &OpMeta<'_>) -> Class {
     let target = hlo.attributes().custom_call_target.as_deref().unwrap_or_default();
     let name = hlo.op_name().unwrap_or(&op.framework_op);
-    kernel(target).or_else(|| kernel(last(name))).or_else(|| kernel(&hlo.name)).unwrap_or_else(
-        || match target {
-            "AllocateBuffer" | "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape" => Class::Other,
-            _ => Class::Kernel,
-        },
-    )
+    let is_no_kernel =
+        ["AllocateBuffer", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"].contains(&target);
+    let otherwise = if is_no_kernel { Class::Other } else { Class::Kernel };
+    kernel(target).or_else(|| kernel(last(name))).or_else(|| kernel(&hlo.name)).unwrap_or(otherwise)
 }
 
 /// The op itself, without its scopes.
