@@ -18,6 +18,7 @@ mod critical_path;
 mod damage;
 mod diagnose;
 mod flags;
+mod diagnose_device;
 mod flows;
 mod forged;
 mod groups;

@@ -30,6 +30,7 @@ mod near_roof;
 mod recompilation;
 mod reduce_heavy;
 mod sparse_core;
+mod spill_cliff;
 mod step_jitter;
 mod straggler;
 mod tracing_overhead;
@@ -71,6 +72,7 @@ pub(super) static ALL: &[&Rule] = &[
     &below_roofline::RULE,
     &wide_precision::RULE,
     &kernel_starved::RULE,
+    &spill_cliff::RULE,
     &many_small_ops::RULE,
     &exp_bound::RULE,
     &near_roof::MEMORY,
