@@ -28,6 +28,9 @@ pub(in crate::analyses::diagnose) struct Unit {
     pub malformed: u64,
 }
 
+/// A sample of a unit: start and duration, picoseconds, and its use.
+type Sample = (i64, i64, f64);
+
 impl Evidence<'_> {
     /// The stages of pipelined kernels; `None` where the profile has no such markers.
     pub(in crate::analyses::diagnose) fn stages(&self) -> Option<Stages> {
@@ -58,7 +61,7 @@ impl Evidence<'_> {
 
     /// The units of the core, busiest first; none where the profile has no counters of kernels.
     pub(in crate::analyses::diagnose) fn units(&self) -> Vec<Unit> {
-        let mut samples: Vec<(String, Vec<(i64, i64, f64)>)> = Vec::new();
+        let mut samples: Vec<(String, Vec<Sample>)> = Vec::new();
         for (position, line) in self.tpu_lines("_counters_") {
             let plane = self.profile.plane(line.plane);
             let source = self.profile.source_of(plane);
@@ -98,8 +101,8 @@ impl Evidence<'_> {
 }
 
 /// The mean of a unit's samples that can be.
-fn unit(name: &str, samples: &[(i64, i64, f64)], longest: i64) -> Option<Unit> {
-    let is_valid = |sample: &&(i64, i64, f64)| (1..=longest.max(1)).contains(&sample.1);
+fn unit(name: &str, samples: &[Sample], longest: i64) -> Option<Unit> {
+    let is_valid = |sample: &&Sample| (1..=longest.max(1)).contains(&sample.1);
     let valid: Vec<_> = samples.iter().filter(is_valid).collect();
     let time = units::sum(valid.iter().map(|sample| sample.1));
     if time <= 0 {

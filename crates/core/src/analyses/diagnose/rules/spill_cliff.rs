@@ -93,8 +93,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn kernels<'e, 'p>(evidence: &'e Evidence<'p>) -> Vec<Kernel<'e, 'p>> {
     let kernel = |piece: &crate::analyses::diagnose::evidence::work::Piece| {
         let op = evidence.ops().get(piece.op)?;
-        let is_kernel =
-            Class::of(&op.meta) == Class::Compute && op.meta.category.starts_with("custom-call");
+        let is_kernel = Class::of(&op.meta) == Class::Compute && op.meta.category.starts_with("custom-call");
         let runs = op.occurrences.max(1) as f64;
         let decoded = is_kernel.then(|| evidence.program(op.meta.program_id?)).flatten()?;
         let (memory, _) = scoped_memory::largest(&decoded.module, VMEM)?;
