@@ -227,11 +227,14 @@ const COLUMNS: &[Column] = &[
     ),
 ];
 
+/// What collectives over the same groups have in common: axes, members of each group, size.
+type Same<'a> = (&'a str, Vec<&'a [i64]>, Option<u64>);
+
 /// The distinct groups, those with most exposed time first.
 pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
     let mut table = Table::new("groups", "Groups of devices that talk to each other", COLUMNS);
     let all = &measured.comm.collectives;
-    let mut rows: BTreeMap<(&str, Vec<&[i64]>, Option<u64>), Vec<usize>> = BTreeMap::new();
+    let mut rows: BTreeMap<Same<'_>, Vec<usize>> = BTreeMap::new();
     for (at, groups) in talk.groups.iter().enumerate() {
         let lists = groups.iter().flat_map(|g| &g.lists).map(Vec::as_slice).collect();
         rows.entry((&talk.axes[at], lists, talk.members(at))).or_default().push(at);
@@ -253,7 +256,7 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             own.len().into(),
             own.iter().map(|at| all[*at].executions.len()).sum::<usize>().into(),
             measured.per_step(exposed(&own)).into(),
-            written(&lists).into(),
+            written(&lists),
             physical.map(|axes| axes.join(", ")).into(),
             first.map(|g| g.source.word()).into(),
         ]);

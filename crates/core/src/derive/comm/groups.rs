@@ -138,7 +138,9 @@ impl Groups {
     fn of_shapes(text: &str) -> Option<Self> {
         let (operands, result) = message::sizes_of_text(text)?;
         let (_, right) = text.split_once(" = ")?;
-        let ratio = |more: u64, less: u64| (less > 0 && more > less && more % less == 0).then(|| more / less);
+        let ratio = |more: u64, less: u64| {
+            (more > less && less > 0 && more.is_multiple_of(less)).then(|| more / less)
+        };
         let size = if right.contains(" all-gather(") {
             ratio(result, operands)
         } else if right.contains(" reduce-scatter(") {

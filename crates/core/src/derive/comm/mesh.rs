@@ -187,7 +187,7 @@ fn pattern(members: &[i64]) -> Option<Vec<(i64, usize)>> {
         let stride = ids[1].checked_sub(ids[0]).filter(|stride| *stride > 0)?;
         let is_next = |pair: &[i64]| pair[1].checked_sub(pair[0]) == Some(stride);
         let count = 1 + ids.windows(2).take_while(|pair| is_next(pair)).count();
-        if ids.len() % count != 0 {
+        if !ids.len().is_multiple_of(count) {
             return None;
         }
         let is_run = |run: &[i64]| run.windows(2).all(is_next);

@@ -260,9 +260,12 @@ impl Collective<'_> {
 
 /// Which program run or step each moment of a device belongs to, so that the executions of several devices can be matched.
 struct Numbering {
-    /// By device: starts, ends and keys, by start.
-    of: FxHashMap<DeviceId, Vec<(i64, i64, Key)>>,
+    /// By device.
+    of: FxHashMap<DeviceId, Runs>,
 }
+
+/// Starts, ends and keys, by start.
+type Runs = Vec<(i64, i64, Key)>;
 
 /// A program run or a step, the same on all devices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -279,7 +282,7 @@ impl Numbering {
     /// By the number of the run, where the devices share some; else by step number; else by counting.
     fn of(profile: &Profile, communication: &Communication<'_>, steps: &Steps) -> Self {
         let ids: Vec<DeviceId> = communication.devices.iter().map(|d| d.device).collect();
-        let by_run = |id: DeviceId| -> Vec<(i64, i64, Key)> {
+        let by_run = |id: DeviceId| -> Runs {
             let runs = numbered_runs(profile, profile.device(id));
             let key = |run: NumberedExecution| match run {
                 NumberedExecution::Run(module, id) => Key::Run(module, id),
@@ -287,13 +290,13 @@ impl Numbering {
             };
             runs.into_iter().map(|(start, end, run)| (start, end, key(run))).collect()
         };
-        let by_step = |id: DeviceId| -> Vec<(i64, i64, Key)> {
+        let by_step = |id: DeviceId| -> Runs {
             let own = steps.rows.iter().filter_map(|s| Some((s.number, s.on(id)?)));
             let mut own: Vec<_> = own.map(|(n, i)| (i.start_ps, i.end_ps, Key::Step(n))).collect();
             own.sort();
             own
         };
-        let by_count = |id: DeviceId| -> Vec<(i64, i64, Key)> {
+        let by_count = |id: DeviceId| -> Runs {
             let mut count: FxHashMap<String, usize> = FxHashMap::default();
             let mut nth = |module: String| {
                 let slot = count.entry(module.clone()).or_default();
@@ -305,7 +308,7 @@ impl Numbering {
                 .map(|l| (l.start_ps, l.end_ps, nth(l.module)))
                 .collect()
         };
-        let ways: [&dyn Fn(DeviceId) -> Vec<(i64, i64, Key)>; 3] = [&by_run, &by_step, &by_count];
+        let ways: [&dyn Fn(DeviceId) -> Runs; 3] = [&by_run, &by_step, &by_count];
         for (way, find) in ways.into_iter().enumerate() {
             if way == 1 && steps.source.is_inferred() {
                 continue;
@@ -330,18 +333,19 @@ impl Numbering {
         logical: impl Fn(DeviceId) -> Option<i64>,
     ) -> Vec<Meeting> {
         let mut group_of: FxHashMap<DeviceId, Option<usize>> = FxHashMap::default();
-        let mut nth: FxHashMap<(DeviceId, Key), Vec<usize>> = FxHashMap::default();
+        let mut nth: BTreeMap<(u32, Key), Vec<usize>> = BTreeMap::new();
         for (row, execution) in one.executions.iter().enumerate().filter(|(_, e)| e.unpaired.is_none()) {
             let Some(own) = self.of.get(&execution.device) else { continue };
             let after = own.partition_point(|part| part.0 <= execution.start_ps);
             let Some((_, end, key)) = after.checked_sub(1).map(|at| &own[at]) else { continue };
             if execution.start_ps < *end {
-                nth.entry((execution.device, key.clone())).or_default().push(row);
+                nth.entry((execution.device.0, key.clone())).or_default().push(row);
             }
         }
         // Members that ran it another number of times in the run are not matched.
         let mut met: BTreeMap<(usize, Key, usize, usize), Vec<usize>> = BTreeMap::new();
         for ((device, key), mut rows) in nth {
+            let device = DeviceId(device);
             let group = group_of.entry(device).or_insert_with(|| groups.group_of(logical(device)?));
             let Some(group) = *group else { continue };
             rows.sort_by_key(|row| one.executions[*row].start_ps);
