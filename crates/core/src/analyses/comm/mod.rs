@@ -87,10 +87,10 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     remarks(&measured, scope, notes);
     let talk = groups::Talk::new(profile, &measured, params, notes)?;
     let mut values = values::all(&measured);
+    values.extend(skew::values(profile, &measured, &talk));
     if measured.comm.collectives.is_empty() {
         return Ok(Report { values, tables: vec![tables::devices(profile, &measured)], ..Report::default() });
     }
-    values.extend(skew::values(profile, &measured, &talk));
     let mut tables = vec![
         tables::kinds(&measured),
         tables::ops(&measured),
