@@ -240,11 +240,18 @@ impl PartialEq for Known {
 }
 impl Eq for Known {}
 
-/// How a flag stands. `asked` are the releases that are known to be in use: without any, all are looked through.
+/// The releases that names are looked up in: those that are known to be in use, and the listed ones of libraries of which it is
+/// not known.
+#[must_use]
+pub fn looked_up(asked: &[&'static Release]) -> Vec<&'static Release> {
+    let others = releases().iter().filter(|r| asked.iter().all(|a| a.library != r.library));
+    asked.iter().copied().chain(others).collect()
+}
+
+/// How a flag stands. `asked` are the releases that are known to be in use.
 #[must_use]
 pub fn standing(name: &str, asked: &[&'static Release]) -> Standing {
-    let listed: Vec<&'static Release> =
-        if asked.is_empty() { releases().iter().collect() } else { asked.to_vec() };
+    let listed = looked_up(asked);
     let kinds = || listed.iter().filter_map(|release| Some((*release, kind_in(release, name)?)));
     if let Some((release, kind)) = kinds().find(|(_, kind)| *kind != Kind::Retired) {
         // A former name that still works is known all the same, and its new name worth saying.
@@ -316,6 +323,7 @@ mod tests {
         // Of another release nothing is known: a renamed flag is not missing and a new one not wrong.
         assert_eq!(standing("xla_tpu_never_heard_of", &[]), Standing::NotKnownHere);
         assert_eq!(standing("xla_tpu_never_heard_of", &[jaxlib]), Standing::NotKnownHere);
+        assert_eq!(standing(fusion, &[jaxlib]), Standing::Known(tpu, Kind::Bool));
         assert!(matches!(standing("xla_enable_custom_call_region_trace", &[tpu]), Standing::Renamed(_)));
         assert!(Kind::Int.refuses("true") && !Kind::Int.refuses("98304") && !Kind::Int.refuses("$N"));
     }

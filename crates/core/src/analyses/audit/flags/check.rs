@@ -85,14 +85,13 @@ fn excluded<'a>(given: &'a Given, one: &'a Use) -> impl Iterator<Item = Conflict
 /// XLA and libtpu stop at a flag that they do not have; each reads its own variable.
 fn wrong_variable(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
     let variable = one.variable.as_deref()?;
-    let releases: Vec<&Release> =
-        if asked.is_empty() { table::releases().iter().collect() } else { asked.to_vec() };
+    let releases = table::looked_up(asked);
     let reader = releases.iter().find(|r| r.variable == variable)?;
     let has = |release: &Release| table::kind_in(release, &one.name).is_some_and(|k| k != Kind::Retired);
     let other = releases.iter().find(|r| r.variable != variable && has(r))?;
     (!has(reader)).then(|| Conflict {
         id: "flag_in_wrong_variable",
-        severity: Severity::Error,
+        severity: if asked.contains(reader) { Severity::Error } else { Severity::Warning },
         flag: text_of(one),
         with: variable.to_owned(),
         why: format!(
@@ -102,7 +101,7 @@ fn wrong_variable(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
         lever: format!("{}=\"… {}\"", other.variable, text_of(one)),
         line: one.line,
         source: reader.source.clone(),
-        by_default: asked.is_empty(),
+        by_default: !asked.contains(reader),
     })
 }
 
@@ -118,7 +117,7 @@ fn wrong_value(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
         lever,
         line: one.line,
         source: release.source.clone(),
-        by_default: asked.is_empty(),
+        by_default: !asked.contains(&release),
     };
     if one.form == Form::Separate && kind == Kind::Bool {
         return Some(conflict(
@@ -151,7 +150,7 @@ fn refused(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
             "take it out, or look up its name in this release".to_owned(),
             release.source.clone(),
         ),
-        Standing::Retired(release) if !asked.is_empty() => (
+        Standing::Retired(release) if asked.contains(&release) => (
             "retired_flag",
             Severity::Warning,
             format!("{} {} has taken it out and refuses it", release.library, release.version),
