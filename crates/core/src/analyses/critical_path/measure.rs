@@ -85,11 +85,8 @@ impl<'p> Measured<'p> {
 
     fn remark(&self, notes: &mut Notes) {
         let facts = &self.facts;
-        let mut say = |id, severity, message: String, cost: &str, cure: &str| {
-            notes.add(id, severity, message, cost, cure);
-        };
         if facts.guessed > 0 {
-            say(
+            notes.add(
                 "groups_unknown",
                 Severity::Info,
                 format!(
@@ -101,7 +98,7 @@ impl<'p> Measured<'p> {
             );
         }
         if facts.absent > 0 {
-            say(
+            notes.add(
                 "members_not_captured",
                 Severity::Info,
                 format!(
@@ -113,7 +110,7 @@ impl<'p> Measured<'p> {
             );
         }
         if facts.contradicted > 0 {
-            say(
+            notes.add(
                 "joins_contradicted",
                 Severity::Warning,
                 format!(
@@ -125,7 +122,7 @@ impl<'p> Measured<'p> {
             );
         }
         if facts.unpaired > 0 {
-            say(
+            notes.add(
                 "transfers_unpaired",
                 Severity::Info,
                 format!("{} waits for transfers whose start is not in the step", facts.unpaired),
@@ -135,7 +132,7 @@ impl<'p> Measured<'p> {
         }
         let hidden = self.graph.transfers.iter().filter(|t| t.is_hidden).count();
         if hidden > 0 {
-            say(
+            notes.add(
                 "transfers_hidden",
                 Severity::Info,
                 format!(
@@ -148,16 +145,16 @@ impl<'p> Measured<'p> {
             );
         }
         if facts.several_lanes {
-            say(
+            notes.add(
                 "streams_without_dependencies",
                 Severity::Info,
-                "ops run on several streams, and profiles do not record which stream waits for which".into(),
+                "ops run on several streams, and profiles do not record which stream waits for which",
                 "what begins after a gap is taken to wait for what ended last before it on its device",
                 "",
             );
         }
         if facts.silent > 0 {
-            say(
+            notes.add(
                 "devices_without_ops",
                 Severity::Warning,
                 format!("{} devices ran no op in the step", facts.silent),
@@ -167,7 +164,7 @@ impl<'p> Measured<'p> {
         }
         let apart = self.graph.devices.iter().map(|d| d.offset_ps.abs()).max().unwrap_or(0);
         if apart >= 1_000_000 {
-            say(
+            notes.add(
                 "clocks_apart",
                 Severity::Info,
                 format!(

@@ -56,7 +56,8 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let measured = Measured::new(profile, scope, notes)?;
     let asked = asked::read(params.text(&IF), &measured.graph)?;
     let is_asked = !asked.is_empty();
-    let (what_if, all_ps) = what_if(&measured, if is_asked { asked } else { defaults(&measured) }, is_asked);
+    let changes = if is_asked { asked } else { defaults(&measured) };
+    let (what_if, all_ps) = what_if(&measured, &changes, is_asked);
     Ok(Report {
         values: values(&measured, all_ps.filter(|_| is_asked)),
         tables: vec![
@@ -112,7 +113,7 @@ fn defaults(measured: &Measured<'_>) -> Vec<Asked> {
 }
 
 /// The table of projections, and the step with all of them together.
-fn what_if(measured: &Measured<'_>, asked: Vec<Asked>, is_asked: bool) -> (Table, Option<i64>) {
+fn what_if(measured: &Measured<'_>, asked: &[Asked], is_asked: bool) -> (Table, Option<i64>) {
     let (graph, step) = (&measured.graph, measured.step_ps());
     let project = |changes: &[&Change]| critical_path::project(graph, &measured.peaks, changes);
     let mut rows: Vec<(String, critical_path::Projection)> =

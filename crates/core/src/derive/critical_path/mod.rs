@@ -7,6 +7,7 @@
 mod build;
 mod clocks;
 mod graph;
+mod joins;
 mod lanes;
 mod members;
 mod parts;

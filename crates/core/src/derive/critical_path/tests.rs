@@ -78,7 +78,7 @@ fn device(kind: &str, ordinal: i64, random: &mut Random, mut sequence: Random) -
 
 fn profile(seed: u64) -> Profile {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let kind = if seed % 3 == 0 { "GPU" } else { "TPU" };
+    let kind = if seed.is_multiple_of(3) { "GPU" } else { "TPU" };
     let mut plane = |ordinal| device(kind, ordinal, &mut random, Random(seed << 8 | 1));
     let planes = (0..1 + seed as i64 % 4).map(&mut plane).collect();
     load::from_bytes("host.xplane.pb", Space { planes, ..Space::default() }.to_bytes()).unwrap()
