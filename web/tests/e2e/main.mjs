@@ -127,7 +127,7 @@ async function main() {
     await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
     await actAll(browser, folder, programSteps, program);
     const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
-    await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"));
+    await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
     await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));

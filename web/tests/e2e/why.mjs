@@ -208,4 +208,33 @@ export const whySteps = {
     for (const [i, status] of cells(flags, "status").entries())
       assert.ok((await rows.nth(i).locator(".tone").first().textContent()).endsWith(status), status);
   },
+  "compute time is drawn by phase, by kind and by shortfall as the API has it": async (page, origin, run) => {
+    await visit(page, origin, { run, page: "compute" });
+    const body = await report(origin, "compute", run);
+    for (const [title, id, name, value] of [
+      ["By phase", "phases", "phase", "self_ps"],
+      ["By kind of work", "categories", "category", "self_ps"],
+      ["What lies beyond the roofline", "groups", "group", "shortfall_ps"],
+    ]) {
+      const table = tableOf(body, id);
+      const first = panel(page, title).locator(".hbars > li").first();
+      assert.equal(await first.locator(".hbar-name").innerText(), cells(table, name)[0], title);
+      says((await first.locator(".hbar-text").innerText()).split(" · ")[0], cells(table, value)[0], title);
+    }
+    assert.equal(await page.locator('.nav a.under[data-nav="compute-mfu"]').count(), 1);
+  },
+  "input begins with its verdict, and sets demand against supply": async (page, origin, _run, _other, bound) => {
+    await visit(page, origin, { run: bound, page: "input" });
+    const { values, tables } = await report(origin, "input", bound);
+    const tone = page.locator(".verdict-box .tone");
+    assert.ok((await tone.textContent()).endsWith(values.verdict.value), values.verdict.value);
+    const rates = panel(page, "Demand against supply").locator(".hbars > li");
+    await counts(rates, ["demand_rate", "supply_rate", "batch_rate"].filter((id) => values[id].value !== null).length);
+    says(await rates.first().locator(".hbar-text").innerText(), values.demand_rate.value, "demand");
+    const stages = tables.find((one) => one.id === "stages");
+    assert.equal(
+      await panel(page, "Stages, by work a step").locator(".hbar-name").first().innerText(),
+      stages.rows[0][column(stages, "stage")],
+    );
+  },
 };
