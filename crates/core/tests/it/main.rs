@@ -19,6 +19,7 @@ mod damage;
 mod diagnose;
 mod diagnose_device;
 mod flags;
+mod diagnose_host;
 mod flows;
 mod forged;
 mod groups;

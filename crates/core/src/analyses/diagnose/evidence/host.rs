@@ -262,6 +262,40 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_disjoint_and_add_up_to_the_time_without_a_program() {
+        use crate::analyses::diagnose::tests::{Made, US, with_evidence};
+        let mut tpu = Made::tpu(0);
+        let starts = || (0..10).map(|i| i * 1000 * US);
+        tpu.programs(&starts().map(|at| ("jit_step(7)", at, 400 * US)).collect::<Vec<_>>());
+        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 400 * US)).collect::<Vec<_>>());
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        let events = [
+            ("block_until_ready", 350, 100),
+            ("Iterator::Map", 460, 50),
+            ("backend_compile", 440, 130),
+            ("debug_callback", 550, 80),
+            ("DevicePut", 840, 55),
+            ("PjitFunction(f)", 880, 80),
+        ];
+        for (name, after, length) in events {
+            for at in starts() {
+                host.event(name, at + after * US, length * US, &[]);
+            }
+        }
+        with_evidence(vec![tpu, host], |evidence| {
+            let host = evidence.host();
+            let kinds =
+                [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch, Doing::Other];
+            let parts: Vec<i64> = kinds.iter().map(|doing| host.part(*doing).ps).collect();
+            let times = evidence.times();
+            assert!(parts.iter().all(|ps| *ps > 0), "{parts:?}");
+            let all = times.of(Class::Between) + times.of(Class::Input);
+            assert_eq!(parts.iter().sum::<i64>() + host.input.ps, all);
+        });
+    }
+
+    #[test]
     fn a_read_explains_as_much_of_a_gap_as_would_have_run_beside_the_program() {
         let us = 1_000_000;
         let launches = [launch(0, 100 * us), launch(400 * us, 500 * us)];

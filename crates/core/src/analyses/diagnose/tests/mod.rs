@@ -28,3 +28,10 @@ pub(super) fn check_hosts(rule: &'static Rule, hosts: Vec<(&str, Vec<Made>)>) ->
     let evidence = Evidence::new(&profile, None, &scope).unwrap();
     rule.apply(&evidence).outcome
 }
+
+/// The evidence of one host with these planes, for the tests of what rules rest on.
+pub(in crate::analyses::diagnose) fn with_evidence(planes: Vec<Made>, look: impl FnOnce(&Evidence<'_>)) {
+    let profile = made::profile(vec![("host", planes)]);
+    let scope = Scope::default();
+    look(&Evidence::new(&profile, None, &scope).unwrap());
+}
