@@ -1,9 +1,9 @@
 //! Which ops make a device slow: its time in each against that of the others.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::measure::{Measured, OfDevice};
 use crate::derive::account::{Class, Group};
@@ -55,7 +55,7 @@ pub(in crate::analyses) struct SlowOps {
 }
 
 /// Self time in a step by module and op, with the category.
-type PerStep = FxHashMap<(String, String), (f64, String)>;
+type PerStep = BTreeMap<(String, String), (f64, String)>;
 
 impl SlowOps {
     /// Compares the straggler, or else the device that works longest, with the others. Empty for a single device.

@@ -33,6 +33,9 @@ pub(in crate::analyses::diagnose) struct Part {
     pub names: Vec<Named>,
 }
 
+/// Stretches of time by what a host did in them; `None` stands for waits for input.
+type Stretches = BTreeMap<(Option<Doing>, HostId), Vec<(i64, i64)>>;
+
 /// A stretch of time on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::analyses::diagnose) struct Stretch {
@@ -99,7 +102,7 @@ impl Evidence<'_> {
     fn host_time(&self) -> HostTime {
         let mut events: FxHashMap<HostId, HostEvents> = FxHashMap::default();
         let mut time = HostTime::default();
-        let mut sets: BTreeMap<(Option<Doing>, HostId), Vec<(i64, i64)>> = BTreeMap::new();
+        let mut sets: Stretches = BTreeMap::new();
         let mut hulls: BTreeMap<HostId, Vec<(i64, i64)>> = BTreeMap::new();
         for (position, device) in self.selection.devices.iter().enumerate() {
             let Some(Some(account)) = self.accounts().get(position) else { continue };
