@@ -3,6 +3,7 @@ import { counters, graph, hloText, modules, search } from "./hlo.mjs";
 import { attribute, diagnose, peak, profile } from "./memory.mjs";
 import { column, value } from "./parts.mjs";
 import { seeded } from "./random.mjs";
+import { criticalPath, diagnosis } from "./why.mjs";
 
 const MS = 1e9;
 
@@ -43,6 +44,12 @@ const family = (first, id, question, params) => ({ id: `${first}-${id}`, name: `
 export const analyses = {
   analyses: [
     { id: "overview", question: "What happened, and what bounds the run?", params: [] },
+    { id: "diagnose", question: "Why is this run slow, and what would removing each cause give at most?", params: [] },
+    {
+      id: "critical-path",
+      question: "Which chain makes a step as long as it is, and how long would it be if parts were faster?",
+      params: [{ ...param("if"), doc: "what to change: `communication free`, `perfect overlap`, `no straggler`, `no idle`" }],
+    },
     { id: "steps", question: "How long does a step take, and which steps differ?", params: [] },
     {
       id: "ops",
@@ -554,6 +561,8 @@ function inspect(run, out) {
 }
 
 const FAMILIES = {
+  diagnose: diagnosis,
+  "critical-path": criticalPath,
   "memory-peak": peak,
   "memory-attribute": attribute,
   "memory-diagnose": diagnose,

@@ -10,6 +10,7 @@ import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { Loaded } from "../../widgets/States";
 import { TablePanel } from "../../widgets/table/TablePanel";
+import { WordTable } from "../../widgets/table/WordTable";
 import { Tone } from "../../widgets/Tone";
 import { Words } from "../../widgets/Words";
 import { BarPanel } from "../BarPanel";
@@ -56,9 +57,16 @@ function Input({ report }: { readonly report: Report }) {
         </div>
       </div>
       <WaitsPanel table={tableOf(report, "steps")} />
-      {report.tables.map((one) => (
-        <TablePanel key={one.id} table={one} name="input" />
-      ))}
+      <WordTable
+        table={tableOf(report, "classes")}
+        name="input"
+        columns={[{ id: "class", below: ["stages"] }, { id: "work_ps" }, { id: "share" }, { id: "wall_ps" }, { id: "lever" }]}
+      />
+      {report.tables
+        .filter((one) => one.id !== "classes")
+        .map((one) => (
+          <TablePanel key={one.id} table={one} name="input" />
+        ))}
       {report.quality.length > 0 && <QualityList quality={report.quality} />}
       <ProvenanceFoot report={report} />
     </>
