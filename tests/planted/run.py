@@ -18,8 +18,8 @@ from pathlib import Path
 import cases
 
 PACKAGES = ["jax==0.10.2", "libtpu==0.0.52", "numpy", "protobuf", "grpcio-tools"]
-# At least so many of the cases must rank first, and a ceiling may be off by so much of what removing the fault gives.
-LEAST, OFF = 11, 0.10
+# So many of the cases may not rank first, and a ceiling may be off by so much of what removing the fault gives.
+MISSES, OFF = 1, 0.10
 # On a run without a fault no cause may promise this speed-up unless `cases.CLEAN` lists it.
 WORTH = 1.05
 
@@ -43,8 +43,8 @@ def copy_of(forge, out):
     if not folder.exists():
         shutil.copytree(forge, folder)
         subprocess.run(["chmod", "-R", "u+w", folder], check=True)
-        with open(folder / "cfg.py", "a", encoding="utf-8") as file:
-            file.write(f"\nMODELS.update({cases.MODELS!r})\n")
+    models = (forge / "cfg.py").read_text()
+    (folder / "cfg.py").write_text(f"{models}\nMODELS.update({cases.MODELS!r})\n")
     return folder
 
 
@@ -107,16 +107,19 @@ def main():
         first = causes[0] if causes else ("nothing", "", None)
         is_first = first[0] in case["first"] and case["what"] in first[1]
         said = first[2] or 0.0
-        near = abs(said / gives - 1.0) <= OFF
-        found += is_first and (near or not case["same_shape"])
-        word = "ok" if is_first and (near or not case["same_shape"]) else "MISSED"
+        is_near = abs(said / gives - 1.0) <= OFF or not case["same_shape"]
+        word = "ok" if is_first and is_near else "OFF" if is_first else "MISSED"
         print(f"{word:6} {case['name']}: {first[0]} {said:.2f}x, removing the fault gives {gives:.2f}x  {first[1]}")
-        if word == "MISSED":
+        found += is_first
+        if not is_first:
             for other in causes[1:4]:
                 print(f"       then {other[0]} {other[2] or 0:.2f}x  {other[1]}")
-    if not asked.only and found < LEAST:
-        failures.append(f"{found} of {len(cases.CASES)} planted causes were found, expected {LEAST}")
-    print(f"{found} planted causes found; {len(failures)} failures")
+        elif not is_near:
+            failures.append(f"{case['name']}: the ceiling {said:.2f}x is not near {gives:.2f}x")
+    least = len(cases.CASES) - MISSES
+    if not asked.only and found < least:
+        failures.append(f"{found} of {len(cases.CASES)} planted causes rank first, expected {least}")
+    print(f"{found} planted causes rank first; {len(failures)} failures")
     for failure in failures:
         print(f"  {failure}")
     sys.exit(1 if failures else 0)

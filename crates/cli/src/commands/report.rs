@@ -22,7 +22,8 @@ use crate::args::{scope_args, scope_of};
 use crate::{Failure, Printer};
 
 /// What is asked. An analysis that has nothing to say of the run says why.
-const ANALYSES: [&str; 6] = ["overview", "steps", "ops", "roofline", "memory peak", "memory profile"];
+const ANALYSES: [&str; 7] =
+    ["overview", "diagnose", "steps", "ops", "roofline", "memory peak", "memory profile"];
 
 /// Rows of a table that are taken along.
 const ROWS: usize = 200;

@@ -41,7 +41,7 @@ fn verdict(report: &Report) -> Word {
 }
 
 fn said(report: &Report) -> String {
-    let one = |(id, words): &(&str, &str)| count(report, id).map(|n| format!("{} {words}", units::number(n)));
+    let one = |(id, words): &(&str, &str)| count(report, id).map(|n| format!("{n:.0} {words}"));
     let mut words: Vec<String> = SHOWN.iter().filter_map(one).collect();
     let copied = report.value("copied_bytes").filter(|value| value.unit == Unit::Bytes);
     words.extend(

@@ -3,12 +3,20 @@
 use super::{Given, Step, Word};
 use crate::report::{Finding, Link};
 
-/// Causes named in the step; the table has all.
+/// Kinds of cause named in the step; the table has all.
 const NAMED: usize = 3;
 
-fn gain(finding: &Finding) -> String {
-    let words = finding.id.replace('_', " ");
-    finding.speedup.map_or_else(|| words.clone(), |speedup| format!("{words} {speedup:.2}x"))
+/// The kinds of cause in the order of their first, each with what its findings would give.
+fn named(causes: &[Finding]) -> Vec<String> {
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    for finding in causes {
+        let gain = finding.speedup.map_or_else(|| "unknown".to_owned(), |speedup| format!("{speedup:.2}x"));
+        match kinds.iter_mut().find(|(id, _)| *id == finding.id) {
+            Some((_, gains)) => gains.push(gain),
+            None => kinds.push((finding.id, vec![gain])),
+        }
+    }
+    kinds.iter().map(|(id, gains)| format!("{} {}", id.replace('_', " "), gains.join(" and "))).collect()
 }
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
@@ -17,10 +25,11 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let said = match given.causes {
         [] => "no rule found a cause of lost time; the checks say what could not be told".into(),
         causes => {
-            let named: Vec<String> = causes.iter().take(NAMED).map(gain).collect();
-            let more = causes.len().saturating_sub(NAMED);
-            let rest = if more > 0 { format!("; {more} more") } else { String::new() };
-            format!("{}{rest}", named.join(", "))
+            let mut kinds = named(causes);
+            let more = kinds.len().saturating_sub(NAMED);
+            kinds.truncate(NAMED);
+            let rest = if more > 0 { format!("; {more} more kinds") } else { String::new() };
+            format!("{}{rest}", kinds.join(", "))
         }
     };
     Step { question, verdict: if given.causes.is_empty() { Word::Good } else { Word::Stated }, said, see }
