@@ -21,10 +21,11 @@ MODELS = {
         layers=4, d=1024, heads=8, ff=4096, vocab=16000, batch=16, seq=1024, fsdp=4, tp=1)),
     "dense_v6e4_tp": dict(model="dense_train", topology="v6e:2x2", params=dict(
         layers=4, d=1024, heads=8, ff=4096, vocab=16000, batch=16, seq=1024, fsdp=1, tp=4)),
-    "dense_v6e1": dict(model="dense_train", topology="v6e:1x1", params=dict(
-        layers=4, d=1024, heads=8, ff=4096, vocab=16000, batch=8, seq=1024, fsdp=1, tp=1)),
-    "dense_v5e16_copies": dict(model="dense_train", topology="v5e:4x4", params=dict(
-        layers=2, d=2048, heads=16, ff=8192, vocab=32000, batch=32, seq=2048, fsdp=4, tp=4, extra_copies=2)),
+    # Narrow layers: little to compute for the bytes, so that copies weigh.
+    "narrow_v6e1": dict(model="dense_train", topology="v6e:1x1", params=dict(
+        layers=4, d=1024, heads=4, ff=512, vocab=2000, batch=64, seq=512, fsdp=1, tp=1)),
+    "narrow_v6e1_copies": dict(model="dense_train", topology="v6e:1x1", params=dict(
+        layers=4, d=1024, heads=4, ff=512, vocab=2000, batch=64, seq=512, fsdp=1, tp=1, extra_copies=2)),
     "moe_v5p4": dict(model="moe_train", topology="v5p:2x2x1", params=dict(
         layers=4, d=2048, ff=4096, experts=16, heads=16, vocab=32000, batch=16, seq=1024, ep=4, cap=1.25)),
     "cnn_v6e32": dict(model="cnn_dp", topology="v6e:4x8", params=dict(
@@ -34,7 +35,7 @@ MODELS = {
 BASES = {
     "dense_v5e16": base("v5e", "dense_v5e16", 4, 4, 10),
     "dense_v6e4": base("v6e", "dense_v6e4", 1, 4, 10),
-    "dense_v6e1": base("v6e", "dense_v6e1", 1, 1, 10),
+    "narrow_v6e1": base("v6e", "narrow_v6e1", 1, 1, 10),
     "moe_v5p4": base("v5p", "moe_v5p4", 1, 4, 8),
     "cnn_v6e32": base("v6e", "cnn_v6e32", 8, 4, 8),
 }
@@ -63,8 +64,8 @@ CASES = [
          inject={r"expert_mlp/ecf,efd->ecd/dot_general$": 6.0}),
     case("slow_logits", "dense_v5e16", ["below_roofline"], "fusion",
          inject={r"\(train_step\)/jvp\(logits\)/bsd,vd->bsv/dot_general$": 10.0}),
-    case("extra_copies", "dense_v5e16", ["data_formatting", "unfused_relayouts", "defensive_copies"], "",
-         runs=[dict(program="dense_v5e16_copies", count=10)], inject={r"relayout": 40.0}),
+    case("extra_copies", "narrow_v6e1", ["data_formatting", "unfused_relayouts", "defensive_copies"], "",
+         runs=[dict(program="narrow_v6e1_copies", count=10)]),
     case("host_dispatch", "dense_v6e4", ["host_bound", "launch_bound", "blocking_reads"], "", block=True, dispatch_s=0.006),
     case("sharding", "dense_v6e4", ["exposed_communication"], "", same_shape=False, runs=[dict(program="dense_v6e4_tp", count=10)]),
 ]

@@ -33,7 +33,13 @@ fn help_of_each_analysis_fits_80_columns_and_has_an_example() {
 #[test]
 fn the_example_of_each_analysis_parses() {
     for analysis in haloscope_core::analyses::ALL {
-        let words = std::iter::once("haloscope").chain(analysis.example.split_whitespace());
+        // Every other part between quotes is one word.
+        let parts = analysis.example.split('\'').enumerate();
+        let words = parts.flat_map(|(i, part)| match i % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        let words = std::iter::once("haloscope").chain(words);
         let parsed = haloscope_cli::command().try_get_matches_from(words);
         assert!(parsed.is_ok(), "{}: {}", analysis.example, parsed.unwrap_err());
     }

@@ -222,7 +222,10 @@ fn a_profile_goes_before_a_dump() {
 fn questions_about_time_have_no_answer() {
     let profile = open(&proto());
     let is_of_programs = |id: &str| {
-        id == "inspect" || id.starts_with("hlo ") || (id.starts_with("memory ") && id != "memory profile")
+        id == "inspect"
+            || id == "audit flags"
+            || id.starts_with("hlo ")
+            || (id.starts_with("memory ") && id != "memory profile")
     };
     for analysis in analyses::ALL.iter().filter(|analysis| !is_of_programs(analysis.id)) {
         let answer = analyses::run(analysis, &profile, &Scope::default(), &Default::default());

@@ -259,7 +259,9 @@ fn shares(report: &Report, what: &str) {
         all.extend(value.value.number().map(|v| (value.id.to_owned(), v)));
     }
     for table in &report.tables {
-        let share = |c: &&haloscope_core::report::Column| c.kind == Kind::Share && c.id != "off_median";
+        // Differences may be negative, what a change saves too.
+        let is_share = |id: &str| !["off_median", "off"].contains(&id) && table.id != "what_if";
+        let share = |c: &&haloscope_core::report::Column| c.kind == Kind::Share && is_share(c.id);
         for c in table.columns.iter().filter(share) {
             all.extend(column(table, c.id).into_iter().map(|v| (format!("{}.{}", table.id, c.id), v)));
         }

@@ -185,7 +185,16 @@ fn sentences_stand_below_their_row() {
     rows.push(vec![1_usize.into(), "good".into(), long.into()]);
     rows.push(vec![2_usize.into(), "unknown".into(), Cell::Unknown]);
     let report = Report { tables: vec![rows], ..Report::default() };
-    insta::assert_snapshot!(text(&report, &Layout { width: 50, ..Layout::default() }), @"");
+    insta::assert_snapshot!(text(&report, &Layout { width: 50, ..Layout::default() }), @r"
+    Steps
+    Step  Verdict
+    ----  -------
+       1  good
+        a sentence that is much longer than a line of
+        a narrow terminal, and so goes on in the next
+        one
+       2  unknown
+    ");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::analyses::hosts::measure::Measured;
 use crate::derive::account::{self, Account, Class, Times};
 use crate::derive::bound::Classes;
 use crate::derive::ops::{self, Op};
+use crate::derive::phase;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
 use crate::derive::steps::Steps;
@@ -129,6 +130,14 @@ impl<'p> Evidence<'p> {
     /// The share of the active windows that a class of time has.
     pub(super) fn share(&self, class: Class) -> f64 {
         self.of_active(self.times().of(class) as f64)
+    }
+
+    /// Whether some op is a sign that the run computes gradients.
+    pub(super) fn computes_gradients(&self) -> bool {
+        self.ops().iter().any(|op| {
+            let op_type = op.meta.tf_op.rsplit_once(':').map_or("", |(_, op_type)| op_type);
+            phase::is_of_training(&op.meta.framework_op, op_type)
+        })
     }
 
     /// Mean time of the steps that statistics are taken over, picoseconds; `None` without steps.

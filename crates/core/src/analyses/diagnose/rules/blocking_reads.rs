@@ -59,11 +59,7 @@ mod tests {
 
     /// Ten programs of 700 us, one every 1000 us.
     fn tpu() -> Made {
-        let mut tpu = Made::tpu(0);
-        let starts = || (0..10).map(|i| i * 1000 * US);
-        tpu.programs(&starts().map(|at| ("jit_step(7)", at, 700 * US)).collect::<Vec<_>>());
-        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 700 * US)).collect::<Vec<_>>());
-        tpu
+        Made::repeating(10, 1000 * US, 700 * US)
     }
 
     /// The host blocks from 100 us of each program to `until`.

@@ -73,7 +73,7 @@ fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, 
         ),
         saved: Some(saved),
         assuming: "if compute hid all of it".into(),
-        lever: lever(kind.name, sync > 0.5).into(),
+        lever: lever(kind.name, sync > 0.5, evidence.computes_gradients()).into(),
         falsifier: "the same work per device on one device, without collectives, takes a step as long; or the step is no shorter with the collective's result replaced by zeros".into(),
         status: Status::Derived,
         links,
@@ -81,10 +81,13 @@ fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, 
     .into_finding(evidence)
 }
 
-fn lever(kind: &str, is_sync: bool) -> &'static str {
+fn lever(kind: &str, is_sync: bool, is_training: bool) -> &'static str {
     match (kind, is_sync) {
         ("all-gather", true) => {
             "let the compiler make it asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"
+        }
+        ("all-reduce" | "reduce-scatter", true) if !is_training => {
+            "let the compiler make it asynchronous, split it into chunks that overlap with the products around it (collective matmul), or shard so that fewer layers need it"
         }
         ("all-reduce", true) => {
             "let the compiler make it asynchronous (async all-reduce, overlap with the backward pass), or replace it by reduce-scatter and all-gather along the sequence (sequence parallelism)"

@@ -83,11 +83,7 @@ mod tests {
 
     /// Ten programs of 400 us, one every 1000 us.
     fn tpu() -> Made {
-        let mut tpu = Made::tpu(0);
-        let starts = || (0..10).map(|i| i * 1000 * US);
-        tpu.programs(&starts().map(|at| ("jit_step(7)", at, 400 * US)).collect::<Vec<_>>());
-        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 400 * US)).collect::<Vec<_>>());
-        tpu
+        Made::repeating(10, 1000 * US, 400 * US)
     }
 
     /// The loop fetches from 450 to 950 us of each 1000; a worker maps for 450 of these and reads for 50.

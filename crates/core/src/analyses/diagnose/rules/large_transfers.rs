@@ -55,11 +55,7 @@ mod tests {
     use crate::analyses::diagnose::tests::{Made, US, check};
 
     fn tpu() -> Made {
-        let mut tpu = Made::tpu(0);
-        let starts = || (0..10).map(|i| i * 1000 * US);
-        tpu.programs(&starts().map(|at| ("jit_step(7)", at, 700 * US)).collect::<Vec<_>>());
-        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 700 * US)).collect::<Vec<_>>());
-        tpu
+        Made::repeating(10, 1000 * US, 700 * US)
     }
 
     /// A transfer of 200 us that begins this long after each program does.

@@ -84,11 +84,7 @@ mod tests {
 
     /// Programs of 40 us, one every 100 us.
     fn tpu() -> Made {
-        let mut tpu = Made::tpu(0);
-        let starts = || (0..20).map(|i| i * 100 * US);
-        tpu.programs(&starts().map(|at| ("jit_small(7)", at, 40 * US)).collect::<Vec<_>>());
-        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 40 * US)).collect::<Vec<_>>());
-        tpu
+        Made::repeating(20, 100 * US, 40 * US)
     }
 
     /// Each launch takes this long and ends when its program begins.

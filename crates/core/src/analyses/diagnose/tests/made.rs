@@ -74,6 +74,15 @@ impl Made {
         }
     }
 
+    /// A TPU that runs one program of one op, over and over: how often, how far from start to start, and how long each.
+    pub(in crate::analyses::diagnose) fn repeating(count: i64, every: i64, runs: i64) -> Self {
+        let mut made = Self::tpu(0);
+        let starts = || (0..count).map(|i| i * every);
+        made.programs(&starts().map(|at| ("jit_step(7)", at, runs)).collect::<Vec<_>>());
+        made.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, runs)).collect::<Vec<_>>());
+        made
+    }
+
     /// The line `Steps`: number, start, duration.
     pub(in crate::analyses::diagnose) fn steps(&mut self, steps: &[(i64, i64, i64)]) {
         self.line("Steps");
