@@ -1,7 +1,9 @@
 //! Which device makes the others wait.
 
 use super::Evidence;
-use crate::analyses::hosts::measure::Measured;
+use crate::analyses::hosts::measure::{Measured, OfDevice};
+use crate::derive::account::Class;
+use crate::units;
 
 impl<'p> Evidence<'p> {
     /// The steps by device and the test for stragglers, or why there is none.
@@ -19,6 +21,17 @@ impl<'p> Evidence<'p> {
         let measured = self.measured().ok()?;
         let standing = measured.straggler()?.standing?;
         Some(standing.cost_share * self.share_of_steps())
+    }
+
+    /// The share of the active window that devices spend in collectives only because one device comes late to all of them:
+    /// what they communicate longer than the straggler itself does. `None` where there is none or nobody can tell.
+    pub(in crate::analyses::diagnose) fn waiting_for_straggler(&self) -> Option<f64> {
+        let measured = self.measured().ok()?;
+        let communication =
+            |device: &OfDevice<'_>| units::sum(device.counted().map(|step| step.communication_ps()));
+        let least = communication(measured.straggler()?);
+        let waits = measured.devices.iter().map(|device| (communication(device) - least).max(0));
+        Some(self.of_active(units::sum(waits) as f64).min(self.share(Class::Communication)))
     }
 
     /// The share of the active window that lies in steps that count: a share of the steps' time times this is one of the

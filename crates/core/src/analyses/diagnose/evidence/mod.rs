@@ -11,7 +11,6 @@ mod host_words;
 pub(super) mod names;
 mod places;
 pub(super) mod stages;
-mod waiting;
 pub(super) mod work;
 
 use std::cell::OnceCell;
