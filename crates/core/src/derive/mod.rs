@@ -8,6 +8,7 @@ pub mod attribution;
 pub mod bound;
 pub mod busy;
 pub mod capacity;
+pub mod ceiling;
 pub mod comm;
 pub mod compilations;
 pub mod context;

@@ -2,6 +2,7 @@
 
 use super::groups::Talk;
 use super::{Measured, unpaired};
+use crate::derive::ceiling;
 use crate::derive::comm::{Collective, Execution, Form};
 use crate::profile::Profile;
 use crate::report::{Finding, Link, Severity, Status};
@@ -50,7 +51,7 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
     let synchronous = |one: &&Collective<'_>| one.form == Form::Synchronous;
     let blocking = units::sum(measured.comm.collectives.iter().filter(synchronous).map(of));
     let hidden = measured.sum(|d| d.hidden_ps);
-    let speedup = 1.0 / (1.0 - share).max(0.01);
+    let speedup = ceiling::speedup(share);
     // What is waiting for a late member is no fault of the collective.
     let waiting = talk.skew.parts(&measured.comm).waiting_ps.map(|ps| ps / measured.per_step(sum));
     let waiting = waiting.filter(|waiting| *waiting >= WAITING);
@@ -99,7 +100,7 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         return None;
     }
     let worst = all.first()?;
-    let speedup = 1.0 / (1.0 - of_step).max(0.01);
+    let speedup = ceiling::speedup(of_step);
     Some(Finding {
         id: "low_overlap",
         severity: if of_step >= KNOWING { Severity::Warning } else { Severity::Info },

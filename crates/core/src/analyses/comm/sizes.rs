@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Measured;
 use super::axes::moved;
 use super::groups::Talk;
+use crate::derive::ceiling;
 use crate::derive::comm::Execution;
 use crate::derive::comm::links::rate;
 use crate::report::{Column, Finding, Link, Severity, Status, Table, Unit};
@@ -121,7 +122,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
     let small = bins.iter().filter(|(power, _)| is_small(power)).map(|(_, bin)| bin);
     let (count, bytes) = small.fold((0, 0.0), |(count, bytes), bin| (count + bin.count, bytes + bin.bytes));
     let per_step = |n: f64| n / measured.count.max(1) as f64;
-    let speedup = 1.0 / (1.0 - share).max(0.01);
+    let speedup = ceiling::speedup(share);
     Some(Finding {
         id: "small_messages",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },

@@ -3,6 +3,7 @@
 use super::Sums;
 use super::audit::{self, Kind, Row};
 use super::shortfall::Group;
+use crate::derive::ceiling;
 use crate::report::{Finding, Link, Severity, Status};
 use crate::units;
 
@@ -32,10 +33,6 @@ pub(super) fn all(
     found.extend(overhead(audit, device_ps, Kind::PaddedProduct, &PADDING));
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().map(|(_, finding)| finding).collect()
-}
-
-fn speedup(share: f64) -> Option<f64> {
-    (share < 1.0).then(|| 1.0 / (1.0 - share))
 }
 
 fn severity(share: f64) -> Severity {
@@ -71,8 +68,8 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
             units::share(own),
             group.largest.class.word()
         ),
-        ceiling: speedup(share).map_or_else(String::new, |s| format!("{s:.2}x, if it ran at the roofline")),
-        speedup: speedup(share),
+        ceiling: format!("{:.2}x, if it ran at the roofline", ceiling::speedup(share)),
+        speedup: Some(ceiling::speedup(share)),
         lever: lever.into(),
         falsifier: format!(
             "{largest} takes as long with half the FLOPs and half the bytes: then latency or waits decide, not these limits"
@@ -131,8 +128,8 @@ fn overhead(audit: &[Row<'_, '_, '_>], device_ps: f64, kind: Kind, words: &Words
             audit.iter().filter(|row| row.kind == kind).count(),
             units::duration_ps(largest.wasted_ps.unwrap_or(0.0)),
         ),
-        ceiling: speedup(share).map_or_else(String::new, |s| format!("{s:.2}x, {}", words.without)),
-        speedup: speedup(share),
+        ceiling: format!("{:.2}x, {}", ceiling::speedup(share), words.without),
+        speedup: Some(ceiling::speedup(share)),
         lever: words.lever.into(),
         falsifier: words.falsifier.into(),
         status: words.status,

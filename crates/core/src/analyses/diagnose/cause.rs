@@ -3,6 +3,7 @@
 use super::evidence::Evidence;
 use super::rule::speedup_words;
 use super::thresholds;
+use crate::derive::ceiling;
 use crate::report::{Finding, Link, Severity, Status};
 use crate::units;
 
@@ -32,7 +33,7 @@ pub(super) struct Cause {
 impl Cause {
     /// The finding: ceiling 1 / (1 - saved share) (Amdahl 1967), and a severity that follows from it.
     pub(super) fn into_finding(self, evidence: &Evidence<'_>) -> Finding {
-        let saved = self.saved.filter(|share| share.is_finite()).map(|share| share.clamp(0.0, 0.99));
+        let saved = self.saved.filter(|share| share.is_finite());
         let ceiling = match saved {
             Some(share) => {
                 let step = evidence.step_ps().map(|step| {
@@ -56,7 +57,7 @@ impl Cause {
             claim: self.claim,
             evidence: self.evidence,
             ceiling,
-            speedup: saved.map(|share| 1.0 / (1.0 - share)),
+            speedup: saved.map(ceiling::speedup),
             lever: self.lever,
             falsifier: self.falsifier,
             status: self.status,

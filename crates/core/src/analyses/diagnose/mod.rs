@@ -13,6 +13,7 @@ mod thresholds;
 use super::hlo::counters;
 use super::{Analysis, MODULE, Params, Run};
 use crate::Error;
+use crate::derive::ceiling;
 use crate::derive::quality;
 use crate::profile::Profile;
 use crate::report::{Column, Finding, Notes, Report, Status, Table, Unit, Value};
@@ -164,7 +165,7 @@ fn causes_table(causes: &[Finding]) -> Table {
             (place + 1).into(),
             finding.id.replace('_', " ").into(),
             finding.claim.as_str().into(),
-            finding.speedup.map(|speedup| 1.0 - 1.0 / speedup).into(),
+            finding.speedup.map(ceiling::saved_share).into(),
             finding.speedup.into(),
             finding.status.word().into(),
             finding.falsifier.as_str().into(),

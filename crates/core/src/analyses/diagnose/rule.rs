@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::thresholds::Threshold;
+use crate::derive::ceiling;
 use crate::profile::DeviceKind;
 use crate::report::{Cell, Finding};
 use crate::units;
@@ -119,7 +120,7 @@ impl Checked {
     /// The share of the active window that would go at most: that of the finding with the largest.
     pub(super) fn saved_share(&self) -> Option<f64> {
         let speedups = self.outcome.findings.iter().filter_map(|finding| finding.speedup);
-        speedups.reduce(f64::max).map(|speedup| 1.0 - 1.0 / speedup)
+        speedups.reduce(f64::max).map(ceiling::saved_share)
     }
 
     /// Its row in the table of checks.
@@ -137,5 +138,5 @@ impl Checked {
 
 /// `1.29x` and the share behind it, in words: what a finding's ceiling begins with.
 pub(super) fn speedup_words(share: f64) -> String {
-    format!("{:.2}x: {} of the active window", 1.0 / (1.0 - share).max(0.01), units::share(share))
+    format!("{:.2}x: {} of the active window", ceiling::speedup(share), units::share(share))
 }

@@ -2,6 +2,7 @@
 
 use super::measure::{self, Measured, OfDevice, OnDevice};
 use super::slow_ops::SlowOps;
+use crate::derive::ceiling;
 use crate::derive::stats::quantile;
 use crate::profile::Profile;
 use crate::report::{Finding, Link, Severity, Status};
@@ -78,7 +79,7 @@ pub(super) fn straggler(
     slow: &SlowOps,
 ) -> Finding {
     let found = Straggler::describe(profile, measured, one, slow);
-    let speedup = 1.0 / (1.0 - found.cost_share).max(0.01);
+    let speedup = ceiling::speedup(found.cost_share);
     Finding {
         id: "straggler",
         severity: Severity::Warning,

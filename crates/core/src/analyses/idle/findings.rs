@@ -3,9 +3,10 @@
 use super::tables::Placed;
 use crate::analyses::overview::findings::diluted;
 use crate::derive::account::{Class, Times};
+use crate::derive::ceiling;
 use crate::derive::usage::Usage;
 use crate::profile::Profile;
-use crate::report::{Finding, Severity, Status};
+use crate::report::{Finding, Link, Severity, Status};
 use crate::units;
 
 /// Idle time in the active window below this share is usual, above [`LARGE`] it is worth a warning (the thresholds that
@@ -44,11 +45,12 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
             units::share(share(idle))
         ),
         evidence: format!("of the active window: {}{}", parts.join(", "), longest.unwrap_or_default()),
-        ceiling: format!("{:.2}x, if no device were idle", 1.0 / (1.0 - share(idle)).max(0.01)),
+        ceiling: format!("{:.2}x, if no device were idle", ceiling::speedup(share(idle))),
         lever: lever.into(),
         falsifier: falsifier.into(),
         status: Status::Derived,
-        ..Finding::default()
+        speedup: Some(ceiling::speedup(share(idle))),
+        links: vec![Link::to("idle").table("gaps"), Link::to("timeline")],
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::measure::{Measured, Verdict, waiting};
 use crate::derive::account::Class;
+use crate::derive::ceiling;
 use crate::profile::Profile;
 use crate::report::{Finding, Link, Severity, Status};
 use crate::units;
@@ -61,8 +62,8 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         severity,
         claim: format!("The devices wait for input during {} of the {what}{slow}", units::share(share)),
         evidence,
-        ceiling: format!("{:.2}x, if no device waited for input", 1.0 / (1.0 - share)),
-        speedup: Some(1.0 / (1.0 - share)),
+        ceiling: format!("{:.2}x, if no device waited for input", ceiling::speedup(share)),
+        speedup: Some(ceiling::speedup(share)),
         lever,
         falsifier: "the step takes as long with one batch that is fed again and again".into(),
         status: Status::Derived,

@@ -2,6 +2,7 @@
 
 use super::Rates;
 use crate::derive::bound::{Classes, TimeClass};
+use crate::derive::ceiling;
 use crate::derive::select::Selection;
 use crate::derive::usage::Usage;
 use crate::report::{Finding, Severity, Status};
@@ -50,7 +51,7 @@ pub(super) fn all(
         evidence: format!("{}{efficiency}", rest.join(", ")),
         ceiling: match bound {
             TimeClass::Unknown => "not known, as the limit is not".into(),
-            _ => format!("{:.2}x, if all of it went away", 1.0 / (1.0 - share).max(0.01)),
+            _ => format!("{:.2}x, if all of it went away", ceiling::speedup(share)),
         },
         lever: bound.lever(selection).to_owned(),
         falsifier: bound.falsifier().to_owned(),

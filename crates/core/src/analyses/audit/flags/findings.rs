@@ -1,6 +1,7 @@
 //! What follows from a set of flags.
 
 use super::check::{Conflict, Missing};
+use crate::derive::ceiling;
 use crate::report::{Finding, Link, Severity, Status};
 use crate::units;
 
@@ -45,7 +46,7 @@ fn conflict(one: &Conflict) -> Finding {
 }
 
 fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
-    let share = one.stall.share.clamp(0.0, 0.99);
+    let share = one.stall.share;
     let names: Vec<&str> = all.iter().map(|m| m.known.name.as_str()).collect();
     Finding {
         id: "missing_flag",
@@ -57,8 +58,8 @@ fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
             names.join(", ")
         ),
         evidence: format!("{} in such ops, summed over devices", units::duration_ps(one.stall.total_ps as f64)),
-        ceiling: format!("{:.2}x, if none of it were left; a flag can hide a part only", 1.0 / (1.0 - share)),
-        speedup: Some(1.0 / (1.0 - share)),
+        ceiling: format!("{:.2}x, if none of it were left; a flag can hide a part only", ceiling::speedup(share)),
+        speedup: Some(ceiling::speedup(share)),
         lever: one.lever.clone(),
         falsifier: "the compiled program has the same synchronous collectives with the flag (`hlo counters`), or the step time stays"
             .into(),

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::Evidence;
 use super::host_events::{Doing, HostEvents};
 use crate::derive::account::{Account, Class};
+use crate::derive::input::{Pipeline, Stage};
 use crate::derive::intervals::Intervals;
 use crate::derive::launches::Launch;
 use crate::derive::ops::walk_innermost;
@@ -69,8 +70,8 @@ pub(in crate::analyses::diagnose) struct HostTime {
     pub input: Part,
     /// The event of any thread that best tells what goes on in the longest stretch of [`Doing::Other`].
     pub meanwhile: Option<Named>,
-    /// What the host's threads do for the input meanwhile, by the innermost event.
-    pub stages: Vec<Named>,
+    /// What the stages of each host's input pipeline did meanwhile.
+    pub pipelines: Vec<Pipeline>,
     /// Compilations after a host's first device began to work and before its last one ended.
     pub compiled: Compiled,
 }
@@ -90,6 +91,13 @@ impl HostTime {
     /// A part; empty where there is none.
     pub(in crate::analyses::diagnose) fn part(&self, doing: Doing) -> Cow<'_, Part> {
         self.parts.get(&doing).map_or_else(|| Cow::Owned(Part::default()), Cow::Borrowed)
+    }
+}
+
+impl HostTime {
+    /// The stage that limits input: of the hosts' slowest stages the one that worked longest while devices waited.
+    pub(in crate::analyses::diagnose) fn slowest_stage(&self) -> Option<&Stage> {
+        self.pipelines.iter().filter_map(Pipeline::slowest).max_by_key(|stage| stage.work.length())
     }
 }
 
@@ -138,8 +146,7 @@ impl Evidence<'_> {
                 None => host.named(self.profile, id, &set, Doing::Input),
             };
             if doing.is_none() {
-                time.stages.extend(host.stages(self.profile, id, &set));
-                longest_first(&mut time.stages);
+                time.pipelines.push(Pipeline::of(self.profile, id, Some(&set)));
             }
             let part = match doing {
                 Some(doing) => time.parts.entry(doing).or_default(),

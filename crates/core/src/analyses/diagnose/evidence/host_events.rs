@@ -6,8 +6,7 @@ use super::host::Named;
 use crate::derive::bound::input_work;
 use crate::derive::compilations::is_compilation;
 use crate::derive::intervals::Intervals;
-use crate::derive::ops::walk_innermost;
-use crate::profile::{Event, HostId, LineId, LineKind, Mark, Plane, Profile};
+use crate::profile::{HostId, LineId, LineKind, Mark, Profile};
 
 /// What a host does. Of several at once the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -232,40 +231,6 @@ impl HostEvents {
         self.spans.get(&doing).unwrap_or(&self.nothing)
     }
 
-    /// What threads do for the input in this time, by the innermost event; without the thread that launches, which waits for
-    /// the others, where there are any.
-    pub(super) fn stages(&self, profile: &Profile, host: HostId, set: &Intervals) -> Vec<Named> {
-        let mut sums: BTreeMap<(bool, u32, u32), Named> = BTreeMap::new();
-        for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
-            let source = profile.source_of(plane);
-            let iterators = iterators(profile, plane);
-            for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
-                let events = profile.events(line);
-                let is_input =
-                    |e: &Event| events.has(e.index, Mark::InputStage) || iterators[e.meta as usize];
-                walk_innermost(events.iter().filter(is_input), |event, from, to| {
-                    let inside = set.overlap(from, to);
-                    if inside == 0 {
-                        return;
-                    }
-                    let key = (Some(line.id) == self.main, plane.id.0, event.meta);
-                    let sum = sums.entry(key).or_insert_with(|| Named {
-                        name: plane.meta_label(source, event.meta).into_owned(),
-                        host,
-                        ps: 0,
-                        count: 0,
-                        total_ps: 0,
-                    });
-                    sum.ps = sum.ps.saturating_add(inside);
-                    sum.count += 1;
-                    sum.total_ps = sum.total_ps.saturating_add(to - from);
-                });
-            }
-        }
-        let others = sums.keys().any(|(is_main, ..)| !is_main);
-        sums.into_iter().filter(|((is_main, ..), _)| !(*is_main && others)).map(|(_, named)| named).collect()
-    }
-
     /// The events of a kind that reach into this time, by name.
     pub(super) fn named(&self, profile: &Profile, host: HostId, set: &Intervals, doing: Doing) -> Vec<Named> {
         let mut sums: BTreeMap<(u32, u32), Named> = BTreeMap::new();
@@ -310,16 +275,6 @@ pub(super) fn covering(profile: &Profile, host: HostId, start_ps: i64, end_ps: i
         }
     }
     best.map(|(_, named)| named)
-}
-
-/// For each metadata entry of a plane, whether it is an iterator of tf.data.
-fn iterators(profile: &Profile, plane: &Plane) -> Vec<bool> {
-    let source = profile.source_of(plane);
-    let is_one = |meta| {
-        let name = plane.meta_label(source, meta);
-        name.starts_with("Iterator::") || name.starts_with("IteratorGetNext")
-    };
-    (0..plane.metas.len() as u32).map(is_one).collect()
 }
 
 #[cfg(test)]

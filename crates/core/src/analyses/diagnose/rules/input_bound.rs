@@ -2,11 +2,11 @@
 
 use crate::analyses::diagnose::cause::Cause;
 use crate::analyses::diagnose::evidence::Evidence;
-use crate::analyses::diagnose::evidence::host::Named;
 use crate::analyses::diagnose::evidence::host_events::Doing;
 use crate::analyses::diagnose::rule::{ANY, Outcome, Rule, Standing};
 use crate::analyses::diagnose::thresholds::{BUBBLE, Grade, INPUT};
 use crate::derive::account::Class;
+use crate::derive::input::{Pipeline, Stage};
 use crate::report::{Link, Status};
 use crate::units;
 
@@ -42,17 +42,18 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if INPUT.grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
-    let stage = host.stages.first();
+    let stage = host.slowest_stage();
     let slowest = stage.map_or_else(String::new, |stage| format!("; the slowest stage is `{}`", stage.name));
     let waiting = host.input.names.first().map(|named| format!("; waits in {}", evidence.event_words(named)));
-    let mut links = vec![Link::to("input")];
-    links.extend(stage.map(|stage| Link::to("ops").param("on", "host").row("ops", &stage.name)));
+    let mut links =
+        vec![stage.map_or(Link::to("input"), |stage| Link::to("input").row("stages", stage.name.as_str()))];
+    links.extend(stage.map(|stage| Link::to("ops").param("on", "host").row("ops", stage.event.as_str())));
     links.push(Link::to("idle").row("waterfall", Class::Input.phrase()));
     links.extend(host.input.longest.map(|stretch| evidence.timeline_at(&stretch)));
     let finding = Cause {
         id: RULE.id,
         claim: format!("Devices wait for input for {} of the active window{slowest}", units::share(share)),
-        evidence: format!("{said}{}{}", waiting.unwrap_or_default(), stages(evidence, &host.stages)),
+        evidence: format!("{said}{}{}", waiting.unwrap_or_default(), stages(&host.pipelines)),
         saved: Some(share),
         assuming: "if every batch were there in time".into(),
         lever: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
@@ -63,15 +64,23 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
-/// The stages with most time while devices wait.
-fn stages(evidence: &Evidence<'_>, stages: &[Named]) -> String {
-    if stages.is_empty() {
+/// The stages with most work while devices wait.
+fn stages(pipelines: &[Pipeline]) -> String {
+    let mut all: Vec<&Stage> =
+        pipelines.iter().flat_map(|one| &one.stages).filter(|stage| stage.work_ps() > 0).collect();
+    if all.is_empty() {
         return String::new();
     }
-    let one = |stage: &Named| {
-        format!("{}, {} in all", evidence.event_words(stage), units::duration_ps(stage.ps as f64))
+    all.sort_by_key(|stage| std::cmp::Reverse(stage.work_ps()));
+    let one = |stage: &&Stage| {
+        format!(
+            "`{}` {} times, {} of work",
+            stage.name,
+            stage.calls,
+            units::duration_ps(stage.work_ps() as f64)
+        )
     };
-    let list: Vec<String> = stages.iter().take(3).map(one).collect();
+    let list: Vec<String> = all.iter().take(3).map(one).collect();
     format!("; meanwhile, summed over threads: {}", list.join("; "))
 }
 
