@@ -79,7 +79,7 @@ export const analyses = {
       ["counters", "How many dots, copies and exponentials?", [MODULE, param("expect-dot", "count")]],
       ["fusions", "What was fused?", [MODULE]],
       ["diff", "What differs between two modules?", [MODULE]],
-    ].map(([id, question, params]) => ({ ...family("hlo", id, question, params), takes_two: id === "diff" })),
+    ].map(([id, question, params]) => ({ ...family("hlo", id, question, params), others: id === "diff" ? "other" : null })),
     { id: "inspect", question: "What does the profile hold, and what is missing from it?", params: [] },
   ],
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_core::analyses::{self, Analysis, Param, ParamKind, Params};
+use haloscope_core::analyses::{self, Analysis, Others, Param, ParamKind, Params};
 use haloscope_core::scope::Scope;
 
 use crate::{Failure, commands};
@@ -28,7 +28,7 @@ pub(crate) enum Format {
 pub(crate) struct Asked {
     /// `None` where the parameters are to state all that a question needs.
     pub run: Option<PathBuf>,
-    pub other: Option<PathBuf>,
+    pub others: Vec<PathBuf>,
     pub scope: Scope,
     pub params: Params,
     pub format: Format,
@@ -99,7 +99,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
         )
-        .args(analysis.takes_two().then(other))
+        .args(others(analysis.others()))
         .args(analysis.params.iter().map(parameter))
         .args(source_root(analysis))
         .args(scope_args())
@@ -112,12 +112,21 @@ fn source_root(analysis: &Analysis) -> Option<Arg> {
     (analysis.id == "source").then(|| commands::source_root::arg(help))
 }
 
-/// The second run.
-fn other() -> Arg {
-    Arg::new("other")
-        .value_name("OTHER")
-        .value_parser(value_parser!(PathBuf))
-        .help("What RUN is held against [default: RUN itself]")
+/// The runs beside the first.
+fn others(takes: Others) -> Option<Arg> {
+    let arg = Arg::new(takes.word()?).value_parser(value_parser!(PathBuf));
+    Some(match takes {
+        Others::None => return None,
+        Others::One => arg.value_name("OTHER").help("What RUN is held against [default: RUN itself]"),
+        Others::Many => arg
+            .value_name("OTHER")
+            .num_args(1..)
+            .required(true)
+            .help("What is held against RUN, each by itself"),
+        Others::Baseline => {
+            arg.long("baseline").value_name("BASELINE").help("The run that RUN is held against")
+        }
+    })
 }
 
 fn parameter(param: &'static Param) -> Arg {
@@ -239,7 +248,9 @@ impl Asked {
         let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
         Ok(Self {
             run: matches.get_one::<PathBuf>("run").cloned(),
-            other: if analysis.takes_two() { matches.get_one::<PathBuf>("other").cloned() } else { None },
+            others: analysis.others().word().map_or_else(Vec::new, |word| {
+                matches.get_many::<PathBuf>(word).into_iter().flatten().cloned().collect()
+            }),
             scope,
             params,
             format,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
-use haloscope_core::analyses::{self, Analysis, ParamKind, Params};
+use haloscope_core::analyses::{self, Analysis, Others, ParamKind, Params};
 use haloscope_core::scope::Scope;
 use haloscope_store::Run;
 use serde_json::{Value, json};
@@ -67,7 +67,8 @@ fn describe(analysis: &Analysis) -> Value {
     json!({
         "id": analysis.slug(),
         "name": analysis.id,
-        "takes_two": analysis.takes_two(),
+        "others": analysis.others().word(),
+        "takes_many": analysis.others() == Others::Many,
         "question": analysis.question,
         "needs": analysis.needs,
         "params": analysis.params.iter().map(param).collect::<Vec<_>>(),
@@ -85,7 +86,7 @@ pub(crate) async fn report(
         let error = format!("there is no analysis `{id}`; there are: {}", known.join(", "));
         return Err(Failure::not_found(error, "/api/analyses says which question each answers"));
     };
-    let second = analysis.takes_two().then_some("other");
+    let second = analysis.others().word();
     let known: Vec<_> = SCOPE.into_iter().chain(second).chain(analysis.params.iter().map(|p| p.id)).collect();
     let query = Query::of(&uri, &known)?;
     let scope = Scope::from_words(|key| query.get(key))?;
@@ -97,9 +98,15 @@ pub(crate) async fn report(
     }
     compute(app, move |app| {
         let run = open(app, &query)?;
-        let other = query.get("other").map(|id| app.store.open(id)).transpose()?;
-        let other = other.as_ref().map(|run| &*run.profile);
-        Ok(Json::text(analyses::run_between(analysis, &run.profile, other, &scope, &params)?.to_json()))
+        let others =
+            second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
+                // Ids of sessions hold no commas.
+                Others::Many => ids.split(',').map(str::trim).collect(),
+                _ => vec![ids],
+            });
+        let others: Vec<_> = others.iter().map(|id| app.store.open(id)).collect::<Result<_, _>>()?;
+        let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
+        Ok(Json::text(analyses::run_with(analysis, &run.profile, &others, &scope, &params)?.to_json()))
     })
     .await
 }

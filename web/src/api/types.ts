@@ -32,8 +32,10 @@ export interface AnalysisInfo {
   readonly id: string;
   /** As on the command line: `memory peak`. */
   readonly name?: string;
-  /** Holds a second run, `other`, against the first. */
-  readonly takes_two?: boolean;
+  /** The parameter that names the run to hold against the first, where it takes one. */
+  readonly others?: "other" | "baseline" | null;
+  /** It may name several, with commas between. */
+  readonly takes_many?: boolean;
   /** What a profile must hold for a full answer. */
   readonly needs?: readonly string[];
   readonly question: string;

@@ -12,7 +12,7 @@ export function paramValue(param: ParamInfo): string {
 
 export function paramQuery(info: AnalysisInfo): [string, string][] {
   const ids = info.params.map((param) => param.id);
-  if (info.takes_two === true) ids.push(OTHER);
+  if (info.others === "other") ids.push(OTHER);
   return ids.map((id): [string, string] => [id, view.value[id] ?? ""]).filter(([, value]) => value !== "");
 }
 
@@ -23,7 +23,7 @@ const OTHER = "other";
 export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; readonly leave?: readonly string[] }) {
   return (
     <>
-      {info.takes_two === true && <OtherRun />}
+      {info.others === "other" && <OtherRun />}
       {info.params
         .filter((param) => !leave.includes(param.id))
         .map((param) =>

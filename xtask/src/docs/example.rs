@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::load;
 use haloscope_core::present::{self, Layout};
+use haloscope_core::profile::Profile;
 use haloscope_core::scope::Scope;
 
 /// The output of a command line such as `ops fixtures/runs/cpu-train --by category --limit 5`, as a block of a page.
@@ -20,8 +21,12 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     }
     let analysis = analyses::find(&id).with_context(|| format!("no analysis `{id}`"))?;
     let run = words.next().context("expected a run after the analysis")?;
-    let other = words.next_if(|word| !word.starts_with("--"));
+    let mut others = Vec::new();
+    while let Some(other) = words.next_if(|word| !word.starts_with("--")) {
+        others.push(other);
+    }
     let options = options(words)?;
+    others.extend(options.iter().filter(|(name, _)| *name == BASELINE).map(|(_, path)| *path));
     let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let mut layout = Layout { only: option("table"), ..Layout::default() };
     if let Some(limit) = option("limit") {
@@ -29,15 +34,16 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     }
     let mut params = Params::default();
     for (name, value) in &options {
-        if !SCOPE.iter().chain(&OUTPUT).any(|known| known == name) {
+        if !SCOPE.iter().chain(&OUTPUT).chain([&BASELINE]).any(|known| known == name) {
             params.set(name, value);
         }
     }
     let open = |run: &str| anyhow::Ok(load::open(&load::find(&root.join(run))?)?);
     let profile = open(run)?;
-    let other = other.map(open).transpose()?;
+    let others: Vec<Profile> = others.into_iter().map(open).collect::<Result<_>>()?;
+    let others: Vec<&Profile> = others.iter().collect();
     let scope = Scope::from_words(option)?;
-    let report = analyses::run_between(analysis, &profile, other.as_ref(), &scope, &params)?;
+    let report = analyses::run_with(analysis, &profile, &others, &scope, &params)?;
     if let Some(table) = layout.only
         && report.table(table).is_none()
         && report.tree(table).is_none()
@@ -56,6 +62,8 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
 
 /// Options of every analysis that choose a part of the run.
 const SCOPE: [&str; 6] = ["hosts", "devices", "modules", "steps", "window", "steady"];
+/// The option that names the run to be held against.
+const BASELINE: &str = "baseline";
 /// Options of every analysis that choose how the answer is written.
 const OUTPUT: [&str; 2] = ["table", "limit"];
 

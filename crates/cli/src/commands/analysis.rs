@@ -4,7 +4,8 @@ use clap::ArgMatches;
 use haloscope_core::analyses::{self, Analysis};
 use haloscope_core::load::{self, Run};
 use haloscope_core::present::{self, Layout};
-use haloscope_core::report::{Report, Table, Tree};
+use haloscope_core::profile::Profile;
+use haloscope_core::report::{Gate, Report, Table, Tree};
 
 use super::source_root;
 use crate::args::{Asked, Format};
@@ -19,16 +20,15 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     let run = load::find(path)?;
     say_which(&run, printer);
     let profile = load::open(&run)?;
-    let other = match &asked.other {
-        Some(path) => {
-            let other = load::find(path)?;
-            say_which(&other, printer);
-            Some(load::open(&other)?)
-        }
-        None => None,
-    };
+    let mut others = Vec::new();
+    for path in &asked.others {
+        let other = load::find(path)?;
+        say_which(&other, printer);
+        others.push(load::open(&other)?);
+    }
+    let others: Vec<&Profile> = others.iter().collect();
     let sources = source_root::of(matches)?;
-    let mut report = analyses::run_between(analysis, &profile, other.as_ref(), &asked.scope, &asked.params)?;
+    let mut report = analyses::run_with(analysis, &profile, &others, &asked.scope, &asked.params)?;
     if let Some(sources) = sources {
         let listed = asked.format == Format::Text;
         source_root::fill(&mut report, &sources, listed, printer);
@@ -37,7 +37,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         }
     }
     write(&report, &asked, printer)?;
-    Ok(u8::from(report.passed == Some(false)))
+    Ok(report.gate.map_or(0, Gate::exit_code))
 }
 
 /// Names the session that was taken where there was a choice.

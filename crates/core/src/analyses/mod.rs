@@ -9,7 +9,9 @@ use crate::report::{Notes, Report};
 use crate::scope::Scope;
 
 mod audit;
+mod check;
 mod comm;
+mod compare;
 mod compute;
 mod critical_path;
 mod diagnose;
@@ -35,6 +37,8 @@ mod utilization;
 pub static ALL: &[&Analysis] = &[
     &overview::ANALYSIS,
     &diagnose::ANALYSIS,
+    &compare::ANALYSIS,
+    &check::ANALYSIS,
     &idle::ANALYSIS,
     &steps::ANALYSIS,
     &hosts::ANALYSIS,
@@ -100,7 +104,7 @@ pub struct Analysis {
     pub needs: &'static [&'static str],
     /// An example command line, without the program's name.
     pub example: &'static str,
-    /// Computes the answer. Call it through [`run`] or [`run_between`], which fill what all reports share.
+    /// Computes the answer. Call it through [`run`] or [`run_with`], which fill what all reports share.
     pub run: Run,
 }
 
@@ -113,6 +117,36 @@ pub enum Run {
     Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
     /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
     Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
+    /// against itself.
+    Among(fn(&Profile, &[&Profile], &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    /// From one run, held against a baseline where one is given; the scope holds for both.
+    Against(fn(&Profile, Option<&Profile>, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+}
+
+/// Which runs a question takes beside the one it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// None.
+    None,
+    /// Perhaps one, that is held against it.
+    One,
+    /// Any number, each held against it.
+    Many,
+    /// Perhaps one, against which it is held.
+    Baseline,
+}
+
+impl Others {
+    /// What the others are called in a route and on a command line; `None` where there are none.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::One | Self::Many => Some("other"),
+            Self::Baseline => Some("baseline"),
+        }
+    }
 }
 
 impl Analysis {
@@ -138,10 +172,15 @@ impl Analysis {
         members(self.id)
     }
 
-    /// Whether it holds a second run against the first.
+    /// Which runs it takes beside the one that it is about.
     #[must_use]
-    pub fn takes_two(&self) -> bool {
-        matches!(self.run, Run::Between(_))
+    pub fn others(&self) -> Others {
+        match self.run {
+            Run::Of(_) | Run::Maybe(_) => Others::None,
+            Run::Between(_) => Others::One,
+            Run::Among(_) => Others::Many,
+            Run::Against(_) => Others::Baseline,
+        }
     }
 }
 
@@ -291,22 +330,30 @@ pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> 
 /// [`Error::Usage`] for parameters or a scope that do not fit, [`Error::Nothing`] where the profile holds nothing that
 /// the question is about.
 pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
-    run_between(analysis, profile, None, scope, params)
+    run_with(analysis, profile, &[], scope, params)
 }
 
-/// As [`run`], with a second run for analyses that [take two](Analysis::takes_two); the others leave it alone.
+/// As [`run`], with other runs for analyses that [take some](Analysis::others); the others leave them alone.
 ///
 /// # Errors
-/// As [`run`].
-pub fn run_between(
+/// As [`run`]; [`Error::Usage`] too for more runs than the analysis takes.
+pub fn run_with(
     analysis: &Analysis,
     profile: &Profile,
-    other: Option<&Profile>,
+    others: &[&Profile],
     scope: &Scope,
     params: &Params,
 ) -> Result<Report, Error> {
     params.check(analysis)?;
-    if analysis.id != audit::FLAGS.id && (profile.is_flags() || other.is_some_and(Profile::is_flags)) {
+    let takes = analysis.others();
+    if others.len() > 1 && !matches!(takes, Others::None | Others::Many) {
+        return Err(Error::Usage(format!(
+            "`{}` takes one run beside the first, found {}",
+            analysis.id,
+            others.len()
+        )));
+    }
+    if analysis.id != audit::FLAGS.id && (profile.is_flags() || others.iter().any(|other| other.is_flags())) {
         return Err(Error::Nothing(FLAGS_ONLY.into()));
     }
     // A host or device that is not there is an error even of a question that does not look at devices.
@@ -314,15 +361,19 @@ pub fn run_between(
         return Err(error);
     }
     let mut notes = Notes::default();
+    let first = others.first().copied();
     let answer = match analysis.run {
         Run::Of(run) => run(profile, scope, params, &mut notes),
         Run::Maybe(run) => run(Some(profile), scope, params, &mut notes),
-        Run::Between(run) => run(profile, other.unwrap_or(profile), scope, params, &mut notes),
+        Run::Between(run) => run(profile, first.unwrap_or(profile), scope, params, &mut notes),
+        Run::Among(run) if others.is_empty() => run(profile, &[profile], scope, params, &mut notes),
+        Run::Among(run) => run(profile, others, scope, params, &mut notes),
+        Run::Against(run) => run(profile, first, scope, params, &mut notes),
     };
     let mut report = answer.map_err(|error| with_damage(error, profile))?;
     report.analysis = analysis.id;
     crate::derive::provenance::fill(&mut report, profile, scope, &mut notes);
-    if let Some(other) = other.filter(|_| analysis.takes_two()) {
+    for other in others.iter().filter(|_| takes != Others::None) {
         crate::derive::provenance::add_files(&mut report, other, &mut notes);
     }
     report.quality = notes.into_sorted();

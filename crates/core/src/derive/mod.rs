@@ -10,6 +10,7 @@ pub mod busy;
 pub mod capacity;
 pub mod ceiling;
 pub mod comm;
+pub mod compare;
 pub mod compilations;
 pub mod context;
 pub mod copies;

@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use super::{Column, Report, Series, Table, VERSION, Value};
+use super::{Column, Gate, Report, Series, Table, VERSION, Value};
 
 pub(super) fn render(report: &Report) -> String {
     // Serialising to a string fails only for maps with keys that are not strings, and there are none.
@@ -13,7 +13,7 @@ pub(super) fn render(report: &Report) -> String {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut out = s.serialize_struct("Report", 12)?;
+        let mut out = s.serialize_struct("Report", 13)?;
         out.serialize_field("analysis", self.analysis)?;
         out.serialize_field("version", &VERSION)?;
         out.serialize_field("scope", &self.scope)?;
@@ -25,7 +25,8 @@ impl Serialize for Report {
         out.serialize_field("series", &self.series)?;
         out.serialize_field("findings", &self.findings)?;
         out.serialize_field("texts", &self.texts)?;
-        out.serialize_field("passed", &self.passed)?;
+        out.serialize_field("passed", &self.gate.and_then(Gate::holds))?;
+        out.serialize_field("gate", &self.gate)?;
         out.end()
     }
 }

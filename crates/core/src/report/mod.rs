@@ -42,9 +42,48 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Texts that stand for themselves, such as a program as its compiler prints it.
     pub texts: Vec<Text>,
-    /// Whether what was asked for holds, where something was: an expected count, a budget. A command line exits with 1
-    /// where it does not.
-    pub passed: Option<bool>,
+    /// Whether what was asked for holds, where something was: an expected count, a budget.
+    pub gate: Option<Gate>,
+}
+
+/// Whether what was asked for holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// It does.
+    Passed,
+    /// It does not. A command line exits with 1.
+    Failed,
+    /// Nobody can tell: the runs are not comparable. A command line exits with 5.
+    NotComparable,
+}
+
+impl Gate {
+    /// That it holds, or does not.
+    #[must_use]
+    pub fn of(holds: bool) -> Self {
+        if holds { Self::Passed } else { Self::Failed }
+    }
+
+    /// Whether it holds; `None` where nobody can tell.
+    #[must_use]
+    pub fn holds(self) -> Option<bool> {
+        match self {
+            Self::Passed => Some(true),
+            Self::Failed => Some(false),
+            Self::NotComparable => None,
+        }
+    }
+
+    /// The exit code of a process that ends with it.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::NotComparable => 5,
+        }
+    }
 }
 
 /// A text that stands for itself.

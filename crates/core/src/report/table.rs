@@ -27,6 +27,8 @@ pub enum Kind {
     Share,
     /// Yes or no.
     Flag,
+    /// A number whose unit stands in the row's column `unit`: see [`Column::quantity`].
+    Quantity,
 }
 
 /// A column's definition: one place for id, label, unit and explanation.
@@ -84,6 +86,12 @@ impl Column {
     #[must_use]
     pub const fn float(id: &'static str, label: &'static str, unit: Unit, doc: &'static str) -> Self {
         Self { id, label, unit, kind: Kind::Float, doc }
+    }
+    /// A column of numbers of different units. The table has a column of words `unit`, in which each row says what its
+    /// numbers are: `ps`, `B`, `FLOP`, `FLOP/s`, `B/s`, `FLOP/B`, `share`, `count` or `ratio`; nothing where they are words.
+    #[must_use]
+    pub const fn quantity(id: &'static str, label: &'static str, doc: &'static str) -> Self {
+        Self { id, label, unit: Unit::None, kind: Kind::Quantity, doc }
     }
     /// A column of yes and no.
     #[must_use]

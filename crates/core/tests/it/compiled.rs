@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
-use haloscope_core::report::{Cell, Report, Table};
+use haloscope_core::report::{Cell, Gate, Report, Table};
 use haloscope_core::scope::Scope;
 
 use crate::support::{ask, column, number, traces, words};
@@ -35,7 +35,7 @@ const ACCUMULATOR: f64 = 134_217_728.0;
 fn an_accumulator_that_is_not_donated_is_copied() {
     let profile = open(&hlo("pallas_attention_accumulator.v6e"));
     let report = with(&profile, "hlo counters", &[("defensive", "0")]);
-    assert_eq!(report.passed, Some(false));
+    assert_eq!(report.gate, Some(Gate::Failed));
     assert_eq!(number(&report, "defensive_copies"), 3.0);
     assert_eq!(number(&report, "defensive_bytes"), 6.0 * ACCUMULATOR);
     let copies = report.table("copies").unwrap();
@@ -60,10 +60,10 @@ fn an_accumulator_that_is_not_donated_is_copied() {
 fn scratch_memory_needs_no_copy() {
     let profile = open(&hlo("pallas_attention_scratch.v6e"));
     let report = with(&profile, "hlo counters", &[("defensive", "0"), ("copies", "0")]);
-    assert_eq!(report.passed, Some(true));
+    assert_eq!(report.gate, Some(Gate::Passed));
     assert!(report.table("copies").unwrap().rows.is_empty() && report.findings.is_empty());
     // Nothing expected, nothing to fail.
-    assert_eq!(with(&profile, "hlo counters", &[]).passed, None);
+    assert_eq!(with(&profile, "hlo counters", &[]).gate, None);
 }
 
 #[test]

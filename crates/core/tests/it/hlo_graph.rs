@@ -35,7 +35,7 @@ fn try_ask(
         given.set(key, value);
     }
     let analysis = analyses::find(id).unwrap();
-    analyses::run_between(analysis, profile, other, &Scope::default(), &given)
+    analyses::run_with(analysis, profile, other.as_slice(), &Scope::default(), &given)
 }
 
 fn ask(id: &str, profile: &Profile, params: &[(&str, &str)]) -> Report {

@@ -160,8 +160,8 @@ fn render(answer: Result<Report, Error>) -> String {
         )
         .unwrap();
     }
-    if let Some(passed) = report.passed {
-        writeln!(out, "\npassed: {passed}").unwrap();
+    if let Some(passed) = report.gate.map(haloscope_core::report::Gate::holds) {
+        writeln!(out, "\npassed: {passed:?}").unwrap();
     }
     for f in &report.findings {
         writeln!(

@@ -47,7 +47,7 @@ function Expected({ info }: PageProps) {
     <details class="more-params" open={params.some((param) => (view.value[param.id] ?? "") !== "")}>
       <summary>What you expect of the program</summary>
       <div class="page-controls">
-        <Params info={{ ...info, takes_two: false, params }} />
+        <Params info={{ ...info, others: null, params }} />
       </div>
     </details>
   );

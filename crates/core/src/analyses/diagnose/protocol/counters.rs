@@ -2,7 +2,7 @@
 
 use super::{Given, Step, Word};
 use crate::analyses::hlo::counters;
-use crate::report::{Link, Notes, Report, Unit};
+use crate::report::{Gate, Link, Notes, Report, Unit};
 use crate::units;
 
 /// The values of `hlo counters` that the step repeats.
@@ -31,7 +31,7 @@ fn count(report: &Report, id: &str) -> Option<f64> {
 }
 
 fn verdict(report: &Report) -> Word {
-    match report.passed {
+    match report.gate.and_then(Gate::holds) {
         Some(false) => Word::Bad,
         _ if count(report, "defensive_copies").is_some_and(|n| n > 0.0) => Word::Look,
         _ if count(report, "relayouts_feeding_compute").is_some_and(|n| n > 0.0) => Word::Look,
@@ -47,7 +47,7 @@ fn said(report: &Report) -> String {
     words.extend(
         copied.and_then(|v| v.value.number()).map(|b| format!("copies move {} a run", units::bytes(b))),
     );
-    if report.passed == Some(false) {
+    if report.gate == Some(Gate::Failed) {
         words.push("not what was expected".into());
     }
     words.join("; ")

@@ -15,7 +15,7 @@ use crate::derive::copies::{self, Copy, CopyKind, Why};
 use crate::derive::executions::Place;
 use crate::derive::relayouts::{self, Relayout};
 use crate::profile::Profile;
-use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use crate::report::{Cell, Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
 use crate::scope::Scope;
 use crate::units;
 
@@ -87,7 +87,8 @@ pub(in crate::analyses) fn run(
         opcode_table(&opcodes),
         categories(&subject),
     ];
-    Ok(Report { values, tables, findings, passed, ..Report::default() })
+    let gate = passed.map(Gate::of);
+    Ok(Report { values, tables, findings, gate, ..Report::default() })
 }
 
 /// How many of a kind there are.

@@ -1,0 +1,1 @@
+//! The analyses as tools for agents, over the Model Context Protocol.
