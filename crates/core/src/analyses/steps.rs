@@ -191,12 +191,7 @@ fn bubbles(classes: &Table, steps: &Steps) -> Value {
 }
 
 pub(super) fn in_scope(step: &Step, scope: &Scope) -> bool {
-    let in_window = scope
-        .window_ps
-        .is_none_or(|(from, to)| step.instances.iter().any(|i| i.start_ps < to && i.end_ps > from));
-    in_window
-        && scope.steps.as_ref().is_none_or(|range| range.contains(step.number))
-        && (!scope.steady || step.class == StepClass::Steady)
+    step.is_in(scope)
 }
 
 fn mean_over_devices(steps: &Steps) -> Option<f64> {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
 use crate::profile::{Device, DeviceId, DeviceKind, LineKind, Mark, Profile};
+use crate::scope::Scope;
 
 /// The steps of a run.
 #[derive(Debug, Clone)]
@@ -121,6 +122,17 @@ impl Step {
     #[must_use]
     pub fn duration_ps(&self) -> i64 {
         self.instances.iter().map(|i| i.duration_ps).max().unwrap_or(0)
+    }
+
+    /// Whether a scope takes it: by its number, its class, and any part of it in the window.
+    #[must_use]
+    pub fn is_in(&self, scope: &Scope) -> bool {
+        let in_window = scope
+            .window_ps
+            .is_none_or(|(from, to)| self.instances.iter().any(|i| i.start_ps < to && i.end_ps > from));
+        in_window
+            && scope.steps.as_ref().is_none_or(|range| range.contains(self.number))
+            && (!scope.steady || self.class == StepClass::Steady)
     }
 
     /// The earliest start, picoseconds.

@@ -12,6 +12,7 @@ mod area;
 mod clock;
 mod comm;
 mod comm_network;
+mod compare;
 mod compiled;
 mod compute;
 mod critical_path;

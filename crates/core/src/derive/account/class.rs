@@ -110,6 +110,12 @@ impl Class {
         }
     }
 
+    /// Where several ops run at once, those of the lowest rank have the instant.
+    #[must_use]
+    pub fn rank(self) -> usize {
+        Self::BY_RANK.iter().position(|class| *class == self).unwrap_or(Self::BY_RANK.len())
+    }
+
     /// Whether an op runs, and what for.
     #[must_use]
     pub fn group(self) -> Group {

@@ -1,6 +1,8 @@
 //! Two runs of one program, held against each other: what is the same op, what each took in every step, which differences are
 //! more than noise, and how they add up to the difference of the step time.
 
+mod device_samples;
+mod owners;
 pub mod samples;
 
-pub use samples::{Remainder, RunSamples, SampledOp, StepTime};
+pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
