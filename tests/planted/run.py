@@ -3,65 +3,24 @@
     python3 tests/planted/run.py --bin target/release/haloscope --forge ../shared/forge [--out target/planted] [--only NAME]
 
 A case passes where the planted cause ranks first. Its ceiling is held against what removing the fault gives: the step time of the
-same run, same seed, without it. The forge needs JAX and libtpu; where this Python has none, they are installed from PyPI into
-OUT/venv. What was made stays in OUT and is used again.
+same run, same seed, without it. What was made stays in OUT and is used again (see tests/forging.py).
 """
 
 import argparse
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import cases
 
-PACKAGES = ["jax==0.10.2", "libtpu==0.0.52", "numpy", "protobuf", "grpcio-tools"]
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from forging import copy_of, make, python_of  # noqa: E402
+
 # So many of the cases may not rank first, and a ceiling may be off by so much of what removing the fault gives.
 MISSES, OFF = 1, 0.10
 # On a run without a fault no cause may promise this speed-up unless `cases.CLEAN` lists it.
 WORTH = 1.05
-
-
-def python_of(out):
-    """A Python that has what the forge needs."""
-    given = os.environ.get("HALOSCOPE_FORGE_PYTHON")
-    if given:
-        return given
-    folder = out / "venv"
-    if not (folder / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([folder / "bin/python", "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        (folder / "ready").touch()
-    return str(folder / "bin/python")
-
-
-def copy_of(forge, out):
-    """A forge that may be written to, and that knows the models of the cases too."""
-    folder = out / "forge"
-    if not folder.exists():
-        shutil.copytree(forge, folder)
-        subprocess.run(["chmod", "-R", "u+w", folder], check=True)
-    models = (forge / "cfg.py").read_text()
-    (folder / "cfg.py").write_text(f"{models}\nMODELS.update({cases.MODELS!r})\n")
-    return folder
-
-
-def make(python, forge, out, name, scenario):
-    """The folder of a run and what is true of it."""
-    folder = out / name
-    truth = folder / f"{name}.truth.json"
-    if not truth.exists():
-        described = out / f"{name}.json"
-        described.write_text(json.dumps({**scenario, "name": name, "session": name}))
-        if not (forge / "pb" / "xspace_pb2.py").exists():
-            subprocess.run([python, "-m", "grpc_tools.protoc", "-Ipb", "--python_out=pb", "pb/xspace.proto"],
-                           cwd=forge, check=True)
-        made = subprocess.run([python, forge / "forge.py", described, folder], capture_output=True, text=True)
-        if made.returncode != 0:
-            sys.exit(f"{name}: the forge failed\n{made.stderr[-3000:]}")
-    return folder, json.loads(truth.read_text())
 
 
 def diagnose(binary, folder):
@@ -83,7 +42,7 @@ def main():
     asked = parser.parse_args()
     out = asked.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    python, forge = python_of(out), copy_of(asked.forge, out)
+    python, forge = python_of(out), copy_of(asked.forge, out, cases.MODELS)
 
     step = {}
     failures = []

@@ -1,0 +1,55 @@
+"""Runs from the forge: a folder that compiles JAX programs for TPU topologies and simulates the timeline of a run.
+
+The forge needs JAX and libtpu; where this Python has none, they are installed from PyPI into OUT/venv. What was made stays in
+OUT and is used again, as long as its scenario is the same.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+PACKAGES = ["jax==0.10.2", "libtpu==0.0.52", "numpy", "protobuf", "grpcio-tools"]
+
+
+def python_of(out):
+    """A Python that has what the forge needs."""
+    given = os.environ.get("HALOSCOPE_FORGE_PYTHON")
+    if given:
+        return given
+    folder = out / "venv"
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin/python", "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        (folder / "ready").touch()
+    return str(folder / "bin/python")
+
+
+def copy_of(forge, out, models):
+    """A forge that may be written to, and that knows these models too."""
+    folder = out / "forge"
+    if not folder.exists():
+        shutil.copytree(forge, folder)
+        subprocess.run(["chmod", "-R", "u+w", folder], check=True)
+    own = (forge / "cfg.py").read_text()
+    (folder / "cfg.py").write_text(f"{own}\nMODELS.update({models!r})\n")
+    return folder
+
+
+def make(python, forge, out, name, scenario):
+    """The folder of a run and what is true of it."""
+    folder = out / name
+    truth = folder / f"{name}.truth.json"
+    described = out / f"{name}.json"
+    wanted = json.dumps({**scenario, "name": name, "session": name})
+    if not truth.exists() or not described.exists() or described.read_text() != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        described.write_text(wanted)
+        if not (forge / "pb" / "xspace_pb2.py").exists():
+            subprocess.run([python, "-m", "grpc_tools.protoc", "-Ipb", "--python_out=pb", "pb/xspace.proto"],
+                           cwd=forge, check=True)
+        made = subprocess.run([python, forge / "forge.py", described, folder], capture_output=True, text=True)
+        if made.returncode != 0:
+            sys.exit(f"{name}: the forge failed\n{made.stderr[-3000:]}")
+    return folder, json.loads(truth.read_text())
