@@ -6,3 +6,10 @@ mod owners;
 pub mod samples;
 
 pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
+pub mod matching;
+pub mod programs;
+pub mod samples;
+
+pub use matching::{How, Matches, Pair, Regrouped};
+pub use programs::{ProgramHow, ProgramPair, ProgramSide};
+pub use samples::{Remainder, RunSamples, SampledOp, StepTime};
