@@ -2,14 +2,13 @@
 //! more than noise, and how they add up to the difference of the step time.
 
 mod device_samples;
-mod owners;
-pub mod samples;
-
-pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
 pub mod matching;
+mod owners;
 pub mod programs;
 pub mod samples;
+pub mod waterfall;
 
 pub use matching::{How, Matches, Pair, Regrouped};
 pub use programs::{ProgramHow, ProgramPair, ProgramSide};
-pub use samples::{Remainder, RunSamples, SampledOp, StepTime};
+pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
+pub use waterfall::{Bar, Effects, Group, Part, Waterfall};
