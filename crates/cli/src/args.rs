@@ -21,6 +21,7 @@ pub(crate) enum Format {
     Json,
     Csv,
     Text,
+    Markdown,
 }
 
 /// What is common to all analyses, as asked for.
@@ -178,9 +179,9 @@ fn output_args() -> Vec<Arg> {
             "FORM",
             "How the answer is written [default: text where the answer is one, else table]",
         )
-        .value_parser(["table", "json", "csv", "text"]),
+        .value_parser(["table", "json", "csv", "text", "markdown"]),
         arg("table", "ID", "Only this table; with csv, the first if not given"),
-        arg("limit", "N", "Rows shown of each table, with --format table; 0 shows all")
+        arg("limit", "N", "Rows shown of each table, with --format table or markdown; 0 shows all")
             .value_parser(value_parser!(u64))
             .default_value("20"),
         arg("width", "COLUMNS", "Columns of --format table [default: those of the terminal, else 80]")
@@ -237,13 +238,17 @@ impl Asked {
             Some("json") => Format::Json,
             Some("csv") => Format::Csv,
             Some("text") => Format::Text,
+            Some("markdown") => Format::Markdown,
             Some(_) => Format::Table,
             None => Format::Fitting,
         };
         let table = word("table").map(str::to_owned);
         if format == Format::Json && table.is_some() {
             let hint = "a report in JSON always has all its tables; pick from `tables`";
-            return Err(Failure::Usage("--table goes with --format table or csv".into(), hint.into()));
+            return Err(Failure::Usage(
+                "--table goes with --format table, markdown or csv".into(),
+                hint.into(),
+            ));
         }
         let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
         Ok(Self {

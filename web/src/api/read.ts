@@ -1,7 +1,7 @@
 /** Reading reports without relying on what may be absent. Pure. */
 
 import type { Cell } from "../base/format";
-import { UNKNOWN, formatCell } from "../base/format";
+import { UNKNOWN, formatCell, formatChange, formatMixed } from "../base/format";
 import type { Column, Report, Table, Value } from "./types";
 
 export function tableOf(report: Report | null, id: string): Table | null {
@@ -37,6 +37,25 @@ export function valueNumber(report: Report | null, ...ids: string[]): number | n
 
 export function isNumeric(column: Column): boolean {
   return column.kind !== "text" && column.kind !== "flag";
+}
+
+/** Whether the cells of a column are of different units, which the column `unit` of the table names. */
+export function isMixed(column: Column): boolean {
+  return column.kind === "quantity" || column.kind === "change";
+}
+
+/** The column with the units of a table's quantities, which say their units themselves; -1 where it has none. */
+export function unitColumn(columns: readonly Column[]): number {
+  return columns.some(isMixed) ? columns.findIndex((column) => column.id === "unit") : -1;
+}
+
+/** A cell of a table, by its column's kind, and by its row's unit where the column has several. */
+export function cellText(columns: readonly Column[], row: readonly Cell[] | undefined, index: number): string {
+  const [column, cell] = [columns[index], row?.[index] ?? null];
+  if (column === undefined) return UNKNOWN;
+  if (!isMixed(column)) return formatCell(cell, column.kind, column.unit);
+  const word = textAt(row, unitColumn(columns)) ?? "";
+  return column.kind === "change" ? formatChange(cell, word) : formatMixed(cell, word);
 }
 
 /** Nothing is known: no number, or a class that is named so. */

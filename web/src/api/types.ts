@@ -61,7 +61,7 @@ export interface Column {
   readonly id: string;
   readonly label: string;
   readonly unit: string;
-  /** text, int, float, bytes, duration_ps, rate, share or flag. */
+  /** text, int, float, bytes, duration_ps, rate, share or flag; quantity or change where the row's cell `unit` names the unit. */
   readonly kind: string;
   readonly doc?: string;
 }

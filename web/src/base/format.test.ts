@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import {
   formatBytes,
   formatCell,
+  formatChange,
   formatDuration,
   formatInt,
+  formatMixed,
   formatQuantity,
   formatShare,
   formatTick,
@@ -69,6 +71,23 @@ describe("cells and values", () => {
     expect(formatCell(1234567, "int", "")).toBe("1\u202f234\u202f567");
     expect(formatCell(2e9, "int", "FLOP")).toBe("2.000 GFLOP");
     expect(formatValue(3.25, "FLOP/B")).toBe("3.250 FLOP/B");
+  });
+  it("takes the unit from the row where a column has several", () => {
+    expect(formatMixed(68.7e9, "ps")).toBe("68.70 ms");
+    expect(formatMixed(0.412, "share")).toBe("41.2%");
+    expect(formatMixed(1536, "B")).toBe("1.500 KiB");
+    expect(formatMixed(12, "count")).toBe("12");
+    expect(formatMixed(1.97e14, "FLOP/s")).toBe("197.0 TFLOP/s");
+    expect(formatMixed(240.5, "FLOP/B")).toBe("240.5 FLOP/B");
+    expect(formatMixed("fusion.1", "")).toBe("fusion.1");
+    expect(formatMixed(null, "ps")).toBe("unknown");
+  });
+  it("writes differences with a sign, and those of shares in points", () => {
+    expect(formatChange(5.03e9, "ps")).toBe("+5.030 ms");
+    expect(formatChange(-1536, "B")).toBe("−1.500 KiB");
+    expect(formatChange(-0.021, "share")).toBe("−2.100 points");
+    expect(formatChange(0, "share")).toBe("0.0%");
+    expect(formatChange(null, "ps")).toBe("unknown");
   });
   it("keeps significant digits", () => {
     expect(significant(0.000001234)).toBe("1.234e-6");

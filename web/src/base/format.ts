@@ -132,6 +132,30 @@ export function formatCell(value: Cell, kind: string, unit: string): string {
   }
 }
 
+/** The unit of a row whose table has quantities, by the word in its cell `unit`, as kind and unit of a column. */
+const WORDS: Readonly<Record<string, readonly [string, string]>> = {
+  ps: ["duration_ps", "ps"],
+  B: ["bytes", "B"],
+  "FLOP/s": ["rate", "FLOP/s"],
+  "B/s": ["rate", "B/s"],
+  share: ["share", "1"],
+  count: ["int", "1"],
+  ratio: ["float", "1"],
+};
+
+/** A number whose unit another cell of its row names: `ps`, `share`, `count`, `ratio`. */
+export function formatMixed(value: Cell, word: string): string {
+  const [kind, unit] = WORDS[word] ?? ["float", word];
+  return formatCell(value, kind, unit);
+}
+
+/** A difference of two such numbers, with its sign; shares differ by points of percent. */
+export function formatChange(value: Cell, word: string): string {
+  if (typeof value !== "number" || value === 0) return formatMixed(value, word);
+  const size = word === "share" ? `${significant(Math.abs(value) * 100)} points` : formatMixed(Math.abs(value), word);
+  return `${value > 0 ? "+" : "−"}${size}`;
+}
+
 /** Local date and time to the minute, in the order that sorts. */
 export function formatDate(ms: number): string {
   const date = new Date(ms);

@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 
-import { isNumeric } from "../api/read";
+import { cellText, isNumeric } from "../api/read";
 import type { Table } from "../api/types";
-import { formatCell, formatInt } from "../base/format";
+import { formatInt } from "../base/format";
 import { Panel } from "../widgets/Panel";
 import { knownColumns } from "../widgets/table/layout";
 
@@ -37,7 +37,7 @@ export function Rows({ table, inAll }: { readonly table: Table; readonly inAll: 
                 {columns.map((i) => {
                   const column = table.columns[i];
                   if (column === undefined) return null;
-                  const text = formatCell(row[i] ?? null, column.kind, column.unit);
+                  const text = cellText(table.columns, row, i);
                   return <td class={`${isNumeric(column) ? "num" : ""}${row[i] === null ? " unknown" : ""}`}>{text}</td>;
                 })}
               </tr>

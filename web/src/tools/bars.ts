@@ -1,6 +1,6 @@
 /** Rows of a report's table as stacked bars. Pure. */
 
-import { columnIndex, numberAt, textAt } from "../api/read";
+import { cellText, columnIndex, numberAt, textAt } from "../api/read";
 import type { Column, Table } from "../api/types";
 import { formatCell } from "../base/format";
 import type { Cell } from "../base/format";
@@ -57,7 +57,7 @@ export function drawn(table: Table | null, spec: BarSpec): Drawn {
     return {
       name: spec.label?.(row) ?? textAt(row, name) ?? "not named",
       ...(spec.label === undefined ? {} : { key: textAt(row, name) ?? "" }),
-      title: table.columns.map((column, at) => `${column.label}: ${formatCell(row[at] ?? null, column.kind, column.unit)}`).join("\n"),
+      title: table.columns.map((column, at) => `${column.label}: ${cellText(table.columns, row, at)}`).join("\n"),
       parts: known.map((part) => ({
         name: part.name,
         value: Math.max(0, part.value),
@@ -81,7 +81,7 @@ export function said(table: Table, row: readonly Cell[], ...ids: string[]): stri
     .flatMap((id) => {
       const index = columnIndex(table, id);
       const [column, cell] = [table.columns[index], row[index] ?? null];
-      return column === undefined || cell === null ? [] : [formatCell(cell, column.kind, column.unit)];
+      return column === undefined || cell === null ? [] : [cellText(table.columns, row, index)];
     })
     .join(" · ");
 }

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact";
 
-import { isNumeric } from "../api/read";
+import { cellText, isNumeric } from "../api/read";
 import type { Table } from "../api/types";
-import { formatCell } from "../base/format";
 import { go } from "../state/route";
 import { Explained } from "./Explained";
 import { Panel } from "./Panel";
@@ -51,7 +50,7 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
                 {column.label}
               </Explained>
             </dt>
-            <dd class={cells[i] === null ? "unknown" : ""}>{formatCell(cells[i] ?? null, column.kind, column.unit)}</dd>
+            <dd class={cells[i] === null ? "unknown" : ""}>{cellText(table.columns, cells, i)}</dd>
             {column.doc !== undefined && column.doc !== "" && <dd class="doc">{column.doc}</dd>}
           </div>
         ))}

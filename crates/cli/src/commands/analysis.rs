@@ -85,6 +85,7 @@ fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Fa
             Err(Failure::Usage(message, "leave --format out for its tables".into()))
         }
         Format::Fitting | Format::Table => printer.data(|out| present::table(report, &layout, out)),
+        Format::Markdown => printer.data(|out| present::markdown(report, &layout, out)),
         Format::Json => printer.data(|out| present::json(report, out)),
         Format::Csv => match one_table(report, asked)? {
             Rows::Table(table) => printer.data(|out| present::csv(table, out)),

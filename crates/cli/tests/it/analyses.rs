@@ -133,3 +133,30 @@ fn a_tree_is_a_csv_of_paths() {
     assert!(named.stdout.starts_with("Device time by part\n"), "{}", named.stdout);
     assert!(named.stdout.contains("the largest nodes of"), "{}", named.stdout);
 }
+
+#[test]
+fn every_report_is_markdown_too() {
+    let whole = process(&["overview", FIXTURES[0], "--format", "markdown", "--limit", "2"]);
+    assert_eq!((whole.code, whole.stderr.as_str()), (0, ""));
+    assert!(whole.stdout.starts_with("## haloscope overview\n\n"), "{}", whole.stdout);
+    for part in ["\n- **", "\n| Number | Value |\n|:---|---:|\n", "\n### ", "more rows; --limit 0 shows all."]
+    {
+        assert!(whole.stdout.contains(part), "{part} in {}", whole.stdout);
+    }
+    // One table has as many rows as its CSV, each with as many cells as the head, and numbers stand at the right.
+    let args = ["ops", FIXTURES[0], "--table", "ops"];
+    let rows = process(&[&args[..], &["--format", "markdown", "--limit", "0"]].concat());
+    let csv = process(&[&args[..], &["--format", "csv"]].concat());
+    let lines: Vec<_> = rows.stdout.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(lines.len(), csv.stdout.lines().count() + 1, "{}", rows.stdout);
+    assert!(lines[1].starts_with("|:---|") && lines[1].contains("|---:|"), "{}", lines[1]);
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{}", rows.stdout);
+    assert!(lines[0].contains("| Self time, us |"), "{}", lines[0]);
+    // A verdict is the first thing said, and the exit code is the same as in every form.
+    let failed = ["hlo", "counters", FIXTURES[0], "--dots", "12345"];
+    let (markdown, table) = (process(&[&failed[..], &["--format", "markdown"]].concat()), process(&failed));
+    assert_eq!((markdown.code, table.code), (1, 1), "{}", markdown.stderr);
+    assert!(markdown.stdout.contains("\n**Gate: failed**\n"), "{}", markdown.stdout);
+    assert_eq!(process(&["ops", FIXTURES[0], "--format", "markdown", "--table", "none"]).code, 2);
+}

@@ -1,7 +1,8 @@
 //! One table as aligned text: which columns fit, how wide each is, and what was left out.
 
 use super::columns::Format;
-use super::text::{cut, width, wrap};
+use super::text::{clean, cut, width, wrap};
+use super::words;
 use crate::report::{Cell, Column, Kind};
 
 /// Spaces between columns.
@@ -49,7 +50,10 @@ impl Grid {
             unknown: Vec::new(),
             has_unknown: false,
         };
-        for (i, column) in heads.iter().enumerate().filter(|(_, column)| column.kind != Kind::Prose) {
+        // The cells of mixed columns carry their units, so that the column with the units says nothing more.
+        let units = words::unit_column(heads);
+        let is_shown = |(i, column): &(usize, &Column)| column.kind != Kind::Prose && Some(*i) != units;
+        for (i, column) in heads.iter().enumerate().filter(is_shown) {
             let known = |row: &Vec<Cell>| row.get(i).is_some_and(|c| *c != Cell::Unknown);
             if !all.is_empty() && !all.iter().any(known) {
                 grid.unknown.push(column.label);
@@ -57,7 +61,16 @@ impl Grid {
             }
             let cells = || shown.iter().map(|row| row.get(i).unwrap_or(&Cell::Unknown));
             let format = Format::choose(column, cells());
-            let text: Vec<_> = cells().map(|c| format.cell(c)).collect();
+            let text: Vec<_> = if words::is_mixed(column.kind) {
+                let unit = |row: &'_ Vec<Cell>| units.and_then(|at| row.get(at)).cloned();
+                let rows = shown.iter().zip(cells());
+                rows.map(|(row, c)| {
+                    clean(&words::mixed(column.kind, c, unit(row).as_ref(), "-")).into_owned()
+                })
+                .collect()
+            } else {
+                cells().map(|c| format.cell(c)).collect()
+            };
             let has_unknown = cells().any(|c| *c == Cell::Unknown);
             let is_constant = all.len() > 1 && all.windows(2).all(|w| w[0].get(i) == w[1].get(i));
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));

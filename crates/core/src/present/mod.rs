@@ -1,13 +1,16 @@
-//! Presents finished reports: as text for a terminal, as CSV, as JSON. Presenters format; they never compute an answer.
+//! Presents finished reports: as text for a terminal, as Markdown, CSV, JSON. Presenters format; they never compute an answer.
 
 mod columns;
 mod csv;
 mod grid;
 mod json;
+mod markdown;
 mod table;
 mod text;
 mod tree;
+mod words;
 
 pub use csv::{csv, tree_csv};
 pub use json::json;
+pub use markdown::markdown;
 pub use table::{Layout, table, texts};

@@ -4,12 +4,10 @@ use std::io::{self, Write};
 
 use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
-use super::tree;
+use super::{tree, words};
 use crate::report::{
-    Cell, Finding, Kind, Link, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Unit,
-    Value,
+    Cell, Finding, Kind, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Value,
 };
-use crate::units;
 
 /// How a report is laid out.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +27,6 @@ impl Default for Layout<'_> {
         Self { width: 80, limit: 20, colour: false, only: None }
     }
 }
-
-/// Links that a terminal shows of a finding; JSON has all.
-const MOST_LINKS: usize = 3;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 40;
@@ -118,23 +113,12 @@ impl Page<'_> {
     }
 
     fn scope(&mut self, scope: &ScopeSummary) -> io::Result<()> {
-        let mut parts = Vec::new();
-        if !scope.modules.is_empty() {
-            parts.push(format!("modules {}", scope.modules.join(", ")));
-        }
-        parts.extend(scope.steps.as_ref().map(|steps| format!("steps {steps}")));
-        if let Some([from, to]) = scope.window_ps {
-            parts.push(format!("{} to {}", units::duration_ps(from as f64), units::duration_ps(to as f64)));
-        }
-        if scope.steady {
-            parts.push("steady state".to_owned());
-        }
-        parts.extend(scope.left_out.iter().map(|what| format!("left out: {what}")));
-        if parts.is_empty() {
+        let text = words::scope(scope);
+        if text.is_empty() {
             return Ok(());
         }
         self.section()?;
-        self.labelled("scope", BOLD, 7, &parts.join("; "))
+        self.labelled("scope", BOLD, 7, &text)
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -150,7 +134,7 @@ impl Page<'_> {
             ("gain at most", &finding.ceiling),
             ("try", &finding.lever),
             ("refuted if", &finding.falsifier),
-            ("see", &links(&finding.links)),
+            ("see", &words::links(&finding.links)),
         ];
         for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
             self.labelled(&format!("  {label}"), DIM, 16, text)?;
@@ -167,7 +151,7 @@ impl Page<'_> {
         for v in values {
             let is_number = v.value.number().is_some();
             let estimated = if is_number && v.status == Status::Estimated { " (estimated)" } else { "" };
-            let text = format!("{}{estimated}", value(v));
+            let text = format!("{}{estimated}", words::value(v));
             self.labelled(&cut(v.label, widest), DIM, widest + 2, &text)?;
         }
         Ok(())
@@ -183,10 +167,8 @@ impl Page<'_> {
         let prose: Vec<_> =
             (0..table.columns.len()).filter(|i| table.columns[*i].kind == Kind::Prose).collect();
         self.grid(&grid, |page, place| page.prose(table, &prose, place))?;
-        match table.rows.len() - shown {
-            0 => {}
-            1 => self.note("1 more row; --limit 0 shows all")?,
-            more => self.note(&format!("{more} more rows; --limit 0 shows all"))?,
+        if let Some(more) = words::more_rows(table.rows.len() - shown) {
+            self.note(&more)?;
         }
         self.below(&grid, table.id, "unknown")
     }
@@ -200,12 +182,8 @@ impl Page<'_> {
         let rows = tree::outline(tree, self.limit);
         let grid = Grid::new(&tree::heads(tree), &rows.rows, rows.rows.len(), self.width);
         self.grid(&grid, |_, _| Ok(()))?;
-        match rows.left_out {
-            0 => {}
-            1 => self.note("1 more node; --limit 0 shows all")?,
-            more => {
-                self.note(&format!("the largest nodes of {}; --limit 0 shows all", more + rows.rows.len()))?;
-            }
+        if let Some(more) = words::more_nodes(rows.left_out, rows.rows.len()) {
+            self.note(&more)?;
         }
         self.below(&grid, tree.id, "unknown, or not of this node")
     }
@@ -298,82 +276,24 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What was read, how much of it the report covers, and against which peaks shares were computed.
     fn source(&mut self, report: &Report) -> io::Result<()> {
-        let from = &report.provenance;
-        if from.files.is_empty() {
+        let lines = words::source(report);
+        if lines.is_empty() {
             return Ok(());
         }
         self.section()?;
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let bytes: u64 = from.files.iter().map(|f| f.bytes).sum();
-        let mut text = format!("read {} ({})", count(from.files.len(), "file"), units::bytes(bytes as f64));
-        text += &format!(" of {}", count(from.hosts.len(), "host"));
-        let coverage = from.coverage;
-        if coverage.devices < coverage.devices_in_profile {
-            text +=
-                &format!("; covers {} of {}", coverage.devices, count(coverage.devices_in_profile, "device"));
-        } else {
-            text += &format!("; covers {}", count(coverage.devices, "device"));
-        }
-        self.note(&text)?;
-        for peak in &from.peaks {
-            let rate = match peak.unit {
-                Unit::FlopRate => units::flop_rate(peak.rate),
-                _ => units::byte_rate(peak.rate),
-            };
-            let source = match peak.source {
-                "trace" => "as the profile says",
-                "derived" => "derived from clock and core count",
-                _ => "from the chip table",
-            };
-            self.note(&format!("peak {} of {}: {rate} ({source})", peak.resource, peak.device_type))?;
-        }
-        Ok(())
+        lines.iter().try_for_each(|line| self.note(line))
     }
 }
 
+/// The word for how much something matters, and its colour.
 fn severity(severity: Severity) -> (&'static str, &'static str) {
-    match severity {
-        Severity::Info => ("info", "36"),
-        Severity::Warning => ("warning", "1;33"),
-        Severity::Error => ("error", "1;31"),
-    }
-}
-
-/// A headline number in the unit that fits it.
-fn value(v: &Value) -> String {
-    let Some(number) = v.value.number() else {
-        return match &v.value {
-            Cell::Text(text) => text.clone(),
-            Cell::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-            _ => "unknown".to_owned(),
-        };
+    let style = match severity {
+        Severity::Info => "36",
+        Severity::Warning => "1;33",
+        Severity::Error => "1;31",
     };
-    match (v.unit, &v.value) {
-        (Unit::Ps, _) => units::duration_ps(number),
-        (Unit::Bytes, _) => units::bytes(number),
-        (Unit::Flop, _) => units::flops(number),
-        (Unit::FlopRate, _) => units::flop_rate(number),
-        (Unit::ByteRate, _) => units::byte_rate(number),
-        (Unit::FlopPerByte, _) => format!("{} FLOP/B", units::number(number)),
-        (Unit::Share, _) => units::share(number),
-        (_, Cell::Int(whole)) => whole.to_string(),
-        _ => units::number(number),
-    }
-}
-
-/// Where to look, as what to type behind the program's name and the run.
-fn links(links: &[Link]) -> String {
-    let word = |link: &Link| {
-        let place = match (&link.row, link.table) {
-            (_, "") => String::new(),
-            (None, table) => format!(" ({table})"),
-            (Some(row), table) => format!(" ({table}: {row})"),
-        };
-        format!("`{}`{place}", link.command())
-    };
-    links.iter().take(MOST_LINKS).map(word).collect::<Vec<_>>().join(", ")
+    (words::severity(severity), style)
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ pub(super) struct Outline {
     pub left_out: usize,
 }
 
+/// How deep the node with this label in the first column lies.
+pub(super) fn depth(label: &str) -> usize {
+    (label.len() - label.trim_start_matches(' ').len()) / INDENT
+}
+
 /// The columns of the rows.
 pub(super) fn heads(tree: &Tree) -> Vec<Column> {
     std::iter::once(LABEL).chain(tree.columns.iter().copied()).collect()

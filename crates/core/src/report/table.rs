@@ -29,6 +29,8 @@ pub enum Kind {
     Flag,
     /// A number whose unit stands in the row's column `unit`: see [`Column::quantity`].
     Quantity,
+    /// A difference of two such numbers, written with its sign; shares differ by points.
+    Change,
 }
 
 /// A column's definition: one place for id, label, unit and explanation.
@@ -92,6 +94,11 @@ impl Column {
     #[must_use]
     pub const fn quantity(id: &'static str, label: &'static str, doc: &'static str) -> Self {
         Self { id, label, unit: Unit::None, kind: Kind::Quantity, doc }
+    }
+    /// A column of differences of numbers of different units: as [`Column::quantity`], with a sign.
+    #[must_use]
+    pub const fn change(id: &'static str, label: &'static str, doc: &'static str) -> Self {
+        Self { id, label, unit: Unit::None, kind: Kind::Change, doc }
     }
     /// A column of yes and no.
     #[must_use]

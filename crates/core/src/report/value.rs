@@ -72,6 +72,34 @@ impl Unit {
             Self::None => "",
         }
     }
+
+    /// The unit as the column `unit` of a table names it: as [`Unit::symbol`], and `share`, `count` or `ratio` for those.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Count => "count",
+            Self::Ratio => "ratio",
+            other => other.symbol(),
+        }
+    }
+
+    /// The unit that a [word](Self::word) names; none for words that name no unit.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        let all = [
+            Self::Ps,
+            Self::Bytes,
+            Self::Flop,
+            Self::FlopRate,
+            Self::ByteRate,
+            Self::FlopPerByte,
+            Self::Share,
+            Self::Count,
+            Self::Ratio,
+        ];
+        all.into_iter().find(|unit| unit.word() == word).unwrap_or(Self::None)
+    }
 }
 
 impl Serialize for Unit {

@@ -8,11 +8,12 @@ export interface CellProps {
   readonly column: Column;
   /** The share that fills the bar. */
   readonly full: number;
+  /** Its words, where the column alone does not say what they are. */
+  readonly text?: string;
 }
 
 /** One cell; a share carries a bar. */
-export function CellView({ cell, column, full }: CellProps) {
-  const text = formatCell(cell, column.kind, column.unit);
+export function CellView({ cell, column, full, text = formatCell(cell, column.kind, column.unit) }: CellProps) {
   if (cell === null) return <td class={isNumeric(column) ? "num unknown" : "unknown"}>{text}</td>;
   if (column.kind === "share" && typeof cell === "number") {
     return (

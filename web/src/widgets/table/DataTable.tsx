@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { columnIndex, isNumeric } from "../../api/read";
+import { cellText, columnIndex, isMixed, isNumeric, unitColumn } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { SortKey } from "../../base/rows";
 import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
@@ -44,11 +44,12 @@ export function DataTable(props: DataTableProps) {
     () =>
       withSecond(knownColumns(table.columns, table.rows), columnIndex(table, props.second ?? "")).flatMap((index) => {
         const column = table.columns[index];
-        return column === undefined ? [] : [{ column, index, width: columnWidth(column, index, table.rows) }];
+        return column === undefined ? [] : [{ column, index, width: columnWidth(table.columns, index, table.rows) }];
       }),
     [table, props.second],
   );
-  const unknown = table.columns.filter((column) => !shown.some((one) => one.column === column));
+  const units = unitColumn(table.columns);
+  const unknown = table.columns.filter((column, i) => i !== units && !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
   const order = useMemo(() => {
     const text = table.columns.flatMap((column, i) => (isNumeric(column) ? [] : [i]));
@@ -174,7 +175,12 @@ export function DataTable(props: DataTableProps) {
                   onMouseEnter={() => onHover?.(row)}
                 >
                   {shown.map(({ column, index }) => (
-                    <CellView cell={table.rows[row]?.[index] ?? null} column={column} full={full[index] ?? 1} />
+                    <CellView
+                      cell={table.rows[row]?.[index] ?? null}
+                      column={column}
+                      full={full[index] ?? 1}
+                      {...(isMixed(column) ? { text: cellText(table.columns, table.rows[row], index) } : {})}
+                    />
                   ))}
                   <td class="slack" />
                 </tr>

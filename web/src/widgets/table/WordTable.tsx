@@ -2,9 +2,8 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-import { columnIndex, isNumeric } from "../../api/read";
+import { cellText, columnIndex, isNumeric } from "../../api/read";
 import type { Column, Table } from "../../api/types";
-import { formatCell } from "../../base/format";
 import { markIn } from "../../state/mark";
 import { TableExport } from "../Export";
 import { Panel } from "../Panel";
@@ -86,7 +85,7 @@ function WordPanel({ table, name, shown, note, empty }: WordPanelProps) {
                 <tr key={i} class={marked !== "" && marked === String(row[0] ?? "") ? "marked" : undefined}>
                   {shown.map((one, place) => {
                     const cell = row[one.index] ?? null;
-                    const text = formatCell(cell, one.column.kind, one.column.unit);
+                    const text = cellText(table.columns, row, one.index);
                     const content = (
                       <>
                         {one.tone !== undefined ? (
@@ -130,7 +129,7 @@ function Below({ table, row, id }: { readonly table: Table; readonly row: Table[
   return (
     <span class="sub">
       {`${column.label.toLowerCase()} `}
-      <Words text={formatCell(cell, column.kind, column.unit)} />
+      <Words text={cellText(table.columns, row, index)} />
     </span>
   );
 }

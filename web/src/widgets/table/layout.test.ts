@@ -31,6 +31,17 @@ it("drops columns that say nothing in any row", () => {
   expect(knownColumns(columns, [])).toEqual([0, 1, 2]);
 });
 
+it("leaves out the units that quantities carry", () => {
+  const columns = [
+    { id: "metric", label: "Metric", unit: "", kind: "text" },
+    { id: "unit", label: "Unit", unit: "", kind: "text" },
+    { id: "delta", label: "Delta", unit: "", kind: "change" },
+  ];
+  const rows = [["step time", "ps", 5.03e9]];
+  expect(knownColumns(columns, rows)).toEqual([0, 2]);
+  expect(columnWidth(columns, 2, rows)).toBe("+5.030 ms".length + 2);
+});
+
 it("moves a column beside the first, where it is shown", () => {
   expect(withSecond([0, 1, 2, 5], 5)).toEqual([0, 5, 1, 2]);
   expect(withSecond([0, 1, 2], 5)).toEqual([0, 1, 2]);
@@ -52,6 +63,6 @@ it("scrolls as little as possible", () => {
 
 it("makes columns as wide as their longest cell, within reason", () => {
   const text = { id: "op", label: "Op", unit: "", kind: "text" };
-  expect(columnWidth(text, 0, [["abcdefghij"]])).toBe(12);
-  expect(columnWidth(text, 0, [["x".repeat(500)]])).toBe(46);
+  expect(columnWidth([text], 0, [["abcdefghij"]])).toBe(12);
+  expect(columnWidth([text], 0, [["x".repeat(500)]])).toBe(46);
 });

@@ -1,9 +1,8 @@
 /** Which rows are in view and how wide columns are. Pure. */
 
-import { isNumeric } from "../../api/read";
+import { cellText, isMixed, isNumeric, unitColumn } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { Cell } from "../../base/format";
-import { formatCell } from "../../base/format";
 
 export interface RowRange {
   readonly first: number;
@@ -26,9 +25,11 @@ export function scrollToRow(scrollTop: number, height: number, rowHeight: number
   return scrollTop;
 }
 
-/** Positions of the columns to show: one that is unknown in every row is named in words instead. */
+/** Positions of the columns to show: one that is unknown in every row is named in words instead, and quantities carry the units
+ * that a column of their own names. */
 export function knownColumns(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number[] {
-  const all = columns.map((_, i) => i);
+  const units = unitColumn(columns);
+  const all = columns.map((_, i) => i).filter((i) => i !== units);
   return rows.length === 0 ? all : all.filter((i) => i === 0 || rows.some((row) => (row[i] ?? null) !== null));
 }
 
@@ -57,16 +58,18 @@ const SAMPLE = 400;
 const LONGEST_TEXT = 44;
 
 /** Width of a column in characters, from its header and a sample of its cells. */
-export function columnWidth(column: Column, index: number, rows: readonly (readonly Cell[])[]): number {
+export function columnWidth(columns: readonly Column[], index: number, rows: readonly (readonly Cell[])[]): number {
+  const column = columns[index];
+  if (column === undefined) return 0;
   // A header may break between words; its longest word may not.
   const words = column.label.split(/\s+/).map((word) => word.length);
   let width = Math.max(4, ...words, Math.ceil(column.label.length / 2)) + 2;
   const every = Math.max(1, Math.floor(rows.length / SAMPLE));
   for (let i = 0; i < rows.length; i += every) {
-    width = Math.max(width, formatCell(rows[i]?.[index] ?? null, column.kind, column.unit).length);
+    width = Math.max(width, cellText(columns, rows[i], index).length);
   }
   if (column.kind === "share") width = Math.max(width, 9);
-  return Math.min(width, isNumeric(column) ? 18 : LONGEST_TEXT) + 2;
+  return Math.min(width, isNumeric(column) && !isMixed(column) ? 18 : LONGEST_TEXT) + 2;
 }
 
 /** Rows of a table of facts that are shown all at once. */

@@ -20,7 +20,7 @@ export interface Pair {
 }
 
 function isNarrow(table: Table): boolean {
-  return table.columns.reduce((sum, column, i) => sum + columnWidth(column, i, table.rows), 0) <= HALF_PAGE;
+  return table.columns.reduce((sum, _, i) => sum + columnWidth(table.columns, i, table.rows), 0) <= HALF_PAGE;
 }
 
 function pair(tables: readonly Table[]): Pair {

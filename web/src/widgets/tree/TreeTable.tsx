@@ -42,7 +42,7 @@ export function TreeTable(props: TreeTableProps) {
     const cells = all.map((one) => one.node.values);
     return props.shown.flatMap((index) => {
       const column = columns[index];
-      return column === undefined ? [] : [{ column, index, width: columnWidth(column, index, cells) }];
+      return column === undefined ? [] : [{ column, index, width: columnWidth(columns, index, cells) }];
     });
   }, [all, columns, props.shown]);
 

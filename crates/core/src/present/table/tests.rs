@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{Column, Coverage, FileRead, PeakUsed, Provenance};
+use crate::report::{Column, Coverage, FileRead, Link, PeakUsed, Provenance, Unit};
 
 const OPS: &[Column] = &[
     Column::text("op", "op", ""),
@@ -208,4 +208,31 @@ fn a_finding_says_where_to_look() {
     assert!(text.contains("`ops --by category --window 1000000ps..2500000ps`"), "{text}");
     assert!(text.contains("(ops: copy)"), "{text}");
     assert!(text.contains("`timeline --devices TPU:0 --steps 2-5`"), "{text}");
+}
+
+#[test]
+fn numbers_of_different_units_stand_in_the_unit_that_fits_each() {
+    const COLUMNS: &[Column] = &[
+        Column::text("metric", "Metric", ""),
+        Column::text("unit", "Unit", ""),
+        Column::quantity("baseline", "Baseline", ""),
+        Column::quantity("experiment", "Experiment", ""),
+        Column::change("delta", "Delta", ""),
+    ];
+    let mut rows = Table::new("metrics", "Metrics", COLUMNS);
+    rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 73.7e9.into(), 5.03e9.into()]);
+    rows.push(vec!["MFU".into(), "share".into(), 0.412.into(), Cell::Unknown, Cell::Unknown]);
+    rows.push(vec!["regime".into(), "".into(), "memory bound".into(), "a|b".into(), Cell::Unknown]);
+    rows.push(vec!["ops".into(), "count".into(), Cell::Int(12), Cell::Int(10), Cell::Int(-2)]);
+    let report = Report { tables: vec![rows], ..Report::default() };
+    insta::assert_snapshot!(text(&report, &Layout::default()), @r"
+    Metrics
+    Metric         Baseline  Experiment      Delta
+    ---------  ------------  ----------  ---------
+    step time      68.70 ms    73.70 ms  +5.030 ms
+    MFU               41.2%           -          -
+    regime     memory bound         a|b          -
+    ops                  12          10         -2
+    - = unknown
+    ");
 }
