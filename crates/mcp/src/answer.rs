@@ -1,0 +1,226 @@
+//! The answer of a tool: structured, and the same as a text for clients that show only texts to their models.
+
+use std::fmt::Write;
+
+use serde_json::{Value as Json, json};
+
+use crate::Object;
+use crate::draft::{Draft, Part, Rows, Section, chunks};
+use crate::refusal::shorten;
+
+/// The answer of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What programs read; follows the tool's output schema.
+    pub structured: Json,
+    /// What is read where the structured answer is not.
+    pub text: String,
+}
+
+/// What the protocol puts around an answer, in bytes: `content`, `type`, `structuredContent`, `isError`.
+const ENVELOPE: usize = 100;
+
+impl Answer {
+    /// Bytes of the answer as it is sent.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.structured.to_string().len() + Json::from(self.text.as_str()).to_string().len() + ENVELOPE
+    }
+}
+
+/// The schema that all answers follow: the report of an analysis, made small.
+#[must_use]
+pub fn schema() -> Object {
+    let schema = json!({
+        "type": "object",
+        "required": ["tool"],
+        "properties": {
+            "tool": {"type": "string"},
+            "run": {"type": "string"},
+            "values": {"type": "object", "additionalProperties": {"type": "object", "required": ["value", "unit", "status"]}},
+            "unknown": {"type": "array", "items": {"type": "string"}},
+            "findings": {"type": "array", "items": {"type": "object", "required": ["id", "claim"]}},
+            "tables": {"type": "array", "items": {"type": "object", "required": ["id", "status", "columns", "rows", "from", "of"],
+                "properties": {"columns": {"type": "array", "items": {"type": "object", "required": ["id", "unit"]}},
+                    "rows": {"type": "array", "items": {"type": "array"}}}}},
+            "texts": {"type": "array", "items": {"type": "object", "required": ["id", "text", "from", "of"]}},
+            "notes": {"type": "array", "items": {"type": "object", "required": ["id", "message"]}},
+            "left_out": {"type": "array", "items": {"type": "object", "required": ["what", "of", "cursor"]}},
+            "next": {"type": "array", "items": {"type": "string"}}
+        }
+    });
+    match schema {
+        Json::Object(object) => object,
+        _ => Object::new(),
+    }
+}
+
+/// What is shown of a section.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shown {
+    /// The first item.
+    pub(crate) from: usize,
+    /// How many.
+    pub(crate) count: usize,
+}
+
+impl Shown {
+    fn of<'t, T>(&self, items: &'t [T]) -> &'t [T] {
+        items.get(self.from..self.from + self.count).unwrap_or_default()
+    }
+}
+
+/// The answer that shows these parts of a draft, with texts of at most `longest` bytes in cells and fields. Of the sections
+/// that are not shown whole, `named` are named; where only `one` was asked for, the others are not mentioned.
+pub(crate) fn build(
+    draft: &Draft,
+    sections: &[Section],
+    shown: &[Shown],
+    longest: usize,
+    named: usize,
+    one: bool,
+) -> Answer {
+    let mut out = Object::new();
+    let mut text = String::new();
+    for (name, value) in &draft.head {
+        out.insert((*name).to_owned(), value.clone());
+        let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = write!(text, "{}{name}: {plain}", if text.is_empty() { "" } else { ", " });
+    }
+    text.push('\n');
+    let parts = || sections.iter().zip(shown).filter(|(_, shown)| shown.count > 0);
+    for (section, shown) in parts() {
+        match section.part {
+            Part::Values => values(draft, *shown, longest, &mut out, &mut text),
+            Part::Findings => items("findings", shown.of(&draft.findings), longest, &mut out, &mut text),
+            Part::Notes => items("notes", shown.of(&draft.notes), longest, &mut out, &mut text),
+            Part::Table(at) => {
+                push(&mut out, "tables", rows(&draft.tables[at], *shown, longest, &mut text));
+            }
+            Part::Text(at) => {
+                let (id, title, whole) = &draft.texts[at];
+                let pieces = chunks(whole);
+                // A text is the answer: it is not cut, but where not even its first piece fits.
+                let said = shown.of(&pieces).concat();
+                let said = if shown.count == 1 && longest < 60 { shorten(&said, longest * 4) } else { said };
+                let _ = write!(text, "{title}:\n{said}");
+                push(
+                    &mut out,
+                    "texts",
+                    json!({"id": id, "text": said, "from": shown.from, "of": pieces.len()}),
+                );
+            }
+        }
+    }
+    left_out(sections, shown, named, one, &mut out, &mut text);
+    if !one && !draft.next.is_empty() {
+        out.insert("next".into(), json!(draft.next));
+        let _ = write!(text, "next: {}", draft.next.join("; "));
+    }
+    Answer { structured: Json::Object(out), text: text.trim_end().to_owned() }
+}
+
+fn push(out: &mut Object, name: &str, item: Json) {
+    let list = out.entry(name).or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.push(item);
+    }
+}
+
+fn values(draft: &Draft, shown: Shown, longest: usize, out: &mut Object, text: &mut String) {
+    let mut known = Object::new();
+    let mut unknown = Vec::new();
+    for value in shown.of(&draft.values) {
+        if value.value.is_null() {
+            unknown.push(value.id.clone());
+            continue;
+        }
+        let said = cell(&value.value, longest * 2);
+        let _ = writeln!(text, "{} = {} ({})", value.id, shorten(&value.shown, longest * 2), value.status);
+        let entry = json!({"value": said, "unit": value.unit, "status": value.status});
+        known.insert(value.id.clone(), entry);
+    }
+    out.insert("values".into(), Json::Object(known));
+    if !unknown.is_empty() {
+        let _ = writeln!(text, "unknown: {}", unknown.join(", "));
+        out.insert("unknown".into(), json!(unknown));
+    }
+}
+
+fn items(name: &str, shown: &[crate::Item], longest: usize, out: &mut Object, text: &mut String) {
+    // Sentences say what cells only name: they get more room.
+    let longest = longest * 3;
+    for item in shown {
+        let fields = item.fields.iter().map(|(key, value)| (key.clone(), cell(value, longest)));
+        push(out, name, Json::Object(fields.collect()));
+        let _ = writeln!(text, "- {}", shorten(&item.line, longest));
+    }
+}
+
+fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
+    let rows: Vec<Vec<Json>> =
+        shown.of(&table.rows).iter().map(|row| row.iter().map(|v| cell(v, longest)).collect()).collect();
+    let columns: Vec<Json> = table.columns.iter().map(|c| json!({"id": c.id, "unit": c.unit})).collect();
+    let named = table.columns.iter().map(|c| match c.unit.as_str() {
+        "" | "1" => c.id.clone(),
+        unit => format!("{} [{unit}]", c.id),
+    });
+    let _ = writeln!(text, "{} ({}): {}", table.id, table.title, named.collect::<Vec<_>>().join(" | "));
+    for row in &rows {
+        let plain = |v: &Json| match v {
+            Json::Null => "?".to_owned(),
+            Json::String(word) => word.clone(),
+            other => other.to_string(),
+        };
+        let _ = writeln!(text, "{}", row.iter().map(plain).collect::<Vec<_>>().join(" | "));
+    }
+    json!({"id": table.id, "status": table.status, "columns": columns, "rows": rows,
+        "from": shown.from, "of": table.rows.len()})
+}
+
+/// A cell: texts of at most `longest` bytes, real numbers with six significant digits.
+fn cell(value: &Json, longest: usize) -> Json {
+    match value {
+        Json::String(word) => Json::String(shorten(word, longest)),
+        Json::Number(number) if number.is_f64() => number.as_f64().map_or(Json::Null, rounded),
+        other => other.clone(),
+    }
+}
+
+fn rounded(number: f64) -> Json {
+    let short = format!("{number:.5e}").parse::<f64>().unwrap_or(number);
+    serde_json::Number::from_f64(short).map_or(Json::Null, Json::Number)
+}
+
+fn left_out(
+    sections: &[Section],
+    shown: &[Shown],
+    named: usize,
+    one: bool,
+    out: &mut Object,
+    text: &mut String,
+) {
+    let rest = sections.iter().zip(shown).filter(|(section, shown)| {
+        let begun = shown.from > 0 || shown.count > 0;
+        shown.from + shown.count < section.len && (!one || begun)
+    });
+    let entry = |(section, shown): (&Section, &Shown)| {
+        let cursor = format!("{}@{}", section.name, shown.from + shown.count);
+        (section.name.clone(), section.len, cursor)
+    };
+    let all: Vec<_> = rest.map(entry).collect();
+    if all.is_empty() {
+        return;
+    }
+    let said = &all[..named.min(all.len())];
+    let list: Vec<Json> =
+        said.iter().map(|(what, of, at)| json!({"what": what, "of": of, "cursor": at})).collect();
+    out.insert("left_out".into(), json!(list));
+    let mut words: Vec<String> = said.iter().map(|(_, of, at)| format!("{at} of {of}")).collect();
+    if said.len() < all.len() {
+        let more = all.len() - said.len();
+        out.insert("left_out_more".into(), json!(more));
+        words.push(format!("{more} more parts"));
+    }
+    let _ = writeln!(text, "left out (cursors): {}", words.join(", "));
+}

@@ -1,0 +1,81 @@
+//! What tools answer from: the runs, and where the page is.
+
+use std::sync::Arc;
+
+use haloscope_store::{Run, Store};
+
+use crate::{Arguments, Refusal};
+
+/// What tools answer from. Cheap to share between threads.
+#[derive(Debug)]
+pub struct Context {
+    /// The runs.
+    pub store: Arc<Store>,
+    /// Where the page is served, such as `http://127.0.0.1:8791/`; `None` where none is.
+    pub page: Option<String>,
+}
+
+impl Context {
+    /// The runs of a store, without a page.
+    #[must_use]
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, page: None }
+    }
+
+    /// With the address of the page.
+    #[must_use]
+    pub fn with_page(self, page: impl Into<String>) -> Self {
+        Self { page: Some(page.into()), ..self }
+    }
+
+    /// Opens the run that `argument` names, by its id or its name; the newest where it is not given.
+    ///
+    /// # Errors
+    /// For a run that is not there, with those that are; for one that cannot be read.
+    pub fn run(&self, arguments: &Arguments, argument: &str) -> Result<Arc<Run>, Refusal> {
+        match arguments.text(argument)? {
+            Some(id) => self.open(&id),
+            None => {
+                let newest = self.store.list()?.into_iter().next().ok_or_else(no_run)?;
+                Ok(self.store.open(&newest.id)?)
+            }
+        }
+    }
+
+    /// Opens a run by its id, else by its name.
+    ///
+    /// # Errors
+    /// As [`Context::run`].
+    pub fn open(&self, id: &str) -> Result<Arc<Run>, Refusal> {
+        let error = match self.store.open(id) {
+            Ok(run) => return Ok(run),
+            Err(error) => error,
+        };
+        if !matches!(error, haloscope_store::Error::UnknownRun(_)) {
+            return Err(error.into());
+        }
+        if let Ok(named) = self.store.named(id) {
+            return Ok(self.store.open(&named.id)?);
+        }
+        let ids: Vec<String> = self.store.list()?.into_iter().map(|run| run.id).collect();
+        if ids.is_empty() {
+            return Err(no_run());
+        }
+        Err(Refusal::unknown("run", id, &ids, "`xprof_list_runs` lists the runs with their ids"))
+    }
+
+    /// Opens all runs that a list names.
+    ///
+    /// # Errors
+    /// As [`Context::run`].
+    pub fn runs(&self, arguments: &Arguments, argument: &str) -> Result<Vec<Arc<Run>>, Refusal> {
+        arguments.list(argument)?.iter().map(|id| self.open(id)).collect()
+    }
+}
+
+fn no_run() -> Refusal {
+    Refusal::new(
+        "there is no run yet",
+        "capture a profile into the log folder, for instance with jax.profiler.trace, and call again",
+    )
+}

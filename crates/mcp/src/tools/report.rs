@@ -1,0 +1,180 @@
+//! The report of an analysis as a draft: everything it says, in the shape that a budget cuts.
+
+use haloscope_core::report::{
+    Cell, Column, Finding, Kind, Link, Node, Quality, Report, Series, Table, Tree, Unit,
+};
+use haloscope_core::units;
+use serde_json::{Value as Json, json};
+
+use crate::draft::{Draft, Field, Item, Rows, Value};
+
+/// All that a report says. Trees are tables of paths, curves tables that are shown to those who ask for them.
+#[must_use]
+pub fn draft(tool: &str, run: &str, report: &Report) -> Draft {
+    let mut draft = Draft::about(tool);
+    draft.head.push(("run", json!(run)));
+    draft.head.push(("analysis", json!(report.analysis)));
+    if let Some(gate) = report.gate {
+        draft.head.push(("gate", json!(gate)));
+    }
+    draft.values = report.values.iter().map(value).collect();
+    draft.findings = report.findings.iter().map(finding).collect();
+    draft.tables = report.tables.iter().map(table).collect();
+    draft.tables.extend(report.trees.iter().map(tree));
+    draft.tables.extend(report.series.iter().map(series));
+    draft.texts = report.texts.iter().map(|t| (t.id.to_owned(), t.title.clone(), t.text.clone())).collect();
+    draft.notes = report.quality.iter().map(note).collect();
+    draft
+}
+
+fn value(value: &haloscope_core::report::Value) -> Value {
+    Value {
+        id: value.id.to_owned(),
+        value: cell(&value.value),
+        unit: value.unit.symbol().to_owned(),
+        status: value.status.word().to_owned(),
+        shown: shown(&value.value, value.unit),
+    }
+}
+
+fn cell(cell: &Cell) -> Json {
+    match cell {
+        Cell::Int(number) => json!(number),
+        Cell::Float(number) => json!(number),
+        Cell::Text(text) => json!(text),
+        Cell::Flag(flag) => json!(flag),
+        Cell::Unknown => Json::Null,
+    }
+}
+
+/// A value with its unit, as a person reads it.
+fn shown(cell: &Cell, unit: Unit) -> String {
+    let Some(number) = cell.number() else {
+        return match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Flag(flag) => flag.to_string(),
+            _ => "unknown".to_owned(),
+        };
+    };
+    match unit {
+        Unit::Ps => units::duration_ps(number),
+        Unit::Bytes => units::bytes(number),
+        Unit::Flop => units::flops(number),
+        Unit::FlopRate => units::flop_rate(number),
+        Unit::ByteRate => units::byte_rate(number),
+        Unit::Share => units::share(number),
+        Unit::FlopPerByte => format!("{} FLOP/B", units::number(number)),
+        Unit::Count | Unit::Ratio | Unit::None => units::number(number),
+    }
+}
+
+fn table(table: &Table) -> Rows {
+    Rows {
+        id: table.id.to_owned(),
+        title: table.title.to_owned(),
+        status: "derived".to_owned(),
+        columns: table.columns.iter().map(field).collect(),
+        rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+        on_demand: false,
+    }
+}
+
+fn field(column: &Column) -> Field {
+    let unit = if column.kind == Kind::Quantity { "see column unit" } else { column.unit.symbol() };
+    Field::new(column.id, unit)
+}
+
+/// The nodes nearest to the top first, each with the labels that lead to it.
+fn tree(tree: &Tree) -> Rows {
+    let mut nodes = Vec::new();
+    tree.walk(&mut |at| nodes.push((at.path.len(), row(at.path, at.node))));
+    nodes.sort_by_key(|(depth, _)| *depth);
+    let columns = std::iter::once(Field::new("path", "")).chain(tree.columns.iter().map(field));
+    Rows {
+        id: tree.id.to_owned(),
+        title: tree.title.to_owned(),
+        status: "derived".to_owned(),
+        columns: columns.collect(),
+        rows: nodes.into_iter().map(|(_, row)| row).collect(),
+        on_demand: false,
+    }
+}
+
+fn row(path: &[&str], node: &Node) -> Vec<Json> {
+    std::iter::once(json!(path.join(" > "))).chain(node.values.iter().map(cell)).collect()
+}
+
+fn series(series: &Series) -> Rows {
+    Rows {
+        id: series.id.clone(),
+        title: series.title.clone(),
+        status: "derived".to_owned(),
+        columns: vec![
+            Field::new(series.x.0, series.x.1.symbol()),
+            Field::new(series.y.0, series.y.1.symbol()),
+        ],
+        rows: series.points.iter().map(|[x, y]| vec![json!(x), json!(y)]).collect(),
+        on_demand: true,
+    }
+}
+
+fn finding(finding: &Finding) -> Item {
+    let mut fields = crate::Object::new();
+    let words = [
+        ("claim", &finding.claim),
+        ("evidence", &finding.evidence),
+        ("ceiling", &finding.ceiling),
+        ("lever", &finding.lever),
+        ("falsifier", &finding.falsifier),
+    ];
+    fields.insert("id".into(), json!(finding.id));
+    fields.insert("severity".into(), json!(finding.severity));
+    fields.insert("status".into(), json!(finding.status));
+    for (name, text) in words.into_iter().filter(|(_, text)| !text.is_empty()) {
+        fields.insert(name.into(), json!(text));
+    }
+    if let Some(speedup) = finding.speedup {
+        fields.insert("speedup".into(), json!(speedup));
+    }
+    if let Some(link) = finding.links.first() {
+        fields.insert("look".into(), json!(call(link)));
+    }
+    let mut line = format!("{}: {}", finding.id, finding.claim);
+    for (name, text) in [("", &finding.ceiling), ("try: ", &finding.lever)] {
+        if !text.is_empty() {
+            line.push_str("; ");
+            line.push_str(name);
+            line.push_str(text);
+        }
+    }
+    Item { fields, line }
+}
+
+/// Where a link leads, in words of a call.
+fn call(link: &Link) -> String {
+    let mut words = vec![link.analysis.to_owned()];
+    words.extend(link.params.iter().map(|(id, value)| format!("{id}={value}")));
+    if !link.table.is_empty() {
+        words.push(format!("tables={}", link.table));
+    }
+    words.extend(link.row.iter().map(|row| format!("row `{row}`")));
+    if !link.devices.is_empty() {
+        words.push(format!("devices={}", link.devices.join(",")));
+    }
+    words.extend(link.steps.iter().map(|steps| format!("steps={steps}")));
+    words.extend(link.window_ps.iter().map(|[from, to]| format!("window={from}ps..{to}ps")));
+    words.join(" ")
+}
+
+fn note(note: &Quality) -> Item {
+    let mut fields = crate::Object::new();
+    fields.insert("id".into(), json!(note.id));
+    fields.insert("severity".into(), json!(note.severity));
+    for (name, text) in [("message", &note.message), ("cost", &note.cost), ("cure", &note.cure)] {
+        if !text.is_empty() {
+            fields.insert(name.into(), json!(text));
+        }
+    }
+    fields.entry("message").or_insert_with(|| json!(""));
+    Item { fields, line: format!("note: {}", note.message) }
+}
