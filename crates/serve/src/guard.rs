@@ -3,7 +3,7 @@
 //! - **Host** must name this machine as it was bound. A page elsewhere can point a name of its own at 127.0.0.1 and then read
 //!   answers as its own (DNS rebinding); its requests carry that name.
 //! - **Origin**, where a browser sends one, must be that same host.
-//! - **Token**, where one is set, must come with every request to the API. The page's own files hold nothing secret. Another
+//! - **Token**, where one is set, must come with every request to the API and to `/mcp`. The page's own files hold nothing secret. Another
 //!   front end knows of no token: who opens it with the right one gets a cookie, which its requests bring back.
 //! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
 

@@ -1,4 +1,4 @@
-//! The HTTP API over the analyses, the page that is embedded in it, and XProf's own routes. No arithmetic: every number comes from the core.
+//! The HTTP API over the analyses, the page that is embedded in it, tools for agents at `/mcp`, and XProf's own routes. No arithmetic: every number comes from the core.
 //!
 //! ```no_run
 //! use haloscope_serve::{Config, run};
@@ -11,6 +11,7 @@
 //! The server listens on this machine alone unless it is told otherwise, and then it demands a token; `guard.rs`
 //! says what it checks of every request.
 
+mod agents;
 mod answer;
 mod api;
 mod config;

@@ -22,12 +22,12 @@ use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
 use crate::xprof::{self, Answers};
-use crate::{answer, api, source, timeline};
+use crate::{agents, answer, api, source, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     pub(crate) page: Page,
     /// Whether that page is another front end's.
     pub(crate) other_page: bool,
@@ -45,6 +45,7 @@ impl App {
         let workers = Arc::new(Semaphore::new(cores));
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
+        let store = Arc::new(store);
         Ok(Self { store, page, other_page, workers, sources: None, answers: Answers::default() })
     }
 }
@@ -72,7 +73,8 @@ pub(crate) fn new(
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(token());
-    let router = Router::new().nest("/api", api).merge(xprof::routes().layer(token()));
+    let agents = Router::new().route_service("/mcp", agents::service(&app, addr)).layer(token());
+    let router = Router::new().nest("/api", api).merge(agents).merge(xprof::routes().layer(token()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(&app)))

@@ -51,12 +51,7 @@ impl Server {
     /// What to open in a browser on this machine, with the token.
     #[must_use]
     pub fn url(&self) -> String {
-        let ip = match self.addr.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        let mut url = format!("http://{}/", SocketAddr::new(ip, self.addr.port()));
+        let mut url = page(self.addr);
         if let Some(token) = &self.token {
             url.push_str("?token=");
             url.extend(form_urlencoded::byte_serialize(token.as_bytes()));
@@ -71,6 +66,16 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
         Ok(axum::serve(self.listener, self.app).with_graceful_shutdown(shutdown).await?)
     }
+}
+
+/// Where a browser on this machine finds the page of a server that listens on `addr`.
+pub(crate) fn page(addr: SocketAddr) -> String {
+    let ip = match addr.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}/", SocketAddr::new(ip, addr.port()))
 }
 
 /// Listens and answers until the process is told to stop (Ctrl-C, or SIGTERM), with a runtime of its own. `on_ready` is

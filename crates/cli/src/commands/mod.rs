@@ -5,6 +5,7 @@ mod browser;
 mod completions;
 mod demo;
 mod export;
+mod mcp;
 mod report;
 mod serve;
 pub(crate) mod source_root;
@@ -28,6 +29,7 @@ struct Other {
 
 const OTHERS: &[Other] = &[
     Other { command: serve::command, run: serve::run },
+    Other { command: mcp::command, run: mcp::run },
     Other { command: xprof::command, run: xprof::run },
     Other { command: export::command, run: export::run },
     Other { command: report::command, run: report::run },

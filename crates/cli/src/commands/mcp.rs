@@ -1,0 +1,52 @@
+//! `haloscope mcp [LOGDIR]`: the tools for agents, on stdin and stdout. Nothing but the protocol may be written to stdout.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use haloscope_mcp::{Context, Server};
+use haloscope_store::Store;
+
+use crate::{Failure, Printer};
+
+pub(super) fn command() -> Command {
+    Command::new("mcp")
+        .about("Answers agents over the Model Context Protocol, on stdin and stdout, over a folder of runs")
+        .arg(
+            Arg::new("logdir")
+                .value_name("LOGDIR")
+                .default_value(".")
+                .value_parser(value_parser!(PathBuf))
+                .help("Log folder whose runs are offered; a session folder or a .xplane.pb file will do"),
+        )
+        .arg(
+            Arg::new("page")
+                .long("page")
+                .value_name("URL")
+                .help("Where `haloscope serve` shows the same folder: answers link to it"),
+        )
+}
+
+pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    let Some(folder) = matches.get_one::<PathBuf>("logdir") else { return Ok(2) };
+    let said = |error: haloscope_store::Error| match error {
+        haloscope_store::Error::Read(error) => Failure::Shared(error),
+        other => Failure::Server(other.to_string()),
+    };
+    let store = Store::new(folder).map_err(said)?;
+    let runs = store.list().map_err(said)?.len();
+    printer.note(format_args!("{runs} runs in {}", folder.display()));
+    if io::stdin().is_terminal() {
+        printer.note("an agent's program starts this and speaks the protocol on stdin; Ctrl-D ends it");
+    }
+    let mut context = Context::new(Arc::new(store));
+    if let Some(page) = matches.get_one::<String>("page") {
+        context = context.with_page(format!("{}/", page.trim_end_matches('/')));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let ended = runtime.block_on(haloscope_mcp::stdio(Server::new(context)));
+    // A call that is still computing must not hold the process.
+    runtime.shutdown_background();
+    ended.map(|()| 0).map_err(Failure::Server)
+}

@@ -1,0 +1,16 @@
+//! `/mcp`: the tools for agents, over the same runs as the page. The one path that takes POST: a call is one, and changes nothing.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use haloscope_mcp::{Context, Http, Server, http};
+
+use crate::router::App;
+use crate::server;
+
+/// The service; [`crate::guard`] has looked at a request before it gets here.
+pub(crate) fn service(app: &Arc<App>, addr: SocketAddr) -> Http {
+    // Without the token: what an agent is told may end up in places where a secret should not be.
+    let context = Context::new(Arc::clone(&app.store)).with_page(server::page(addr));
+    http(Server::new(context).with_workers(Arc::clone(&app.workers)))
+}
