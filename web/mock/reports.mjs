@@ -1,4 +1,5 @@
 // Made-up reports in the contract's shape: a healthy training run, a diluted one, a CPU one without peaks.
+import { check, compare, opProfile } from "./compare.mjs";
 import { counters, graph, hloText, modules, search } from "./hlo.mjs";
 import { attribute, diagnose, peak, profile } from "./memory.mjs";
 import { column, value } from "./parts.mjs";
@@ -80,6 +81,24 @@ export const analyses = {
       ["fusions", "What was fused?", [MODULE]],
       ["diff", "What differs between two modules?", [MODULE]],
     ].map(([id, question, params]) => ({ ...family("hlo", id, question, params), others: id === "diff" ? "other" : null })),
+    {
+      id: "op-profile",
+      question: "Where does the device time go?",
+      params: [{ ...param("by", "choice", "program"), choices: ["program", "category"] }],
+    },
+    {
+      id: "compare",
+      question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
+      others: "other",
+      takes_many: true,
+      params: [{ ...param("anyway", "choice", "no"), choices: ["no", "yes"] }, param("rows", "count", "100"), param("pick", "count", "1")],
+    },
+    {
+      id: "check",
+      question: "Does this run keep its budgets, and is it no slower than its baseline?",
+      others: "baseline",
+      params: [param("budget", "document"), param("wall", "document"), param("claim"), param("expect"), param("floor")],
+    },
     { id: "inspect", question: "What does the profile hold, and what is missing from it?", params: [] },
   ],
 };
@@ -574,6 +593,9 @@ const FAMILIES = {
   "hlo-counters": counters,
   "hlo-fusions": counters,
   "hlo-diff": counters,
+  compare,
+  check,
+  "op-profile": opProfile,
 };
 
 export function report(analysis, run, query) {

@@ -191,6 +191,8 @@ export interface Report {
   readonly texts?: readonly ReportText[];
   /** Whether what was asked for holds; null where nothing was. */
   readonly passed?: boolean | null;
+  /** The same with a third outcome: `passed`, `failed`, or `not_comparable` where nobody can tell. */
+  readonly gate?: string | null;
 }
 
 /** The text of a source file, from `/api/source`. */

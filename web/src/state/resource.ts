@@ -119,7 +119,11 @@ export function useAnalyses(): Resource<Analyses> {
 
 /** A report over the page's scope. `params` are the analysis' own, in a fixed order. */
 export function useReport(analysis: string, params: readonly (readonly [string, string])[] = []): Resource<Report> {
-  const run = runId.value;
+  return useReportOf(runId.value, analysis, params);
+}
+
+/** The same of any run; of none nothing is asked. */
+export function useReportOf(run: string | null, analysis: string, params: readonly (readonly [string, string])[] = []): Resource<Report> {
   const url =
     run === null ? null : apiUrl(`report/${encodeURIComponent(analysis)}`, [["run", run], ...scopeParams(route.value.scope), ...params]);
   return useResource(url, `${analysis} ${run}`, (signal) => getReport(url ?? "", signal));

@@ -12,18 +12,16 @@ export function paramValue(param: ParamInfo): string {
 
 export function paramQuery(info: AnalysisInfo): [string, string][] {
   const ids = info.params.map((param) => param.id);
-  if (info.others === "other") ids.push(OTHER);
+  if (info.others !== null && info.others !== undefined) ids.push(info.others);
   return ids.map((id): [string, string] => [id, view.value[id] ?? ""]).filter(([, value]) => value !== "");
 }
-
-/** The address' key of the run that the first is held against. */
-const OTHER = "other";
 
 /** `leave`: parameters that the page asks for itself. */
 export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; readonly leave?: readonly string[] }) {
   return (
     <>
-      {info.others === "other" && <OtherRun />}
+      {info.others === "other" && <OtherRun word="other" label="other run" none="this run" />}
+      {info.others === "baseline" && <OtherRun word="baseline" label="baseline" none="none" />}
       {info.params
         .filter((param) => !leave.includes(param.id))
         .map((param) =>
@@ -40,14 +38,22 @@ export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; read
   );
 }
 
-/** The second of two runs; without one the run is held against itself. */
-function OtherRun() {
-  const value = view.value[OTHER] ?? "";
+interface OtherRunProps {
+  /** The address' key of the run. */
+  readonly word: "other" | "baseline";
+  readonly label: string;
+  /** What is done without one. */
+  readonly none: string;
+}
+
+/** The second of two runs. */
+function OtherRun({ word, label, none }: OtherRunProps) {
+  const value = view.value[word] ?? "";
   return (
     <label class="field" data-tip="The run that this one is held against">
-      <span>other run</span>
-      <select value={value} onChange={(event) => go({ view: { [OTHER]: event.currentTarget.value } })}>
-        <option value="">this run</option>
+      <span>{label}</span>
+      <select value={value} onChange={(event) => go({ view: { [word]: event.currentTarget.value } })}>
+        <option value="">{none}</option>
         {(runs.value?.runs ?? [])
           .filter((run) => run.id !== runId.value)
           .map((run) => (

@@ -8,7 +8,7 @@ const ids = (analyses: AnalysisInfo[]): string[] => pagesFor(analyses).map((page
 
 it("has no page for what the server does not answer", () => {
   const old = ids([info("overview"), info("ops")]);
-  for (const id of ["diagnose", "comm", "critical-path", "input", "compute", "compute-mfu", "audit-flags"]) expect(old).not.toContain(id);
+  for (const id of ["diagnose", "comm", "critical-path", "input", "compute", "compute-mfu", "audit-flags", "compare", "check"]) expect(old).not.toContain(id);
   expect(old).toContain("timeline");
 });
 

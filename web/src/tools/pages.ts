@@ -158,6 +158,21 @@ const FIRST: readonly Own[] = [
     page: async () => (await import("./flags/FlagsPage")).FlagsPage,
     ifListed: true,
   },
+  {
+    id: "compare",
+    label: "Compare",
+    question: "What changed between these runs, and is it more than noise?",
+    page: async () => (await import("./compare/ComparePage")).ComparePage,
+    ifListed: true,
+  },
+  {
+    id: "check",
+    label: "Check",
+    question: "Does this run keep its budgets, and is it no slower than its baseline?",
+    page: async () => (await import("./check/CheckPage")).CheckPage,
+    ifListed: true,
+    under: "compare",
+  },
 ];
 
 /** Pages over several analyses of one subject; the analyses, `memory peak` and so on, stand under them. */

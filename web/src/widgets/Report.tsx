@@ -42,6 +42,13 @@ export function Findings({ report }: { readonly report: Report }) {
 
 /** Whether what was asked for holds, where something was asked for. */
 export function Verdict({ report }: { readonly report: Report }) {
+  if (report.gate === "not_comparable")
+    return (
+      <p class="verdict" role="status">
+        <Mark holds={null} />
+        Nobody can tell: the runs are not comparable
+      </p>
+    );
   if (report.passed === null || report.passed === undefined) return null;
   return (
     <p class={report.passed ? "verdict good" : "verdict bad"} role="status">

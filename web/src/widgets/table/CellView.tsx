@@ -10,11 +10,22 @@ export interface CellProps {
   readonly full: number;
   /** Its words, where the column alone does not say what they are. */
   readonly text?: string;
+  /** The size of a change that fills half of the cell: less goes to the left of the middle, more to the right. */
+  readonly swing?: number | undefined;
 }
 
-/** One cell; a share carries a bar. */
-export function CellView({ cell, column, full, text = formatCell(cell, column.kind, column.unit) }: CellProps) {
+/** One cell; a share carries a bar, a change one that begins in the middle. */
+export function CellView({ cell, column, full, text = formatCell(cell, column.kind, column.unit), swing }: CellProps) {
   if (cell === null) return <td class={isNumeric(column) ? "num unknown" : "unknown"}>{text}</td>;
+  if (swing !== undefined && typeof cell === "number") {
+    const half = swing > 0 ? Math.min(1, Math.abs(cell) / swing) * 50 : 0;
+    return (
+      <td class="num swing">
+        <span class={cell < 0 ? "swing-bar less" : "swing-bar"} style={{ left: `${cell < 0 ? 50 - half : 50}%`, width: `${half}%` }} />
+        <span class="share-text">{cell > 0 ? `+${text}` : text.replace(/^-/, "−")}</span>
+      </td>
+    );
+  }
   if (column.kind === "share" && typeof cell === "number") {
     return (
       <td class="num share">

@@ -9,7 +9,7 @@ import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
 import { isMarkedWhole, markIn } from "../../state/mark";
 import { CellView } from "./CellView";
-import { barFull, columnWidth, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
+import { barFull, columnWidth, knownColumns, largest, scrollToRow, visibleRows, withSecond } from "./layout";
 
 export const ROW_HEIGHT = 27;
 
@@ -24,6 +24,8 @@ export interface DataTableProps {
   readonly onHover?: (row: number | null) => void;
   /** Id of a column that stands beside the first, wherever the report has it. */
   readonly second?: string | undefined;
+  /** Id of a column of changes, drawn as bars to both sides of the middle. */
+  readonly swing?: string | undefined;
   /** Fill the height that is left instead of growing to a limit. */
   readonly fill?: boolean;
   readonly onCount?: (shown: number) => void;
@@ -51,6 +53,8 @@ export function DataTable(props: DataTableProps) {
   const units = unitColumn(table.columns);
   const unknown = table.columns.filter((column, i) => i !== units && !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
+  const swingAt = columnIndex(table, props.swing ?? "");
+  const most = useMemo(() => largest(table.rows, swingAt), [table, swingAt]);
   const order = useMemo(() => {
     const text = table.columns.flatMap((column, i) => (isNumeric(column) ? [] : [i]));
     const kept = filteredIndex(table.rows, text, filter);
@@ -180,6 +184,7 @@ export function DataTable(props: DataTableProps) {
                       column={column}
                       full={full[index] ?? 1}
                       {...(isMixed(column) ? { text: cellText(table.columns, table.rows[row], index) } : {})}
+                      swing={index === swingAt ? most : undefined}
                     />
                   ))}
                   <td class="slack" />

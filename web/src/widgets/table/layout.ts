@@ -54,6 +54,14 @@ export function barFull(column: Column, index: number, rows: readonly (readonly 
   return largest > 0 ? largest : 1;
 }
 
+/** The size of the largest number of a column. */
+export function largest(rows: readonly (readonly Cell[])[], index: number): number {
+  return rows.reduce((most, row) => {
+    const cell = row[index];
+    return typeof cell === "number" ? Math.max(most, Math.abs(cell)) : most;
+  }, 0);
+}
+
 const SAMPLE = 400;
 const LONGEST_TEXT = 44;
 

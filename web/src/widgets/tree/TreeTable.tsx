@@ -1,6 +1,6 @@
 /** A tree as a table: rows open and close; only those in view are in the document. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 
 import { isNumeric } from "../../api/read";
 import type { Column } from "../../api/types";
@@ -33,6 +33,7 @@ const HEAD: Column = { id: "label", label: "Name", unit: "", kind: "text", doc: 
 
 export function TreeTable(props: TreeTableProps) {
   const { label, all, columns, open, found, sort, selected, onSelect } = props;
+  const id = useId();
   const wrap = useRef<HTMLDivElement>(null);
   const [scrollTop, setScrollTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -104,7 +105,7 @@ export function TreeTable(props: TreeTableProps) {
   };
 
   const range = visibleRows(scrollTop, height, ROW_HEIGHT, rows.length);
-  const rowId = (position: number): string => `tree-row-${position}`;
+  const rowId = (position: number): string => `${id}-row-${position}`;
   const above = range.first * ROW_HEIGHT;
   const below = (rows.length - range.end) * ROW_HEIGHT;
   return (

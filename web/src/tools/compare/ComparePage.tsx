@@ -1,0 +1,184 @@
+import { tableOf } from "../../api/read";
+import type { Report } from "../../api/types";
+import { go, hrefOf, view } from "../../state/route";
+import { useAnalyses, useReport } from "../../state/resource";
+import { runId } from "../../state/runs";
+import "../../styles/compare.css";
+import { FindingCard } from "../../widgets/Finding";
+import { Panel } from "../../widgets/Panel";
+import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
+import { bySeverity } from "../../widgets/evidence";
+import { Loaded } from "../../widgets/States";
+import { Tabs } from "../../widgets/Tabs";
+import { TablePanel } from "../../widgets/table/TablePanel";
+import { PageHead } from "../PageHead";
+import type { PageProps } from "../pages";
+import { Params, paramQuery } from "../Params";
+import { experimentsOf, pickedOf } from "./address";
+import { partShown, tablesOf } from "./columns";
+import { furtherOf } from "./further";
+import { MetricsPanel } from "./MetricsPanel";
+import { OpsPanel } from "./OpsPanel";
+import { ChooseRun, RunsBar, chooseExperiment, runName } from "./RunsBar";
+import { RunStrip } from "./RunStrip";
+import { StepsPanel } from "./StepsPanel";
+import { TreesPanel } from "./TreesPanel";
+import { VerdictBox } from "./VerdictBox";
+import { WaterfallPanel } from "./WaterfallPanel";
+
+/** Parameters that parts of the page set. */
+const OWN = ["anyway", "pick"];
+
+export function ComparePage({ info }: PageProps) {
+  const chosen = experimentsOf(view.value["other"]);
+  return (
+    <>
+      <PageHead title="Compare" question={info.question}>
+        {chosen.length > 0 && <Params info={{ ...info, others: null }} leave={OWN} />}
+      </PageHead>
+      <RunsBar many={info.takes_many === true} />
+      {chosen.length === 0 ? (
+        <ChooseRun what="Choose the run to hold against the baseline" onChoose={chooseExperiment} />
+      ) : (
+        <Compared info={info} chosen={chosen} />
+      )}
+    </>
+  );
+}
+
+function Compared({ info, chosen }: PageProps & { readonly chosen: readonly string[] }) {
+  const report = useReport("compare", paramQuery(info));
+  const picked = pickedOf(chosen, view.value["pick"]);
+  return (
+    <Loaded from={report} what="both runs">
+      {(data) => (
+        <Comparison report={data} chosen={chosen} picked={picked} baseline={runId.value ?? ""} experiment={chosen[picked] ?? ""} />
+      )}
+    </Loaded>
+  );
+}
+
+interface ComparisonProps {
+  readonly report: Report;
+  readonly chosen: readonly string[];
+  readonly picked: number;
+  readonly baseline: string;
+  readonly experiment: string;
+}
+
+function Comparison({ report, chosen, picked, baseline, experiment }: ComparisonProps) {
+  return (
+    <>
+      <RunStrip report={report} names={chosen.map(runName)} picked={picked} />
+      <VerdictBox report={report} baseline={baseline} experiment={experiment} />
+      <div class="columns">
+        {isDrawn(report) && (
+          <div class="stack">
+            <WaterfallPanel report={report} />
+            <StepsPanel report={report} runs={{ baseline, experiment }} />
+          </div>
+        )}
+        <div class="stack">
+          <MetricsPanel report={report} name="compare" />
+          <Further baseline={baseline} experiment={experiment} />
+        </div>
+      </div>
+      <FindingList report={report} />
+      <Parts report={report} baseline={baseline} experiment={experiment} />
+      <ScopeNote report={report} />
+      <ValueCards report={report} />
+      {report.quality.length > 0 && <QualityList quality={report.quality} />}
+      <ProvenanceFoot report={report} />
+    </>
+  );
+}
+
+/** Runs that are not comparable have neither parts of a change nor curves. */
+function isDrawn(report: Report): boolean {
+  return report.series.length > 0 || (tableOf(report, "waterfall")?.rows.length ?? 0) > 0;
+}
+
+function Further({ baseline, experiment }: { readonly baseline: string; readonly experiment: string }) {
+  const analyses = useAnalyses().data?.analyses ?? [];
+  return (
+    <Panel title="Look further">
+      <ul class="compare-further">
+        {furtherOf(baseline, experiment, analyses).map((way) => (
+          <li key={way.label}>
+            <a href={hrefOf(way.to)} data-nav="compare">
+              {way.label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+/** Findings shown at once; the verdict itself stands above. */
+const MOST = 3;
+
+function FindingList({ report }: { readonly report: Report }) {
+  const findings = bySeverity(report.findings);
+  const card = (finding: Report["findings"][number]) => (
+    <FindingCard key={`${finding.id} ${finding.claim}`} finding={finding} report={report} />
+  );
+  if (findings.length === 0) return null;
+  return (
+    <section class="facts-list" aria-labelledby="compare-findings">
+      <h2 id="compare-findings">What changed most</h2>
+      {findings.slice(0, MOST).map(card)}
+      {findings.length > MOST && (
+        <details class="provenance">
+          <summary>{findings.length === MOST + 1 ? "1 more" : `${findings.length - MOST} more`}</summary>
+          <div class="stack">{findings.slice(MOST).map(card)}</div>
+        </details>
+      )}
+    </section>
+  );
+}
+
+const PARTS = [
+  { id: "ops", label: "Ops" },
+  { id: "names", label: "Scopes and classes" },
+  { id: "trees", label: "Op profiles" },
+  { id: "memory", label: "Memory" },
+  { id: "program", label: "Programs" },
+  { id: "facts", label: "Facts" },
+] as const;
+
+interface PartsProps {
+  readonly report: Report;
+  readonly baseline: string;
+  readonly experiment: string;
+}
+
+function Parts({ report, baseline, experiment }: PartsProps) {
+  const parts = PARTS.filter(({ id }) => id === "trees" || tablesOf(report.tables, id).length > 0);
+  const part = partShown(
+    view.value["tab"],
+    view.value["mark"],
+    parts.map(({ id }) => id),
+  );
+  const ops = tableOf(report, "ops");
+  const first = parts[0]?.id ?? "";
+  return (
+    <>
+      <Tabs
+        label="What to compare"
+        tabs={parts}
+        selected={part}
+        onSelect={(id) => go({ view: { tab: id === first ? "" : id, mark: "" } })}
+      />
+      {part === "ops" && ops !== null && ops.rows.length > 0 && <OpsPanel table={ops} baseline={baseline} experiment={experiment} />}
+      {part === "trees" && (
+        <TreesPanel runs={{ baseline, experiment }} names={{ baseline: runName(baseline), experiment: runName(experiment) }} />
+      )}
+      {tablesOf(report.tables, part)
+        .filter((table) => table.id !== "ops")
+        .map((table) => (
+          <TablePanel key={table.id} table={table} name="compare" />
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+import { tableOf } from "../../api/read";
+import type { Report } from "../../api/types";
+import type { ToneName } from "../../widgets/tone";
+import { WordTable } from "../../widgets/table/WordTable";
+
+const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", unknown: "unknown" };
+
+/** What a metric's word means for the reader. */
+export function metricTone(word: string): ToneName {
+  return TONES[word] ?? "none";
+}
+
+/** `Metric | Baseline | Experiment | Delta`, each in its own unit. */
+export function MetricsPanel({ report, name }: { readonly report: Report; readonly name: string }) {
+  return (
+    <div class="compare-metrics">
+      <WordTable
+        table={tableOf(report, "metrics")}
+        name={name}
+        columns={[
+          { id: "metric" },
+          { id: "baseline" },
+          { id: "experiment" },
+          { id: "delta" },
+          { id: "delta_share" },
+          { id: "verdict", tone: metricTone },
+          { id: "value" },
+          { id: "about" },
+        ]}
+      />
+    </div>
+  );
+}

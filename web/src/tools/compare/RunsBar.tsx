@@ -1,0 +1,114 @@
+/** Which run is the baseline and which are held against it. */
+
+import type { RunInfo } from "../../api/types";
+import { formatDate } from "../../base/format";
+import { go, view } from "../../state/route";
+import { runId, runs } from "../../state/runs";
+import { Empty } from "../../widgets/States";
+import { experimentsOf, toggled, withBaseline, withExperiments } from "./address";
+
+export function runName(id: string): string {
+  return runs.value?.runs.find((run) => run.id === id)?.name ?? id;
+}
+
+export function RunsBar({ many }: { readonly many: boolean }) {
+  const baseline = runId.value ?? "";
+  const known = runs.value?.runs ?? [];
+  const chosen = experimentsOf(view.value["other"]);
+  const free = known.filter((run) => run.id !== baseline && !chosen.includes(run.id));
+  const only = chosen.length === 1 ? (chosen[0] ?? "") : "";
+  return (
+    <div class="compare-runs">
+      <label class="field">
+        <span>baseline</span>
+        <select value={baseline} onChange={(event) => go(withBaseline(event.currentTarget.value, chosen, baseline))}>
+          {!known.some((run) => run.id === baseline) && <option value={baseline}>{baseline}</option>}
+          {known.map((run) => (
+            <option key={run.id} value={run.id} selected={run.id === baseline}>
+              {run.name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {only !== "" && (
+        <button
+          type="button"
+          class="quiet"
+          data-tip="The baseline becomes the experiment, and the other way round"
+          onClick={() => go(withBaseline(only, chosen, baseline))}
+        >
+          Swap
+        </button>
+      )}
+      <span class="compare-experiments">
+        <span class="scope-key">{chosen.length > 1 ? "experiments" : "experiment"}</span>
+        {chosen.map((id) => (
+          <span class="compare-chip" key={id}>
+            <span>{runName(id)}</span>
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Leave out ${runName(id)}`}
+              data-tip="Leave this run out"
+              onClick={() => go(toggled(chosen, id))}
+            >
+              ×
+            </button>
+          </span>
+        ))}
+        {free.length > 0 && (many || chosen.length === 0) && (
+          <select
+            aria-label={chosen.length === 0 ? "Choose the experiment" : "One more experiment"}
+            value=""
+            onChange={(event) => go(toggled(chosen, event.currentTarget.value))}
+          >
+            <option value="">{chosen.length === 0 ? "choose a run" : "one more"}</option>
+            {free.map((run) => (
+              <option key={run.id} value={run.id}>
+                {run.name}
+              </option>
+            ))}
+          </select>
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** Offered as buttons; the rest stands in the list above. */
+const MOST = 8;
+
+/** Before anything is compared: the runs there are. */
+export function ChooseRun({ what, onChoose }: { readonly what: string; readonly onChoose: (run: string) => void }) {
+  const others = (runs.value?.runs ?? []).filter((run) => run.id !== runId.value);
+  if (others.length === 0)
+    return <Empty>This server knows one run alone. Record another into the same folder, or start it with the folder of both.</Empty>;
+  return (
+    <div class="notice calm">
+      <p class="notice-title">{what}</p>
+      <ul class="compare-choices">
+        {others.slice(0, MOST).map((run) => (
+          <li key={run.id}>
+            <Choice run={run} onChoose={onChoose} />
+          </li>
+        ))}
+      </ul>
+      {others.length > MOST && <p class="sub">{`${others.length - MOST} more stand in the list above.`}</p>}
+    </div>
+  );
+}
+
+function Choice({ run, onChoose }: { readonly run: RunInfo; readonly onChoose: (run: string) => void }) {
+  return (
+    <>
+      <button type="button" class="link" onClick={() => onChoose(run.id)}>
+        {run.name}
+      </button>
+      <span class="sub">{` ${formatDate(run.modified_ms)}`}</span>
+    </>
+  );
+}
+
+export function chooseExperiment(id: string): void {
+  go(withExperiments([id]));
+}

@@ -1,0 +1,51 @@
+/** Tables with their columns in another order. Pure. */
+
+import type { Table } from "../../api/types";
+
+/** The named columns first, in this order, then the others; without those of `leave`. */
+export function arranged(table: Table, first: readonly string[], leave: readonly string[] = []): Table {
+  const at = (id: string): number => table.columns.findIndex((column) => column.id === id);
+  const named = first.map(at).filter((index) => index >= 0);
+  const left = new Set(leave.map(at));
+  const order = [...named, ...table.columns.map((_, i) => i).filter((i) => !named.includes(i) && !left.has(i))];
+  return {
+    ...table,
+    columns: order.flatMap((i) => table.columns[i] ?? []),
+    rows: table.rows.map((row) => order.map((i) => row[i] ?? null)),
+  };
+}
+
+/** Which part of the page shows a table; a part of its own for those that nobody thought of. */
+const PARTS: Readonly<Record<string, string>> = {
+  ops: "ops",
+  regrouped: "ops",
+  renamed: "ops",
+  names: "names",
+  classes: "names",
+  memory: "memory",
+  buffers: "memory",
+  copies: "program",
+  programs: "program",
+  facts: "facts",
+  runs: "facts",
+};
+
+/** Tables that stand above the parts. */
+const ABOVE = new Set(["metrics", "waterfall", "steps"]);
+
+export function partOf(table: string): string {
+  return PARTS[table] ?? "facts";
+}
+
+/** The tables that a part shows whole, in the report's order. */
+export function tablesOf(tables: readonly Table[], part: string): Table[] {
+  return tables.filter((table) => !ABOVE.has(table.id) && partOf(table.id) === part && table.rows.length > 0);
+}
+
+/** The part to show: what the address says, else where the marked row is, else the ops. */
+export function partShown(asked: string | undefined, mark: string | undefined, parts: readonly string[]): string {
+  if (asked !== undefined && parts.includes(asked)) return asked;
+  const table = (mark ?? "").split(":")[0] ?? "";
+  const marked = table === "" || ABOVE.has(table) ? "" : partOf(table);
+  return parts.includes(marked) ? marked : (parts[0] ?? "");
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+
+import { made, tableWith } from "./made.testdata";
+import { breaking, isNotComparable, meansOf, probability, verdictOf } from "./verdict";
+
+const SLOWER = {
+  verdict: "slower",
+  step_delta_ps: 3.36e9,
+  step_delta_share: 0.082,
+  step_delta_low_ps: 3.1e9,
+  step_delta_high_ps: 3.6e9,
+  noise_floor_ps: 2.1e8,
+  noise_floor_share: 0.005,
+  baseline_steps: 12,
+  experiment_steps: 8,
+};
+
+describe("verdictOf", () => {
+  it("says what changed, how sure that is and what could have been seen", () => {
+    const verdict = verdictOf(made(SLOWER));
+    expect(verdict.headline).toBe("The experiment is slower: a step takes 3.360 ms (+8.2%) more.");
+    expect(verdict.tone).toBe("bad");
+    expect(verdict.said).toEqual([
+      "With 95% confidence the difference lies between +3.100 ms and +3.600 ms.",
+      "Noise floor: with 12 steps of the baseline and 8 of the experiment, a difference below 210.0 µs (0.5% of the step) could not be told from noise.",
+    ]);
+  });
+  it("says less where the step takes less", () => {
+    expect(verdictOf(made({ verdict: "faster", step_delta_ps: -1e9, step_delta_share: -0.02 })).headline).toBe(
+      "The experiment is faster: a step takes 1.000 ms (−2.0%) less.",
+    );
+  });
+  it("does not call noise a change, and says so of too few steps", () => {
+    expect(verdictOf(made({ verdict: "unchanged", step_delta_ps: -1e7 })).headline).toBe(
+      "The step time is unchanged: 10.00 µs less is no more than noise.",
+    );
+    const few = verdictOf(made({ verdict: "undecided", step_delta_ps: 1e7, baseline_steps: 2, experiment_steps: 1, noise_floor_ps: null }));
+    expect(few.headline).toMatch(/too few steps/);
+    expect(few.said).toEqual([
+      "The noise floor is unknown: 2 steps of the baseline and 1 of the experiment do not tell how much the steps vary.",
+    ]);
+  });
+  it("says nothing of a difference of runs that are not comparable", () => {
+    const verdict = verdictOf(made({ verdict: "not comparable" }));
+    expect(isNotComparable(made({ verdict: "not_comparable" }))).toBe(true);
+    expect([verdict.tone, verdict.said]).toEqual(["warn", []]);
+  });
+  it("is unknown without a verdict", () => {
+    expect(verdictOf(made({})).headline).toBe("The change of the step time is unknown.");
+  });
+});
+
+it("finds the mean step times among the metrics", () => {
+  const metrics = tableWith("metrics", ["metric", "baseline", "experiment"], [["step time mean", 4e9, 5e9]]);
+  expect(meansOf(made({}, [metrics]))).toEqual({ baseline: 4e9, experiment: 5e9 });
+  expect(meansOf(made({}, [tableWith("metrics", ["metric", "baseline", "experiment"], [["step time mean", 4e9, null]])]))).toBeNull();
+  expect(meansOf(made({}))).toBeNull();
+});
+
+it("keeps the facts that differ and matter", () => {
+  const facts = tableWith(
+    "facts",
+    ["what", "same", "breaks"],
+    [
+      ["chip", "differs", true],
+      ["mesh", "same", true],
+      ["libtpu", "differs", false],
+      ["dtype", "unknown", "yes"],
+      ["batch", "differs", "yes"],
+    ],
+  );
+  expect(breaking(facts)?.rows.map((row) => row[0])).toEqual(["chip", "batch"]);
+  expect(breaking(null)).toBeNull();
+});
+
+it("does not write digits that mean nothing", () => {
+  expect([0.00001, 0.00234, 0.4567, 1].map(probability)).toEqual(["below 0.0001", "0.0023", "0.46", "1.00"]);
+});
