@@ -96,7 +96,7 @@ function FallParts({ fall, report }: { readonly fall: Fall; readonly report: Rep
   const parts = ops ?? (fall.kind === "idle" ? deltasOf(tableOf(report, "classes")) : []);
   const shown = parts.slice(0, MOST);
   const full = Math.max(0, ...shown.map((part) => Math.abs(part.ps)));
-  const pick = ops === null ? null : (part: Part): void => go({ view: { tab: "", change: "", q: "", sel: part.key } });
+  const pick = ops === null ? null : (part: Part): void => go({ view: { tab: "", mark: "", change: "", q: "", sel: part.key } });
   return (
     <div class="compare-parts">
       <h3>{kindName(fall.kind)}</h3>

@@ -42,10 +42,10 @@ export function tablesOf(tables: readonly Table[], part: string): Table[] {
   return tables.filter((table) => !ABOVE.has(table.id) && partOf(table.id) === part && table.rows.length > 0);
 }
 
-/** The part to show: what the address says, else where the marked row is, else the ops. */
+/** The part to show: where the row is that a finding points at, else what the address says, else the first. */
 export function partShown(asked: string | undefined, mark: string | undefined, parts: readonly string[]): string {
-  if (asked !== undefined && parts.includes(asked)) return asked;
   const table = (mark ?? "").split(":")[0] ?? "";
   const marked = table === "" || ABOVE.has(table) ? "" : partOf(table);
-  return parts.includes(marked) ? marked : (parts[0] ?? "");
+  if (parts.includes(marked)) return marked;
+  return asked !== undefined && parts.includes(asked) ? asked : (parts[0] ?? "");
 }

@@ -43,7 +43,8 @@ describe("tables", () => {
     const parts = ["ops", "memory", "facts"];
     expect(partShown(undefined, undefined, parts)).toBe("ops");
     expect(partShown(undefined, "buffers:x", parts)).toBe("memory");
-    expect(partShown("facts", "buffers:x", parts)).toBe("facts");
+    expect(partShown("facts", "buffers:x", parts)).toBe("memory");
+    expect(partShown("facts", undefined, parts)).toBe("facts");
     expect(partShown("gone", "metrics:x", parts)).toBe("ops");
   });
 });
