@@ -24,6 +24,7 @@ import { RunStrip } from "./RunStrip";
 import { StepsPanel } from "./StepsPanel";
 import { TreesPanel } from "./TreesPanel";
 import { VerdictBox } from "./VerdictBox";
+import { isNotComparable } from "./verdict";
 import { WaterfallPanel } from "./WaterfallPanel";
 
 /** Parameters that parts of the page set. */
@@ -86,7 +87,7 @@ function Comparison({ report, chosen, picked, baseline, experiment }: Comparison
       <FindingList report={report} />
       <Parts report={report} baseline={baseline} experiment={experiment} />
       <ScopeNote report={report} />
-      <ValueCards report={report} />
+      <ValueCards report={report} ids={Object.keys(report.values).filter((id) => id !== "verdict")} />
       {report.quality.length > 0 && <QualityList quality={report.quality} />}
       <ProvenanceFoot report={report} />
     </>
@@ -154,7 +155,9 @@ interface PartsProps {
 }
 
 function Parts({ report, baseline, experiment }: PartsProps) {
-  const parts = PARTS.filter(({ id }) => id === "trees" || tablesOf(report.tables, id).length > 0);
+  const filled = PARTS.filter(({ id }) => id === "trees" || tablesOf(report.tables, id).length > 0);
+  // Of runs that are not comparable one wants to know what differs.
+  const parts = isNotComparable(report) ? [...filled].reverse() : filled;
   const part = partShown(
     view.value["tab"],
     view.value["mark"],

@@ -2,6 +2,7 @@ import { tableOf } from "../../api/read";
 import type { Report } from "../../api/types";
 import type { ToneName } from "../../widgets/tone";
 import { WordTable } from "../../widgets/table/WordTable";
+import { signed } from "./quantity";
 
 const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", unknown: "unknown" };
 
@@ -15,7 +16,7 @@ export function MetricsPanel({ report, name }: { readonly report: Report; readon
   return (
     <div class="compare-metrics">
       <WordTable
-        table={tableOf(report, "metrics")}
+        table={signed(tableOf(report, "metrics"))}
         name={name}
         columns={[
           { id: "metric" },
