@@ -13,6 +13,7 @@ mod clock;
 mod comm;
 mod comm_network;
 mod compare;
+mod compare_matching;
 mod compiled;
 mod compute;
 mod critical_path;

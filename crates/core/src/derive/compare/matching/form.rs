@@ -176,17 +176,17 @@ fn stem(name: &str) -> &str {
 }
 
 /// An HLO expression without names.
-struct Expression {
+pub(super) struct Expression {
     /// Shape of the result, with layout.
-    result: String,
+    pub(super) result: String,
     /// Opcode.
-    operation: String,
+    pub(super) operation: String,
     /// Result, opcode, shapes of operands and attributes.
-    all: String,
+    pub(super) all: String,
 }
 
 impl Expression {
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let text =
             text.strip_prefix('%').and_then(|rest| rest.split_once(" = ")).map_or(text, |(_, rest)| rest);
         let mut all = String::with_capacity(text.len());
