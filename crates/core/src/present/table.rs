@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
 use super::{tree, words};
 use crate::report::{
-    Cell, Finding, Kind, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Value,
+    Finding, Kind, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Value,
 };
 
 /// How a report is laid out.

@@ -1,5 +1,8 @@
 //! `compare`: what changed between runs, and whether it is more than noise.
 
+pub(super) mod facts;
+pub(super) mod metrics;
+
 use super::{Analysis, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::profile::Profile;

@@ -63,6 +63,15 @@ fn chosen<'p>(
     programs::choose(profile, scope, params.text(&super::MODULE), peak)
 }
 
+/// The peak of the main memory as `memory peak` has it, of the program that needs the most, and how it is known; `None` where
+/// no program of the scope holds a buffer assignment.
+pub(super) fn peak_bytes(profile: &Profile, scope: &Scope) -> Option<(i64, Status)> {
+    let program = chosen(profile, scope, &Params::default(), 0).ok()?;
+    let buffers = Buffers::new(&program.decoded.module)?;
+    let memory = ProgramMemory::new(&buffers, 0);
+    Some((memory.peak_bytes(), if memory.is_without_trace() { Status::Estimated } else { Status::Derived }))
+}
+
 /// The headline of an answer about one program's memory: which program, and its peak.
 fn program_and_peak(label: &str, totals: &Totals) -> [Value; 2] {
     [

@@ -1,8 +1,10 @@
 //! Two runs of one program, held against each other: what is the same op, what each took in every step, which differences are
 //! more than noise, and how they add up to the difference of the step time.
 
+pub mod comparable;
 mod device_samples;
 pub mod matching;
+pub mod label;
 mod owners;
 pub mod programs;
 pub mod samples;
@@ -12,3 +14,6 @@ pub use matching::{How, Matches, Pair, Regrouped};
 pub use programs::{ProgramHow, ProgramPair, ProgramSide};
 pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
 pub use waterfall::{Bar, Effects, Group, Part, Waterfall};
+pub mod verdict;
+pub use comparable::{Fact, Same};
+pub use verdict::{Change, OpVerdict, StepVerdict, Verdict};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{Column, Coverage, FileRead, Link, PeakUsed, Provenance, Unit};
+use crate::report::{Cell, Column, Coverage, FileRead, Link, PeakUsed, Provenance, Unit};
 
 const OPS: &[Column] = &[
     Column::text("op", "op", ""),

@@ -91,6 +91,33 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     Ok(Report { values, tables: vec![methods::table(&all)], findings, ..Report::default() })
 }
 
+/// The MFU that the report's headline has where nothing about the model is stated: the share of the peak, and the method by
+/// which FLOPs were counted. `None` where FLOPs, the peak or the time is not known.
+///
+/// # Errors
+/// [`Error::Usage`] for a scope that names what the run does not have, [`Error::Nothing`] where no device is in it.
+pub(in crate::analyses) fn of_program(
+    profile: &Profile,
+    scope: &Scope,
+) -> Result<Option<(&'static str, f64)>, Error> {
+    let stated = job::Stated::read(&Params::default())?;
+    let selection = Selection::resolve(profile, scope)?;
+    let ops = ops::collect(profile, &selection);
+    let facts = facts::all(profile, &selection, &ops);
+    // What the base remarks on, the steps of the run say too.
+    let base = Base::measure(profile, scope, &selection, &mut Notes::default());
+    let job = Job::find(profile, scope, &selection, None);
+    let (peaks, peak_name) = peaks(profile, &selection, None);
+    let named = Named { peaks, peak_name: &peak_name };
+    Ok(headline(&methods::all(profile, &selection, &facts, &base, &job, &stated, &named)))
+}
+
+/// The model's own count is what the word means; where nobody states one, the program's stands for it.
+fn headline(all: &[Method]) -> Option<(&'static str, f64)> {
+    let mfu = |id: &str| all.iter().find(|method| method.id == id).and_then(|method| method.mfu);
+    ["formula", "config", "model FLOPs", "HLO FLOPs"].into_iter().find_map(|id| Some((id, mfu(id)?)))
+}
+
 /// The peaks of one device, and their name: what is the peak of what, and who says so.
 fn peaks(profile: &Profile, selection: &Selection<'_>, stated: Option<f64>) -> (Option<TypedPeaks>, String) {
     let device = selection.devices.first();
@@ -144,9 +171,7 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
     let mfu = |id: &str| all.iter().find(|method| method.id == id).and_then(|method| method.mfu);
     let share =
         |id, label, value: Option<f64>, status, doc| Value::new(id, label, value, Unit::Share, status, doc);
-    // The model's own count is what the word means; where nobody states one, the program's stands for it.
-    let headline =
-        ["formula", "config", "model FLOPs", "HLO FLOPs"].into_iter().find_map(|id| Some((id, mfu(id)?)));
+    let headline = headline(all);
     let status =
         if headline.is_some_and(|(id, _)| id == "config") { Status::Estimated } else { Status::Derived };
     vec![

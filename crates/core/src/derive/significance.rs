@@ -1,0 +1,156 @@
+//! Whether two sets of samples differ by more than chance: Welch's t test (Welch 1947), the rank test of Mann and Whitney
+//! (1947), Holm's correction for many tests at once (Holm 1979).
+//!
+//! All of them take samples for independent. Steps of one run are not quite: they share the machine, the clock rate, the
+//! neighbours. What differs from one run of a program to the next is not in them at all, so that a difference of two runs may
+//! be real and yet come from the machine.
+
+use super::special::{normal_two_sided, t_critical, t_two_sided};
+
+/// The difference of two means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Test {
+    /// Mean of the second less that of the first, in the samples' unit.
+    pub delta: f64,
+    /// Lower end of the 95% interval of the difference.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// The chance of a difference as large, either way, were the means the same.
+    pub p: f64,
+}
+
+/// Mean, variance of the mean, and their number.
+struct Mean {
+    mean: f64,
+    variance: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn of(samples: &[f64]) -> Option<Self> {
+        let count = samples.len() as f64;
+        if samples.len() < 2 || samples.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let mean = samples.iter().sum::<f64>() / count;
+        let squares: f64 = samples.iter().map(|v| (v - mean).powi(2)).sum();
+        Some(Self { mean, variance: squares / (count - 1.0) / count, count })
+    }
+}
+
+/// The standard error of the difference of two means, and its degrees of freedom (Welch and Satterthwaite).
+fn error_of(a: &Mean, b: &Mean) -> (f64, f64) {
+    let variance = a.variance + b.variance;
+    let parts = a.variance.powi(2) / (a.count - 1.0) + b.variance.powi(2) / (b.count - 1.0);
+    let df = if parts > 0.0 { variance.powi(2) / parts } else { a.count + b.count - 2.0 };
+    (variance.sqrt(), df)
+}
+
+/// Welch's test of `b` against `a`, which may spread differently. `None` for fewer than two samples on either side. Where
+/// neither side spreads at all, any difference is certain (p = 0) and none is none (p = 1).
+#[must_use]
+pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
+    let (a, b) = (Mean::of(a)?, Mean::of(b)?);
+    let delta = b.mean - a.mean;
+    let (error, df) = error_of(&a, &b);
+    if error <= 0.0 {
+        return Some(Test { delta, low: delta, high: delta, p: f64::from(u8::from(delta == 0.0)) });
+    }
+    let reach = t_critical(0.05, df) * error;
+    Some(Test { delta, low: delta - reach, high: delta + reach, p: t_two_sided(delta / error, df) })
+}
+
+/// The smallest difference of the means that Welch's test would tell from nothing at this `p`, given how the samples spread:
+/// the noise floor. A true difference of that size is told every other time. `None` as in [`welch`].
+#[must_use]
+pub fn detectable(a: &[f64], b: &[f64], p: f64) -> Option<f64> {
+    let (error, df) = error_of(&Mean::of(a)?, &Mean::of(b)?);
+    Some(if error <= 0.0 { 0.0 } else { t_critical(p, df) * error })
+}
+
+/// Products of the numbers of samples up to which the rank test is exact.
+const EXACT_UP_TO: usize = 1_600;
+
+/// The two-sided p of the rank test of Mann and Whitney: exact where there are no equal samples and not too many, else by the
+/// normal distribution with mid-ranks, corrected for ties and continuity. `None` where a side has no sample.
+#[must_use]
+pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<f64> {
+    let all = || a.iter().chain(b);
+    if a.is_empty() || b.is_empty() || all().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let (n, m) = (a.len(), b.len());
+    let (u, ties) = rank_sum(a, b);
+    if ties == 0.0 && n * m <= EXACT_UP_TO {
+        return Some(exact(u, n, m));
+    }
+    let (n, m) = (n as f64, m as f64);
+    let total = n + m;
+    let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)));
+    if variance <= 0.0 {
+        return Some(1.0);
+    }
+    let distance = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
+    Some(normal_two_sided(distance / variance.sqrt()).min(1.0))
+}
+
+/// The smallest p that [`mann_whitney`] can have for so many samples without ties: one order of `(n + m)! / (n! m!)`, either way.
+#[must_use]
+pub fn least_rank_p(n: usize, m: usize) -> f64 {
+    let orders = (1..=n.min(m)).fold(1.0, |all, i| all * (n.max(m) + i) as f64 / i as f64);
+    (2.0 / orders).min(1.0)
+}
+
+/// How often a sample of `b` exceeds one of `a`, equal ones counting half; and the sum of `t^3 - t` over groups of `t` equals.
+fn rank_sum(a: &[f64], b: &[f64]) -> (f64, f64) {
+    let mut all: Vec<(f64, bool)> =
+        a.iter().map(|v| (*v, false)).chain(b.iter().map(|v| (*v, true))).collect();
+    all.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let (mut ranks_of_b, mut ties, mut before) = (0.0, 0.0, 0.0);
+    for group in all.chunk_by(|x, y| x.0 == y.0) {
+        let t = group.len() as f64;
+        let rank = before + (t + 1.0) / 2.0;
+        ranks_of_b += rank * group.iter().filter(|(_, is_b)| *is_b).count() as f64;
+        ties += t.powi(3) - t;
+        before += t;
+    }
+    let m = b.len() as f64;
+    (ranks_of_b - m * (m + 1.0) / 2.0, ties)
+}
+
+/// Of all orders in which `n` and `m` samples can come, the share with a count as far from its mean as `u`, either way.
+fn exact(u: f64, n: usize, m: usize) -> f64 {
+    let most = n * m;
+    // Orders by count: those of n and j samples from those of fewer, one factor of the Gaussian binomial at a time.
+    let mut orders = vec![0.0_f64; most + 1];
+    orders[0] = 1.0;
+    for i in 1..=n {
+        // Times (1 - q^(m + i)), over (1 - q^i).
+        for count in (m + i..=most).rev() {
+            orders[count] -= orders[count - m - i];
+        }
+        for count in i..=most {
+            orders[count] += orders[count - i];
+        }
+    }
+    let all: f64 = orders.iter().sum();
+    let far = u.max(most as f64 - u).round() as usize;
+    let tail: f64 = orders.get(far..).unwrap_or_default().iter().sum();
+    (2.0 * tail / all).clamp(0.0, 1.0)
+}
+
+/// Replaces each p by the smallest level at which Holm's procedure, which holds the chance of any false alarm among all, rejects
+/// it. What is not a number stays and is not counted.
+pub fn holm(p: &mut [f64]) {
+    let mut order: Vec<usize> = (0..p.len()).filter(|i| !p[*i].is_nan()).collect();
+    order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));
+    let (count, mut least) = (order.len(), 0.0_f64);
+    for (place, at) in order.into_iter().enumerate() {
+        least = least.max(p[at] * (count - place) as f64).min(1.0);
+        p[at] = least;
+    }
+}
+
+#[cfg(test)]
+mod tests;
