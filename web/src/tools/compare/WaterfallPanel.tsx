@@ -7,7 +7,7 @@ import { go, view } from "../../state/route";
 import { TableExport } from "../../widgets/Export";
 import { Panel } from "../../widgets/Panel";
 import { Words } from "../../widgets/Words";
-import { deltasOf, partsOf } from "./ops";
+import { partsOf } from "./ops";
 import type { Part } from "./ops";
 import { durationChange, shareChange } from "./quantity";
 import { meansOf } from "./verdict";
@@ -90,13 +90,12 @@ function Falls({ falls, asked }: { readonly falls: Waterfall; readonly asked: st
 /** Parts shown of a bar. */
 const MOST = 12;
 
-/** What a bar is made of: ops, or classes of time. */
+/** What a bar is made of: ops, or kinds of time without ops. */
 function FallParts({ fall, report }: { readonly fall: Fall; readonly report: Report }) {
   const ops = partsOf(fall.kind, tableOf(report, "ops"));
-  const parts = ops ?? (fall.kind === "idle" ? deltasOf(tableOf(report, "classes")) : []);
-  const shown = parts.slice(0, MOST);
+  const shown = (ops ?? []).slice(0, MOST);
   const full = Math.max(0, ...shown.map((part) => Math.abs(part.ps)));
-  const pick = ops === null ? null : (part: Part): void => go({ view: { tab: "", mark: "", change: "", q: "", sel: part.key } });
+  const pick = (part: Part): void => go({ view: { tab: "", mark: "", change: "", q: "", sel: part.key } });
   return (
     <div class="compare-parts">
       <h3>{kindName(fall.kind)}</h3>
@@ -106,23 +105,27 @@ function FallParts({ fall, report }: { readonly fall: Fall; readonly report: Rep
           <Words text={fall.largest} />
         </p>
       )}
-      {shown.length === 0 && ops !== null && <p class="sub">No op of the table below is part of it.</p>}
+      {ops === null && (
+        <p class="sub">
+          {"No op's time. "}
+          <button type="button" class="link way" onClick={() => go({ view: { tab: "names", mark: "" } })}>
+            All that a step's time goes to
+          </button>
+        </p>
+      )}
+      {ops !== null && shown.length === 0 && <p class="sub">No op of the table below is part of it.</p>}
       <ul class="hbars">
         {shown.map((part) => (
           <li key={part.key}>
-            {pick === null ? (
-              <span class="hbar-name">{part.name}</span>
-            ) : (
-              <button type="button" class="hbar-name link" onClick={() => pick(part)}>
-                {part.name}
-              </button>
-            )}
+            <button type="button" class="hbar-name link" onClick={() => pick(part)}>
+              {part.name}
+            </button>
             <Diverging ps={part.ps} full={full} />
             <span class="hbar-text">{durationChange(part.ps)}</span>
           </li>
         ))}
       </ul>
-      {parts.length > shown.length && <p class="sub">{`${formatInt(parts.length - shown.length)} smaller ones`}</p>}
+      {ops !== null && ops.length > shown.length && <p class="sub">{`${formatInt(ops.length - shown.length)} smaller ones`}</p>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { tableWith } from "./made.testdata";
-import { changeCounts, deltasOf, keyOf, partsOf, waysOf, withChange } from "./ops";
+import { changeCounts, keyOf, partsOf, waysOf, withChange } from "./ops";
 
 const table = tableWith(
   "ops",
@@ -56,21 +56,4 @@ it("leads to the op in either run, by the name that it has there", () => {
   // Several names are no place to go to.
   expect(ways(4).map(([run]) => run)).toEqual(["A", "A"]);
   expect(keyOf(table, table.rows[2])).toBe("transpose.7 @ jit_f");
-});
-
-it("takes the differences of any table of times", () => {
-  expect(
-    deltasOf(
-      tableWith(
-        "classes",
-        ["class", "delta_ps"],
-        [
-          ["compute", 0],
-          ["idle", -2],
-          ["gap", 5],
-          ["x", null],
-        ],
-      ),
-    ).map((one) => one.name),
-  ).toEqual(["gap", "idle"]);
 });

@@ -7,7 +7,7 @@ import type { RouteChange } from "../../state/url";
 import type { ToneName } from "../../widgets/tone";
 
 /** In the order in which a reader asks for them. */
-export const CHANGES = ["slower", "faster", "new", "gone", "regrouped", "unchanged"] as const;
+export const CHANGES = ["slower", "faster", "new", "gone", "regrouped", "undecided", "unchanged"] as const;
 
 const TONES: Readonly<Record<string, ToneName>> = {
   slower: "bad",
@@ -15,6 +15,7 @@ const TONES: Readonly<Record<string, ToneName>> = {
   new: "warn",
   gone: "warn",
   regrouped: "warn",
+  undecided: "unknown",
   unchanged: "plain",
 };
 
@@ -74,19 +75,6 @@ export function partsOf(kind: string, table: Table | null): Part[] | null {
       const ps = numberAt(row, column);
       if (ps === null || ps === 0 || (whole && textAt(row, change) !== kind)) return [];
       return [{ key: keyOf(table, row), name: nameOf(table, row), ps }];
-    })
-    .sort((a, b) => Math.abs(b.ps) - Math.abs(a.ps));
-}
-
-/** The parts of a table of time, such as classes: the rows that differ, largest first. */
-export function deltasOf(table: Table | null): Part[] {
-  if (table === null) return [];
-  const column = columnIndex(table, "delta_ps");
-  return table.rows
-    .flatMap((row): Part[] => {
-      const ps = numberAt(row, column);
-      const name = textAt(row, 0) ?? "";
-      return ps === null || ps === 0 ? [] : [{ key: name, name, ps }];
     })
     .sort((a, b) => Math.abs(b.ps) - Math.abs(a.ps));
 }

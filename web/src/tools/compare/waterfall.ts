@@ -40,7 +40,7 @@ const NAMES: Readonly<Record<string, string>> = {
   efficiency: "Efficiency",
   idle: "Idle time",
   devices: "Slowest device",
-  rest: "Clocks and rounding",
+  rest: "Clocks, rounding, other programs",
 };
 
 export function kindName(kind: string): string {
