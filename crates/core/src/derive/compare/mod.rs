@@ -3,6 +3,8 @@
 
 pub mod comparable;
 mod device_samples;
+mod groups;
+pub mod label;
 pub mod matching;
 pub mod label;
 mod owners;
