@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use haloscope_xspace::write::{EventMetadata, Plane, Space, Stat, StatMetadata, Value};
 
 use super::form::Order;
-use super::{How, Matches, Seen};
+use super::{Matches, Seen};
 use crate::derive::op_meta::OpMeta;
 use crate::profile::Profile;
 
