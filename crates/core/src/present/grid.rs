@@ -76,7 +76,13 @@ impl Grid {
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));
             let word = column.label.split_whitespace().map(width).max().unwrap_or(0);
             let whole = widest.max(word).max(LEAST_LABEL.min(width(column.label)));
+            // Words among numbers may be cut, the numbers not.
+            let numbers = || cells().zip(&text).filter(|(cell, _)| cell.as_text().is_none());
             let least = match column.kind {
+                kind if words::is_mixed(kind) => {
+                    let widest = numbers().map(|(_, text)| width(text)).max().unwrap_or(0);
+                    whole.min(widest.max(LEAST_WORDS).max(word))
+                }
                 Kind::Text if grid.columns.is_empty() => whole.min(LEAST_NAME),
                 Kind::Text => whole.min(LEAST_WORDS.max(word)),
                 _ => whole,

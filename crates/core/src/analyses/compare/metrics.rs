@@ -15,6 +15,8 @@ pub(in crate::analyses) use measure::of;
 pub(in crate::analyses) enum Judge {
     /// Its samples, one a step; less is better.
     Samples,
+    /// The same, where this metric is the same; else it is about something else.
+    SamplesOf(&'static str),
     /// What this metric says, where both change the same way.
     Like(&'static str),
     /// This work over the peak and the step time: better where a step with the same work is faster.
@@ -96,7 +98,10 @@ pub(in crate::analyses) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Ou
         Judge::Exact if is_same(own, other) => (Outcome::Unchanged, ""),
         Judge::Exact if sign < 0.0 => (Outcome::Better, ""),
         Judge::Exact => (Outcome::Worse, ""),
-        Judge::Samples => {
+        Judge::SamplesOf(id) if !place(id).is_some_and(|at| is_same(&a[at], &b[at])) => {
+            (Outcome::Unknown, "it is not called the same in both runs: `ops` says which op is which")
+        }
+        Judge::Samples | Judge::SamplesOf(_) => {
             let step = find(a, STEP_TIME).and_then(|step| step.value.number()).unwrap_or(0.0);
             match StepVerdict::of_parts(&own.samples, &other.samples, step).verdict {
                 Verdict::Faster => (Outcome::Better, ""),

@@ -211,6 +211,21 @@ fn a_finding_says_where_to_look() {
 }
 
 #[test]
+fn a_long_name_among_numbers_does_not_cost_the_numbers() {
+    const COLUMNS: &[Column] = &[
+        Column::text("metric", "Metric", ""),
+        Column::text("unit", "Unit", ""),
+        Column::quantity("baseline", "Baseline", ""),
+        Column::change("delta", "Delta", ""),
+    ];
+    let mut rows = Table::new("metrics", "Metrics", COLUMNS);
+    rows.push(vec!["top op".into(), "".into(), "kernel_".repeat(40).into(), Cell::Unknown]);
+    rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 5.03e9.into()]);
+    let text = text(&Report { tables: vec![rows], ..Report::default() }, &Layout::default());
+    assert!(text.contains("68.70 ms  +5.030 ms") && text.contains("kernel_k…"), "{text}");
+}
+
+#[test]
 fn numbers_of_different_units_stand_in_the_unit_that_fits_each() {
     const COLUMNS: &[Column] = &[
         Column::text("metric", "Metric", ""),

@@ -249,21 +249,24 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
             Judge::Same,
             "The op with the most time. Compilers rename ops: `ops` says which is which.",
         ),
-        metric(
-            "top_op_ps",
-            "Top op a step",
-            ps,
-            Unit::Ps,
-            run.measured,
-            Judge::Nothing,
-            "Its time in a step, mean over devices. It may be another op in either run.",
-        ),
+        Metric {
+            samples: top.map_or_else(Vec::new, |op| op.step_ps.clone()),
+            ..metric(
+                "top_op_ps",
+                "Top op a step",
+                ps,
+                Unit::Ps,
+                run.measured,
+                Judge::SamplesOf("top_op"),
+                "Its time in a step, mean over devices. It may be another op in either run.",
+            )
+        },
         share(
             "top_op_share",
             "Top op, share of a step",
             ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
-            Judge::Nothing,
+            Judge::Like("top_op_ps"),
             "Its time over step time.",
         ),
     ]

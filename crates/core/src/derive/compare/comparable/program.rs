@@ -97,6 +97,8 @@ pub(super) fn per_step(run: &RunSamples<'_>, of: impl Fn(&OpMeta<'_>) -> Option<
 
 /// Shapes that a fact names of each run; the others are counted.
 const SHOWN: usize = 6;
+/// Names of parameters that share a shape, at most.
+const NAMED: usize = 3;
 
 /// The shapes of the parameters of the programs that took most time. Their order does not count. Where they differ, those that
 /// only one run has are named.
@@ -167,8 +169,18 @@ fn only(own: &[Parameter], other: &[Parameter]) -> String {
         if more == 0 {
             continue;
         }
-        let name = own.iter().find(|p| p.shape == shape && !p.name.is_empty()).map(|p| &p.name);
-        let named = name.filter(|_| n == 1).map_or(String::new(), |name| format!(" ({name})"));
+        let mut names: Vec<&str> = Vec::new();
+        for name in own.iter().filter(|p| p.shape == shape && !p.name.is_empty()).map(|p| p.name.as_str()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        // Of many arrays with one shape it is not known which are new.
+        let named = if names.is_empty() || names.len() > NAMED || n != more {
+            String::new()
+        } else {
+            format!(" ({})", names.join(", "))
+        };
         words.push(format!("{}{named}", times(more, &shape)));
     }
     let hidden = words.len().saturating_sub(SHOWN);
