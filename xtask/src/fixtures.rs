@@ -3,6 +3,7 @@
 //!
 //! Nothing here uses the analyses: programs are laid out on a clock, and the truth is added up while that is done.
 
+mod gate_runs;
 mod gpu;
 mod gpu_runs;
 mod host;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn all() -> Result<Vec<Run>> {
-    Ok(vec![
+    let mut all = vec![
         tpu_runs::train()?,
         tpu_runs::decode()?,
         tpu_runs::custom_call()?,
@@ -79,7 +80,9 @@ fn all() -> Result<Vec<Run>> {
         memory_run::memory()?,
         gpu_runs::train()?,
         gpu_runs::amd()?,
-    ])
+    ];
+    all.extend(gate_runs::all()?);
+    Ok(all)
 }
 
 fn files(run: &Run, folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {

@@ -22,6 +22,34 @@ pub(crate) enum Format {
     Csv,
     Text,
     Markdown,
+    Junit,
+}
+
+impl Format {
+    /// Their names on the command line.
+    const NAMES: [(&'static str, Self); 6] = [
+        ("table", Self::Table),
+        ("json", Self::Json),
+        ("csv", Self::Csv),
+        ("text", Self::Text),
+        ("markdown", Self::Markdown),
+        ("junit", Self::Junit),
+    ];
+
+    fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(word, _)| *word == name).map(|(_, format)| *format)
+    }
+}
+
+/// A form and a file: `junit=check.xml`.
+fn also(text: &str) -> Result<(Format, PathBuf), Failure> {
+    let parts = text.split_once('=').filter(|(_, path)| !path.is_empty());
+    let found = parts.and_then(|(form, path)| Some((Format::named(form)?, PathBuf::from(path))));
+    found.ok_or_else(|| {
+        let forms: Vec<_> = Format::NAMES.iter().map(|(word, _)| *word).collect();
+        let message = format!("--also: expected a form and a file, such as junit=check.xml, found `{text}`");
+        Failure::Usage(message, format!("forms: {}", forms.join(", ")))
+    })
 }
 
 /// What is common to all analyses, as asked for.
@@ -33,6 +61,8 @@ pub(crate) struct Asked {
     pub scope: Scope,
     pub params: Params,
     pub format: Format,
+    /// Files that get the same answer in other forms.
+    pub also: Vec<(Format, PathBuf)>,
     pub table: Option<String>,
     pub limit: usize,
     pub width: Option<usize>,
@@ -179,7 +209,13 @@ fn output_args() -> Vec<Arg> {
             "FORM",
             "How the answer is written [default: text where the answer is one, else table]",
         )
-        .value_parser(["table", "json", "csv", "text", "markdown"]),
+        .value_parser(Format::NAMES.map(|(name, _)| name)),
+        arg(
+            "also",
+            "FORM=FILE",
+            "Writes the same answer to a file too, such as junit=check.xml; may be repeated",
+        )
+        .action(ArgAction::Append),
         arg("table", "ID", "Only this table; with csv, the first if not given"),
         arg("limit", "N", "Rows shown of each table, with --format table or markdown; 0 shows all")
             .value_parser(value_parser!(u64))
@@ -234,14 +270,9 @@ impl Asked {
                 (None, _) => {}
             }
         }
-        let format = match word("format") {
-            Some("json") => Format::Json,
-            Some("csv") => Format::Csv,
-            Some("text") => Format::Text,
-            Some("markdown") => Format::Markdown,
-            Some(_) => Format::Table,
-            None => Format::Fitting,
-        };
+        let format = word("format").map_or(Some(Format::Fitting), Format::named).unwrap_or(Format::Fitting);
+        let also = matches.get_many::<String>("also").into_iter().flatten().map(|text| also(text));
+        let also = also.collect::<Result<Vec<_>, _>>()?;
         let table = word("table").map(str::to_owned);
         if format == Format::Json && table.is_some() {
             let hint = "a report in JSON always has all its tables; pick from `tables`";
@@ -259,6 +290,7 @@ impl Asked {
             scope,
             params,
             format,
+            also,
             table,
             limit: number("limit").unwrap_or_default(),
             width: number("width"),

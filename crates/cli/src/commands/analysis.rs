@@ -1,5 +1,7 @@
 //! `haloscope <analysis> RUN`: finds the run, asks the question, writes the answer.
 
+use std::io::{self, Write};
+
 use clap::ArgMatches;
 use haloscope_core::analyses::{self, Analysis};
 use haloscope_core::load::{self, Run};
@@ -7,9 +9,13 @@ use haloscope_core::present::{self, Layout};
 use haloscope_core::profile::Profile;
 use haloscope_core::report::{Gate, Report, Table, Tree};
 
+use super::export::to_file;
 use super::source_root;
 use crate::args::{Asked, Format};
 use crate::{Failure, Printer};
+
+/// Columns of tables in files.
+const FILE_WIDTH: usize = 120;
 
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let asked = Asked::from_matches(analysis, matches)?;
@@ -67,30 +73,74 @@ fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Fa
         colour: asked.colour.unwrap_or(printer.colour()),
         only: asked.table.as_deref(),
     };
-    let is_text = match asked.format {
-        Format::Fitting => report.tables.is_empty() && report.trees.is_empty() && !report.texts.is_empty(),
-        Format::Text => !report.texts.is_empty(),
-        _ => false,
-    };
-    match asked.format {
-        _ if is_text => {
-            printer.data(|out| present::texts(report, out))?;
-            for note in &report.quality {
-                printer.note(format_args!("{}; {}", note.message, note.cost));
+    let form = Form::of(report, asked, asked.format)?;
+    // Files first: whoever reads stdout may go away.
+    for (format, path) in &asked.also {
+        let form = Form::of(report, asked, *format)?;
+        let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
+        to_file(path, |out| form.put(report, &layout, out))?;
+    }
+    printer.data(|out| form.put(report, &layout, out))?;
+    if matches!(form, Form::Texts) {
+        for note in &report.quality {
+            printer.note(format_args!("{}; {}", note.message, note.cost));
+        }
+    }
+    Ok(())
+}
+
+/// What of a report is written, and how.
+enum Form<'a> {
+    Texts,
+    Table,
+    Markdown,
+    Json,
+    Junit,
+    Csv(Rows<'a>),
+}
+
+impl<'a> Form<'a> {
+    /// The form that a report has in a format.
+    ///
+    /// # Errors
+    /// [`Failure`] where the report holds nothing that the format is for.
+    fn of(report: &'a Report, asked: &Asked, format: Format) -> Result<Self, Failure> {
+        let has_texts = !report.texts.is_empty();
+        Ok(match format {
+            Format::Fitting if has_texts && report.tables.is_empty() && report.trees.is_empty() => {
+                Self::Texts
             }
-            Ok(())
+            Format::Text if has_texts => Self::Texts,
+            Format::Text => {
+                let message = format!("`{}` gives no text", report.analysis);
+                return Err(Failure::Usage(message, "leave --format out for its tables".into()));
+            }
+            Format::Fitting | Format::Table => Self::Table,
+            Format::Markdown => Self::Markdown,
+            Format::Json => Self::Json,
+            Format::Junit if present::has_tests(report) => Self::Junit,
+            Format::Junit => {
+                let message = format!(
+                    "`{}` was asked nothing that can hold or not: JUnit has no tests",
+                    report.analysis
+                );
+                let hint = "the format goes with a gate, such as `check` with --baseline or --budget";
+                return Err(Failure::Usage(message, hint.into()));
+            }
+            Format::Csv => Self::Csv(one_table(report, asked)?),
+        })
+    }
+
+    fn put(&self, report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Texts => present::texts(report, out),
+            Self::Table => present::table(report, layout, out),
+            Self::Markdown => present::markdown(report, layout, out),
+            Self::Json => present::json(report, out),
+            Self::Junit => present::junit(report, out),
+            Self::Csv(Rows::Table(table)) => present::csv(table, out),
+            Self::Csv(Rows::Tree(tree)) => present::tree_csv(tree, out),
         }
-        Format::Text => {
-            let message = format!("`{}` gives no text", report.analysis);
-            Err(Failure::Usage(message, "leave --format out for its tables".into()))
-        }
-        Format::Fitting | Format::Table => printer.data(|out| present::table(report, &layout, out)),
-        Format::Markdown => printer.data(|out| present::markdown(report, &layout, out)),
-        Format::Json => printer.data(|out| present::json(report, out)),
-        Format::Csv => match one_table(report, asked)? {
-            Rows::Table(table) => printer.data(|out| present::csv(table, out)),
-            Rows::Tree(tree) => printer.data(|out| present::tree_csv(tree, out)),
-        },
     }
 }
 

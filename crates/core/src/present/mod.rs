@@ -4,6 +4,7 @@ mod columns;
 mod csv;
 mod grid;
 mod json;
+mod junit;
 mod markdown;
 mod table;
 mod text;
@@ -12,5 +13,6 @@ mod words;
 
 pub use csv::{csv, tree_csv};
 pub use json::json;
+pub use junit::{has_tests, junit};
 pub use markdown::markdown;
 pub use table::{Layout, table, texts};
