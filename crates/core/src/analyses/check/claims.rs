@@ -4,7 +4,7 @@ use super::floor::{self, Floor};
 use super::judge::{self, Bound, SHOWN};
 use super::metric::{Reading, Source};
 use super::outcome::{Judged, Outcome};
-use super::quantity::{self, cell, symbol, words};
+use super::quantity::{self, cell, words};
 use crate::Error;
 use crate::report::{Column, Table, Unit};
 
@@ -245,7 +245,7 @@ impl Row<'_> {
             self.what.as_str().into(),
             outcome.word().into(),
             self.metric.id.as_str().into(),
-            symbol(self.metric.unit).into(),
+            self.metric.unit.word().into(),
             number(self.limit),
             value,
             number(self.interval.map(|i| i.low)),

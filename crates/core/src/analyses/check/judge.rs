@@ -4,7 +4,7 @@ use super::budget::{Budget, Kind, Limit};
 use super::interval::{self, Interval};
 use super::metric::{Reading, Source, Spread};
 use super::outcome::{Judged, Outcome};
-use super::quantity::{cell, symbol, words};
+use super::quantity::{cell, words};
 use crate::Error;
 use crate::report::{Column, Table, Unit};
 
@@ -86,7 +86,7 @@ pub(super) fn judge(
         now.id.as_str().into(),
         asked.as_str().into(),
         outcome.word().into(),
-        symbol(now.unit).into(),
+        now.unit.word().into(),
         number(limit),
         number(before.and_then(|b| b.value)),
         number(now.value),

@@ -1,6 +1,6 @@
 //! The metrics that a check may name: where each comes from, its unit, and its samples where a run has several.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -8,12 +8,14 @@ use regex::Regex;
 
 use super::device_time;
 use crate::Error;
+use crate::analyses::compare::metrics::{self, Metric};
 use crate::analyses::{self, Others, Params, steps};
+use crate::derive::compare::RunSamples;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
 use crate::derive::steps::Steps;
 use crate::profile::Profile;
-use crate::report::{Cell, Report, Unit, Value};
+use crate::report::{Cell, Notes, Report, Unit, Value};
 use crate::scope::Scope;
 
 /// Metrics with a short name, and what each is.
@@ -63,12 +65,41 @@ pub(super) struct Source<'a> {
     pub scope: &'a Scope,
     /// Which ops `latency` is about.
     pub kernel: Option<&'a Regex>,
+    samples: OnceCell<Result<RunSamples<'a>, String>>,
+    metrics: OnceCell<Vec<Metric>>,
     reports: RefCell<BTreeMap<&'static str, Rc<Result<Report, Error>>>>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(profile: &'a Profile, scope: &'a Scope, kernel: Option<&'a Regex>) -> Self {
-        Self { profile, scope, kernel, reports: RefCell::default() }
+        Self {
+            profile,
+            scope,
+            kernel,
+            samples: OnceCell::new(),
+            metrics: OnceCell::new(),
+            reports: RefCell::default(),
+        }
+    }
+
+    /// What the run took in every step.
+    ///
+    /// # Errors
+    /// [`Error::Nothing`] where it has no ops.
+    pub(super) fn samples(&self) -> Result<&RunSamples<'a>, Error> {
+        // What is missing is remarked on by the analysis as a whole.
+        let of =
+            || RunSamples::of(self.profile, self.scope, &mut Notes::default()).map_err(|why| why.to_string());
+        self.samples.get_or_init(of).as_ref().map_err(|why| Error::Nothing(why.clone()))
+    }
+
+    /// The metrics of `compare`.
+    ///
+    /// # Errors
+    /// As [`Source::samples`].
+    pub(super) fn metrics(&self) -> Result<&[Metric], Error> {
+        let samples = self.samples()?;
+        Ok(self.metrics.get_or_init(|| metrics::of(samples, self.scope)))
     }
 
     /// The metric with this id. What the profile does not tell is unknown, with the reason.
@@ -79,9 +110,10 @@ impl<'a> Source<'a> {
         match id {
             "step_time" | "step_time_p50" | "step_time_p90" => Ok(self.step_time(id)),
             "latency" => Ok(self.latency()),
-            _ => match id.rsplit_once('.') {
-                Some((analysis, value)) => self.value_of(id, analysis, value),
-                None => self.value_of(id, "overview", id),
+            _ => match (id.rsplit_once('.'), self.metrics().ok().and_then(|all| metrics::find(all, id))) {
+                (Some((analysis, value)), _) => self.value_of(id, analysis, value),
+                (None, Some(metric)) => Ok(of_metric(metric)),
+                (None, None) => self.value_of(id, "overview", id),
             },
         }
     }
@@ -156,6 +188,14 @@ impl<'a> Source<'a> {
     }
 }
 
+fn of_metric(metric: &Metric) -> Reading {
+    let mut reading = of_value(metric.id, &metric.to_value(), "compare");
+    if reading.value.is_some() && !metric.samples.is_empty() {
+        reading.spread = Spread::Mean(metric.samples.clone());
+    }
+    reading
+}
+
 fn of_value(id: &str, value: &Value, seen_in: &'static str) -> Reading {
     let text = value.value.as_text().map(str::to_owned);
     let about = if value.value == Cell::Unknown {
@@ -171,7 +211,7 @@ fn of_value(id: &str, value: &Value, seen_in: &'static str) -> Reading {
 fn unknown_metric(id: &str, why: &str) -> Error {
     let own: Vec<_> = OWN.iter().map(|(id, _)| *id).collect();
     Error::Usage(format!(
-        "there is no metric `{id}`: {why}. A metric is one of {}, a value of `overview` by its id, or one of another \
+        "there is no metric `{id}`: {why}. A metric is one of {}, one of `compare` or `overview` by its id, or one of another \
          analysis with that before a dot, such as memory-peak.peak_bytes or comm.exposed_ps_per_step",
         own.join(", ")
     ))

@@ -24,6 +24,9 @@ use regex::Regex;
 
 use super::{Analysis, Param, ParamKind, Params, Run};
 use crate::Error;
+use crate::derive::quality;
+use crate::derive::select::Selection;
+use crate::derive::steps::Steps;
 use crate::profile::Profile;
 use crate::report::{Gate, Notes, Report, Severity, Unit};
 use crate::scope::Scope;
@@ -194,9 +197,9 @@ fn run(
     let claimed = claims::parse(params.text(&CLAIM))?;
     let source = Source::new(profile, scope, terms.kernel.as_ref());
     let before = baseline.map(|baseline| Source::new(baseline, scope, terms.kernel.as_ref()));
-    let against = baseline
-        .map(|baseline| Against::of(baseline, profile, scope, params.text(&ANYWAY), notes))
-        .transpose()?;
+    let against = before.as_ref().map(|before| Against::of(before, &source, params.text(&ANYWAY) == "yes"));
+    let against = against.transpose()?;
+    remarks(profile, scope, notes);
 
     let mut checked = Checked::default();
     if let Some(against) = &against {
@@ -248,4 +251,12 @@ fn run(
         gate,
         ..Report::default()
     })
+}
+
+/// What the run lacks for any of this.
+fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
+    // Whoever asks for what such a run does not have is told so at the check itself.
+    let Ok(selection) = Selection::resolve(profile, scope) else { return };
+    quality::events(profile, notes);
+    quality::steps(&Steps::find(profile, &selection.devices), notes);
 }

@@ -100,16 +100,6 @@ pub(super) fn cell(value: Option<f64>, unit: Unit) -> Cell {
     }
 }
 
-/// The word for a unit in a column `unit`: see [`crate::report::Column::quantity`].
-pub(super) fn symbol(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Share => "share",
-        Unit::Count => "count",
-        Unit::Ratio => "ratio",
-        other => other.symbol(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use super::floor::Floor;
 use super::gate::Against;
 use super::metric::{OWN, Source};
 use super::outcome::{Judged, Outcome};
-use super::quantity::{cell, symbol, words};
+use super::quantity::{cell, words};
 use crate::Error;
 use crate::report::{Column, Finding, Gate, Link, Notes, Severity, Status, Table, Unit, Value};
 
@@ -33,7 +33,7 @@ pub(super) fn metrics(source: &Source<'_>) -> Result<Table, Error> {
     for id in ids {
         let reading = source.read(id)?;
         let value = reading.text.as_deref().map_or_else(|| cell(reading.value, reading.unit), Into::into);
-        table.push(vec![id.into(), symbol(reading.unit).into(), value, reading.about.as_str().into()]);
+        table.push(vec![id.into(), reading.unit.word().into(), value, reading.about.as_str().into()]);
     }
     Ok(table)
 }
@@ -98,21 +98,7 @@ pub(super) fn values(checked: &Checked, gate: Option<Gate>, against: Option<&Aga
 
 pub(super) fn findings(checked: &Checked, against: Option<&Against>, beaten: &[Floor]) -> Vec<Finding> {
     let mut all = Vec::new();
-    if let Some(against) = against.filter(|_| checked.not_comparable) {
-        let differences = against.differences();
-        all.push(Finding {
-            id: "not_comparable",
-            severity: Severity::Error,
-            claim: "The run and its baseline are not of one piece of work on one machine".into(),
-            evidence: if differences.is_empty() { "see the table `facts`".into() } else { differences.join("; ") },
-            ceiling: "nothing: no difference of these two is a gain or a loss".into(),
-            lever: "give a baseline of the same batch, shapes, mesh and chip, or --anyway yes if the difference is what is tested".into(),
-            falsifier: "what differs has no part in the step".into(),
-            status: Status::Measured,
-            links: vec![Link::to("check").table("facts")],
-            ..Finding::default()
-        });
-    }
+    all.extend(against.into_iter().flat_map(Against::findings));
     for (table, group) in checked.groups() {
         all.extend(group.iter().filter(|one| one.blocks()).map(|one| finding(table, one)));
     }

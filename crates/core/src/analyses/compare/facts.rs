@@ -17,7 +17,7 @@ const FACTS: &[Column] = &[
 ];
 
 /// All facts, those that must match first.
-pub(super) fn table(facts: &[Fact]) -> Table {
+pub(in crate::analyses) fn table(facts: &[Fact]) -> Table {
     let mut table = Table::new("facts", "What both runs are", FACTS);
     for fact in facts {
         table.push(vec![
@@ -33,7 +33,7 @@ pub(super) fn table(facts: &[Fact]) -> Table {
 }
 
 /// A finding for each fact that makes the runs incomparable, and one for versions and options that differ.
-pub(super) fn findings(facts: &[Fact], anyway: bool) -> Vec<Finding> {
+pub(in crate::analyses) fn findings(facts: &[Fact], anyway: bool) -> Vec<Finding> {
     let mut all: Vec<Finding> =
         facts.iter().filter(|fact| fact.breaks()).map(|fact| breaks(fact, anyway)).collect();
     let others: Vec<&Fact> = facts.iter().filter(|fact| fact.same == Same::No && !fact.must_match).collect();
