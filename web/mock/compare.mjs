@@ -150,6 +150,8 @@ export function compare(out, query) {
       step_delta_rank_p: { ...value(0.0003, "1"), kind: "float" },
       noise_floor_ps: value(0.21 * MS, "ps"),
       noise_floor_share: { ...value(0.0051, "1"), kind: "share" },
+      baseline_step_ps: value(mean, "ps"),
+      experiment_step_ps: value(mean + sum, "ps"),
       baseline_steps: value(12, "1"),
       experiment_steps: value(8, "1"),
       matched_share: { ...value(0.993, "1"), kind: "share" },
@@ -229,7 +231,7 @@ export function compare(out, query) {
     out.series = [series("baseline", "Baseline", was), series("experiment", "Experiment", is)];
     out.findings = [
       {
-        id: "step_slower",
+        id: "step_time",
         severity: "warning",
         claim: "A step takes 3.36 ms (8.2%) more than before",
         evidence: "12 and 8 steps; 95% of +3.16 ms to +3.56 ms",

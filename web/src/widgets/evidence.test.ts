@@ -41,6 +41,11 @@ describe("words that lead on", () => {
       ["compute-bound ops", { view: { mark: "time:compute-bound ops" } }],
     ]);
   });
+  it("stay among the ops of both runs where two are compared", () => {
+    expect(links("fusion.12 is new", report("compare", [table("ops", ["op"], [["fusion.12"]])])).map((one) => one.to)).toEqual([
+      { view: { mark: "ops:fusion.12" } },
+    ]);
+  });
   it("are commands, as pages", () => {
     expect(links("see `ops --by category` or `haloscope memory peak`, not `rm -rf`", about).map((one) => one.to)).toEqual([
       { page: "ops", view: { by: "category" } },

@@ -48,7 +48,10 @@ export function targetsOf(report: Report): Map<string, Target> {
     const instruction = columnIndex(table, "instruction", "copy");
     const first = !NO_PHRASES.has(report.analysis) && table.columns[0]?.kind === "text" && table.rows.length <= MOST_PHRASES;
     for (const row of table.rows) {
-      if (op >= 0) add(textAt(row, op), { page: "ops", view: { by: "", q: "", sel: textAt(row, op) ?? "" } }, "Its row among the ops");
+      // Of two runs nobody could tell which one's page of ops is meant.
+      if (op >= 0 && report.analysis === "compare")
+        add(textAt(row, op), { view: { mark: `${table.id}:${textAt(row, op) ?? ""}` } }, "Mark its row");
+      else if (op >= 0) add(textAt(row, op), { page: "ops", view: { by: "", q: "", sel: textAt(row, op) ?? "" } }, "Its row among the ops");
       else if (instruction >= 0) {
         const name = textAt(row, instruction) ?? "";
         add(

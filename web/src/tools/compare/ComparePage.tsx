@@ -24,7 +24,7 @@ import { RunStrip } from "./RunStrip";
 import { StepsPanel } from "./StepsPanel";
 import { TreesPanel } from "./TreesPanel";
 import { VerdictBox } from "./VerdictBox";
-import { isNotComparable } from "./verdict";
+import { isNotComparable, otherFindings } from "./verdict";
 import { WaterfallPanel } from "./WaterfallPanel";
 
 /** Parameters that parts of the page set. */
@@ -120,7 +120,7 @@ function Further({ baseline, experiment }: { readonly baseline: string; readonly
 const MOST = 3;
 
 function FindingList({ report }: { readonly report: Report }) {
-  const findings = bySeverity(report.findings);
+  const findings = bySeverity(otherFindings(report));
   const card = (finding: Report["findings"][number]) => (
     <FindingCard key={`${finding.id} ${finding.claim}`} finding={finding} report={report} />
   );

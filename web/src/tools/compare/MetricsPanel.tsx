@@ -2,9 +2,10 @@ import { tableOf } from "../../api/read";
 import type { Report } from "../../api/types";
 import type { ToneName } from "../../widgets/tone";
 import { WordTable } from "../../widgets/table/WordTable";
+import { withoutUnknown } from "./columns";
 import { signed } from "./quantity";
 
-const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", unknown: "unknown" };
+const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", changed: "warn", unknown: "unknown" };
 
 /** What a metric's word means for the reader. */
 export function metricTone(word: string): ToneName {
@@ -13,10 +14,11 @@ export function metricTone(word: string): ToneName {
 
 /** `Metric | Baseline | Experiment | Delta`, each in its own unit. */
 export function MetricsPanel({ report, name }: { readonly report: Report; readonly name: string }) {
+  const table = withoutUnknown(signed(tableOf(report, "metrics")), "verdict");
   return (
     <div class="compare-metrics">
       <WordTable
-        table={signed(tableOf(report, "metrics"))}
+        table={table}
         name={name}
         columns={[
           { id: "metric" },
@@ -24,7 +26,7 @@ export function MetricsPanel({ report, name }: { readonly report: Report; readon
           { id: "experiment" },
           { id: "delta" },
           { id: "delta_share" },
-          { id: "verdict", tone: metricTone },
+          { id: "verdict", tone: metricTone, below: ["note"] },
           { id: "value" },
           { id: "about" },
         ]}

@@ -5,10 +5,11 @@ import type { Report } from "../../api/types";
 import { formatCell } from "../../base/format";
 import { go, view } from "../../state/route";
 import { CopyButton } from "../CopyButton";
+import { FindingParts } from "../../widgets/Finding";
 import { Tone } from "../../widgets/Tone";
 import { markdown } from "./markdown";
 import { runName } from "./RunsBar";
-import { breaking, isNotComparable, toneOfVerdict, verdictOf } from "./verdict";
+import { breaking, isNotComparable, stepFinding, toneOfVerdict, verdictOf } from "./verdict";
 
 export interface VerdictBoxProps {
   readonly report: Report;
@@ -18,6 +19,7 @@ export interface VerdictBoxProps {
 
 export function VerdictBox({ report, baseline, experiment }: VerdictBoxProps) {
   const verdict = verdictOf(report);
+  const step = isNotComparable(report) ? null : stepFinding(report);
   return (
     <section class={`compare-verdict ${verdict.tone}`} aria-label="Verdict">
       <div class="compare-verdict-head">
@@ -37,6 +39,12 @@ export function VerdictBox({ report, baseline, experiment }: VerdictBoxProps) {
         </ul>
       )}
       <Differing report={report} />
+      {step !== null && (
+        <details class="provenance">
+          <summary>What the verdict rests on, and what would refute it</summary>
+          <FindingParts finding={step} report={report} />
+        </details>
+      )}
     </section>
   );
 }

@@ -15,6 +15,12 @@ export function arranged(table: Table, first: readonly string[], leave: readonly
   };
 }
 
+/** Without this column where it says nothing in any row: of runs that are not comparable no metric is better or worse. */
+export function withoutUnknown(table: Table | null, id: string): Table | null {
+  const at = table?.columns.findIndex((column) => column.id === id) ?? -1;
+  return table === null || at < 0 || table.rows.some((row) => (row[at] ?? null) !== null) ? table : arranged(table, [], [id]);
+}
+
 /** Which part of the page shows a table; a part of its own for those that nobody thought of. */
 const PARTS: Readonly<Record<string, string>> = {
   ops: "ops",

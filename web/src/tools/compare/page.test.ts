@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { flatten } from "../../widgets/tree/flat";
 import type { TreeNode } from "../../api/types";
 import { experimentsOf, pickedOf, toggled, withBaseline } from "./address";
-import { arranged, partShown, tablesOf } from "./columns";
+import { arranged, partShown, tablesOf, withoutUnknown } from "./columns";
 import { furtherOf } from "./further";
 import { made, tableWith } from "./made.testdata";
 import { markdown } from "./markdown";
@@ -33,6 +33,20 @@ describe("tables", () => {
     const table = arranged(tableWith("ops", ["a", "b", "c", "d"], [[1, 2, 3, 4]]), ["c", "none", "a"], ["d"]);
     expect(table.columns.map((column) => column.id)).toEqual(["c", "a", "b"]);
     expect(table.rows).toEqual([[3, 1, 2]]);
+  });
+  it("lose a column that says nothing", () => {
+    const table = tableWith(
+      "metrics",
+      ["metric", "verdict"],
+      [
+        ["a", null],
+        ["b", null],
+      ],
+    );
+    expect(withoutUnknown(table, "verdict")?.columns.map((column) => column.id)).toEqual(["metric"]);
+    const said = { ...table, rows: [["a", "better"]] };
+    expect(withoutUnknown(said, "verdict")).toBe(said);
+    expect(withoutUnknown(null, "verdict")).toBeNull();
   });
   it("stand in a part of the page each; new ones among the facts", () => {
     const tables = [tableWith("metrics", [], [[]]), tableWith("novel", ["a"], [["x"]]), tableWith("memory", ["a"], [])];

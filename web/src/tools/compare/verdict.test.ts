@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { made, tableWith } from "./made.testdata";
-import { breaking, isNotComparable, meansOf, probability, verdictOf } from "./verdict";
+import { breaking, isNotComparable, meansOf, otherFindings, probability, stepFinding, verdictOf } from "./verdict";
 
 const SLOWER = {
   verdict: "slower",
@@ -50,11 +50,26 @@ describe("verdictOf", () => {
   });
 });
 
-it("finds the mean step times among the metrics", () => {
-  const metrics = tableWith("metrics", ["metric", "baseline", "experiment"], [["step time mean", 4e9, 5e9]]);
-  expect(meansOf(made({}, [metrics]))).toEqual({ baseline: 4e9, experiment: 5e9 });
-  expect(meansOf(made({}, [tableWith("metrics", ["metric", "baseline", "experiment"], [["step time mean", 4e9, null]])]))).toBeNull();
+it("takes the mean step times of both runs, or none", () => {
+  expect(meansOf(made({ baseline_step_ps: 4e9, experiment_step_ps: 5e9 }))).toEqual({ baseline: 4e9, experiment: 5e9 });
+  expect(meansOf(made({ baseline_step_ps: 4e9, experiment_step_ps: null }))).toBeNull();
   expect(meansOf(made({}))).toBeNull();
+});
+
+it("says where warm-up and outliers change the verdict, and keeps to links of its own page", () => {
+  const link = (analysis: string) => ({ analysis, table: "ops", row: "fusion.1" });
+  const report = {
+    ...made(SLOWER),
+    findings: [
+      { id: "step_time", severity: "warning", claim: "", evidence: "p = 0; without warm-up and outliers it is unchanged: +1 ps" },
+      { id: "not_comparable", severity: "error", claim: "" },
+      { id: "slower_op", severity: "warning", claim: "", links: [link("compare"), link("ops")] },
+    ],
+  };
+  expect(verdictOf(report).said).toContain("Without warm-up and outliers it is unchanged: +1 ps.");
+  expect(otherFindings(report).map((one) => [one.id, one.links?.length])).toEqual([["slower_op", 1]]);
+  expect(stepFinding(report)?.id).toBe("step_time");
+  expect(stepFinding(made({}))).toBeNull();
 });
 
 it("keeps the facts that differ and matter", () => {

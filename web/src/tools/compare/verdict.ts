@@ -1,7 +1,7 @@
 /** The verdict on the step time, in plain words. Pure. */
 
-import { numberAt, columnIndex, tableOf, textAt, valueNumber } from "../../api/read";
-import type { Report, Table } from "../../api/types";
+import { columnIndex, textAt, valueNumber } from "../../api/read";
+import type { Finding, Report, Table } from "../../api/types";
 import { formatDuration, formatInt, formatShare } from "../../base/format";
 import type { ToneName } from "../../widgets/tone";
 import { durationChange, shareChange } from "./quantity";
@@ -34,16 +34,30 @@ export interface Means {
 
 /** Mean step times of both runs, picoseconds; null where one is unknown. */
 export function meansOf(report: Report): Means | null {
-  const baseline = valueNumber(report, "baseline_step_ps", "baseline_step_time_ps");
-  const experiment = valueNumber(report, "experiment_step_ps", "experiment_step_time_ps");
-  if (baseline !== null && experiment !== null) return { baseline, experiment };
-  const metrics = tableOf(report, "metrics");
-  if (metrics === null) return null;
-  const name = columnIndex(metrics, "metric");
-  const row = metrics.rows.find((one) => /^(step time,? ?\(?mean|mean step time|step time$)/i.test(textAt(one, name) ?? ""));
-  const was = numberAt(row, columnIndex(metrics, "baseline"));
-  const is = numberAt(row, columnIndex(metrics, "experiment"));
-  return was === null || is === null ? null : { baseline: was, experiment: is };
+  const baseline = valueNumber(report, "baseline_step_ps");
+  const experiment = valueNumber(report, "experiment_step_ps");
+  return baseline === null || experiment === null ? null : { baseline, experiment };
+}
+
+/** The finding that the verdict is, with what would refute it. */
+export function stepFinding(report: Report): Finding | null {
+  return report.findings.find((finding) => finding.id === "step_time") ?? null;
+}
+
+/** Findings that the page shows otherwise: the verdict itself and the facts that break it. */
+const ABOVE = new Set(["step_time", "not_comparable"]);
+
+/** The other findings. What they rest on is on this page: of links to other pages nobody could tell which run they mean. */
+export function otherFindings(report: Report): Finding[] {
+  return report.findings
+    .filter((finding) => !ABOVE.has(finding.id))
+    .map((finding) => ({ ...finding, links: (finding.links ?? []).filter((link) => link.analysis === report.analysis) }));
+}
+
+/** Where steps that are not usual change the verdict, the report says so among its evidence. */
+function usual(report: Report): string {
+  const said = (stepFinding(report)?.evidence ?? "").split("; ").find((part) => part.startsWith("without warm-up"));
+  return said === undefined ? "" : `${said.charAt(0).toUpperCase()}${said.slice(1)}.`;
 }
 
 function wordOf(report: Report): string {
@@ -61,7 +75,7 @@ export function verdictOf(report: Report): Verdict {
   const delta = valueNumber(report, "step_delta_ps");
   const share = valueNumber(report, "step_delta_share");
   const by = delta === null ? "" : `${formatDuration(Math.abs(delta))}${share === null ? "" : ` (${shareChange(share)})`}`;
-  const said = word === "not comparable" ? [] : [interval(report), noise(report), tests(report), matched(report)];
+  const said = word === "not comparable" ? [] : [interval(report), noise(report), usual(report), tests(report), matched(report)];
   return { word, tone: toneOfVerdict(word), headline: headline(word, delta, by), said: said.filter((one) => one !== "") };
 }
 
