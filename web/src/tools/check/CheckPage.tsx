@@ -38,11 +38,16 @@ export function CheckPage({ info }: PageProps) {
       <PageHead title="Check" question={info.question}>
         <Params info={info} leave={documents.map((param) => param.id)} />
       </PageHead>
-      <div class="check-more">
-        {documents.map((param) => (
-          <DocumentPanel key={param.id} param={param} />
-        ))}
-      </div>
+      {documents.length > 0 && (
+        <details class="more-params" open={!asked}>
+          <summary>Budgets, and a benchmark's times</summary>
+          <div class="check-more">
+            {documents.map((param) => (
+              <DocumentPanel key={param.id} param={param} />
+            ))}
+          </div>
+        </details>
+      )}
       {!asked && (
         <ChooseRun
           what="Choose a baseline to hold this run against, or give budgets above"
