@@ -27,6 +27,9 @@ import { VerdictBox } from "./VerdictBox";
 import { isNotComparable, otherFindings } from "./verdict";
 import { WaterfallPanel } from "./WaterfallPanel";
 
+/** Values that the verdict says in words. */
+const SAID = new Set(["verdict", "verdict_why", "step_delta_interval_ps"]);
+
 /** Parameters that parts of the page set. */
 const OWN = ["anyway", "pick"];
 
@@ -73,30 +76,30 @@ function Comparison({ report, chosen, picked, baseline, experiment }: Comparison
       <RunStrip report={report} names={chosen.map(runName)} picked={picked} />
       <VerdictBox report={report} baseline={baseline} experiment={experiment} />
       <div class="columns">
-        {isDrawn(report) && (
+        {hasParts(report) && (
           <div class="stack">
             <WaterfallPanel report={report} />
-            <StepsPanel report={report} runs={{ baseline, experiment }} />
           </div>
         )}
         <div class="stack">
-          <MetricsPanel report={report} name="compare" />
-          <Further baseline={baseline} experiment={experiment} />
+          <StepsPanel report={report} runs={{ baseline, experiment }} />
         </div>
       </div>
+      <Further baseline={baseline} experiment={experiment} />
+      <MetricsPanel report={report} name="compare" />
       <FindingList report={report} />
       <Parts report={report} baseline={baseline} experiment={experiment} />
       <ScopeNote report={report} />
-      <ValueCards report={report} ids={Object.keys(report.values).filter((id) => id !== "verdict")} />
+      <ValueCards report={report} ids={Object.keys(report.values).filter((id) => !SAID.has(id))} />
       {report.quality.length > 0 && <QualityList quality={report.quality} />}
       <ProvenanceFoot report={report} />
     </>
   );
 }
 
-/** Runs that are not comparable have neither parts of a change nor curves. */
-function isDrawn(report: Report): boolean {
-  return report.series.length > 0 || (tableOf(report, "waterfall")?.rows.length ?? 0) > 0;
+/** Of runs that are not comparable the change has no parts. */
+function hasParts(report: Report): boolean {
+  return (tableOf(report, "waterfall")?.rows.length ?? 0) > 0;
 }
 
 function Further({ baseline, experiment }: { readonly baseline: string; readonly experiment: string }) {
@@ -127,7 +130,7 @@ function FindingList({ report }: { readonly report: Report }) {
   if (findings.length === 0) return null;
   return (
     <section class="facts-list" aria-labelledby="compare-findings">
-      <h2 id="compare-findings">What changed most</h2>
+      <h2 id="compare-findings">Findings</h2>
       {findings.slice(0, MOST).map(card)}
       {findings.length > MOST && (
         <details class="provenance">

@@ -3,7 +3,7 @@ import type { Report } from "../../api/types";
 import type { ToneName } from "../../widgets/tone";
 import { WordTable } from "../../widgets/table/WordTable";
 import { withoutUnknown } from "./columns";
-import { signed } from "./quantity";
+import { readable } from "./quantity";
 
 const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", changed: "warn", unknown: "unknown" };
 
@@ -14,19 +14,20 @@ export function metricTone(word: string): ToneName {
 
 /** `Metric | Baseline | Experiment | Delta`, each in its own unit. */
 export function MetricsPanel({ report, name }: { readonly report: Report; readonly name: string }) {
-  const table = withoutUnknown(signed(tableOf(report, "metrics")), "verdict");
+  const table = tableOf(report, "metrics");
   return (
     <div class="compare-metrics">
       <WordTable
-        table={table}
+        table={withoutUnknown(readable(table), "verdict")}
+        exported={table}
         name={name}
         columns={[
           { id: "metric" },
           { id: "baseline" },
           { id: "experiment" },
           { id: "delta" },
-          { id: "delta_share" },
-          { id: "verdict", tone: metricTone, below: ["note"] },
+          { id: "verdict", tone: metricTone },
+          { id: "note" },
           { id: "value" },
           { id: "about" },
         ]}

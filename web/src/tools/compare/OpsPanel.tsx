@@ -14,7 +14,7 @@ import { RowDetails } from "../../widgets/RowDetails";
 import { DataTable } from "../../widgets/table/DataTable";
 import { SIGNS } from "../../widgets/tone";
 import { arranged } from "./columns";
-import { changeCounts, keyOf, toneOfChange, waysOf, withChange } from "./ops";
+import { absentIn, changeCounts, keyOf, toneOfChange, waysOf, withChange } from "./ops";
 
 const FIRST = ["op", "change", "delta_ps", "baseline_ps", "experiment_ps", "category", "framework_op"];
 
@@ -81,6 +81,7 @@ export function OpsPanel({ table, baseline, experiment }: OpsPanelProps) {
           table={shown}
           fill
           swing="delta_ps"
+          absent={absentIn(shown)}
           second={columnIndex(shown, "change") >= 0 ? "change" : undefined}
           filter={filter}
           sort={parseSort(view.value["sort"])}

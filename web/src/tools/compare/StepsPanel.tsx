@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 
 import { valueNumber } from "../../api/read";
 import type { Report } from "../../api/types";
-import { formatDuration, formatInt, formatTick } from "../../base/format";
+import { formatDuration, formatInt } from "../../base/format";
 import { clamp, extent, linearScale } from "../../base/scale";
 import { go } from "../../state/route";
 import { Legend } from "../../widgets/chart/Legend";
@@ -13,7 +13,7 @@ import { Tip } from "../../widgets/chart/Tip";
 import { Panel } from "../../widgets/Panel";
 import { useSize } from "../../widgets/useSize";
 import type { PlacedDot, StepDot, Which } from "./points";
-import { BOTH, nearestDot, placed, stepDots } from "./points";
+import { BOTH, nearestDot, placed, stepDots, tickTexts } from "./points";
 import { meansOf } from "./verdict";
 
 export interface StepsPanelProps {
@@ -159,9 +159,9 @@ function Strips({ dots, report, onPick }: StripsProps) {
                   {means === null ? NAMES[run] : `${NAMES[run]}: mean ${formatDuration(means[run])}`}
                 </text>
               ))}
-              {x.ticks.map((tick) => (
-                <text key={tick} x={x(tick)} y={STRIPS.experiment[1] + 16} text-anchor="middle">
-                  {formatTick(tick)}
+              {tickTexts(x.ticks).map((text, i) => (
+                <text key={text} x={x(x.ticks[i] ?? 0)} y={STRIPS.experiment[1] + 16} text-anchor="middle">
+                  {text}
                 </text>
               ))}
               <line x1={10} x2={right} y1={STRIPS.experiment[1]} y2={STRIPS.experiment[1]} />

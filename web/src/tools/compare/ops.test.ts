@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { tableWith } from "./made.testdata";
-import { changeCounts, keyOf, partsOf, waysOf, withChange } from "./ops";
+import { absentIn, changeCounts, keyOf, partsOf, waysOf, withChange } from "./ops";
 
 const table = tableWith(
   "ops",
@@ -56,4 +56,11 @@ it("leads to the op in either run, by the name that it has there", () => {
   // Several names are no place to go to.
   expect(ways(4).map(([run]) => run)).toEqual(["A", "A"]);
   expect(keyOf(table, table.rows[2])).toBe("transpose.7 @ jit_f");
+});
+
+it("tells what is not there from what is not known", () => {
+  const absent = absentIn(table);
+  expect([0, 1, 2].map((row) => absent(table.rows[row] ?? [], 5))).toEqual([null, "none", "none"]);
+  // The program of a new op exists, known or not.
+  expect(absent(table.rows[1] ?? [], 3)).toBeNull();
 });

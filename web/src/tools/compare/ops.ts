@@ -43,6 +43,19 @@ export function withChange(table: Table, change: string): Table {
   return { ...table, rows: table.rows.filter((row) => textAt(row, at) === change) };
 }
 
+/** What every op has that ran: unknown where it is not recorded. */
+const OF_ANY_OP = new Set(["module", "category", "framework_op", "source"]);
+
+/** A new op took no time before, and one that is gone takes none now: such cells are empty, and not unknown. */
+export function absentIn(table: Table): (row: readonly Cell[], index: number) => string | null {
+  const change = columnIndex(table, "change");
+  return (row, index) => {
+    const one = textAt(row, change);
+    const id = table.columns[index]?.id ?? "";
+    return (one === "new" || one === "gone") && !OF_ANY_OP.has(id) ? "none" : null;
+  };
+}
+
 /** The op's name: in the experiment, else in the baseline. */
 export function nameOf(table: Table, row: readonly Cell[] | undefined): string {
   return textAt(row, columnIndex(table, "op")) || textAt(row, columnIndex(table, "was")) || "";

@@ -7,7 +7,7 @@ import { arranged, partShown, tablesOf, withoutUnknown } from "./columns";
 import { furtherOf } from "./further";
 import { made, tableWith } from "./made.testdata";
 import { markdown } from "./markdown";
-import { nearestDot, placed, stepDots } from "./points";
+import { nearestDot, placed, stepDots, tickTexts } from "./points";
 import { openIn, pathsAfter, sameIn } from "./sync";
 
 describe("the runs in the address", () => {
@@ -116,6 +116,11 @@ describe("step times", () => {
     expect(nearestDot(dots, 68, 58, 10)).toBe(2);
     expect(nearestDot(dots, 0, 0, 10)).toBeNull();
   });
+});
+
+it("writes ticks with as many digits as tell them apart", () => {
+  expect(tickTexts([1e9, 2e9])).toEqual(["1.00 ms", "2.00 ms"]);
+  expect(tickTexts([10.05e9, 10.1e9, 10.15e9])).toEqual(["10.05 ms", "10.10 ms", "10.15 ms"]);
 });
 
 describe("two trees", () => {

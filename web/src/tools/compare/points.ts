@@ -2,6 +2,7 @@
 
 import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
 import type { Report } from "../../api/types";
+import { formatDuration } from "../../base/format";
 import type { Picos, Px } from "../../base/units";
 
 export interface StepDot {
@@ -67,4 +68,16 @@ export function nearestDot(dots: readonly PlacedDot[], px: Px, py: Px, reach: Px
     }
   });
   return best;
+}
+
+const FEWEST_DIGITS = 3;
+const MOST_DIGITS = 9;
+
+/** Words for the ticks of an axis that need not begin at 0: with as many digits as tell them apart. */
+export function tickTexts(ticks: readonly Picos[]): string[] {
+  for (let digits = FEWEST_DIGITS; digits < MOST_DIGITS; digits += 1) {
+    const texts = ticks.map((tick) => formatDuration(tick, digits));
+    if (new Set(texts).size === texts.length) return texts;
+  }
+  return ticks.map((tick) => formatDuration(tick, MOST_DIGITS));
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { tableWith } from "./made.testdata";
-import { durationChange, shareChange, signed } from "./quantity";
+import { durationChange, readable, shareChange } from "./quantity";
 
 it("puts a sign before a change, and none before no change", () => {
   expect(durationChange(2.6e9)).toBe("+2.600 ms");
@@ -10,20 +10,19 @@ it("puts a sign before a change, and none before no change", () => {
   expect([0.082, -0.024, 0.0002, 0].map(shareChange)).toEqual(["+8.2%", "−2.4%", "<0.1%", "0.0%"]);
 });
 
-it("puts signs into a table of metrics and leaves the rest as it is", () => {
+it("puts a metric's change and its share into one cell, and nothing between words", () => {
   const table = tableWith(
     "metrics",
-    ["metric", "delta_share"],
+    ["metric", "unit", "baseline", "delta", "delta_share"],
     [
-      ["step", 0.1],
-      ["compile", null],
+      ["step", "ps", 1e9, 1e8, 0.1],
+      ["MFU", "share", 0.4, -0.02, null],
+      ["compile", "ps", null, null, null],
+      ["top op", "", "fusion.1", null, null],
     ],
   );
-  const shares = { ...table, columns: table.columns.map((column) => ({ ...column, kind: column.id === "metric" ? "text" : "share" })) };
-  expect(signed(shares)?.rows).toEqual([
-    ["step", "+10.0%"],
-    ["compile", null],
-  ]);
-  expect(signed(table)).toBe(table);
-  expect(signed(null)).toBeNull();
+  const kinds = ["text", "text", "quantity", "change", "share"];
+  const metrics = { ...table, columns: table.columns.map((column, i) => ({ ...column, kind: kinds[i] ?? "text" })) };
+  expect(readable(metrics)?.rows.map((row) => row[3])).toEqual(["+100.0 µs (+10.0%)", "−2.000 points", null, ""]);
+  expect(readable(null)).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Changes with their sign. Pure. */
 
+import { cellText, columnIndex, numberAt } from "../../api/read";
 import type { Table } from "../../api/types";
 import { formatChange, formatShare } from "../../base/format";
 
@@ -14,10 +15,17 @@ export function shareChange(share: number): string {
   return share === 0 ? formatShare(0) : `${share > 0 ? "+" : "−"}${formatShare(Math.abs(share))}`;
 }
 
-/** The same table with signs before its shares of change. */
-export function signed(table: Table | null): Table | null {
-  const at = table?.columns.findIndex((column) => column.id === "delta_share" && column.kind === "share") ?? -1;
-  if (table === null || at < 0) return table;
-  const rows = table.rows.map((row) => row.map((cell, i) => (i === at && typeof cell === "number" ? shareChange(cell) : cell)));
+/** A table of metrics for reading: the change with its share in one cell, and nothing where words have no difference. */
+export function readable(table: Table | null): Table | null {
+  if (table === null) return null;
+  const [baseline, delta, share] = ["baseline", "delta", "delta_share"].map((id) => columnIndex(table, id)) as [number, number, number];
+  if (delta < 0) return table;
+  const rows = table.rows.map((row) => {
+    const of = numberAt(row, share);
+    const text = cellText(table.columns, row, delta);
+    const said =
+      row[delta] === null ? (typeof row[baseline] === "string" ? "" : null) : `${text}${of === null ? "" : ` (${shareChange(of)})`}`;
+    return row.map((cell, i) => (i === delta ? said : cell));
+  });
   return { ...table, rows };
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { cellText, columnIndex, isMixed, isNumeric, unitColumn } from "../../api/read";
 import type { Column, Table } from "../../api/types";
+import type { Cell } from "../../base/format";
 import type { SortKey } from "../../base/rows";
 import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
@@ -26,6 +27,8 @@ export interface DataTableProps {
   readonly second?: string | undefined;
   /** Id of a column of changes, drawn as bars to both sides of the middle. */
   readonly swing?: string | undefined;
+  /** The word for a cell that is empty because there is nothing, as opposed to unknown; null where it is unknown. */
+  readonly absent?: (row: readonly Cell[], index: number) => string | null;
   /** Fill the height that is left instead of growing to a limit. */
   readonly fill?: boolean;
   readonly onCount?: (shown: number) => void;
@@ -74,6 +77,12 @@ export function DataTable(props: DataTableProps) {
     return () => observer.disconnect();
   }, []);
 
+  /** Words where the column alone does not say them. */
+  const wordsOf = (row: number, index: number, column: Column): { readonly text?: string } => {
+    const cells = table.rows[row] ?? [];
+    const none = (cells[index] ?? null) === null ? (props.absent?.(cells, index) ?? null) : null;
+    return none !== null ? { text: none } : isMixed(column) ? { text: cellText(table.columns, cells, index) } : {};
+  };
   const range = visibleRows(scrollTop, height, ROW_HEIGHT, order.length);
   const rowId = (position: number): string => `${table.id}-row-${position}`;
 
@@ -183,7 +192,7 @@ export function DataTable(props: DataTableProps) {
                       cell={table.rows[row]?.[index] ?? null}
                       column={column}
                       full={full[index] ?? 1}
-                      {...(isMixed(column) ? { text: cellText(table.columns, table.rows[row], index) } : {})}
+                      {...wordsOf(row, index, column)}
                       swing={index === swingAt ? most : undefined}
                     />
                   ))}

@@ -28,16 +28,29 @@ export interface WordTableProps {
   readonly note?: string;
   /** Said where there are no rows. */
   readonly empty?: string;
+  /** What is taken along, where the cells shown are words for its numbers. */
+  readonly exported?: Table | null;
 }
 
-export function WordTable({ table, name, columns, note, empty }: WordTableProps) {
+export function WordTable({ table, name, columns, note, empty, exported }: WordTableProps) {
   if (table === null || (table.rows.length === 0 && empty === undefined)) return null;
   const shown = columns.flatMap((one) => {
     const index = columnIndex(table, one.id);
     const column = table.columns[index];
     return column === undefined ? [] : [{ ...one, index, column }];
   });
-  return <WordPanel {...{ table, name, shown, ...(note === undefined ? {} : { note }), ...(empty === undefined ? {} : { empty }) }} />;
+  return (
+    <WordPanel
+      {...{
+        table,
+        name,
+        shown,
+        exported: exported ?? table,
+        ...(note === undefined ? {} : { note }),
+        ...(empty === undefined ? {} : { empty }),
+      }}
+    />
+  );
 }
 
 interface Shown extends WordColumn {
@@ -49,11 +62,12 @@ interface WordPanelProps {
   readonly table: Table;
   readonly name: string;
   readonly shown: readonly Shown[];
+  readonly exported: Table;
   readonly note?: string;
   readonly empty?: string;
 }
 
-function WordPanel({ table, name, shown, note, empty }: WordPanelProps) {
+function WordPanel({ table, name, shown, exported, note, empty }: WordPanelProps) {
   const marked = markIn(table.id);
   const wrap = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -64,7 +78,7 @@ function WordPanel({ table, name, shown, note, empty }: WordPanelProps) {
       title={table.title || table.id}
       note={note ?? table.doc ?? ""}
       flush
-      actions={<TableExport table={table} name={`${name}-${table.id}`} />}
+      actions={<TableExport table={exported} name={`${name}-${table.id}`} />}
     >
       {table.rows.length === 0 ? (
         <p class="table-empty">{empty}</p>
