@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value as Json, json};
 
 use crate::Object;
-use crate::draft::{Draft, Part, Rows, Section, chunks};
+use crate::draft::{Draft, Part, Rows, Section};
 use crate::refusal::shorten;
 
 /// The answer of a tool.
@@ -74,7 +74,7 @@ impl Shown {
 /// that are not shown whole, `named` are named; where only `one` was asked for, the others are not mentioned.
 pub(crate) fn build(
     draft: &Draft,
-    sections: &[Section],
+    sections: &[Section<'_>],
     shown: &[Shown],
     longest: usize,
     named: usize,
@@ -98,10 +98,10 @@ pub(crate) fn build(
                 push(&mut out, "tables", rows(&draft.tables[at], *shown, longest, &mut text));
             }
             Part::Text(at) => {
-                let (id, title, whole) = &draft.texts[at];
-                let pieces = chunks(whole);
+                let (id, title, _) = &draft.texts[at];
+                let pieces = &section.pieces;
                 // A text is the answer: it is not cut, but where not even its first piece fits.
-                let said = shown.of(&pieces).concat();
+                let said = shown.of(pieces).concat();
                 let said = if shown.count == 1 && longest < 60 { shorten(&said, longest * 4) } else { said };
                 let _ = write!(text, "{title}:\n{said}");
                 push(
@@ -160,7 +160,11 @@ fn items(name: &str, shown: &[crate::Item], longest: usize, out: &mut Object, te
 fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
     let rows: Vec<Vec<Json>> =
         shown.of(&table.rows).iter().map(|row| row.iter().map(|v| cell(v, longest)).collect()).collect();
-    let columns: Vec<Json> = table.columns.iter().map(|c| json!({"id": c.id, "unit": c.unit})).collect();
+    let column = |c: &crate::Field| match &c.status {
+        None => json!({"id": c.id, "unit": c.unit}),
+        Some(status) => json!({"id": c.id, "unit": c.unit, "status": status}),
+    };
+    let columns: Vec<Json> = table.columns.iter().map(column).collect();
     let named = table.columns.iter().map(|c| match c.unit.as_str() {
         "" | "1" => c.id.clone(),
         unit => format!("{} [{unit}]", c.id),
@@ -193,7 +197,7 @@ fn rounded(number: f64) -> Json {
 }
 
 fn left_out(
-    sections: &[Section],
+    sections: &[Section<'_>],
     shown: &[Shown],
     named: usize,
     one: bool,
@@ -204,7 +208,7 @@ fn left_out(
         let begun = shown.from > 0 || shown.count > 0;
         shown.from + shown.count < section.len && (!one || begun)
     });
-    let entry = |(section, shown): (&Section, &Shown)| {
+    let entry = |(section, shown): (&Section<'_>, &Shown)| {
         let cursor = format!("{}@{}", section.name, shown.from + shown.count);
         (section.name.clone(), section.len, cursor)
     };

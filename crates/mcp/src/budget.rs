@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<(String, usize), Refusal> {
 /// What is shown of each section.
 struct Plan<'a> {
     draft: &'a Draft,
-    sections: &'a [Section],
+    sections: &'a [Section<'a>],
     shown: Vec<Shown>,
     limit: usize,
     /// The most that a table shows, where a call says so.
@@ -104,7 +104,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(draft: &'a Draft, sections: &'a [Section], budget: &Budget) -> Result<Self, Refusal> {
+    fn new(draft: &'a Draft, sections: &'a [Section<'a>], budget: &Budget) -> Result<Self, Refusal> {
         let mut shown: Vec<Shown> = sections.iter().map(|_| Shown::default()).collect();
         let mut one = None;
         if let Some((name, from)) = &budget.cursor {
@@ -151,19 +151,33 @@ impl<'a> Plan<'a> {
             Some(at) => self.add(at, self.limit, false),
             None => {
                 // Each kind gets its share first, so that no long list of one hides all the others; then what is left over
-                // goes to those that want more.
-                for share in [0.4, 1.0] {
-                    for at in 0..self.sections.len() {
-                        let room = (self.limit - self.size().min(self.limit)) as f64;
-                        self.add(at, self.size() + (room * share) as usize, true);
-                    }
+                // goes to those that want more, findings first.
+                for at in self.order(true) {
+                    let used = self.size();
+                    let room = self.limit.saturating_sub(used) as f64;
+                    let share = if matches!(self.sections[at].part, Part::Text(_)) { 0.9 } else { 0.4 };
+                    self.add(at, used + (room * share) as usize, true);
                 }
-                for at in 0..self.sections.len() {
-                    self.add(at, self.limit, false);
+                for unprompted in [true, false] {
+                    self.order(false).into_iter().for_each(|at| self.add(at, self.limit, unprompted));
                 }
             }
         }
         self.shorten();
+    }
+
+    /// The sections, the most important first.
+    fn order(&self, values_early: bool) -> Vec<usize> {
+        let place = |part| match part {
+            Part::Findings => (0, 0),
+            Part::Values => (if values_early { 1 } else { 4 }, 0),
+            Part::Table(at) => (2, at),
+            Part::Text(at) => (3, at),
+            Part::Notes => (5, 0),
+        };
+        let mut order: Vec<usize> = (0..self.sections.len()).collect();
+        order.sort_by_key(|&at| place(self.sections[at].part));
+        order
     }
 
     /// Shows more of a section while the whole stays within so many bytes.

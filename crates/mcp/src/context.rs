@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use haloscope_core::analyses::{self, Analysis, Params};
+use haloscope_core::report::Report;
+use haloscope_core::scope::Scope;
 use haloscope_store::{Run, Store};
 
+use crate::recent::Recent;
 use crate::{Arguments, Refusal};
 
 /// What tools answer from. Cheap to share between threads.
@@ -13,13 +17,15 @@ pub struct Context {
     pub store: Arc<Store>,
     /// Where the page is served, such as `http://127.0.0.1:8791/`; `None` where none is.
     pub page: Option<String>,
+    /// The reports computed last: a cursor asks for more of one.
+    recent: Recent,
 }
 
 impl Context {
     /// The runs of a store, without a page.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
-        Self { store, page: None }
+        Self { store, page: None, recent: Recent::default() }
     }
 
     /// With the address of the page.
@@ -42,7 +48,7 @@ impl Context {
         }
     }
 
-    /// Opens a run by its id, else by its name.
+    /// Opens a run by its id, else by its name, else by a part of its path that no other run has.
     ///
     /// # Errors
     /// As [`Context::run`].
@@ -61,7 +67,13 @@ impl Context {
         if ids.is_empty() {
             return Err(no_run());
         }
-        Err(Refusal::unknown("run", id, &ids, "`xprof_list_runs` lists the runs with their ids"))
+        let word = id.trim_matches('/');
+        let has = |whole: &&String| !word.is_empty() && format!("/{whole}/").contains(&format!("/{word}/"));
+        if let [one] = ids.iter().filter(has).collect::<Vec<_>>()[..] {
+            return Ok(self.store.open(one)?);
+        }
+        let parts: Vec<&str> = ids.iter().flat_map(|id| id.split('/')).collect();
+        Err(Refusal::unlike("run", id, &ids, &parts, "`xprof_list_runs` lists the runs with their ids"))
     }
 
     /// Opens all runs that a list names.
@@ -70,6 +82,25 @@ impl Context {
     /// As [`Context::run`].
     pub fn runs(&self, arguments: &Arguments, argument: &str) -> Result<Vec<Arc<Run>>, Refusal> {
         arguments.list(argument)?.iter().map(|id| self.open(id)).collect()
+    }
+
+    /// The report of an analysis, computed now or a moment ago.
+    ///
+    /// # Errors
+    /// As [`analyses::run_with`].
+    pub fn report(
+        &self,
+        run: &Arc<Run>,
+        others: &[Arc<Run>],
+        analysis: &'static Analysis,
+        scope: &Scope,
+        params: &Params,
+    ) -> Result<Arc<Report>, Refusal> {
+        let runs: Vec<Arc<Run>> = std::iter::once(run).chain(others).cloned().collect();
+        self.recent.get(analysis.id, &runs, scope, params, || {
+            let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
+            Ok(analyses::run_with(analysis, &run.profile, &others, scope, params)?)
+        })
     }
 }
 

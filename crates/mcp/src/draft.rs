@@ -55,13 +55,21 @@ pub struct Field {
     pub id: String,
     /// Unit of its numbers, empty for words.
     pub unit: String,
+    /// How its numbers are known, where that differs from the table's own status.
+    pub status: Option<String>,
 }
 
 impl Field {
     /// A column; the unit is empty for words.
     #[must_use]
     pub fn new(id: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { id: id.into(), unit: unit.into() }
+        Self { id: id.into(), unit: unit.into(), status: None }
+    }
+
+    /// A column whose numbers rest on an assumption.
+    #[must_use]
+    pub fn estimated(self) -> Self {
+        Self { status: Some("estimated".to_owned()), ..self }
     }
 }
 
@@ -82,23 +90,14 @@ pub struct Rows {
     pub on_demand: bool,
 }
 
-/// What was not said, and how it is had.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The section.
-    pub what: String,
-    /// Its items.
-    pub of: usize,
-    /// The cursor that goes on where this answer stopped.
-    pub cursor: String,
-}
-
 /// A section as a budget sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Section {
+pub(crate) struct Section<'a> {
     pub(crate) name: String,
     pub(crate) part: Part,
     pub(crate) len: usize,
+    /// The pieces of a text, else nothing.
+    pub(crate) pieces: Vec<&'a str>,
 }
 
 /// Which part of a draft a section is.
@@ -122,8 +121,9 @@ impl Draft {
     }
 
     /// The sections that hold something, in the order in which they are said.
-    pub(crate) fn sections(&self) -> Vec<Section> {
-        let section = |name: &str, part, len| Section { name: name.to_owned(), part, len };
+    pub(crate) fn sections(&self) -> Vec<Section<'_>> {
+        let section =
+            |name: &str, part, len| Section { name: name.to_owned(), part, len, pieces: Vec::new() };
         let mut all = vec![
             section("values", Part::Values, self.values.len()),
             section("findings", Part::Findings, self.findings.len()),
@@ -132,7 +132,11 @@ impl Draft {
             all.push(section(&format!("tables.{}", table.id), Part::Table(at), table.rows.len()));
         }
         for (at, (id, _, text)) in self.texts.iter().enumerate() {
-            all.push(section(&format!("texts.{id}"), Part::Text(at), chunks(text).len()));
+            let pieces = chunks(text);
+            all.push(Section {
+                pieces: pieces.clone(),
+                ..section(&format!("texts.{id}"), Part::Text(at), pieces.len())
+            });
         }
         all.push(section("notes", Part::Notes, self.notes.len()));
         all.retain(|section| section.len > 0);
@@ -160,10 +164,17 @@ impl Draft {
         self.notes.clear();
         Ok(())
     }
+
+    /// Keeps only the rows of tables in which some cell holds this text, in whatever case.
+    pub fn find(&mut self, text: &str) {
+        let text = text.to_lowercase();
+        let holds = |cell: &Json| cell.as_str().is_some_and(|word| word.to_lowercase().contains(&text));
+        self.tables.iter_mut().for_each(|table| table.rows.retain(|row| row.iter().any(holds)));
+    }
 }
 
 /// The pieces of a text, none longer than a chunk and whole lines where lines are shorter than that.
-pub(crate) fn chunks(text: &str) -> Vec<&str> {
+fn chunks(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while rest.len() > CHUNK {

@@ -23,7 +23,19 @@ impl Refusal {
 
     /// One of the words that exist was expected.
     pub fn unknown(what: &str, found: &str, exist: &[impl AsRef<str>], next: &str) -> Self {
-        let near = nearest(found, exist);
+        Self::unlike(what, found, exist, exist, next)
+    }
+
+    /// As [`Refusal::unknown`], where one of `words` could have been meant.
+    pub(crate) fn unlike(
+        what: &str,
+        found: &str,
+        exist: &[impl AsRef<str>],
+        words: &[impl AsRef<str>],
+        next: &str,
+    ) -> Self {
+        let found = &shorten(found, 80);
+        let near = nearest(found, words);
         let wrong = match near {
             Some(near) => format!("there is no {what} `{found}`; did you mean `{near}`?"),
             None => format!("there is no {what} `{found}`"),

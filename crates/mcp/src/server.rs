@@ -5,16 +5,28 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Described, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptMessage, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig,
+    Tool as Described, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::{Answer, Arguments, Context, Refusal, Tool, tools};
+use crate::{Answer, Arguments, Context, Refusal, Tool, prompt, resources, tools};
 
 /// What an agent reads before anything else.
-const INSTRUCTIONS: &str = "Haloscope";
+const INSTRUCTIONS: &str = "\
+Haloscope says why a JAX, PyTorch/XLA or TensorFlow program is slow, from its XLA profiles. Start with `xprof_list_runs`, then \
+`diagnose`: causes with what removing each gives at most; follow its `look` and `next`, which are calls. Two runs: `compare`. A budget or \
+a claim: `check`. Any other analysis: `report`. Without `run` the newest is meant.
+Every number has a unit and a status: measured, derived from measured ones, estimated (rests on an assumption), unknown (null, never 0). \
+A table's status holds for its columns unless one has its own. Times are picoseconds (1 ms = 1e9 ps), shares 0 to 1.
+An answer stays below `max_tokens` (2000 unless given, 3.5 bytes each; structured answer and its text, which repeats it, together). \
+`left_out` names what was not said and the `cursor` that gets it, with the same arguments; `tables` and `find` choose tables and rows. \
+Reals have six digits; a text that ends in `…` is whole with more `max_tokens`.";
 
 /// Answers for one context. Clones share everything.
 #[derive(Debug, Clone)]
@@ -41,6 +53,43 @@ impl Server {
     #[must_use]
     pub fn with_workers(self, workers: Arc<Semaphore>) -> Self {
         Self { workers, ..self }
+    }
+
+    /// All that an agent is told before it calls something: instructions, tools with their schemas, prompts, forms of
+    /// resources.
+    #[must_use]
+    pub fn surface(&self) -> Value {
+        let info = ServerHandler::get_info(self);
+        json!({
+            "instructions": info.instructions,
+            "capabilities": info.capabilities,
+            "tools": self.tools.iter().map(described).collect::<Vec<_>>(),
+            "prompts": [prompt::described()],
+            "resources": [resources::RUNS],
+            "resource_templates": resources::templates(),
+        })
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// What a resource holds, as JSON.
+    ///
+    /// # Errors
+    /// [`Refusal`] where there is none.
+    pub fn resource(&self, uri: &str) -> Result<Value, Refusal> {
+        resources::read(&self.context, uri)
+    }
+
+    /// The text of the prompt `diagnose_run`.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a run that cannot be had.
+    pub fn prompt(&self, arguments: &Arguments) -> Result<String, Refusal> {
+        prompt::text(&self.context, arguments)
     }
 
     /// Calls a tool on this thread.
@@ -93,7 +142,8 @@ fn result(answer: Result<Answer, Refusal>) -> CallToolResult {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("haloscope", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -117,4 +167,64 @@ impl ServerHandler for Server {
         let answer = self.compute(move |server| server.call(&name, &arguments)).await;
         Ok(result(answer).into())
     }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.compute(move |server| resources::list(&server.context, cursor.as_deref())).await.map_err(invalid)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri.clone();
+        let read = self.compute(move |server| resources::read(&server.context, &uri)).await;
+        let json = read.map_err(|refusal| ErrorData::resource_not_found(refusal.text(), None))?;
+        let contents =
+            ResourceContents::text(json.to_string(), request.uri).with_mime_type("application/json");
+        Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![contents])))
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(vec![prompt::described()]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if request.name != prompt::NAME {
+            let refusal =
+                Refusal::unknown("prompt", &request.name, &[prompt::NAME], "ask for one that exists");
+            return Err(invalid(refusal));
+        }
+        let arguments = Arguments::from(request.arguments.unwrap_or_default());
+        let text =
+            self.compute(move |server| prompt::text(&server.context, &arguments)).await.map_err(invalid)?;
+        let message = PromptMessage::new_text(Role::User, text);
+        Ok(GetPromptResponse::Complete(GetPromptResult::new(vec![message])))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+fn invalid(refusal: Refusal) -> ErrorData {
+    ErrorData::invalid_params(refusal.text(), None)
 }

@@ -1,94 +1,124 @@
-//! Tools that are derived from the registry of analyses.
+//! Tools that are derived from the registry of analyses: one for each of those that are asked for most, one for a family, and
+//! `report` for every other, because an agent pays for the description of each tool in every conversation.
 
-use std::sync::Arc;
-
-use haloscope_core::analyses::{self, Analysis, Others, Param, ParamKind, Params};
-use haloscope_core::scope::Scope;
-use haloscope_store::Run;
+use haloscope_core::analyses::{self, Analysis, FAMILIES, Family, Others, Params};
 use serde_json::{Value, json};
 
 use super::report::draft;
-use crate::{Answer, Arguments, Budget, Context, Refusal, Tool, object, property};
+use super::schema::{argument, params, scope, scope_words, shared};
+use crate::{Answer, Arguments, Budget, Context, Refusal, Tool, object};
 
-/// The analyses that have a tool of their own; the others are had through `report`.
+/// The analyses that have a tool of their own.
 const OWN: [&str; 5] = ["diagnose", "compare", "check", "roofline", "comm"];
 
-/// What of a run is meant, with an example where the form is not plain.
-const SCOPE: [(&str, &str); 6] = [
-    ("hosts", ""),
-    ("devices", ""),
-    ("modules", ""),
-    ("steps", "such as 2-5"),
-    ("window", "such as 1ms..20ms"),
-    ("steady", "true: without warm-up, cut and outlier steps"),
-];
+/// Which member of a family is meant where a call does not say; else the first.
+const USUAL: [&str; 2] = ["memory attribute", "hlo modules"];
+
+/// The analysis that `report` gives where a call does not say.
+const ANY: &str = "overview";
 
 /// The tools that the registry gives.
 pub(super) fn all() -> Vec<Tool> {
     let own = OWN.iter().filter_map(|id| analyses::find(id)).map(one);
-    own.chain([any()]).collect()
+    own.chain(FAMILIES.iter().map(family)).chain([any()]).collect()
 }
 
-/// The tool of one analysis.
+/// The tool that gives the report of an analysis, with the arguments that choose it.
+#[must_use]
+pub fn tool_of(id: &str) -> String {
+    let family = id.split_once(' ').filter(|(first, _)| FAMILIES.iter().any(|family| family.id == *first));
+    match (family, analyses::find(id)) {
+        (Some((first, member)), _) => format!("{first} what={member}"),
+        (None, Some(analysis)) if !OWN.contains(&id) => format!("report analysis={}", analysis.slug()),
+        _ => id.to_owned(),
+    }
+}
+
 fn one(analysis: &'static Analysis) -> Tool {
-    let own = analysis.params.iter().map(|param| (param.id.to_owned(), schema(param)));
-    let input = object(shared(analysis.others()).into_iter().chain(own), &[]);
+    let properties = shared(analysis.others()).into_iter().chain(params(std::iter::once(analysis)));
     let name = analysis.slug().replace('-', "_");
-    Tool::new(name.clone(), analysis.id, analysis.question, input, move |context, arguments| {
-        let mut params = Vec::new();
-        for param in analysis.params {
-            params.extend(arguments.text(param.id)?.map(|text| (param.id.to_owned(), text)));
+    Tool::new(
+        name.clone(),
+        title(analysis.id),
+        analysis.question,
+        object(properties, &[]),
+        move |context, given| answer(context, given, &name, analysis, &flat(given, analysis)?),
+    )
+}
+
+fn family(family: &'static Family) -> Tool {
+    let members: Vec<(&str, &Analysis)> = analyses::members(family.id).collect();
+    let usual = members.iter().find(|(_, analysis)| USUAL.contains(&analysis.id)).or(members.first());
+    let usual = usual.map_or("", |(word, _)| *word);
+    let words: Vec<&str> = members.iter().map(|(word, _)| *word).collect();
+    let about: Vec<String> = members.iter().map(|(word, a)| format!("{word}: {}", a.question)).collect();
+    let others = members.iter().map(|(_, a)| a.others()).find(|o| *o != Others::None).unwrap_or(Others::None);
+    let what = ("what".to_owned(), json!({"type": "string", "enum": words, "default": usual}));
+    let all = params(members.iter().map(|(_, analysis)| *analysis));
+    let properties = std::iter::once(what).chain(shared(others)).chain(all);
+    let description = format!("{}. {}", family.about, about.join(" "));
+    Tool::new(family.id, title(family.id), description, object(properties, &[]), move |context, given| {
+        let what = given.choice("what", &words)?.unwrap_or_else(|| usual.to_owned());
+        let Some(analysis) = analyses::find(&format!("{} {what}", family.id)) else {
+            return Err(Refusal::unknown("`what`", &what, &words, "call again with one that exists"));
+        };
+        let of_others = members.iter().flat_map(|(_, other)| other.params);
+        for param in of_others.filter(|param| analysis.params.iter().all(|own| own.id != param.id)) {
+            // `rows` is everybody's.
+            if param.id != "rows" && given.given(&argument(param)).is_some() {
+                let own: Vec<String> = analysis.params.iter().map(argument).collect();
+                let of = format!("parameter of `{}`", analysis.id);
+                return Err(Refusal::unknown(&of, &argument(param), &own, "call again without it"));
+            }
         }
-        answer(context, arguments, &name, analysis, &params)
+        answer(context, given, family.id, analysis, &flat(given, analysis)?)
     })
 }
 
 /// The tool that gives the report of any analysis.
 fn any() -> Tool {
     let slugs: Vec<String> = analyses::ALL.iter().map(|analysis| analysis.slug()).collect();
+    let here = |a: &&&Analysis| tool_of(a.id).starts_with("report ");
+    let about: Vec<String> =
+        analyses::ALL.iter().filter(here).map(|a| format!("{}: {}", a.slug(), a.question)).collect();
     let mut properties = vec![
-        ("analysis".to_owned(), json!({"type": "string", "enum": slugs})),
-        ("params".to_owned(), json!({"type": "object", "description": "of the analysis, by name"})),
+        ("analysis".to_owned(), json!({"type": "string", "enum": slugs, "default": ANY})),
+        (
+            "params".to_owned(),
+            json!({"type": "object", "description": "of the analysis, such as {\"by\": \"category\"}"}),
+        ),
     ];
     properties.extend(shared(Others::Many));
-    let description = "The report of any analysis, made small.";
-    Tool::new("report", "report", description, object(properties, &["analysis"]), |context, arguments| {
-        let asked = arguments.demanded("analysis")?;
-        let Some(analysis) = analyses::find(&asked) else {
+    let description = format!("Any analysis. {}", about.join(" "));
+    Tool::new("report", "Any report", description, object(properties, &[]), |context, given| {
+        let asked = given.text("analysis")?.unwrap_or_else(|| ANY.to_owned());
+        let Some(analysis) = analyses::find(&asked.replace('_', "-")) else {
             let known: Vec<String> = analyses::ALL.iter().map(|analysis| analysis.slug()).collect();
             return Err(Refusal::unknown("analysis", &asked, &known, "call `report` with one that exists"));
         };
-        answer(context, arguments, "report", analysis, &arguments.texts("params")?)
+        let mut params = given.texts("params")?;
+        for (name, _) in &mut params {
+            if let Some(known) = analysis.params.iter().find(|param| argument(param) == *name) {
+                known.id.clone_into(name);
+            }
+        }
+        answer(context, given, "report", analysis, &params)
     })
 }
 
-/// What the tools of all analyses take.
-fn shared(others: Others) -> Vec<(String, Value)> {
-    let mut properties = vec![property("run", "string", "id; the newest unless given")];
-    match others {
-        Others::None => {}
-        Others::One => properties.push(property("other", "string", "the run to hold against it")),
-        Others::Many => properties.push(property("other", "string", "runs to hold against it, by comma")),
-        Others::Baseline => properties.push(property("baseline", "string", "the run it is held against")),
-    }
-    properties.extend(SCOPE.iter().map(|(name, description)| {
-        property(name, if *name == "steady" { "boolean" } else { "string" }, description)
-    }));
-    properties.push(property("tables", "string", "only these, by comma"));
-    properties.extend(Budget::properties());
-    properties
+/// A name as a person reads it.
+fn title(id: &str) -> String {
+    let mut letters = id.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn schema(param: &Param) -> Value {
-    let mut schema = match param.kind {
-        ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
-        ParamKind::Count => json!({"type": "integer", "minimum": 0}),
-        ParamKind::Quantity | ParamKind::Text | ParamKind::Texts | ParamKind::Document => {
-            json!({"type": "string"})
-        }
-    };
-    schema["description"] = json!(param.doc);
-    schema
+/// The parameters of an analysis that stand among the arguments.
+fn flat(given: &Arguments, analysis: &Analysis) -> Result<Vec<(String, String)>, Refusal> {
+    let mut pairs = Vec::new();
+    for param in analysis.params {
+        pairs.extend(given.text(&argument(param))?.map(|text| (param.id.to_owned(), text)));
+    }
+    Ok(pairs)
 }
 
 /// Runs an analysis and says as much of its report as the budget lets through.
@@ -101,41 +131,69 @@ fn answer(
 ) -> Result<Answer, Refusal> {
     let budget = Budget::of(arguments)?;
     let tables = arguments.list("tables")?;
+    let find = arguments.text("find")?;
     let mut params = Params::default();
     for (name, value) in given {
         params.set(name, value);
     }
-    let scope = scope(arguments)?;
+    if let (Some(rows), true) = (budget.rows, analysis.params.iter().any(|param| param.id == "rows")) {
+        params.set("rows", &rows.to_string());
+    }
+    let words = scope_words(arguments)?;
     let run = context.run(arguments, "run")?;
-    let word = analysis.others().word();
-    let others = word.map_or_else(|| Ok(Vec::new()), |word| context.runs(arguments, word))?;
-    let report = report(&run, &others, analysis, &scope, &params)?;
+    let others = match analysis.others().word() {
+        // The tool for all of them has one name for it.
+        Some("baseline") if arguments.given("baseline").is_none() => context.runs(arguments, "other")?,
+        Some(word) => context.runs(arguments, word)?,
+        None => Vec::new(),
+    };
+    let report = context.report(&run, &others, analysis, &scope(arguments)?, &params)?;
     let mut draft = draft(tool, &run.info.id, &report);
+    if !others.is_empty() {
+        let ids: Vec<&str> = others.iter().map(|run| run.info.id.as_str()).collect();
+        draft.head.push(("other", json!(ids.join(","))));
+    }
+    if !words.is_empty() {
+        let words: Vec<String> = words.iter().map(|(name, text)| format!("{name}={text}")).collect();
+        draft.head.push(("scope", Value::from(words.join(" "))));
+    }
     draft.keep(&tables)?;
+    if let Some(text) = find {
+        draft.find(&text);
+    }
     budget.fit(&draft)
 }
 
-/// The scope that a call states.
-pub(crate) fn scope(arguments: &Arguments) -> Result<Scope, Refusal> {
-    let mut words = Vec::new();
-    for (name, _) in SCOPE {
-        let text = match name {
-            "hosts" | "devices" | "modules" => Some(arguments.list(name)?.join(",")),
-            "steady" => arguments.flag(name)?.then(|| "yes".to_owned()),
-            _ => arguments.text(name)?,
-        };
-        words.extend(text.map(|text| (name, text)));
-    }
-    Ok(Scope::from_words(|key| words.iter().find(|(name, _)| *name == key).map(|(_, text)| text.as_str()))?)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn report(
-    run: &Arc<Run>,
-    others: &[Arc<Run>],
-    analysis: &'static Analysis,
-    scope: &Scope,
-    params: &Params,
-) -> Result<haloscope_core::report::Report, Refusal> {
-    let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
-    Ok(analyses::run_with(analysis, &run.profile, &others, scope, params)?)
+    /// Else an argument would mean two things.
+    #[test]
+    fn no_parameter_is_called_like_what_is_shared() {
+        let shared = [shared(Others::Many), shared(Others::Baseline)].concat();
+        for analysis in analyses::ALL {
+            for param in analysis.params.iter().filter(|param| param.id != "rows") {
+                let name = argument(param);
+                assert!(shared.iter().all(|(known, _)| *known != name), "{} {name}", analysis.id);
+                assert!(!["what", "analysis", "params"].contains(&name.as_str()), "{} {name}", analysis.id);
+            }
+        }
+    }
+
+    #[test]
+    fn links_lead_to_tools_that_exist() {
+        let tools = all();
+        for analysis in analyses::ALL {
+            let call = tool_of(analysis.id);
+            let name = call.split(' ').next().unwrap();
+            let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+            if let Some((key, word)) = call.split(' ').nth(1).and_then(|pair| pair.split_once('=')) {
+                let known = tool.input["properties"][key]["enum"].as_array().unwrap();
+                assert!(known.iter().any(|known| known == word), "{call}");
+            }
+        }
+        assert_eq!(tool_of("memory peak"), "memory what=peak");
+        assert_eq!(tool_of("compute mfu"), "report analysis=compute-mfu");
+    }
 }

@@ -24,6 +24,11 @@ pub fn draft(tool: &str, run: &str, report: &Report) -> Draft {
     draft.tables.extend(report.series.iter().map(series));
     draft.texts = report.texts.iter().map(|t| (t.id.to_owned(), t.title.clone(), t.text.clone())).collect();
     draft.notes = report.quality.iter().map(note).collect();
+    for call in report.findings.iter().filter_map(|finding| finding.links.first()).map(call) {
+        if draft.next.len() < 2 && !draft.next.contains(&call) {
+            draft.next.push(call);
+        }
+    }
     draft
 }
 
@@ -81,7 +86,9 @@ fn table(table: &Table) -> Rows {
 
 fn field(column: &Column) -> Field {
     let unit = if column.kind == Kind::Quantity { "see column unit" } else { column.unit.symbol() };
-    Field::new(column.id, unit)
+    let field = Field::new(column.id, unit);
+    // Reports say it in words; whoever adds a column that rests on an assumption says so in its doc.
+    if column.doc.to_lowercase().contains("estimate") { field.estimated() } else { field }
 }
 
 /// The nodes nearest to the top first, each with the labels that lead to it.
@@ -152,12 +159,12 @@ fn finding(finding: &Finding) -> Item {
 
 /// Where a link leads, in words of a call.
 fn call(link: &Link) -> String {
-    let mut words = vec![link.analysis.to_owned()];
+    let mut words = vec![super::analysis::tool_of(link.analysis)];
     words.extend(link.params.iter().map(|(id, value)| format!("{id}={value}")));
     if !link.table.is_empty() {
         words.push(format!("tables={}", link.table));
     }
-    words.extend(link.row.iter().map(|row| format!("row `{row}`")));
+    words.extend(link.row.iter().map(|row| format!("find=`{row}`")));
     if !link.devices.is_empty() {
         words.push(format!("devices={}", link.devices.join(",")));
     }
