@@ -28,7 +28,8 @@ impl Answer {
     }
 }
 
-/// The schema that all answers follow: the report of an analysis, made small.
+/// The schema that all answers follow: the report of an analysis, made small. It names what a reader must be able to rely on, and
+/// no more: it stands in the description of every tool.
 #[must_use]
 pub fn schema() -> Object {
     let schema = json!({
@@ -36,17 +37,11 @@ pub fn schema() -> Object {
         "required": ["tool"],
         "properties": {
             "tool": {"type": "string"},
-            "run": {"type": "string"},
             "values": {"type": "object", "additionalProperties": {"type": "object", "required": ["value", "unit", "status"]}},
-            "unknown": {"type": "array", "items": {"type": "string"}},
             "findings": {"type": "array", "items": {"type": "object", "required": ["id", "claim"]}},
             "tables": {"type": "array", "items": {"type": "object", "required": ["id", "status", "columns", "rows", "from", "of"],
-                "properties": {"columns": {"type": "array", "items": {"type": "object", "required": ["id", "unit"]}},
-                    "rows": {"type": "array", "items": {"type": "array"}}}}},
-            "texts": {"type": "array", "items": {"type": "object", "required": ["id", "text", "from", "of"]}},
-            "notes": {"type": "array", "items": {"type": "object", "required": ["id", "message"]}},
-            "left_out": {"type": "array", "items": {"type": "object", "required": ["what", "of", "cursor"]}},
-            "next": {"type": "array", "items": {"type": "string"}}
+                "properties": {"columns": {"type": "array", "items": {"required": ["id", "unit"]}}}}},
+            "left_out": {"type": "array", "items": {"required": ["what", "of", "cursor"]}}
         }
     });
     match schema {
@@ -70,16 +65,22 @@ impl Shown {
     }
 }
 
-/// The answer that shows these parts of a draft, with texts of at most `longest` bytes in cells and fields. Of the sections
-/// that are not shown whole, `named` are named; where only `one` was asked for, the others are not mentioned.
-pub(crate) fn build(
-    draft: &Draft,
-    sections: &[Section<'_>],
-    shown: &[Shown],
-    longest: usize,
-    named: usize,
-    one: bool,
-) -> Answer {
+/// How the parts of a draft are shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// Bytes of a cell, at most; sentences get more.
+    pub(crate) longest: usize,
+    /// How many of the sections that are not shown whole are named.
+    pub(crate) named: usize,
+    /// Only one section was asked for: the others are not mentioned.
+    pub(crate) one: bool,
+    /// Whether it is said what to call next.
+    pub(crate) next: bool,
+}
+
+/// The answer that shows these parts of a draft.
+pub(crate) fn build(draft: &Draft, sections: &[Section<'_>], shown: &[Shown], how: How) -> Answer {
+    let How { longest, named, one, next } = how;
     let mut out = Object::new();
     let mut text = String::new();
     for (name, value) in &draft.head {
@@ -113,7 +114,7 @@ pub(crate) fn build(
         }
     }
     left_out(sections, shown, named, one, &mut out, &mut text);
-    if !one && !draft.next.is_empty() {
+    if next && !one && !draft.next.is_empty() {
         out.insert("next".into(), json!(draft.next));
         let _ = write!(text, "next: {}", draft.next.join("; "));
     }

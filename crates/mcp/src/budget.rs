@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::answer::{self, Answer, Shown};
+use crate::answer::{self, Answer, How, Shown};
 use crate::draft::{Draft, Part, Section};
 use crate::{Arguments, Refusal};
 
@@ -101,6 +101,8 @@ struct Plan<'a> {
     longest: usize,
     /// Sections of which it is said that they were left out; of the others only how many they are.
     named: usize,
+    /// Whether there is room to say what to call next.
+    next: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -120,11 +122,12 @@ impl<'a> Plan<'a> {
         // A fortieth of the budget: long names are whole where there is room for them.
         let longest = (limit / 40).max(60);
         let named = sections.len();
-        Ok(Self { draft, sections, shown, limit, rows: budget.rows, one, longest, named })
+        Ok(Self { draft, sections, shown, limit, rows: budget.rows, one, longest, named, next: true })
     }
 
     fn answer(&self) -> Answer {
-        answer::build(self.draft, self.sections, &self.shown, self.longest, self.named, self.one.is_some())
+        let how = How { longest: self.longest, named: self.named, one: self.one.is_some(), next: self.next };
+        answer::build(self.draft, self.sections, &self.shown, how)
     }
 
     fn size(&self) -> usize {
@@ -144,40 +147,30 @@ impl<'a> Plan<'a> {
 
     /// Chooses what is shown.
     fn fill(&mut self) {
-        while self.named > 0 && self.size() * 2 > self.limit {
+        while self.named > 1 && self.size() * 2 > self.limit {
             self.named -= 1;
         }
+        self.next = self.size() * 2 <= self.limit;
         match self.one {
             Some(at) => self.add(at, self.limit, false),
             None => {
                 // Each kind gets its share first, so that no long list of one hides all the others; then what is left over
                 // goes to those that want more, findings first.
-                for at in self.order(true) {
+                for at in 0..self.sections.len() {
                     let used = self.size();
                     let room = self.limit.saturating_sub(used) as f64;
                     let share = if matches!(self.sections[at].part, Part::Text(_)) { 0.9 } else { 0.4 };
                     self.add(at, used + (room * share) as usize, true);
                 }
+                // Of numbers that stand for themselves the first are those that matter: tables come before the rest of them.
+                let mut order: Vec<usize> = (0..self.sections.len()).collect();
+                order.sort_by_key(|&at| matches!(self.sections[at].part, Part::Values | Part::Notes));
                 for unprompted in [true, false] {
-                    self.order(false).into_iter().for_each(|at| self.add(at, self.limit, unprompted));
+                    order.iter().for_each(|&at| self.add(at, self.limit, unprompted));
                 }
             }
         }
         self.shorten();
-    }
-
-    /// The sections, the most important first.
-    fn order(&self, values_early: bool) -> Vec<usize> {
-        let place = |part| match part {
-            Part::Findings => (0, 0),
-            Part::Values => (if values_early { 1 } else { 4 }, 0),
-            Part::Table(at) => (2, at),
-            Part::Text(at) => (3, at),
-            Part::Notes => (5, 0),
-        };
-        let mut order: Vec<usize> = (0..self.sections.len()).collect();
-        order.sort_by_key(|&at| place(self.sections[at].part));
-        order
     }
 
     /// Shows more of a section while the whole stays within so many bytes.
@@ -206,8 +199,6 @@ impl<'a> Plan<'a> {
         while self.size() > self.limit {
             if self.longest > 8 {
                 self.longest = self.longest * 2 / 3;
-            } else if self.named > 0 {
-                self.named -= 1;
             } else {
                 self.shown[at].count = 0;
                 return;

@@ -120,13 +120,13 @@ impl Draft {
         Self { head: vec![("tool", json!(tool))], ..Self::default() }
     }
 
-    /// The sections that hold something, in the order in which they are said.
+    /// The sections that hold something, the most important first.
     pub(crate) fn sections(&self) -> Vec<Section<'_>> {
         let section =
             |name: &str, part, len| Section { name: name.to_owned(), part, len, pieces: Vec::new() };
         let mut all = vec![
-            section("values", Part::Values, self.values.len()),
             section("findings", Part::Findings, self.findings.len()),
+            section("values", Part::Values, self.values.len()),
         ];
         for (at, table) in self.tables.iter().enumerate() {
             all.push(section(&format!("tables.{}", table.id), Part::Table(at), table.rows.len()));
