@@ -122,8 +122,14 @@ fn op(side: &Side<'_, '_>, change: &Change) -> Finding {
             "the op is in the other run too, under another name, with other operands: `hlo diff` of both programs".into()
         },
         status: status(side),
-        links: vec![Link::to("compare").row("ops", name.clone()), Link::to("ops").row("ops", name)],
+        links: links(change, name),
     }
+}
+
+/// Its row here, and in the experiment's own table of ops where it is one op of that run.
+fn links(change: &Change, name: String) -> Vec<Link> {
+    let own = (change.group.b.len() == 1).then(|| Link::to("ops").row("ops", name.clone()));
+    std::iter::once(Link::to("compare").row("ops", name)).chain(own).collect()
 }
 
 fn evidence(side: &Side<'_, '_>, change: &Change) -> String {

@@ -80,12 +80,14 @@ impl<'s, 'p> Side<'s, 'p> {
         Self { a, b, matches, changes, waterfall, verdict }
     }
 
-    /// The changes, those that change the step's time most first.
+    /// The changes, those that change the step's time most first, then those that take most time.
     pub(super) fn largest(&self) -> Vec<&Change> {
         let mut all: Vec<&Change> = self.changes.iter().collect();
+        let time = |c: &Change| c.baseline_ps.max(c.experiment_ps);
         all.sort_by(|x, y| {
-            let key = |c: &Change| std::cmp::Reverse(c.effects.delta_ps.unsigned_abs());
-            key(x).cmp(&key(y)).then_with(|| self.name(x).cmp(&self.name(y)))
+            let delta = |c: &Change| c.effects.delta_ps.unsigned_abs();
+            let order = delta(y).cmp(&delta(x)).then_with(|| time(y).total_cmp(&time(x)));
+            order.then_with(|| self.name(x).cmp(&self.name(y)))
         });
         all
     }
