@@ -41,7 +41,7 @@ class Answer:
         if not said.stdout:
             sys.exit(f"{' '.join(map(str, asked))}: exit {said.returncode}\n{said.stderr[-2000:]}")
         self.report = json.loads(said.stdout)
-        self.values = {value["id"]: value["value"] for value in self.report["values"]}
+        self.values = {name: said["value"] for name, said in self.report["values"].items()}
         self.verdict = self.values["verdict"]
 
     def rows(self, table):

@@ -1,10 +1,14 @@
 //! `compare`: what changed between runs, and whether it is more than noise.
 
+mod buffers;
+mod copies;
 pub(super) mod facts;
 mod findings;
+mod memory;
 pub(super) mod metrics;
 mod names;
 mod ops;
+mod programs;
 mod renamed;
 mod runs;
 mod side;
@@ -136,18 +140,37 @@ impl<'l, 'p> Held<'l, 'p> {
             tables.extend(details(&side, params));
             // What makes runs incomparable comes before the verdict, what else differs after it.
             let place = findings.partition_point(|finding: &Finding| finding.id == "not_comparable");
-            findings.splice(place..place, findings::all(&side));
+            let memory = memory::Memory::of(&side.matches);
+            let all =
+                findings::all(&side).into_iter().chain(memory.as_ref().and_then(memory::Memory::finding));
+            findings.splice(place..place, all);
+            tables.extend(of_programs(&side, memory.as_ref(), params));
         }
         Report { values, tables, findings, ..Report::default() }
     }
 }
 
-/// The tables of what changed.
-fn details(side: &Side<'_, '_>, params: &Params) -> Vec<Table> {
-    let rows = match params.count(&ROWS) {
+/// How many rows are listed at most.
+fn limit(params: &Params) -> usize {
+    match params.count(&ROWS) {
         0 => usize::MAX,
         rows => rows,
-    };
+    }
+}
+
+/// The tables of what the programs are, and what they need.
+fn of_programs(side: &Side<'_, '_>, memory: Option<&memory::Memory>, params: &Params) -> Vec<Table> {
+    let rows = limit(params);
+    let mut tables: Vec<Table> = memory.map(memory::Memory::table).into_iter().collect();
+    tables.extend(buffers::buffers(&side.matches, rows));
+    tables.extend(copies::copies(side.a, side.b, &side.matches, rows));
+    tables.push(programs::programs(&side.matches));
+    tables
+}
+
+/// The tables of what changed.
+fn details(side: &Side<'_, '_>, params: &Params) -> Vec<Table> {
+    let rows = limit(params);
     let mut tables =
         vec![waterfall::table(side), ops::table(side, rows), names::names(side, rows), names::classes(side)];
     if params.text(&RENAMED) == "yes" {
