@@ -36,7 +36,7 @@ pub fn ln_gamma(x: f64) -> f64 {
 /// Lentz).
 #[must_use]
 pub fn beta_inc(a: f64, b: f64, x: f64) -> f64 {
-    if !(x > 0.0) {
+    if x.is_nan() || x <= 0.0 {
         return 0.0;
     }
     if x >= 1.0 {
@@ -102,7 +102,7 @@ pub fn t_critical(p: f64, df: f64) -> f64 {
 #[must_use]
 pub fn normal_two_sided(z: f64) -> f64 {
     let x = z * z / 2.0;
-    if !(x > 0.0) {
+    if x.is_nan() || x <= 0.0 {
         return 1.0;
     }
     let a = 0.5;

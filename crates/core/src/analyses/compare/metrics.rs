@@ -93,9 +93,8 @@ pub(in crate::analyses) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Ou
     let place = |id: &str| a.iter().position(|metric| metric.id == id);
     match own.judge {
         Judge::Nothing => (Outcome::Unknown, "one measurement a run: nothing tells its noise"),
-        Judge::Same if is_same(own, other) => (Outcome::Unchanged, ""),
+        Judge::Same | Judge::Exact if is_same(own, other) => (Outcome::Unchanged, ""),
         Judge::Same => (Outcome::Changed, ""),
-        Judge::Exact if is_same(own, other) => (Outcome::Unchanged, ""),
         Judge::Exact if sign < 0.0 => (Outcome::Better, ""),
         Judge::Exact => (Outcome::Worse, ""),
         Judge::SamplesOf(id) if !place(id).is_some_and(|at| is_same(&a[at], &b[at])) => {
@@ -153,13 +152,18 @@ const METRICS: &[Column] = &[
     Column::quantity("baseline", "Baseline", "That of the baseline."),
     Column::quantity("experiment", "Experiment", "That of the experiment."),
     Column::change("delta", "Delta", "Experiment less baseline; of shares in points."),
-    Column::share("delta_share", "Delta share", "Delta over the baseline; not of shares."),
     Column::text(
         "verdict",
         "Verdict",
         "better, worse or unchanged, beyond noise; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
     ),
+    Column::share("delta_share", "Delta share", "Delta over the baseline; not of shares."),
     Column::text("id", "Id", "A stable name of the metric."),
+    Column::text(
+        "status",
+        "Known",
+        "How the experiment's number is known: measured, derived, estimated or unknown.",
+    ),
     Column::prose("note", "Note", "Why nothing tells, where that is not plain."),
 ];
 
@@ -177,9 +181,10 @@ pub(in crate::analyses) fn table(baseline: &[Metric], experiment: &[Metric], are
             a.value.clone(),
             b.value.clone(),
             delta.clone(),
-            delta.number().zip(base).map(|(delta, base)| delta / base).into(),
             are_comparable.then(|| verdict.word()).into(),
+            delta.number().zip(base).map(|(delta, base)| delta / base).into(),
             a.id.into(),
+            b.status.word().into(),
             Some(note).filter(|note| !note.is_empty()).into(),
         ]);
     }

@@ -216,7 +216,7 @@ pub fn of_ops(ops: &[(&[f64], &[f64])]) -> Vec<OpVerdict> {
     let tests: Vec<Option<Test>> = ops.iter().map(|(a, b)| welch(a, b)).collect();
     let mut adjusted: Vec<f64> = tests.iter().map(|test| test.map_or(f64::NAN, |test| test.p)).collect();
     holm(&mut adjusted);
-    let one = |((&(a, b), test), p): ((&(&[f64], &[f64]), Option<Test>), f64)| {
+    let one = |a: &[f64], b: &[f64], test: Option<Test>, p: f64| {
         let Some(test) = test.filter(|_| a.len() >= LEAST_STEPS && b.len() >= LEAST_STEPS) else {
             return OpVerdict { change: Change::Undecided, test, p: test.map(|_| p) };
         };
@@ -228,7 +228,7 @@ pub fn of_ops(ops: &[(&[f64], &[f64])]) -> Vec<OpVerdict> {
         };
         OpVerdict { change, test: Some(test), p: Some(p) }
     };
-    ops.iter().zip(tests).zip(adjusted).map(one).collect()
+    ops.iter().zip(tests).zip(adjusted).map(|((&(a, b), test), p)| one(a, b, test, p)).collect()
 }
 
 #[cfg(test)]

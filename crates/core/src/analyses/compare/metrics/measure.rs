@@ -111,10 +111,8 @@ fn time(
     samples: Vec<f64>,
     doc: &'static str,
 ) -> Metric {
-    Metric {
-        samples: samples.clone(),
-        ..metric(id, label, mean(&samples), Unit::Ps, run.measured, Judge::Samples, doc)
-    }
+    let value = mean(&samples);
+    Metric { samples, ..metric(id, label, value, Unit::Ps, run.measured, Judge::Samples, doc) }
 }
 
 fn share(
@@ -144,7 +142,7 @@ fn step_times(run: &Run<'_, '_>) -> Vec<Metric> {
         of("step_time_p50_ps", "Step time, median", summary.map(|s| s.p50), "Median over the counted steps."),
         of(
             "step_time_p90_ps",
-            "Step time, 90th percentile",
+            "Step time, p90",
             summary.map(|s| s.p90),
             "90th percentile over the counted steps.",
         ),
@@ -209,7 +207,7 @@ fn times(run: &Run<'_, '_>) -> Vec<Metric> {
     let exposed = run.sum(|class| class == Class::Communication);
     let (idle_ps, exposed_ps) = (mean(&idle), mean(&exposed));
     vec![
-        time(run, "idle_ps", "Idle a step", idle, "Time of a step in which no op runs, mean over devices."),
+        time(run, "idle_ps", "Idle time", idle, "Time of a step in which no op runs, mean over devices."),
         share(
             "idle_share",
             "Idle share of a step",
@@ -221,13 +219,13 @@ fn times(run: &Run<'_, '_>) -> Vec<Metric> {
         time(
             run,
             "exposed_communication_ps",
-            "Exposed communication a step",
+            "Exposed communication",
             exposed,
             "Time of a step in collectives while nothing computes, mean over devices, as `comm` has it.",
         ),
         share(
             "exposed_communication_share",
-            "Exposed communication, share of a step",
+            "Exposed share of a step",
             exposed_ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
             Judge::Like("exposed_communication_ps"),
@@ -253,7 +251,7 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
             samples: top.map_or_else(Vec::new, |op| op.step_ps.clone()),
             ..metric(
                 "top_op_ps",
-                "Top op a step",
+                "Top op, time",
                 ps,
                 Unit::Ps,
                 run.measured,
@@ -263,7 +261,7 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
         },
         share(
             "top_op_share",
-            "Top op, share of a step",
+            "Top op share of a step",
             ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
             Judge::Like("top_op_ps"),
@@ -281,7 +279,6 @@ fn roofline(run: &Run<'_, '_>) -> Vec<Metric> {
     let gaps: Vec<f64> = least.map_or_else(Vec::new, |least| ops.iter().map(|ps| ps - least).collect());
     let gap_share = limits.gap_ps.filter(|_| ops_ps > 0.0).map(|gap| gap / ops_ps);
     vec![
-        time(run, "op_time_ps", "Ops a step", ops, "Time of a step in which ops run, mean over devices."),
         metric(
             "regime",
             "Regime",
@@ -291,20 +288,11 @@ fn roofline(run: &Run<'_, '_>) -> Vec<Metric> {
             Judge::Same,
             "compute or memory: which limit of the roofline is nearer for all ops together.",
         ),
-        metric(
-            "operational_intensity",
-            "Operational intensity",
-            limits.intensity,
-            Unit::FlopPerByte,
-            run.derived,
-            Judge::Same,
-            "FLOPs over bytes to and from HBM.",
-        ),
         Metric {
             samples: gaps,
             ..metric(
                 "gap_ps",
-                "Gap a step",
+                "Gap",
                 limits.gap_ps,
                 Unit::Ps,
                 run.derived,
@@ -314,7 +302,7 @@ fn roofline(run: &Run<'_, '_>) -> Vec<Metric> {
         },
         share(
             "gap_share",
-            "Gap, share of op time",
+            "Gap share of op time",
             gap_share,
             run.derived,
             Judge::Like("gap_ps"),

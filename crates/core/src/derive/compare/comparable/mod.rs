@@ -96,7 +96,7 @@ pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact>
         of("mesh", "Partitions and replicas", true, job.map(|job| Some(job?.words()))),
         // Where the program does not say how large the job is, those that were profiled are all there is to go by.
         of("devices_profiled", "Devices profiled", !known, profiled),
-        of("dtype", "Types of the largest products", true, runs.map(program::product_types)),
+        of("dtype", "Types of products", true, runs.map(program::product_types)),
         program::shapes(main),
     ];
     let flops = runs.map(flops_per_step);

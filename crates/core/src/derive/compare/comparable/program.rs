@@ -108,7 +108,7 @@ pub(super) fn shapes(main: [Option<&Module>; 2]) -> Fact {
         [Some(a), Some(b)] if keys(a) != keys(b) => [Some(only(a, b)), Some(only(b, a))],
         _ => shapes.each_ref().map(|all| all.as_ref().map(|all| summary(all))),
     };
-    let mut fact = Fact::of("shapes", "Shapes of the program's parameters", true, words);
+    let mut fact = Fact::of("shapes", "Parameter shapes", true, words);
     if let [Some(a), Some(b)] = &shapes {
         fact.same = if keys(a) == keys(b) { Same::Yes } else { Same::No };
     }
