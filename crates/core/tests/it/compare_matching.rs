@@ -1,12 +1,13 @@
 //! Ops of one run known again in another.
 
+use haloscope_core::analyses::{self, Params};
 use haloscope_core::derive::compare::{How, Matches, RunSamples};
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
-use haloscope_core::report::Notes;
+use haloscope_core::report::{Notes, Report};
 use haloscope_core::scope::Scope;
 
-use crate::support::{RUNS, open, traces};
+use crate::support::{RUNS, ask, column, near, number, open, row_of, traces};
 
 fn forged(name: &str) -> Option<(Profile, serde_json::Value)> {
     let folder = traces(&format!("forged/{name}"))?;
@@ -89,4 +90,61 @@ fn what_a_recompilation_renamed_is_known_again_and_what_it_added_is_new() {
     check(&back, &b, &a);
     assert_eq!(back.gone, matches.new);
     assert_eq!(back.new, matches.gone);
+}
+
+fn held(baseline: &Profile, experiment: &Profile) -> Report {
+    let analysis = analyses::find("compare").unwrap();
+    let mut params = Params::default();
+    params.set("rows", "0");
+    analyses::run_with(analysis, baseline, &[experiment], &Scope::default(), &params).unwrap()
+}
+
+#[test]
+fn programs_copies_and_memory_of_a_regression_are_told() {
+    let Some((before, _)) = forged("dense_train_v5e16") else { return };
+    let Some((after, truth)) = forged("dense_train_v5e16_regressed") else { return };
+    let report = held(&before, &after);
+    let programs = report.table("programs").unwrap();
+    assert_eq!(programs.rows.len(), 1);
+    assert_eq!(programs.cell(0, "how").unwrap().as_text(), Some("name"));
+    // Every copy that was built in, with its time. One of the extra ops is a fusion that does more than copy.
+    let copies = report.table("copies").unwrap();
+    let extra = truth["regression"]["extra_ops"].as_object().unwrap();
+    for (op, said) in extra.iter().filter(|(op, _)| op.starts_with("copy")) {
+        let row = row_of(copies, op);
+        let cell = |column: &str| copies.cell(row, column).unwrap();
+        assert_eq!(cell("change").as_text(), Some("new"), "{op}");
+        let expected = said["ms_per_step"].as_f64().unwrap() * 1e9;
+        near(cell("delta_ps").number().unwrap(), expected, 0.01 * expected, op);
+        assert!(!cell("purpose").as_text().unwrap().is_empty(), "{op}");
+    }
+    // The memory of both is what each says of itself.
+    let memory = report.table("memory").unwrap();
+    for (run, column) in [(&before, "baseline_bytes"), (&after, "experiment_bytes")] {
+        let own = number(&ask(run, "memory attribute", &[]), "peak_bytes");
+        near(memory.cell(0, column).unwrap().number().unwrap(), own, 0.0, column);
+    }
+    for column_id in ["baseline_bytes", "experiment_bytes", "delta_bytes"] {
+        let all = column(memory, column_id);
+        near(all[1..].iter().sum(), all[0], 0.0, column_id);
+    }
+    let buffers = report.table("buffers").unwrap();
+    assert!(!buffers.rows.is_empty());
+    for row in 0..buffers.rows.len() {
+        let cell = |column: &str| buffers.cell(row, column).unwrap().number().unwrap();
+        near(cell("experiment_bytes") - cell("baseline_bytes"), cell("delta_bytes"), 0.0, "a value");
+    }
+}
+
+#[test]
+fn a_run_against_itself_needs_nothing_else() {
+    for name in ["tpu-train", "cpu-train", "gpu-train"] {
+        let report = held(&open(name), &open(name));
+        let rows = |id: &str| report.table(id).map(|table| table.rows.len());
+        assert!(rows("copies").is_none_or(|rows| rows == 0), "{name}");
+        assert!(rows("buffers").is_none_or(|rows| rows == 0), "{name}");
+        assert!(!report.findings.iter().any(|finding| finding.id == "memory_grew"), "{name}");
+        let programs = report.table("programs").unwrap();
+        near(column(programs, "delta_ps").iter().map(|ps| ps.abs()).sum(), 0.0, 0.0, name);
+    }
 }
