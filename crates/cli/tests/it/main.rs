@@ -8,6 +8,7 @@ mod command_line;
 mod damaged;
 mod errors;
 mod flags;
+mod gate;
 mod program;
 mod serving;
 mod small;

@@ -9,6 +9,7 @@
 )]
 
 mod area;
+mod check;
 mod clock;
 mod comm;
 mod comm_network;

@@ -77,7 +77,7 @@ fn memories() {
     });
 }
 
-fn render(answer: Result<Report, Error>) -> String {
+pub(crate) fn render(answer: Result<Report, Error>) -> String {
     let mut out = String::new();
     let report = match answer {
         Ok(report) => report,

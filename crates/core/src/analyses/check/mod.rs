@@ -16,8 +16,6 @@ mod metric;
 mod outcome;
 mod quantity;
 mod summary;
-#[cfg(test)]
-mod tests;
 mod wall;
 
 use regex::Regex;

@@ -1,1 +1,0 @@
-//! Checks on made runs.
