@@ -16,10 +16,6 @@ const METRICS: &[Column] = &[
     Column::prose("about", "About", "What it was taken over, or why it is unknown."),
 ];
 
-/// Values of `overview` that are shown where there is no baseline.
-const SHOWN: [&str; 5] =
-    ["step_count", "idle_share_of_active_window", "flop_share_of_peak", "hbm_share_of_peak", "bound_by"];
-
 /// So many ops that are faster than possible are named.
 const NAMED: usize = 5;
 
@@ -29,8 +25,8 @@ const NAMED: usize = 5;
 /// None for these metrics; the signature is that of [`Source::read`].
 pub(super) fn metrics(source: &Source<'_>) -> Result<Table, Error> {
     let mut table = Table::new("metrics", "Metrics", METRICS);
-    let ids = OWN.iter().map(|(id, _)| *id).chain(SHOWN);
-    for id in ids {
+    let of_compare = source.metrics().unwrap_or_default().iter().map(|metric| metric.id);
+    for id in OWN.iter().map(|(id, _)| *id).chain(of_compare) {
         let reading = source.read(id)?;
         let value = reading.text.as_deref().map_or_else(|| cell(reading.value, reading.unit), Into::into);
         table.push(vec![id.into(), reading.unit.word().into(), value, reading.about.as_str().into()]);
