@@ -138,7 +138,13 @@ impl Against {
             Verdict::Unchanged => (Outcome::Pass, "no difference that is more than noise"),
             Verdict::Undecided | Verdict::NotComparable => (Outcome::Unknown, "undecided"),
         };
-        let why = format!("{word}: {moved}");
+        let floor =
+            said.noise_floor_ps.zip(said.noise_floor_share).filter(|_| said.verdict == Verdict::Unchanged);
+        // What a gate would have let through.
+        let floor = floor.map_or_else(String::new, |(floor, share)| {
+            format!(". Less than {} ({}) would not have been told", ps(floor), words(share, Unit::Share))
+        });
+        let why = format!("{word}: {moved}{floor}");
         let asked = if tolerance > 0.0 {
             format!("at most {} slower", words(tolerance, Unit::Share))
         } else {
