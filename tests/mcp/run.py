@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEEDS = ["mcp<2", "jsonschema"]
-INSPECTOR = "@modelcontextprotocol/inspector@0"
+INSPECTOR = "@modelcontextprotocol/inspector"
 # The arguments whose words decide which report is given.
 CHOICES = ["analysis", "what"]
 # What tools that need a run beside the first take.

@@ -183,7 +183,7 @@ fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
         "from": shown.from, "of": table.rows.len()})
 }
 
-/// A cell: texts of at most `longest` bytes, real numbers with six significant digits.
+/// A cell: texts of at most `longest` bytes, real numbers with six significant digits, whole ones as such.
 fn cell(value: &Json, longest: usize) -> Json {
     match value {
         Json::String(word) => Json::String(shorten(word, longest)),
@@ -193,8 +193,14 @@ fn cell(value: &Json, longest: usize) -> Json {
 }
 
 fn rounded(number: f64) -> Json {
+    /// Beyond it not every whole number is one of these.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = |number: f64| number.fract() == 0.0 && number.abs() < EXACT;
     let short = format!("{number:.5e}").parse::<f64>().unwrap_or(number);
-    serde_json::Number::from_f64(short).map_or(Json::Null, Json::Number)
+    match [number, short].into_iter().find(|number| whole(*number)) {
+        Some(number) => json!(number as i64),
+        None => serde_json::Number::from_f64(short).map_or(Json::Null, Json::Number),
+    }
 }
 
 fn left_out(
@@ -228,4 +234,25 @@ fn left_out(
         words.push(format!("{more} more parts"));
     }
     let _ = writeln!(text, "left out (cursors): {}", words.join(", "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_whole_ones_exact() {
+        for (given, said) in [
+            (json!(0.123_456_789), "0.123457"),
+            (json!(10_485_760.0), "10485760"),
+            (json!(39_272_123_456_789.5), "39272100000000"),
+            (json!(1.5e300), "1.5e300"),
+            (json!(0.0), "0"),
+            (json!(-2.5), "-2.5"),
+            (json!(9_007_199_254_740_993_i64), "9007199254740993"),
+            (json!("a longer text"), "\"a lon…\""),
+        ] {
+            assert_eq!(cell(&given, 8).to_string(), said);
+        }
+    }
 }

@@ -159,7 +159,11 @@ impl<'a> Plan<'a> {
                 for at in 0..self.sections.len() {
                     let used = self.size();
                     let room = self.limit.saturating_sub(used) as f64;
-                    let share = if matches!(self.sections[at].part, Part::Text(_)) { 0.9 } else { 0.4 };
+                    let share = match self.sections[at].part {
+                        Part::Text(_) => 0.9,
+                        Part::Findings => 0.6,
+                        Part::Values | Part::Table(_) | Part::Notes => 0.4,
+                    };
                     self.add(at, used + (room * share) as usize, true);
                 }
                 // Of numbers that stand for themselves the first are those that matter: tables come before the rest of them.

@@ -36,7 +36,8 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     };
     let store = Store::new(folder).map_err(said)?;
     let runs = store.list().map_err(said)?.len();
-    printer.note(format_args!("{runs} runs in {}", folder.display()));
+    let word = if runs == 1 { "run" } else { "runs" };
+    printer.note(format_args!("{runs} {word} in {}", folder.display()));
     if io::stdin().is_terminal() {
         printer.note("an agent's program starts this and speaks the protocol on stdin; Ctrl-D ends it");
     }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests unwrap is what the tests assert")]
 
+mod agents;
 mod analyses;
 mod command_line;
 mod damaged;

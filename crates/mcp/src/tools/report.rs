@@ -54,12 +54,14 @@ fn cell(cell: &Cell) -> Json {
 
 /// A value with its unit, as a person reads it.
 fn shown(cell: &Cell, unit: Unit) -> String {
-    let Some(number) = cell.number() else {
-        return match cell {
-            Cell::Text(text) => text.clone(),
-            Cell::Flag(flag) => flag.to_string(),
-            _ => "unknown".to_owned(),
-        };
+    let plain = matches!(unit, Unit::Count | Unit::Ratio | Unit::None);
+    let number = match cell {
+        Cell::Text(text) => return text.clone(),
+        Cell::Flag(flag) => return flag.to_string(),
+        Cell::Unknown => return "unknown".to_owned(),
+        Cell::Int(number) if plain => return number.to_string(),
+        Cell::Int(number) => *number as f64,
+        Cell::Float(number) => *number,
     };
     match unit {
         Unit::Ps => units::duration_ps(number),
