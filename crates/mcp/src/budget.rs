@@ -10,6 +10,8 @@ use crate::{Arguments, Refusal};
 const DEFAULT: usize = 2000;
 /// The smallest budget: a headline, one item and the cursor to the next fit in it.
 const LEAST: usize = 200;
+/// The largest budget: more than any model reads.
+const MOST: usize = 1_000_000;
 /// Rows of a table that are shown unprompted while other sections still want room.
 const ROWS: usize = 10;
 
@@ -44,7 +46,8 @@ impl Budget {
     pub fn of(arguments: &Arguments) -> Result<Self, Refusal> {
         let cursor = arguments.text("cursor")?.map(|text| parse(&text)).transpose()?;
         let rows = arguments.count("rows", 1)?;
-        Ok(Self { max_tokens: arguments.count("max_tokens", LEAST)?.unwrap_or(DEFAULT), rows, cursor })
+        let max_tokens = arguments.count("max_tokens", LEAST)?.unwrap_or(DEFAULT).min(MOST);
+        Ok(Self { max_tokens, rows, cursor })
     }
 
     /// The properties that [`Budget::of`] reads, for input schemas.

@@ -161,6 +161,9 @@ fn finding(finding: &Finding) -> Item {
 
 /// Where a link leads, in words of a call.
 fn call(link: &Link) -> String {
+    if link.analysis == "timeline" {
+        return slice(link);
+    }
     let mut words = vec![super::analysis::tool_of(link.analysis)];
     words.extend(link.params.iter().map(|(id, value)| format!("{id}={value}")));
     if !link.table.is_empty() {
@@ -171,6 +174,14 @@ fn call(link: &Link) -> String {
         words.push(format!("devices={}", link.devices.join(",")));
     }
     words.extend(link.steps.iter().map(|steps| format!("steps={steps}")));
+    words.extend(link.window_ps.iter().map(|[from, to]| format!("window={from}ps..{to}ps")));
+    words.join(" ")
+}
+
+/// A part of the timeline: of one device, because the tool shows one.
+fn slice(link: &Link) -> String {
+    let mut words = vec!["timeline_slice".to_owned()];
+    words.extend(link.devices.first().map(|device| format!("device={device}")));
     words.extend(link.window_ps.iter().map(|[from, to]| format!("window={from}ps..{to}ps")));
     words.join(" ")
 }
