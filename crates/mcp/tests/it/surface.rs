@@ -16,7 +16,7 @@ fn what_agents_are_told_is_what_was_reviewed() {
     let mut now = server(&fixtures()).surface();
     let size = |part: &Value| tokens(part.to_string().len());
     now["tokens"] = json!({"instructions": size(&now["instructions"]), "tools": size(&now["tools"])});
-    let text = format!("{:#}\n", now);
+    let text = format!("{now:#}\n");
     if std::env::var_os("HALOSCOPE_UPDATE").is_some() {
         std::fs::write(&path, &text).unwrap();
     }

@@ -25,13 +25,13 @@ fn post(server: &TestServer, path: &str, host: &str, headers: &str, message: &Va
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-fn message(method: &str, params: Value) -> Value {
+fn message(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
 fn hello() -> Value {
     let about = json!({"name": "test", "version": "1"});
-    message("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}))
+    message("initialize", &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn agents_list_and_call_tools_over_the_runs_of_the_page() {
     let said = ask(&hello());
     assert_eq!(said["serverInfo"]["name"], "haloscope");
     assert!(said["instructions"].as_str().unwrap().contains("`diagnose`"));
-    let tools = ask(&message("tools/list", json!({})));
+    let tools = ask(&message("tools/list", &json!({})));
     assert!(tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "diagnose"));
     let call = |arguments: Value| ask(&message("tools/call", json!({"name": "report", "arguments": arguments})));
     let answer = call(json!({"run": "train", "analysis": "ops"}));
@@ -54,6 +54,14 @@ fn agents_list_and_call_tools_over_the_runs_of_the_page() {
     let refused = call(json!({"run": "broken"}));
     assert!(refused["isError"] == true && refused["content"][0]["text"].as_str().unwrap().contains("\nnext: "));
     let runs = ask(&message("resources/read", json!({"uri": "haloscope://runs"})));
+    let call =
+        |arguments: &Value| ask(&message("tools/call", &json!({"name": "report", "arguments": arguments})));
+    let answer = call(&json!({"run": "train", "analysis": "ops"}));
+    let refused = call(&json!({"run": "broken"}));
+    assert!(
+        refused["isError"] == true && refused["content"][0]["text"].as_str().unwrap().contains("\nnext: ")
+    );
+    let runs = ask(&message("resources/read", &json!({"uri": "haloscope://runs"})));
     assert!(runs["contents"][0]["text"].as_str().unwrap().contains("haloscope://runs/train"));
 }
 
