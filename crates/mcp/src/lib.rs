@@ -14,6 +14,7 @@ mod context;
 mod door;
 mod draft;
 mod prompt;
+mod query;
 mod recent;
 mod refusal;
 mod resources;

@@ -1,17 +1,27 @@
 //! The tools, one file each or one a family. Those of analyses are derived from the registry.
 
 mod analysis;
+mod hlo_op;
+mod query;
 mod report;
 mod schema;
+mod timeline;
+mod xprof;
 
 use crate::Tool;
 
 /// All tools, in the order in which an agent would ask.
 #[must_use]
 pub fn all() -> Vec<Tool> {
-    analysis::all()
+    let mut all = xprof::all();
+    all.extend(analysis::all());
+    all.extend([hlo_op::tool(), timeline::tool(), query::tool()]);
+    all
 }
 
 pub use analysis::tool_of;
 pub use report::draft;
 pub use schema::{scope, scope_properties};
+
+#[cfg(test)]
+mod tests;
