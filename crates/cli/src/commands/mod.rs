@@ -8,6 +8,7 @@ mod export;
 mod mcp;
 mod report;
 mod serve;
+mod skill;
 pub(crate) mod source_root;
 mod version;
 mod xprof;
@@ -33,6 +34,7 @@ const OTHERS: &[Other] = &[
     Other { command: xprof::command, run: xprof::run },
     Other { command: export::command, run: export::run },
     Other { command: report::command, run: report::run },
+    Other { command: skill::command, run: skill::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

@@ -66,7 +66,9 @@ fn all_that_the_guide_names_exists() {
         let properties = tool.input.get("properties").and_then(serde_json::Value::as_object);
         known.extend(properties.into_iter().flatten().map(|(name, _)| name.clone()));
     }
-    known.extend(analyses::ALL.iter().map(|analysis| analysis.slug()));
+    known.extend(analyses::ALL.iter().flat_map(|analysis| {
+        [analysis.slug(), analysis.id.rsplit(' ').next().unwrap_or_default().to_owned()]
+    }));
     let commands: Vec<String> =
         crate::args::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
     // Code blocks hold examples of queries, which have tests of their own.
