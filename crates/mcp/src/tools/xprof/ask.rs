@@ -20,12 +20,12 @@ pub(super) fn json(profile: &Profile, tag: &str, params: &[(&str, &str)]) -> Res
 /// The same as it is sent.
 pub(super) fn bytes(profile: &Profile, tag: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, Refusal> {
     let params: Params = params.iter().copied().collect();
-    let answer = haloscope_compat::answer(profile, tag, &params).map_err(refused)?;
+    let answer = haloscope_compat::answer(profile, tag, &params).map_err(|error| refused(&error))?;
     Ok(answer.body)
 }
 
-fn refused(error: haloscope_compat::Error) -> Refusal {
-    let next = match &error {
+fn refused(error: &haloscope_compat::Error) -> Refusal {
+    let next = match error {
         haloscope_compat::Error::UnknownTool { asked, known } => {
             return Refusal::unknown("tag", asked, known, "call again with one that exists");
         }

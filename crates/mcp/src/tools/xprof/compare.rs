@@ -47,13 +47,13 @@ pub(super) fn tool() -> Tool {
             let top = top(arguments, TOP)?;
             let (a, b) = (context.run(arguments, "run_a")?, context.run(arguments, "run_b")?);
             let analysis = analyses::find("compare").ok_or_else(|| Refusal::bug("there is no compare"))?;
-            let report = analyses::run_with(
-                analysis,
-                &a.profile,
-                &[&b.profile],
-                &Scope::default(),
-                &Params::default(),
-            )?;
+            let mut params = Params::default();
+            // All ops: `top` cuts them here, and `total_ops_compared` counts them.
+            if analysis.params.iter().any(|param| param.id == "rows") {
+                params.set("rows", "0");
+            }
+            let report =
+                context.report(&a, std::slice::from_ref(&b), analysis, &Scope::default(), &params)?;
             Ok(shaped(&a.info.id, &b.info.id, &report, top))
         },
     )
