@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { demoSteps, folderSteps } from "./act.mjs";
+import { compareSteps } from "./compare.mjs";
 import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
@@ -128,6 +129,7 @@ async function main() {
     await actAll(browser, folder, programSteps, program);
     const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
     await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
+    await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
     await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));

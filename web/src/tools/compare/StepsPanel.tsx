@@ -26,6 +26,7 @@ const LABEL = 20;
 const AXIS = 34;
 const HEIGHT = 2 * (STRIP + LABEL) + AXIS;
 const REACH = 24;
+const EDGE = 30;
 const STRIPS: Readonly<Record<Which, readonly [number, number]>> = {
   baseline: [LABEL, LABEL + STRIP],
   experiment: [2 * LABEL + STRIP, 2 * (LABEL + STRIP)],
@@ -160,7 +161,7 @@ function Strips({ dots, report, onPick }: StripsProps) {
                 </text>
               ))}
               {tickTexts(x.ticks).map((text, i) => (
-                <text key={text} x={x(x.ticks[i] ?? 0)} y={STRIPS.experiment[1] + 16} text-anchor="middle">
+                <text key={text} x={x(x.ticks[i] ?? 0)} y={STRIPS.experiment[1] + 16} text-anchor={anchor(x(x.ticks[i] ?? 0), right)}>
                   {text}
                 </text>
               ))}
@@ -192,6 +193,11 @@ function Strips({ dots, report, onPick }: StripsProps) {
       </p>
     </div>
   );
+}
+
+/** Words near an edge of the chart stay inside of it. */
+function anchor(x: number, right: number): "start" | "middle" | "end" {
+  return x < EDGE ? "start" : x > right - EDGE ? "end" : "middle";
 }
 
 function Strip({ run, dots }: { readonly run: Which; readonly dots: readonly PlacedDot[] }) {
