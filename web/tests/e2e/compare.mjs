@@ -216,7 +216,7 @@ export const compareSteps = {
     const gate = async (query) => (await report(origin, "check", { run: b, ...query })).gate.replaceAll("_", " ");
     assert.ok((await outcome.textContent()).endsWith(await gate({ baseline: a })));
     const budget = '[step_time]\nmax = "1ns"';
-    await page.getByText("Budgets, and a benchmark's times", { exact: true }).click();
+    await page.getByText("Budgets, a benchmark's times, and finer terms", { exact: true }).click();
     await page.getByRole("textbox", { name: "Budgets, as TOML" }).fill(budget);
     await page.getByRole("button", { name: "Check", exact: true }).first().click();
     await waitForParam(page, "budget", /step_time/);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { tableOf } from "../../api/read";
-import type { AnalysisInfo, ParamInfo, Report, Table } from "../../api/types";
+import type { AnalysisInfo, Link, ParamInfo, Report, Table } from "../../api/types";
 import { go, hrefOf, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { runId } from "../../state/runs";
@@ -18,7 +18,7 @@ import { ChooseRun } from "../compare/RunsBar";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
-import { OUTCOMES, counts, outcomeOf, rowTone } from "./read";
+import { OUTCOMES, counts, outcomeOf, rowTone, wordsOf } from "./read";
 
 /** What a document is, and how one begins. */
 const DOCUMENTS: Readonly<Record<string, { readonly title: string; readonly example: string }>> = {
@@ -26,21 +26,30 @@ const DOCUMENTS: Readonly<Record<string, { readonly title: string; readonly exam
   wall: { title: "A benchmark's JSON", example: '{"wall_ms": 0.71, "baseline": {"wall_ms": 0.80}}' },
 };
 
+/** What asks something of the run; without any of these there is nothing to check. */
+const ASKING = ["baseline", "budget", "claim", "wall", "expect"];
+/** Terms that few change: they stand with the documents. */
+const FINER = ["kernel", "tolerance", "confidence", "unknown", "anyway"];
+
 /** Tables of what was asked, a verdict in each row. */
 const ASKED = ["budgets", "claims", "wall", "wall_wins", "expected"];
 const DRAWN = new Set([...ASKED, "metrics"]);
 
 export function CheckPage({ info }: PageProps) {
   const documents = info.params.filter((param) => param.kind === "document");
-  const asked = ["baseline", ...info.params.map((param) => param.id)].some((id) => (view.value[id] ?? "") !== "");
+  const asked = ASKING.some((id) => (view.value[id] ?? "") !== "");
+  const finer = info.params.filter((param) => FINER.includes(param.id));
   return (
     <>
       <PageHead title="Check" question={info.question}>
-        <Params info={info} leave={documents.map((param) => param.id)} />
+        <Params info={info} leave={[...documents.map((param) => param.id), ...FINER]} />
       </PageHead>
-      {documents.length > 0 && (
+      {documents.length + finer.length > 0 && (
         <details class="more-params" open={!asked}>
-          <summary>Budgets, and a benchmark's times</summary>
+          <summary>Budgets, a benchmark's times, and finer terms</summary>
+          <div class="page-controls">
+            <Params info={{ ...info, others: null, params: finer }} />
+          </div>
           <div class="check-more">
             {documents.map((param) => (
               <DocumentPanel key={param.id} param={param} />
@@ -74,7 +83,7 @@ function DocumentPanel({ param }: { readonly param: ParamInfo }) {
         }}
       >
         <textarea
-          rows={asked === "" ? 4 : 6}
+          rows={6}
           spellcheck={false}
           aria-label={about?.title ?? param.id}
           placeholder={about?.example ?? "the text of a file"}
@@ -115,7 +124,7 @@ function Result({ report }: { readonly report: Report }) {
       <section class={`compare-verdict ${about.tone}`} aria-label="Outcome">
         <div class="compare-verdict-head">
           <Tone word={outcome} tone={about.tone} />
-          <p class="compare-headline">{about.words}</p>
+          <p class="compare-headline">{wordsOf(report)}</p>
           {baseline !== "" && (
             <a href={hrefOf({ run: baseline, page: "compare", view: { other: runId.value ?? "" } })} data-nav="compare">
               Compare both runs
@@ -134,8 +143,8 @@ function Result({ report }: { readonly report: Report }) {
       {ASKED.map((id) => (
         <WordTable key={id} table={tableOf(report, id)} name="check" columns={columnsOf(tableOf(report, id))} />
       ))}
+      <Findings report={{ ...report, findings: here(report) }} />
       <MetricsPanel report={report} name="check" />
-      <Findings report={report} />
       <ValueCards report={report} />
       {report.tables
         .filter((table) => !DRAWN.has(table.id) && table.rows.length > 0)
@@ -146,6 +155,12 @@ function Result({ report }: { readonly report: Report }) {
       <ProvenanceFoot report={report} />
     </>
   );
+}
+
+/** The findings, of which those that a comparison made lead to the same tables on this page. */
+function here(report: Report): Report["findings"] {
+  const own = (link: Link): Link => (link.analysis === "compare" ? { ...link, analysis: report.analysis } : link);
+  return report.findings.map((finding) => ({ ...finding, links: (finding.links ?? []).map(own) }));
 }
 
 /** Every column; the verdict carries its sign, units stand in the cells. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { made, tableWith } from "../compare/made.testdata";
-import { OUTCOMES, counts, outcomeOf, rowTone } from "./read";
+import { OUTCOMES, counts, outcomeOf, rowTone, wordsOf } from "./read";
 
 it("has the outcomes of the command line", () => {
   expect(outcomeOf({ ...made({}), gate: "passed", passed: true })).toBe("passed");
@@ -35,4 +35,12 @@ it("counts verdicts, the worst first", () => {
     ],
   );
   expect(counts([table, null])).toBe("1 fail, 1 unknown, 2 pass");
+});
+
+it("says why the gate is shut", () => {
+  const shut = (verdict: string) => wordsOf({ ...made({ verdict }), gate: "failed", passed: false });
+  expect(shut("regressed")).toBe("The run is worse than its baseline.");
+  expect(shut("unknown")).toMatch(/what is unknown does not pass/);
+  expect(shut("another word")).toBe(OUTCOMES.failed.words);
+  expect(wordsOf({ ...made({ verdict: "passed" }), gate: "passed", passed: true })).toBe(OUTCOMES.passed.words);
 });

@@ -24,6 +24,20 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly tone: ToneName; reado
   "nothing asked": { tone: "none", words: "Nothing was asked: choose a baseline, or give budgets.", exit: "exit code 0" },
 };
 
+/** Why a gate is shut, by the report's own verdict. */
+const WHY: Readonly<Record<string, string>> = {
+  regressed: "The run is worse than its baseline.",
+  failed: "Something that was asked does not hold.",
+  unknown: "Nobody can tell whether all that was asked holds, and what is unknown does not pass.",
+};
+
+/** The outcome in a sentence. */
+export function wordsOf(report: Report): string {
+  const outcome = outcomeOf(report);
+  const verdict = report.values["verdict"]?.value;
+  return (outcome === "failed" && typeof verdict === "string" ? WHY[verdict] : undefined) ?? OUTCOMES[outcome].words;
+}
+
 /** A row's verdict: what is unknown does not pass, and is told apart from what fails. */
 export function rowTone(word: string): ToneName {
   const text = word.toLowerCase();

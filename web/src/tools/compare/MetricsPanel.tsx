@@ -18,7 +18,7 @@ export function MetricsPanel({ report, name }: { readonly report: Report; readon
   return (
     <div class="compare-metrics">
       <WordTable
-        table={withoutUnknown(readable(table), "verdict")}
+        table={readable(withoutUnknown(withoutUnknown(table, "verdict"), "note"))}
         exported={table}
         name={name}
         columns={[
