@@ -244,6 +244,7 @@ export const compareSteps = {
           await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme });
           await visit(page, origin, query);
+          await page.locator(".compare-verdict").waitFor();
           assert.equal(await overflow(page), 0, `${name} is too wide for a ${size}`);
           assert.deepEqual(await violations(page, `${name} ${size} ${colorScheme}`), []);
           await page.screenshot({ path: join(SHOTS, `${name}-${size}-${colorScheme}.png`), fullPage: true });

@@ -80,7 +80,6 @@ export function OpsPanel({ table, baseline, experiment }: OpsPanelProps) {
         <DataTable
           table={shown}
           fill
-          swing="delta_ps"
           absent={absentIn(shown)}
           second={columnIndex(shown, "change") >= 0 ? "change" : undefined}
           filter={filter}

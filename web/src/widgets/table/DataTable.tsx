@@ -14,6 +14,9 @@ import { barFull, columnWidth, knownColumns, largest, scrollToRow, visibleRows, 
 
 export const ROW_HEIGHT = 27;
 
+/** Columns of changes: drawn with a sign, and with bars to both sides of the middle. */
+const CHANGES = ["delta_ps", "delta_bytes"];
+
 export interface DataTableProps {
   readonly table: Table;
   readonly sort?: SortKey | null;
@@ -25,8 +28,6 @@ export interface DataTableProps {
   readonly onHover?: (row: number | null) => void;
   /** Id of a column that stands beside the first, wherever the report has it. */
   readonly second?: string | undefined;
-  /** Id of a column of changes, drawn as bars to both sides of the middle. */
-  readonly swing?: string | undefined;
   /** The word for a cell that is empty because there is nothing, as opposed to unknown; null where it is unknown. */
   readonly absent?: (row: readonly Cell[], index: number) => string | null;
   /** Fill the height that is left instead of growing to a limit. */
@@ -56,7 +57,7 @@ export function DataTable(props: DataTableProps) {
   const units = unitColumn(table.columns);
   const unknown = table.columns.filter((column, i) => i !== units && !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
-  const swingAt = columnIndex(table, props.swing ?? "");
+  const swingAt = columnIndex(table, ...CHANGES);
   const most = useMemo(() => largest(table.rows, swingAt), [table, swingAt]);
   const order = useMemo(() => {
     const text = table.columns.flatMap((column, i) => (isNumeric(column) ? [] : [i]));
