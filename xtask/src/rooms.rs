@@ -30,6 +30,8 @@ const ROOMS: &[Room] = &[
     // Of the report: notes, provenance and cells, since what is missing is seen here. Tables are made in `analyses`.
     Room { name: "derive", may_use: &["error", "profile", "report", "scope", "units", "xspace", "hlo"] },
     Room { name: "analyses", may_use: &["error", "derive", "profile", "report", "scope", "units", "hlo"] },
+    // What runs said, kept over many runs: it asks the registry, as a door does, and opens no files.
+    Room { name: "ledger", may_use: &["error", "analyses", "derive", "profile", "report", "scope", "units"] },
     Room { name: "export", may_use: &["error", "derive", "profile", "scope", "xspace"] },
     Room { name: "present", may_use: &["error", "report", "units"] },
 ];

@@ -22,6 +22,7 @@ pub mod analyses;
 pub mod derive;
 mod error;
 pub mod export;
+pub mod ledger;
 pub mod load;
 pub mod present;
 pub mod profile;

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, ensure};
 
 /// Where remarks on the data are explained, each under a heading of its own.
 const REMARKS: &str = "docs/data-quality.md";
-/// Where findings are named: on the page of an analysis.
+/// Where findings are named: on the page of an analysis, or that of the ledger.
 const FINDINGS: &str = "docs/analyses";
+const LEDGER: &str = "docs/ledger.md";
 
 /// What is not explained, and what is explained but cannot be said any more.
 pub(super) fn unexplained(root: &Path) -> Result<Vec<String>> {
@@ -32,7 +33,7 @@ pub(super) fn unexplained(root: &Path) -> Result<Vec<String>> {
     for id in explained.difference(&said) {
         wrong.push(format!("{REMARKS}: no code makes the remark `{id}` any more; remove its heading"));
     }
-    let mut page = String::new();
+    let mut page = read(LEDGER)?;
     for entry in fs::read_dir(root.join(FINDINGS)).with_context(|| format!("cannot read {FINDINGS}"))? {
         page.push_str(&fs::read_to_string(entry?.path())?);
     }
