@@ -14,6 +14,7 @@
 //! ```
 
 mod error;
+mod ledger;
 mod listing;
 mod opened;
 mod places;
@@ -26,6 +27,7 @@ use haloscope_core::load;
 use haloscope_core::profile::Profile;
 
 pub use error::Error;
+pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use opened::Run;
 
