@@ -199,7 +199,8 @@ pub(crate) fn scope_args() -> Vec<Arg> {
     ]
 }
 
-fn output_args() -> Vec<Arg> {
+/// The options that say how an answer is written.
+pub(crate) fn output_args() -> Vec<Arg> {
     let arg = |id: &'static str, value: &'static str, help: &'static str| {
         Arg::new(id).long(id).value_name(value).help(help).help_heading("Output")
     };
@@ -270,6 +271,23 @@ impl Asked {
                 (None, _) => {}
             }
         }
+        Ok(Self {
+            run: matches.get_one::<PathBuf>("run").cloned(),
+            others: analysis.others().word().map_or_else(Vec::new, |word| {
+                matches.get_many::<PathBuf>(word).into_iter().flatten().cloned().collect()
+            }),
+            scope,
+            params,
+            ..Self::output(matches)?
+        })
+    }
+
+    /// How an answer is to be written, and nothing else.
+    ///
+    /// # Errors
+    /// [`Failure`] for options that contradict each other.
+    pub(crate) fn output(matches: &ArgMatches) -> Result<Self, Failure> {
+        let word = |id: &str| matches.get_one::<String>(id).map(String::as_str);
         let format = word("format").map_or(Some(Format::Fitting), Format::named).unwrap_or(Format::Fitting);
         let also = matches.get_many::<String>("also").into_iter().flatten().map(|text| also(text));
         let also = also.collect::<Result<Vec<_>, _>>()?;
@@ -283,12 +301,10 @@ impl Asked {
         }
         let number = |id| matches.get_one::<u64>(id).map(|n| usize::try_from(*n).unwrap_or(usize::MAX));
         Ok(Self {
-            run: matches.get_one::<PathBuf>("run").cloned(),
-            others: analysis.others().word().map_or_else(Vec::new, |word| {
-                matches.get_many::<PathBuf>(word).into_iter().flatten().cloned().collect()
-            }),
-            scope,
-            params,
+            run: None,
+            others: Vec::new(),
+            scope: Scope::default(),
+            params: Params::default(),
             format,
             also,
             table,

@@ -48,9 +48,11 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Answer {
     .await
 }
 
-pub(crate) async fn analyses(uri: Uri) -> Answer {
+/// The registry, and whether there is a history of runs beside it: what a menu is made of.
+pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
     Query::of(&uri, &[])?;
-    Json::of(&json!({"analyses": analyses::ALL.iter().map(|a| describe(a)).collect::<Vec<_>>()}))
+    let all: Vec<_> = analyses::ALL.iter().map(|a| describe(a)).collect();
+    Json::of(&json!({"analyses": all, "ledger": app.ledger.is_some()}))
 }
 
 fn describe(analysis: &Analysis) -> Value {

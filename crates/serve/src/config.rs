@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use haloscope_core::load::SourceRoot;
-use haloscope_store::Store;
+use haloscope_store::{Ledger, Store};
 
 /// The port that is tried unless another is given.
 pub(crate) const PORT: u16 = 7070;
@@ -24,6 +24,8 @@ pub struct Config {
     pub ui: Option<PathBuf>,
     /// Where the sources of the profiled programs lie, to show their lines.
     pub sources: Option<SourceRoot>,
+    /// The history of runs that the page shows.
+    pub ledger: Option<Ledger>,
 }
 
 impl Config {
@@ -37,6 +39,7 @@ impl Config {
             web_root: None,
             ui: None,
             sources: None,
+            ledger: None,
         }
     }
 }

@@ -17,6 +17,7 @@ mod api;
 mod config;
 mod error;
 mod guard;
+mod ledger;
 mod page;
 mod query;
 mod router;

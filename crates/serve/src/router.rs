@@ -10,7 +10,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use haloscope_core::load::SourceRoot;
-use haloscope_store::Store;
+use haloscope_store::{Ledger, Store};
 use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
 use crate::xprof::{self, Answers};
-use crate::{agents, answer, api, source, timeline};
+use crate::{agents, answer, api, ledger, source, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct App {
     pub(crate) workers: Arc<Semaphore>,
     /// Where the sources of the profiled programs lie, if that is known.
     pub(crate) sources: Option<SourceRoot>,
+    /// The history of runs, if there is one.
+    pub(crate) ledger: Option<Ledger>,
     /// What XProf's routes answered last.
     pub(crate) answers: Answers,
 }
@@ -46,7 +48,15 @@ impl App {
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
         let store = Arc::new(store);
-        Ok(Self { store, page, other_page, workers, sources: None, answers: Answers::default() })
+        Ok(Self {
+            store,
+            page,
+            other_page,
+            workers,
+            sources: None,
+            ledger: None,
+            answers: Answers::default(),
+        })
     }
 }
 
@@ -60,8 +70,9 @@ pub(crate) fn new(
     web_root: Option<PathBuf>,
     ui: Option<PathBuf>,
     sources: Option<SourceRoot>,
+    ledger: Option<Ledger>,
 ) -> Result<Router, Error> {
-    let app = Arc::new(App { sources, ..App::new(store, web_root, ui)? });
+    let app = Arc::new(App { sources, ledger, ..App::new(store, web_root, ui)? });
     let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
@@ -70,6 +81,8 @@ pub(crate) fn new(
         .route("/analyses", get(api::analyses))
         .route("/report/{analysis}", get(api::report))
         .route("/source", get(source::text))
+        .route("/ledger", get(ledger::history))
+        .route("/ledger/advice", get(ledger::advice))
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(token());
@@ -96,7 +109,7 @@ pub(crate) fn new(
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/source and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/source, /api/ledger and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

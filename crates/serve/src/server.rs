@@ -30,7 +30,7 @@ impl Server {
     /// [`Error::TokenNeeded`] for an address that other machines reach without a token, [`Error::Listen`] if it cannot
     /// be listened on, [`Error::WebRoot`] if the folder of the page is none.
     pub async fn bind(config: Config) -> Result<Self, Error> {
-        let Config { addr, token, store, web_root, ui, sources } = config;
+        let Config { addr, token, store, web_root, ui, sources, ledger } = config;
         match &token {
             None if !addr.ip().to_canonical().is_loopback() => return Err(Error::TokenNeeded(addr)),
             Some(token) if token.is_empty() => return Err(Error::EmptyToken),
@@ -38,7 +38,7 @@ impl Server {
         }
         let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
         let addr = listener.local_addr()?;
-        let app = router::new(addr, token.clone(), store, web_root, ui, sources)?;
+        let app = router::new(addr, token.clone(), store, web_root, ui, sources, ledger)?;
         Ok(Self { listener, addr, token, app })
     }
 

@@ -53,7 +53,8 @@ pub(super) fn say_which(run: &Run, printer: &mut Printer) {
     }
 }
 
-fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Failure> {
+/// Writes a report as it was asked for.
+pub(super) fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Failure> {
     if let Some(id) = &asked.table
         && report.table(id).is_none()
         && report.tree(id).is_none()

@@ -5,6 +5,7 @@ mod browser;
 mod completions;
 mod demo;
 mod export;
+mod ledger;
 mod mcp;
 mod report;
 mod serve;
@@ -35,6 +36,7 @@ const OTHERS: &[Other] = &[
     Other { command: export::command, run: export::run },
     Other { command: report::command, run: report::run },
     Other { command: skill::command, run: skill::run },
+    Other { command: ledger::command, run: ledger::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

@@ -90,7 +90,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 }
 
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
-fn run_name(path: &Path) -> String {
+pub(super) fn run_name(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
     let own = parts.next().unwrap_or_else(|| "run".to_owned());

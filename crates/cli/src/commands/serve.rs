@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_serve::Config;
-use haloscope_store::Store;
+use haloscope_store::{Ledger, Store};
 
 use super::{browser, source_root};
 use crate::{Failure, Printer};
@@ -40,6 +40,13 @@ pub(super) fn command() -> Command {
             "Shows the lines of source files below this folder beside their time: a checkout of the program that was profiled. \
              Who reaches the server can read the files in it",
         ))
+        .arg(
+            Arg::new("ledger")
+                .long("ledger")
+                .value_name("PATH")
+                .value_parser(value_parser!(PathBuf))
+                .help("Shows this history of runs too: a file or folder that `haloscope ledger add` writes to"),
+        )
         .args(address_args())
 }
 
@@ -102,6 +109,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
         ui: matches.get_one::<PathBuf>("ui").cloned(),
         sources: source_root::of(matches)?,
+        ledger: ledger(matches)?,
         store,
     };
     let served = haloscope_serve::run(config, |url| {
@@ -118,6 +126,14 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         }
         other => Failure::Server(other.to_string()),
     })
+}
+
+/// The history that was given, where the subcommand takes one. One that cannot be read is refused before anything is served.
+fn ledger(matches: &ArgMatches) -> Result<Option<Ledger>, Failure> {
+    let Some(place) = matches.try_get_one::<PathBuf>("ledger").ok().flatten() else { return Ok(None) };
+    let ledger = Ledger::at(place)?;
+    ledger.read()?;
+    Ok(Some(ledger))
 }
 
 /// The address asked for. A port that was asked for by number is not replaced: somebody may forward it.

@@ -6,6 +6,7 @@ mod agents;
 mod api;
 mod asked;
 mod client;
+mod ledger;
 mod page;
 mod security;
 mod source;
