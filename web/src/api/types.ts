@@ -44,6 +44,8 @@ export interface AnalysisInfo {
 
 export interface Analyses {
   readonly analyses: readonly AnalysisInfo[];
+  /** Whether `/api/ledger` has a history of runs. An older server does not say. */
+  readonly ledger?: boolean;
 }
 
 export interface Value {

@@ -18,7 +18,7 @@ export function App() {
   const runs = useRuns();
   const analyses = useAnalyses();
   const [help, setHelp] = useState(false);
-  const pages = pagesFor(analyses.data?.analyses ?? []);
+  const pages = pagesFor(analyses.data?.analyses ?? [], analyses.data?.ledger === true ? ["ledger"] : []);
   const current = pages.find((entry) => entry.info.id === page.value) ?? null;
   const family = current?.under ?? current?.info.id;
 

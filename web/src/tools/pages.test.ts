@@ -8,7 +8,8 @@ const ids = (analyses: AnalysisInfo[]): string[] => pagesFor(analyses).map((page
 
 it("has no page for what the server does not answer", () => {
   const old = ids([info("overview"), info("ops")]);
-  for (const id of ["diagnose", "comm", "critical-path", "input", "compute", "compute-mfu", "audit-flags", "compare", "check"]) expect(old).not.toContain(id);
+  for (const id of ["diagnose", "comm", "critical-path", "input", "compute", "compute-mfu", "audit-flags", "compare", "check"])
+    expect(old).not.toContain(id);
   expect(old).toContain("timeline");
 });
 
@@ -20,4 +21,10 @@ it("begins with what happened and why it is slow", () => {
 
 it("groups the analyses of a family", () => {
   expect(pagesFor([info("memory-peak")]).find((page) => page.info.id === "memory-peak")?.under).toBe("memory");
+});
+
+it("the ledger is in the menu where the server has one", () => {
+  const menu = (beside: string[]) => pagesFor([info("overview")], beside).map((page) => page.info.id);
+  expect(menu([])).not.toContain("ledger");
+  expect(menu(["ledger"])).toContain("ledger");
 });

@@ -173,6 +173,13 @@ const FIRST: readonly Own[] = [
     ifListed: true,
     under: "compare",
   },
+  {
+    id: "ledger",
+    label: "Ledger",
+    question: "How did the runs change over time, and should the last change stay?",
+    page: async () => (await import("./ledger/LedgerPage")).LedgerPage,
+    ifListed: true,
+  },
 ];
 
 /** Pages over several analyses of one subject; the analyses, `memory peak` and so on, stand under them. */
@@ -199,8 +206,8 @@ const LAST: Own = {
 };
 
 /** The menu: pages of our own first, then families with their members, whatever else the registry has, and the file's
- * contents last. */
-export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
+ * contents last. `beside` names what the server has beside its analyses: `ledger`. */
+export function pagesFor(analyses: readonly AnalysisInfo[], beside: readonly string[] = []): PageEntry[] {
   const own = new Set([...FIRST, ...FAMILIES, LAST].map((page) => page.id));
   const entry = (page: Own): PageEntry => ({
     info: analyses.find((info) => info.id === page.id) ?? { id: page.id, question: page.question, params: [] },
@@ -208,7 +215,7 @@ export function pagesFor(analyses: readonly AnalysisInfo[]): PageEntry[] {
     page: page.page,
     ...(page.under === undefined ? {} : { under: page.under }),
   });
-  const first = FIRST.filter((page) => page.ifListed !== true || analyses.some((info) => info.id === page.id));
+  const first = FIRST.filter((page) => page.ifListed !== true || beside.includes(page.id) || analyses.some((info) => info.id === page.id));
   const rest = analyses.filter((info) => !own.has(info.id));
   const families = FAMILIES.flatMap((family) => {
     const members = rest.filter((info) => familyOf(info) === family.id);

@@ -10,6 +10,7 @@ import { compareSteps } from "./compare.mjs";
 import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
+import { ledgerServer, ledgerSteps } from "./ledger.mjs";
 import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { compareShots } from "./shots.mjs";
@@ -134,6 +135,14 @@ async function main() {
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));
     await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
+
+    await check("a server without a ledger does not name one", async () => {
+      assert.equal((await ask(folder, "ledger")).status, 404);
+      assert.equal((await ask(folder, "analyses")).body.ledger, false);
+    });
+    const kept = await ledgerServer(log);
+    servers.push(kept);
+    await actAll(browser, kept.origin, ledgerSteps, kept.ledger);
 
     await reportChecks(browser, log.folder, check);
 
