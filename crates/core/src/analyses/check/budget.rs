@@ -86,13 +86,13 @@ pub(super) struct Budgets {
 pub(super) fn parse(text: &str, confidence: Option<f64>, allow_unknown: bool) -> Result<Budgets, Error> {
     let file: Table = toml::from_str(text).map_err(|why| {
         let line = why.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        bad(format!("no TOML, line {line}: {}", why.message()))
+        bad(&format!("no TOML, line {line}: {}", why.message()))
     })?;
     let mut defaults = Defaults { confidence, allow_unknown };
     let mut budgets = Budgets::default();
     for (key, value) in &file {
         if !value.is_table() && !defaults.take(key, value)? {
-            return Err(bad(format!(
+            return Err(bad(&format!(
                 "`{key}` at the top; there may stand confidence, allow_unknown, and a table for each metric"
             )));
         }
@@ -111,7 +111,7 @@ pub(super) fn parse(text: &str, confidence: Option<f64>, allow_unknown: bool) ->
         }
     }
     if budgets.all.is_empty() {
-        return Err(bad("no metric; write for instance [step_time] and below it max = \"85ms\"".into()));
+        return Err(bad("no metric; write for instance [step_time] and below it max = \"85ms\""));
     }
     budgets.allow_unknown = defaults.allow_unknown;
     Ok(budgets)
@@ -130,7 +130,7 @@ impl Defaults {
             ("confidence", value) => self.confidence = Some(confidence(value)?),
             ("allow_unknown", Value::Boolean(allowed)) => self.allow_unknown = *allowed,
             ("allow_unknown", other) => {
-                return Err(bad(format!("allow_unknown is true or false, found {}", shown(other))));
+                return Err(bad(&format!("allow_unknown is true or false, found {}", shown(other))));
             }
             _ => return Ok(false),
         }
@@ -147,7 +147,7 @@ fn metric(id: &str, table: &Table, defaults: Defaults, out: &mut Vec<Budget>) ->
         }
         let Some((_, kind)) = LIMITS.iter().find(|(word, _)| word == key) else {
             let known: Vec<_> = LIMITS.iter().map(|(word, _)| *word).collect();
-            return Err(bad(format!(
+            return Err(bad(&format!(
                 "[{id}] has `{key}`; there are: {}, confidence, allow_unknown",
                 known.join(", ")
             )));
@@ -155,7 +155,7 @@ fn metric(id: &str, table: &Table, defaults: Defaults, out: &mut Vec<Budget>) ->
         limits.push((*kind, written(id, key, value)?));
     }
     if limits.is_empty() {
-        return Err(bad(format!("[{id}] states no limit; add max, min, max_increase or max_decrease")));
+        return Err(bad(&format!("[{id}] states no limit; add max, min, max_increase or max_decrease")));
     }
     // In the order of `LIMITS`, whatever that of the file.
     limits.sort_by_key(|(kind, _)| LIMITS.iter().position(|(_, other)| other == kind));
@@ -174,7 +174,7 @@ fn written(id: &str, key: &str, value: &Value) -> Result<String, Error> {
         Value::String(text) => Ok(text.trim().to_owned()),
         Value::Integer(number) => Ok(number.to_string()),
         Value::Float(number) if number.is_finite() => Ok(number.to_string()),
-        other => Err(bad(format!(
+        other => Err(bad(&format!(
             "[{id}] {key}: expected a limit such as \"85ms\" or \"3%\", found {}",
             shown(other)
         ))),
@@ -189,7 +189,7 @@ fn confidence(value: &Value) -> Result<f64, Error> {
     };
     number
         .filter(|c| *c > 0.0 && *c < 1.0)
-        .ok_or_else(|| bad(format!("confidence lies between 0 and 1, such as 0.95; found {}", shown(value))))
+        .ok_or_else(|| bad(&format!("confidence lies between 0 and 1, such as 0.95; found {}", shown(value))))
 }
 
 /// A value as a message shows it.
@@ -203,7 +203,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn bad(why: String) -> Error {
+fn bad(why: &str) -> Error {
     Error::Usage(format!("the file of budgets: {why}"))
 }
 
@@ -225,7 +225,7 @@ impl Budget {
         let number = quantity::parse(&self.limit, unit);
         number
             .map(Limit::Absolute)
-            .map_err(|why| bad(format!("[{}] {}: {why}", self.metric, self.kind.key())))
+            .map_err(|why| bad(&format!("[{}] {}: {why}", self.metric, self.kind.key())))
     }
 }
 
