@@ -67,7 +67,7 @@ impl<'p> DeviceSamples<'p> {
         profile: &'p Profile,
         device: &Device,
         account: Option<&Account>,
-        windows: Windows,
+        windows: &Windows,
         takes_module: impl Fn(&str) -> bool,
     ) -> Self {
         let mut left = vec![0_i64; windows.steps];
@@ -88,8 +88,8 @@ impl<'p> DeviceSamples<'p> {
                 }
             }
         });
-        let executions = executions(profile, &found, &windows);
-        let mut rest = idle(account, &windows);
+        let executions = executions(profile, &found, windows);
+        let mut rest = idle(account, windows);
         let mut others = vec![0_i64; windows.steps];
         let mut ops = Vec::new();
         for (row, (meta, module)) in found.ops.into_iter().enumerate() {

@@ -140,7 +140,9 @@ impl<'p> RunSamples<'p> {
         let accounts = account::of_selection(profile, &selection);
         let of_device = |(device, account): (&&'p Device, &Option<Account>)| {
             let windows = Windows::of(&steps.rows, device.id);
-            DeviceSamples::of(profile, device, account.as_ref(), windows, |name| selection.takes_module(name))
+            DeviceSamples::of(profile, device, account.as_ref(), &windows, |name| {
+                selection.takes_module(name)
+            })
         };
         let parts: Vec<DeviceSamples<'p>> =
             selection.devices.par_iter().zip(&accounts).map(of_device).collect();
