@@ -150,6 +150,11 @@ fn moving(module: &Module, executions: &Executions) -> Vec<(InstructionIdx, Stri
         if executions.place(instruction.computation) != Place::Control {
             continue;
         }
+        if let Some((purpose, moved)) = moved_only(module, at)
+            && seen.insert(at)
+        {
+            found.push((at, purpose, moved));
+        }
         let own = instruction.opcode;
         let ends =
             matches!(own, Opcode::AllReduceDone | Opcode::AllGatherDone | Opcode::CollectivePermuteDone);
@@ -167,4 +172,25 @@ fn moving(module: &Module, executions: &Executions) -> Vec<(InstructionIdx, Stri
         }
     }
     found
+}
+
+/// A fusion that gives its operand another view, and so copies it: purpose, and bytes of one execution.
+fn moved_only(module: &Module, at: InstructionIdx) -> Option<(String, Option<u64>)> {
+    let fusion = module.instruction(at);
+    let [operand] = fusion.operands[..] else { return None };
+    let body = module.bodies(at).first().filter(|_| fusion.opcode == Opcode::Fusion)?;
+    let is_view =
+        |at: InstructionIdx| matches!(module.instruction(at).opcode, Opcode::Parameter | Opcode::Bitcast);
+    if !module.computation(*body).instructions().all(is_view) {
+        return None;
+    }
+    let (from, to) = (&module.instruction(operand).shape, &fusion.shape);
+    let purpose = if from.memory_space() == to.memory_space() {
+        "copies a value that only changes its view"
+    } else {
+        "moves a value to another memory"
+    };
+    let moved =
+        from.padded_bytes().zip(to.padded_bytes()).and_then(|(read, written)| read.checked_add(written));
+    Some((purpose.to_owned(), moved))
 }
