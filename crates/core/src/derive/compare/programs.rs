@@ -115,7 +115,6 @@ pub(super) fn pair<'p>(
         };
         pairs.push(ProgramPair { a: Some(side), b, how, alignment });
     }
-    let op_in_a = op_in_a.into_iter().collect();
     for (y, side) in sides_b.into_iter().enumerate() {
         if side.is_some() {
             pair_of_b[y] = pairs.len();

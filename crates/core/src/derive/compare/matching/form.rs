@@ -10,11 +10,14 @@ use super::{How, Matcher, Seen};
 use crate::derive::compare::samples::RunSamples;
 use crate::derive::op_rows::DeviceOps;
 
+/// Device and time of the first execution, by program id and name.
+type Firsts = FxHashMap<(Option<u64>, String), (usize, i64)>;
+
 /// When each op of a run first ran: device, and time on the run's clock in picoseconds. Looked up when first asked for, because
 /// it takes a walk over all events.
 pub(super) struct Order<'x, 'p> {
     run: Option<&'x RunSamples<'p>>,
-    first: OnceCell<FxHashMap<(Option<u64>, String), (usize, i64)>>,
+    first: OnceCell<Firsts>,
 }
 
 impl<'x, 'p> Order<'x, 'p> {
@@ -36,8 +39,8 @@ impl<'x, 'p> Order<'x, 'p> {
     }
 }
 
-fn firsts(run: &RunSamples<'_>) -> FxHashMap<(Option<u64>, String), (usize, i64)> {
-    let mut first: FxHashMap<(Option<u64>, String), (usize, i64)> = FxHashMap::default();
+fn firsts(run: &RunSamples<'_>) -> Firsts {
+    let mut first = Firsts::default();
     for (position, device) in run.selection.devices.iter().enumerate() {
         let rows = DeviceOps::find(run.profile, device);
         let mut starts: Vec<Option<i64>> = vec![None; rows.ops.len()];

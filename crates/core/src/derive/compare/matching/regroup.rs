@@ -94,9 +94,9 @@ impl Matcher<'_, '_> {
     fn absorbed(&self, left: &[Vec<usize>; 2]) -> Vec<Regrouped> {
         let mut by_pair: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
         let mut groups = Vec::new();
-        for side in 0..2 {
+        for (side, left) in left.iter().enumerate() {
             by_pair.clear();
-            if left[side].is_empty() {
+            if left.is_empty() {
                 continue;
             }
             // Only pairs that differ in content can have taken anything in.
@@ -111,7 +111,7 @@ impl Matcher<'_, '_> {
                     (!gained.is_empty()).then_some((own, other, gained))
                 })
                 .collect();
-            for op in &left[side] {
+            for op in left {
                 let part = self.content(side, *op);
                 let taken_in = changed.iter().find(|(own, _, gained)| {
                     self.program_of[side][*own] == self.program_of[side][*op]
