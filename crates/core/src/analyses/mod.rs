@@ -108,20 +108,23 @@ pub struct Analysis {
     pub run: Run,
 }
 
+/// The outcome of a question.
+pub type Answer = Result<Report, Error>;
+
 /// How a question is answered.
 #[derive(Clone, Copy)]
 pub enum Run {
     /// From one run.
-    Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Answer),
     /// From one run, or without any from what the parameters state.
-    Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
     /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
-    Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Answer),
     /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
     /// against itself.
-    Among(fn(&Profile, &[&Profile], &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    Among(fn(&Profile, &[&Profile], &Scope, &Params, &mut Notes) -> Answer),
     /// From one run, held against a baseline where one is given; the scope holds for both.
-    Against(fn(&Profile, Option<&Profile>, &Scope, &Params, &mut Notes) -> Result<Report, Error>),
+    Against(fn(&Profile, Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
 }
 
 /// Which runs a question takes beside the one it is about.

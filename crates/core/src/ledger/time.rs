@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Time {
 
 fn read(text: &str) -> Option<Time> {
     let (date, clock) = text.split_once(['T', 't', ' '])?;
-    let mut parts = date.splitn(3, '-').map(|part| digits(part));
+    let mut parts = date.splitn(3, '-').map(digits);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let (clock, offset) = match clock.find(['Z', 'z', '+', '-']) {
         Some(at) => clock.split_at(at),
