@@ -4,7 +4,7 @@
     ask.py --bin target/release/haloscope [--forged ../shared/traces/forged] [--without compare]
 
 Every question is answered with at most three calls, every structured answer follows the tool's output schema (the SDK checks
-that), and no answer is larger than its budget. Needs the package `mcp` (below 2). The forged runs are not part of the project:
+that), and no answer is larger than its budget. The SDK comes from PyPI where this Python has none. The forged runs are not part of the project:
 where their folder is absent only the questions about fixtures are asked, and that is said.
 """
 import argparse
@@ -13,10 +13,8 @@ import json
 import pathlib
 import sys
 
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-
 from questions import FIXTURES, FORGED
+from sdk import again
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST_CALLS = 3
@@ -68,6 +66,9 @@ async def ask(session, question, truth, ids):
 
 
 async def ask_all(binary, folder, questions, without):
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     truth = truths(folder)
     asked = wrong = 0
     server = StdioServerParameters(command=str(binary), args=["mcp", str(folder)])
@@ -94,6 +95,9 @@ def main():
     options.add_argument("--forged", type=pathlib.Path, default=ROOT.parent / "shared" / "traces" / "forged")
     options.add_argument("--without", action="append", default=[], help="leave out the questions that need this")
     a = options.parse_args()
+    code = again(__file__)
+    if code is not None:
+        return code
     sets = [(ROOT / "fixtures" / "runs", FIXTURES)]
     if a.forged.is_dir():
         sets.append((a.forged, FORGED))

@@ -17,30 +17,15 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
+
+from sdk import again
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDS = ["mcp<2", "jsonschema"]
 INSPECTOR = "@modelcontextprotocol/inspector"
 # The arguments whose words decide which report is given.
 CHOICES = ["analysis", "what"]
 # What tools that need a run beside the first take.
 OTHERS = ["run_a", "run_b"]
-
-
-def python():
-    """A Python with the SDK: this one, the one named, or one made for the test."""
-    given = os.environ.get("HALOSCOPE_MCP_PYTHON")
-    if given:
-        return given
-    with contextlib.suppress(ImportError):
-        import jsonschema, mcp  # noqa: F401, E401
-        return sys.executable
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="haloscope-mcp-"))
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    own = str(folder / "bin" / "python")
-    subprocess.run([own, "-m", "pip", "install", "--quiet", *NEEDS], check=True)
-    return own
 
 
 def tokens(size):
@@ -216,9 +201,9 @@ def main():
     options.add_argument("--quick", action="store_true")
     options.add_argument("folders", nargs="*", type=pathlib.Path, default=[ROOT / "fixtures" / "runs"])
     a = options.parse_args()
-    own = python()
-    if own != sys.executable:
-        return subprocess.run([own, __file__, *sys.argv[1:]], check=False).returncode
+    code = again(__file__)
+    if code is not None:
+        return code
     count = Count()
     for folder in a.folders:
         with serving(a.bin, folder) as address:
