@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use haloscope_cli::Printer;
-use haloscope_core::analyses::Analysis;
+use haloscope_core::analyses::{Analysis, Others};
 
 /// Recorded runs that come with the project.
 pub(crate) const FIXTURES: [&str; 2] = ["fixtures/runs/cpu-train", "fixtures/runs/cpu-infer"];
@@ -33,10 +33,11 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command
 }
 
-/// A command line of an analysis.
+/// A command line of an analysis, `rest` beginning with the run. One that must have others gets that run again.
 pub(crate) fn line<'a>(analysis: &Analysis, rest: &[&'a str]) -> Vec<&'a str> {
     let mut words: Vec<&str> = analysis.words().collect();
     words.extend(rest);
+    words.extend(rest.first().filter(|_| analysis.others() == Others::Many));
     words
 }
 

@@ -12,7 +12,7 @@ use super::parse::Ledger;
 use super::student::{self, Of};
 
 /// A difference below this share is of no use to anybody: the threshold that `compare` has too.
-pub const LEAST_SHARE: f64 = 0.002;
+pub const LEAST_SHARE: f64 = crate::derive::compare::verdict::STEP_SHARE;
 /// So many entries of one level say what runs differ by without a cause.
 const ENOUGH_RUNS: usize = 4;
 /// Utilization, by ids, the best first.

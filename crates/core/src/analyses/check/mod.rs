@@ -240,6 +240,8 @@ fn run(
     }
     let gate = checked.gate();
     if gate.is_none() {
+        // A compiled program keeps budgets of memory and of what was built, but has no metrics to show.
+        Selection::resolve(profile, scope)?;
         summary::nothing_asked(notes);
     }
     Ok(Report {

@@ -26,7 +26,7 @@ use side::Side;
 
 const ANYWAY: Param = Param {
     id: "anyway",
-    doc: "compare runs that differ in what makes them comparable: chip, batch, shapes, versions",
+    doc: "compare runs that differ in what makes them comparable: chip, device count, mesh, types, batch, shapes",
     kind: ParamKind::Choice(&["no", "yes"]),
     default: "no",
 };
