@@ -10,9 +10,10 @@ use super::entry::{Entry, Samples};
 use super::metrics::{Better, STEP_TIME, WINDOW, WORK, tracked};
 use super::parse::Ledger;
 use super::student::{self, Of};
+use crate::derive::compare::verdict::{LEAST_STEPS, STEP_P, STEP_SHARE};
 
 /// A difference below this share is of no use to anybody: the threshold that `compare` has too.
-pub const LEAST_SHARE: f64 = crate::derive::compare::verdict::STEP_SHARE;
+pub const LEAST_SHARE: f64 = STEP_SHARE;
 /// So many entries of one level say what runs differ by without a cause.
 const ENOUGH_RUNS: usize = 4;
 /// Utilization, by ids, the best first.
@@ -46,16 +47,6 @@ impl Word {
             Self::NotComparable => "not comparable",
         }
     }
-
-    /// The same as `compare` says it.
-    #[must_use]
-    pub fn verdict(self) -> &'static str {
-        match self {
-            Self::Keep => "faster",
-            Self::Revert => "slower",
-            other => other.word(),
-        }
-    }
 }
 
 /// A difference of a number of two entries.
@@ -74,6 +65,20 @@ pub struct Judged {
     pub between: Option<Interval>,
     /// What runs of that level differ by: a standard deviation.
     pub between_sd: Option<f64>,
+}
+
+impl Judged {
+    /// What `compare` would call it: where the samples show no difference beyond their noise it says `unchanged`, though
+    /// they may not rule one out either.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.word {
+            Word::Keep => "faster",
+            Word::Revert => "slower",
+            Word::Undecided if self.within.is_some() => Word::Unchanged.word(),
+            other => other.word(),
+        }
+    }
 }
 
 /// A difference and its 95% interval.
@@ -196,7 +201,9 @@ pub(super) fn judge_pair(a: &Entry, b: &Entry, metric: &str, between: Option<Int
     if !comparable(a, b) {
         return Judged { word: Word::NotComparable, ..judged };
     }
-    let of = |s: Samples| s.sd.map(|sd| Of { n: s.n as f64, mean: s.mean, sd });
+    let of = |s: Samples| {
+        s.sd.filter(|_| s.n as usize >= LEAST_STEPS).map(|sd| Of { n: s.n as f64, mean: s.mean, sd })
+    };
     let samples = a.samples(metric).and_then(of).zip(b.samples(metric).and_then(of));
     judged.within = samples.and_then(|(a, b)| student::welch(a, b)).map(Interval::from);
     judged.between = between;
@@ -213,8 +220,8 @@ fn word(judged: &Judged, before: Option<f64>, better: Better) -> Word {
     if all.is_empty() {
         return Word::Undecided;
     }
-    let less = all.iter().all(|i| i.high < 0.0 && i.delta < -least);
-    let more = all.iter().all(|i| i.low > 0.0 && i.delta > least);
+    let less = all.iter().all(|i| i.p < STEP_P && i.delta < -least);
+    let more = all.iter().all(|i| i.p < STEP_P && i.delta > least);
     match better {
         Better::Less if less => Word::Keep,
         Better::Less if more => Word::Revert,

@@ -86,7 +86,7 @@ pub(super) fn verdict(
     });
     let judged = advice::judge_pair(entry(before), entry(at), STEP_TIME, between);
     let known = judged.within.is_some() || judged.between.is_some() || judged.word == Word::NotComparable;
-    (known.then(|| judged.word.verdict().to_owned()), known.then(|| format!("entry {}", before + 1)))
+    (known.then(|| judged.verdict().to_owned()), known.then(|| format!("entry {}", before + 1)))
 }
 
 /// The commit, short, with a mark where files differed from it.
