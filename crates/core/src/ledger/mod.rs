@@ -1,7 +1,7 @@
 //! The ledger: what became of each try, kept so that the next one can be held against it.
 //!
 //! A ledger is lines of JSON, one a run, that are only ever added to. Who keeps the lines is another room's business (the
-//! store's): here they are [made](entry), [read](parse()) and [told about](report()). Nothing here opens a file or asks for the time.
+//! store's): here they are [made](entry), [read](parse()) and [told about](show). Nothing here opens a file or asks for the time.
 
 pub mod advice;
 mod advice_report;
