@@ -43,7 +43,7 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
         share("step_delta_share", "The same, share", said.delta_share, "Over the baseline's mean step time."),
         Value::new(
             "step_delta_interval_ps",
-            "95% interval",
+            "95% interval, ps",
             interval,
             Unit::None,
             status,
