@@ -6,6 +6,7 @@
 //! be real and yet come from the machine.
 
 use super::special::{normal_two_sided, t_critical, t_two_sided};
+use super::stats::Summary;
 
 /// The difference of two means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,29 +21,36 @@ pub struct Test {
     pub p: f64,
 }
 
-/// Mean, variance of the mean, and their number.
-struct Mean {
-    mean: f64,
-    variance: f64,
-    count: f64,
+/// What a t test needs of samples: where they are kept in short, this is all there is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// How many there are.
+    pub count: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation (n - 1).
+    pub sd: f64,
 }
 
-impl Mean {
-    fn of(samples: &[f64]) -> Option<Self> {
-        let count = samples.len() as f64;
-        if samples.len() < 2 || samples.iter().any(|v| !v.is_finite()) {
-            return None;
-        }
-        let mean = samples.iter().sum::<f64>() / count;
-        let squares: f64 = samples.iter().map(|v| (v - mean).powi(2)).sum();
-        Some(Self { mean, variance: squares / (count - 1.0) / count, count })
+impl Moments {
+    /// Of samples; `None` for fewer than two, or what is not finite.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let all = Summary::of(samples).filter(|_| samples.iter().all(|v| v.is_finite()))?;
+        Some(Self { count: all.count as f64, mean: all.mean, sd: all.standard_deviation? })
+    }
+
+    /// Variance of the mean.
+    fn error(&self) -> f64 {
+        self.sd * self.sd / self.count
     }
 }
 
 /// The standard error of the difference of two means, and its degrees of freedom (Welch and Satterthwaite).
-fn error_of(a: &Mean, b: &Mean) -> (f64, f64) {
-    let variance = a.variance + b.variance;
-    let parts = a.variance.powi(2) / (a.count - 1.0) + b.variance.powi(2) / (b.count - 1.0);
+fn error_of(a: &Moments, b: &Moments) -> (f64, f64) {
+    let variance = a.error() + b.error();
+    let parts = a.error().powi(2) / (a.count - 1.0) + b.error().powi(2) / (b.count - 1.0);
+    // Without any spread the formula is 0/0, and any freedom will do: the interval has no width.
     let df = if parts > 0.0 { variance.powi(2) / parts } else { a.count + b.count - 2.0 };
     (variance.sqrt(), df)
 }
@@ -51,9 +59,31 @@ fn error_of(a: &Mean, b: &Mean) -> (f64, f64) {
 /// neither side spreads at all, any difference is certain (p = 0) and none is none (p = 1).
 #[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
-    let (a, b) = (Mean::of(a)?, Mean::of(b)?);
-    let delta = b.mean - a.mean;
-    let (error, df) = error_of(&a, &b);
+    welch_of(&Moments::of(a)?, &Moments::of(b)?)
+}
+
+/// [`welch`] of samples in short, at least two on either side.
+#[must_use]
+pub fn welch_of(a: &Moments, b: &Moments) -> Option<Test> {
+    let (error, df) = error_of(a, b);
+    difference(b.mean - a.mean, error, df)
+}
+
+/// Student's test: one spread for both, no smaller than `least`.
+#[must_use]
+pub fn pooled(a: &Moments, b: &Moments, least: f64) -> Option<Test> {
+    let df = a.count + b.count - 2.0;
+    let variance = ((a.count - 1.0) * a.sd * a.sd + (b.count - 1.0) * b.sd * b.sd) / df;
+    let error = variance.sqrt().max(least) * (1.0 / a.count + 1.0 / b.count).sqrt();
+    difference(b.mean - a.mean, error, df)
+}
+
+/// Student's t of a difference with its standard error and degrees of freedom; `None` where these are none.
+#[must_use]
+pub fn difference(delta: f64, error: f64, df: f64) -> Option<Test> {
+    if !(delta.is_finite() && error.is_finite() && df.is_finite() && df > 0.0) {
+        return None;
+    }
     if error <= 0.0 {
         return Some(Test { delta, low: delta, high: delta, p: f64::from(u8::from(delta == 0.0)) });
     }
@@ -65,7 +95,7 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
 /// the noise floor. A true difference of that size is told every other time. `None` as in [`welch`].
 #[must_use]
 pub fn detectable(a: &[f64], b: &[f64], p: f64) -> Option<f64> {
-    let (error, df) = error_of(&Mean::of(a)?, &Mean::of(b)?);
+    let (error, df) = error_of(&Moments::of(a)?, &Moments::of(b)?);
     Some(if error <= 0.0 { 0.0 } else { t_critical(p, df) * error })
 }
 

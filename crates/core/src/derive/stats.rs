@@ -41,6 +41,12 @@ impl Summary {
     }
 }
 
+/// The arithmetic mean; `None` of nothing.
+#[must_use]
+pub fn mean(samples: &[f64]) -> Option<f64> {
+    (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
+}
+
 /// The quantile `q` of ascending samples, linear between neighbours (the definition of numpy's default).
 #[must_use]
 pub fn quantile(sorted: &[f64], q: f64) -> f64 {

@@ -4,7 +4,7 @@
 //! waits left out. Modified z-score: 0.6745 (x - median) / median absolute deviation (Iglewicz and Hoaglin 1993, who take
 //! 3.5 as the limit); where more than half are equal, (x - median) / (1.2533 mean absolute deviation).
 
-use super::stats::quantile;
+use super::stats::{mean, quantile};
 
 /// A modified z-score above this is an outlier.
 pub const LIMIT: f64 = 3.5;
@@ -36,7 +36,7 @@ impl Standing {
 /// picoseconds; all devices have the same steps.
 #[must_use]
 pub fn standings(work: &[Vec<f64>], step_ps: &[f64]) -> Vec<Standing> {
-    let means: Vec<f64> = work.iter().map(|w| mean(w)).collect();
+    let means: Vec<f64> = work.iter().map(|w| mean(w).unwrap_or(0.0)).collect();
     let scores = modified_z(&means);
     let in_step = |s: usize| work.iter().filter_map(move |w| w.get(s).copied());
     let medians: Vec<f64> = (0..step_ps.len()).map(|s| median(in_step(s).collect())).collect();
@@ -62,13 +62,9 @@ pub fn modified_z(samples: &[f64]) -> Vec<Option<f64>> {
     }
     let middle = median(samples.to_vec());
     let distances: Vec<f64> = samples.iter().map(|v| (v - middle).abs()).collect();
-    let (median_off, mean_off) = (median(distances.clone()), mean(&distances));
+    let (median_off, mean_off) = (median(distances.clone()), mean(&distances).unwrap_or(0.0));
     let scale = if median_off > 0.0 { median_off / 0.6745 } else { 1.2533 * mean_off };
     samples.iter().map(|v| Some(if scale > 0.0 { (v - middle) / scale } else { 0.0 })).collect()
-}
-
-fn mean(samples: &[f64]) -> f64 {
-    if samples.is_empty() { 0.0 } else { samples.iter().sum::<f64>() / samples.len() as f64 }
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {

@@ -9,8 +9,8 @@ use super::change_points;
 use super::entry::{Entry, Samples};
 use super::metrics::{Better, STEP_TIME, WINDOW, WORK, tracked};
 use super::parse::Ledger;
-use super::student::{self, Of};
 use crate::derive::compare::verdict::{LEAST_STEPS, STEP_P, STEP_SHARE};
+use crate::derive::significance::{Moments, Test, difference, welch_of};
 
 /// A difference below this share is of no use to anybody: the threshold that `compare` has too.
 pub const LEAST_SHARE: f64 = STEP_SHARE;
@@ -59,10 +59,10 @@ pub struct Judged {
     /// The number after.
     pub after: Option<f64>,
     /// The difference with the 95% interval that the samples of the two runs give (Welch); `None` without samples.
-    pub within: Option<Interval>,
+    pub within: Option<Test>,
     /// The difference from the level of the entries before, with the 95% interval in which another run of the same
     /// would fall; `None` for too few entries.
-    pub between: Option<Interval>,
+    pub between: Option<Test>,
     /// What runs of that level differ by: a standard deviation.
     pub between_sd: Option<f64>,
 }
@@ -79,19 +79,6 @@ impl Judged {
             other => other.word(),
         }
     }
-}
-
-/// A difference and its 95% interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// After less before.
-    pub delta: f64,
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// Two-sided chance of a difference at least so large without a cause.
-    pub p: f64,
 }
 
 /// The score of the ratchet loop before and after.
@@ -188,13 +175,13 @@ fn judge(ledger: &Ledger, reference: usize, candidate: usize, metric: &str) -> J
     let level = b.value(metric).zip(level(ledger, reference, candidate, metric));
     let between = level.and_then(|(after, (mean, sd, n))| {
         let se = sd * (1.0 + 1.0 / n).sqrt();
-        student::difference(after - mean, se, n - 1.0).map(Interval::from)
+        difference(after - mean, se, n - 1.0)
     });
     Judged { between_sd: level.map(|(_, (_, sd, _))| sd), ..judge_pair(a, b, metric, between) }
 }
 
 /// The same of two entries alone; `between` is the interval of what runs differ by.
-pub(super) fn judge_pair(a: &Entry, b: &Entry, metric: &str, between: Option<Interval>) -> Judged {
+pub(super) fn judge_pair(a: &Entry, b: &Entry, metric: &str, between: Option<Test>) -> Judged {
     let (before, after) = (a.value(metric), b.value(metric));
     let mut judged =
         Judged { word: Word::Undecided, before, after, within: None, between: None, between_sd: None };
@@ -202,10 +189,10 @@ pub(super) fn judge_pair(a: &Entry, b: &Entry, metric: &str, between: Option<Int
         return Judged { word: Word::NotComparable, ..judged };
     }
     let of = |s: Samples| {
-        s.sd.filter(|_| s.n as usize >= LEAST_STEPS).map(|sd| Of { n: s.n as f64, mean: s.mean, sd })
+        s.sd.filter(|_| s.n as usize >= LEAST_STEPS).map(|sd| Moments { count: s.n as f64, mean: s.mean, sd })
     };
     let samples = a.samples(metric).and_then(of).zip(b.samples(metric).and_then(of));
-    judged.within = samples.and_then(|(a, b)| student::welch(a, b)).map(Interval::from);
+    judged.within = samples.and_then(|(a, b)| welch_of(&a, &b));
     judged.between = between;
     // A run without steps is judged by what all of it took.
     let better = tracked(metric).map_or(Better::Neither, |metric| metric.better);
@@ -216,7 +203,7 @@ pub(super) fn judge_pair(a: &Entry, b: &Entry, metric: &str, between: Option<Int
 fn word(judged: &Judged, before: Option<f64>, better: Better) -> Word {
     let Some(before) = before else { return Word::Undecided };
     let least = LEAST_SHARE * before.abs();
-    let all: Vec<Interval> = judged.within.into_iter().chain(judged.between).collect();
+    let all: Vec<Test> = judged.within.into_iter().chain(judged.between).collect();
     if all.is_empty() {
         return Word::Undecided;
     }
@@ -253,12 +240,6 @@ fn level(ledger: &Ledger, reference: usize, candidate: usize, metric: &str) -> O
     // Runs that are alike to the last digit were not measured twice, or measure what does not vary.
     let sd = stretch.sd.filter(|sd| n >= ENOUGH_RUNS && *sd > 0.0)?;
     Some((stretch.mean, sd, n as f64))
-}
-
-impl From<student::Difference> for Interval {
-    fn from(d: student::Difference) -> Self {
-        Self { delta: d.delta, low: d.low, high: d.high, p: d.p }
-    }
 }
 
 /// The time of a step where both entries know one, else what the run took.

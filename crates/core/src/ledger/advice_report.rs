@@ -1,10 +1,11 @@
 //! Advice as a report: the statistic, the score of the ratchet loop, and where they differ.
 
-use super::advice::{Advice, Interval, LEAST_SHARE, Score, Word};
+use super::advice::{Advice, LEAST_SHARE, Score, Word};
 use super::findings::chance;
 use super::metrics::{say_change, tracked, unit_of};
 use super::parse::Ledger;
 use super::tables;
+use crate::derive::significance::Test;
 use crate::report::{Column, Finding, Report, Severity, Status, Table, Unit, Value};
 use crate::units;
 
@@ -182,7 +183,7 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
             format!("Nothing follows: {candidate} and {reference} ran on different devices.")
         }
     };
-    let said = |what: &str, i: Interval| {
+    let said = |what: &str, i: Test| {
         format!("{what}: {} ({} to {}), p {}", number(i.delta), number(i.low), number(i.high), chance(i.p))
     };
     let mut evidence: Vec<String> =

@@ -10,8 +10,8 @@
 //!   places where the two could have been cut, since the best of them was taken (Bonferroni), and must be below [`SURE`];
 //! - a slope is not a staircase: where a straight line says as much with fewer numbers, the series drifts.
 
-use super::student::{self, Of};
 use super::trend::{self, Line};
+use crate::derive::significance::{Moments, pooled};
 use crate::derive::stats;
 
 /// Fewer values than this are not searched.
@@ -191,9 +191,10 @@ fn stretch(values: &[f64], at: Vec<usize>) -> Option<Stretch> {
 }
 
 fn change(before: &Stretch, after: &Stretch, noise: f64) -> Option<Change> {
-    let of = |s: &Stretch| Of { n: s.at.len() as f64, mean: s.mean, sd: s.sd.unwrap_or(0.0) };
+    // A single value says nothing of its spread, and has no weight in it.
+    let of = |s: &Stretch| Moments { count: s.at.len() as f64, mean: s.mean, sd: s.sd.unwrap_or(0.0) };
     // A few values may be alike by chance: the spread is no less than the noise of all.
-    let test = student::pooled(of(before), of(after), noise)?;
+    let test = pooled(&of(before), &of(after), noise)?;
     let (low, high) = (test.low, test.high);
     let places = (before.at.len() + after.at.len()).saturating_sub(1).max(1);
     Some(Change {

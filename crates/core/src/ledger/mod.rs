@@ -15,7 +15,6 @@ mod metrics;
 mod parse;
 mod report;
 mod series;
-mod student;
 mod tables;
 mod time;
 pub mod trend;

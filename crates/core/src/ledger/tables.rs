@@ -4,7 +4,7 @@ use super::advice::{self, Word};
 use super::metrics::STEP_TIME;
 use super::parse::{Kept, Ledger};
 use super::series::Track;
-use super::student;
+use crate::derive::significance;
 use crate::report::{Cell, Column, Table};
 
 const ENTRIES: &[Column] = &[
@@ -82,7 +82,7 @@ pub(super) fn verdict(
     let times = entry(before).value(STEP_TIME).zip(entry(at).value(STEP_TIME));
     let between = times.zip(noise).and_then(|((a, b), (sd, n))| {
         let freedom = n.saturating_sub(2) as f64;
-        student::difference(b - a, sd * std::f64::consts::SQRT_2, freedom).map(advice::Interval::from)
+        significance::difference(b - a, sd * std::f64::consts::SQRT_2, freedom)
     });
     let judged = advice::judge_pair(entry(before), entry(at), STEP_TIME, between);
     let known = judged.within.is_some() || judged.between.is_some() || judged.word == Word::NotComparable;

@@ -1,6 +1,6 @@
 //! Whether a series rises or falls, entry by entry.
 
-use super::student;
+use crate::derive::significance::difference;
 
 /// Fewer values than this have no trend: with three, any two that are alike look like a direction.
 pub const FEWEST: usize = 4;
@@ -65,7 +65,7 @@ pub fn line(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Line> {
     let rest: f64 = points.iter().map(|(x, y)| (y - mean - slope * (x - middle)).powi(2)).sum();
     let freedom = n - 2.0;
     let error = (rest / freedom / across).sqrt();
-    let test = student::difference(slope, error, freedom)?;
+    let test = difference(slope, error, freedom)?;
     Some(Line { n: points.len(), slope, low: test.low, high: test.high, middle, mean })
 }
 

@@ -5,7 +5,7 @@ use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
 use crate::Error;
-use crate::analyses::compare::{facts, metrics};
+use crate::analyses::compare::{facts, metrics, values};
 use crate::derive::compare::{Fact, StepVerdict, Verdict, comparable};
 use crate::report::{Finding, Status, Table, Unit, Value};
 
@@ -18,7 +18,7 @@ pub(super) struct Against {
     now_ps: f64,
     tables: Vec<Table>,
     anyway: bool,
-    is_inferred: bool,
+    status: Status,
 }
 
 impl Against {
@@ -39,7 +39,7 @@ impl Against {
             tables: vec![both, facts::table(&facts)],
             facts,
             anyway,
-            is_inferred: a.source.is_inferred() || b.source.is_inferred(),
+            status: values::status_of(a, b),
         })
     }
 
@@ -60,56 +60,17 @@ impl Against {
 
     /// The numbers of `compare` that a gate passes on, under the same ids.
     pub(super) fn values(&self) -> Vec<Value> {
-        let status = if self.is_inferred { Status::Estimated } else { Status::Derived };
-        let said = &self.said;
-        let ps = |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Ps, status, doc);
-        let share =
-            |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Share, status, doc);
-        let ratio =
-            |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Ratio, status, doc);
-        let count =
-            |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
-        let (low, high) = (said.test.map(|t| t.low), said.test.map(|t| t.high));
-        vec![
-            Value::new(
-                "step_verdict",
-                "Step time",
-                Some(said.verdict.word()),
-                Unit::None,
-                status,
-                "Against the baseline, as `compare` says it: faster, slower, unchanged, undecided, not comparable.",
-            ),
-            ps(
-                "step_delta_ps",
-                "Step time, difference",
-                Some(said.delta_ps),
-                "Mean step time less the baseline's.",
-            ),
-            share(
-                "step_delta_share",
-                "The same, share",
-                said.delta_share,
-                "Over the baseline's mean step time.",
-            ),
-            ps("step_delta_low_ps", "Difference, low", low, "Low end of the 95% interval (Welch)."),
-            ps("step_delta_high_ps", "Difference, high", high, "High end of the 95% interval."),
-            ratio("step_delta_p", "p, Welch", said.test.map(|t| t.p), "Welch's t test."),
-            ratio("step_delta_rank_p", "p, ranks", said.rank_p, "The rank test of Mann and Whitney."),
-            ps(
-                "noise_floor_ps",
-                "Noise floor",
-                said.noise_floor_ps,
-                "The smallest difference of the step time that would have been told from noise here.",
-            ),
-            share(
-                "noise_floor_share",
-                "Noise floor, share",
-                said.noise_floor_share,
-                "Over the baseline's step time.",
-            ),
-            count("baseline_steps", "Steps, baseline", said.baseline_steps, "Steps that count."),
-            count("experiment_steps", "Steps, run", said.experiment_steps, "Steps that count."),
-        ]
+        let status = self.status;
+        let mut all = vec![Value::new(
+            "step_verdict",
+            "Step time",
+            Some(self.said.verdict.word()),
+            Unit::None,
+            status,
+            "Against the baseline, as `compare` says it: faster, slower, unchanged, undecided, not comparable.",
+        )];
+        all.extend(values::of_difference(&self.said, status));
+        all
     }
 
     /// Whether the step time got worse: the verdict of `compare`, which a slow-down of no more than `tolerance` (a share of

@@ -75,7 +75,9 @@ pub(super) fn judge(
         (Some(_), true, Some(Reading { value: None, about, .. })) => {
             (Outcome::Unknown, None, None, format!("unknown of the baseline: {about}"))
         }
-        (Some(value), true, Some(before)) => relative(budget, &now, value, before)?,
+        (Some(value), true, Some(before @ Reading { value: Some(old), .. })) => {
+            relative(budget, &now, value, before, *old)?
+        }
         (Some(value), false, _) => absolute(budget, &now, value)?,
     };
     let over = limit
@@ -117,8 +119,14 @@ fn absolute(budget: &Budget, now: &Reading, value: f64) -> Result<Decided, Error
     Ok((outcome, Some(limit), interval, why))
 }
 
-fn relative(budget: &Budget, now: &Reading, value: f64, before: &Reading) -> Result<Decided, Error> {
-    let old = before.value.unwrap_or_default();
+/// `old` is the baseline's value.
+fn relative(
+    budget: &Budget,
+    now: &Reading,
+    value: f64,
+    before: &Reading,
+    old: f64,
+) -> Result<Decided, Error> {
     let sign = if budget.kind == Kind::MaxIncrease { 1.0 } else { -1.0 };
     let (limit, factor, shift) = match budget.read(now.unit)? {
         Limit::Absolute(amount) => (old + sign * amount, 1.0, sign * amount),

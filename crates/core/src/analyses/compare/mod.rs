@@ -12,7 +12,7 @@ mod programs;
 mod renamed;
 mod runs;
 mod side;
-mod values;
+pub(super) mod values;
 mod waterfall;
 
 use super::{Analysis, Param, ParamKind, Params, Run};

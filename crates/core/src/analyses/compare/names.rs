@@ -14,6 +14,11 @@ const NAMES: &[Column] = &[
         "The scope path in JAX, PyTorch or TensorFlow; the category in parentheses, for ops without one.",
     ),
     Column::duration("delta_ps", "Delta", "Time in a step of the experiment less that of the baseline."),
+    Column::share(
+        "delta_share",
+        "Of it",
+        "The delta over the baseline; unknown where the baseline has none of it.",
+    ),
     Column::duration("baseline_ps", "Baseline", "Time of all ops of this name in a step of the baseline."),
     Column::duration("experiment_ps", "Experiment", "The same in the experiment."),
     Column::duration("low_ps", "Low", "Lower end of the delta's 95% interval."),
@@ -26,6 +31,11 @@ const CLASSES: &[Column] = &[
         "delta_ps",
         "Delta",
         "Time in a step of the experiment less that of the baseline; they add up to the step's.",
+    ),
+    Column::share(
+        "delta_share",
+        "Of it",
+        "The delta over the baseline; unknown where the baseline has none of it.",
     ),
     Column::duration(
         "baseline_ps",
@@ -89,6 +99,7 @@ fn fill<'k>(table: &mut Table, rows: impl IntoIterator<Item = (&'k str, [Vec<f64
         table.push(vec![
             Cell::from(name),
             (experiment - baseline).into(),
+            (baseline > 0.0).then(|| (experiment - baseline) / baseline).into(),
             baseline.into(),
             experiment.into(),
             test.map(|test| test.low).into(),

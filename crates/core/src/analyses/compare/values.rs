@@ -5,17 +5,17 @@ use super::side::{Became, Side};
 use crate::derive::compare::{RunSamples, StepVerdict};
 use crate::report::{Status, Unit, Value};
 
+/// How the step times of two runs are known.
+pub(in crate::analyses) fn status_of(a: &RunSamples<'_>, b: &RunSamples<'_>) -> Status {
+    if a.source.is_inferred() || b.source.is_inferred() { Status::Estimated } else { Status::Derived }
+}
+
 /// What is said of any two runs, comparable or not.
 pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict) -> Vec<Value> {
-    let status =
-        if a.source.is_inferred() || b.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    let status = status_of(a, b);
     let time = |id, label, ps: Option<f64>, doc| Value::new(id, label, ps, Unit::Ps, status, doc);
-    let ratio = |id, label, p: Option<f64>, doc| Value::new(id, label, p, Unit::Ratio, status, doc);
-    let share = |id, label, share: Option<f64>, doc| Value::new(id, label, share, Unit::Share, status, doc);
-    let count =
-        |id, label, steps: usize, doc| Value::new(id, label, Some(steps), Unit::Count, Status::Measured, doc);
     let interval = said.test.map(|test| format!("{}..{}", test.low.round() as i64, test.high.round() as i64));
-    vec![
+    let mut values = vec![
         Value::new(
             "verdict",
             "Verdict",
@@ -32,6 +32,36 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             status,
             "What the verdict rests on.",
         ),
+    ];
+    values.extend(of_difference(said, status));
+    values.extend([
+        Value::new(
+            "step_delta_interval_ps",
+            "95% interval, ps",
+            interval,
+            Unit::None,
+            status,
+            "Low and high end of the difference's 95% interval (Welch), picoseconds.",
+        ),
+        time(
+            "baseline_step_ps",
+            "Step time, baseline",
+            Some(a.mean_ps()),
+            "Mean over the counted steps, as `overview` has it.",
+        ),
+        time("experiment_step_ps", "Step time, experiment", Some(b.mean_ps()), "The same of the experiment."),
+    ]);
+    values
+}
+
+/// The difference of the step times, how sure it is, and what it rests on.
+pub(in crate::analyses) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
+    let time = |id, label, ps: Option<f64>, doc| Value::new(id, label, ps, Unit::Ps, status, doc);
+    let ratio = |id, label, p: Option<f64>, doc| Value::new(id, label, p, Unit::Ratio, status, doc);
+    let share = |id, label, share: Option<f64>, doc| Value::new(id, label, share, Unit::Share, status, doc);
+    let count =
+        |id, label, steps: usize, doc| Value::new(id, label, Some(steps), Unit::Count, Status::Measured, doc);
+    vec![
         Value::new(
             "step_delta_ps",
             "Step time, difference",
@@ -41,14 +71,6 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             "Mean step time of the experiment less that of the baseline, to the picosecond: the sum of the waterfall.",
         ),
         share("step_delta_share", "The same, share", said.delta_share, "Over the baseline's mean step time."),
-        Value::new(
-            "step_delta_interval_ps",
-            "95% interval, ps",
-            interval,
-            Unit::None,
-            status,
-            "Low and high end of the difference's 95% interval (Welch), picoseconds.",
-        ),
         time(
             "step_delta_low_ps",
             "Difference, low",
@@ -80,20 +102,13 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             said.noise_floor_share,
             "Over the baseline's mean step time.",
         ),
-        time(
-            "baseline_step_ps",
-            "Step time, baseline",
-            Some(a.mean_ps()),
-            "Mean over the counted steps, as `overview` has it.",
-        ),
-        time("experiment_step_ps", "Step time, experiment", Some(b.mean_ps()), "The same of the experiment."),
         count(
             "baseline_steps",
             "Steps, baseline",
-            a.steps.len(),
+            said.baseline_steps,
             "Steps that count: those at the edges of the capture do not.",
         ),
-        count("experiment_steps", "Steps, experiment", b.steps.len(), "The same of the experiment."),
+        count("experiment_steps", "Steps, experiment", said.experiment_steps, "The same of the experiment."),
     ]
 }
 

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::derive::inference::{self, Batch, Phases, Request};
 use crate::derive::quality;
 use crate::derive::select::Selection;
-use crate::derive::stats::quantile;
+use crate::derive::stats::{mean, quantile};
 use crate::profile::{HostId, Profile};
 use crate::report::{Notes, Report, Series, Severity, Status, Unit, Value};
 use crate::scope::Scope;
@@ -106,10 +106,6 @@ fn sorted(times_ps: impl Iterator<Item = u64>) -> Vec<f64> {
 
 fn at(sorted: &[f64], q: f64) -> Option<f64> {
     (!sorted.is_empty()).then(|| quantile(sorted, q))
-}
-
-fn mean(samples: &[f64]) -> Option<f64> {
-    (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
 }
 
 fn values(requests: &[Served<Request>], batches: &[Served<Batch>], latencies: &[f64]) -> Vec<Value> {

@@ -11,7 +11,7 @@ use crate::derive::account::{self, Account, Class};
 use crate::derive::limits::Work;
 use crate::derive::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_collective, is_container};
 use crate::derive::select::Selection;
-use crate::derive::stats::Summary;
+use crate::derive::stats::{self, Summary};
 use crate::derive::steps::{Step, StepClass, StepInstance, StepSource, Steps};
 use crate::derive::{busy, quality};
 use crate::profile::{Device, Peaks, Profile};
@@ -205,10 +205,10 @@ pub fn least_ps(meta: &OpMeta<'_>, peaks: &Peaks) -> Option<f64> {
     limits.compute_ps.zip(limits.memory_ps).map(|(c, m)| c.max(m)).filter(|least| !outside && *least > 0.0)
 }
 
-/// The arithmetic mean; 0 of nothing.
+/// The mean over steps; 0 of none, as an op that a run does not have takes no time there.
 #[must_use]
 pub fn mean(samples: &[f64]) -> f64 {
-    if samples.is_empty() { 0.0 } else { samples.iter().sum::<f64>() / samples.len() as f64 }
+    stats::mean(samples).unwrap_or(0.0)
 }
 
 /// One step from the first op to the last; none where no op ran.

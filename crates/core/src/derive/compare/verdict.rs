@@ -1,6 +1,7 @@
 //! What may be said of a difference: of the step time, and of many ops at once.
 
 use super::StepTime;
+use super::samples::mean;
 use crate::derive::significance::{Test, detectable, holm, least_rank_p, mann_whitney, welch};
 use crate::derive::steps::StepClass;
 use crate::units;
@@ -125,10 +126,6 @@ impl StepVerdict {
     pub fn not_comparable(self, why: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotComparable, why: why.into(), usual: None, ..self }
     }
-}
-
-fn mean(times: &[f64]) -> f64 {
-    times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
 fn judge(n: usize, m: usize, base: f64, test: Option<Test>, rank_p: Option<f64>) -> (Verdict, String) {

@@ -108,3 +108,30 @@ fn holm_by_hand() {
     assert_eq!(large, [1.0, 1.0]);
     holm(&mut []);
 }
+
+/// `scipy.stats.ttest_ind(b, a, equal_var=...)` and its `confidence_interval()`, of scipy 1.17.1.
+#[test]
+fn samples_in_short_are_scipys_too() {
+    let a = Moments::of(&[10.0, 10.2, 9.9, 10.1, 10.3]).unwrap();
+    let b = Moments::of(&[10.6, 10.4, 10.9, 10.5]).unwrap();
+    let other = welch_of(&a, &b).unwrap();
+    close(other.p, 0.010_173_326_205_740_721);
+    close(other.low, 0.175_086_518_488_755_62);
+    close(other.high, 0.824_913_481_511_244_4);
+    let one = pooled(&a, &b, 0.0).unwrap();
+    close(one.p, 0.005_025_151_952_324_186);
+    close(one.low, 0.206_285_763_774_223_36);
+    close(one.high, 0.793_714_236_225_776_6);
+}
+
+#[test]
+fn in_short_without_spread_a_difference_is_certain() {
+    let a = Moments { count: 3.0, mean: 5.0, sd: 0.0 };
+    let same = welch_of(&a, &a).unwrap();
+    assert_eq!((same.delta, same.low, same.high, same.p), (0.0, 0.0, 0.0, 1.0));
+    let b = Moments { mean: 6.0, ..a };
+    let other = welch_of(&a, &b).unwrap();
+    assert_eq!((other.delta, other.low, other.high, other.p), (1.0, 1.0, 1.0, 0.0));
+    assert!(pooled(&a, &b, 1.0).unwrap().p > 0.1);
+    assert_eq!(difference(f64::NAN, 1.0, 3.0), None);
+}

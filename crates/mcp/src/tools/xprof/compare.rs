@@ -88,13 +88,11 @@ fn shaped(a: &str, b: &str, report: &Report, top: usize) -> Shaped {
 fn changes(names: &Table) -> Vec<(f64, Value)> {
     let text_column = names.columns.first().map_or("", |column| column.id);
     let change = |row: usize| {
-        let us = |column: &str| {
-            names.cell(row, column).and_then(haloscope_core::report::Cell::number).map(|ps| ps / 1e6)
-        };
+        let number = |column: &str| names.cell(row, column).and_then(haloscope_core::report::Cell::number);
+        let us = |column: &str| number(column).map(|ps| ps / 1e6);
         let name = names.cell(row, text_column).and_then(|cell| cell.as_text()).unwrap_or_default();
         let (before, after, delta) = (us("baseline_ps"), us("experiment_ps"), us("delta_ps"));
-        let share =
-            before.zip(delta).and_then(|(before, delta)| (before > 0.0).then(|| delta / before * 100.0));
+        let share = number("delta_share").map(|share| share * 100.0);
         let change = json!({
             "operation": name, "category": categories::of(name, &[]), "time_a_us": rounded(before), "time_b_us": rounded(after),
             "delta_us": rounded(delta), "delta_pct": rounded(share),

@@ -7,7 +7,7 @@ use crate::derive::compare::comparable::{flops_per_step, hbm_bytes_per_step};
 use crate::derive::compare::{Rest, RunSamples};
 use crate::derive::compilations;
 use crate::derive::limits::Work;
-use crate::derive::stats::Summary;
+use crate::derive::stats::{Summary, mean};
 use crate::report::{Cell, Status, Unit};
 use crate::scope::Scope;
 
@@ -83,10 +83,6 @@ impl<'a, 'p> Run<'a, 'p> {
     fn share_of_step(&self, ps: f64) -> Option<f64> {
         (self.mean_ps > 0.0).then(|| ps / self.mean_ps)
     }
-}
-
-fn mean(samples: &[f64]) -> Option<f64> {
-    Summary::of(samples).map(|summary| summary.mean)
 }
 
 fn metric(

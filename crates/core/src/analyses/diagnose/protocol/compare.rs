@@ -1,6 +1,7 @@
 //! Step 9: how to tell that a change helped.
 
 use super::{Given, Step, Word};
+use crate::derive::compare::StepVerdict;
 use crate::derive::stats::Summary;
 use crate::report::Link;
 use crate::units;
@@ -24,8 +25,8 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
             see,
         };
     };
-    // Two means of n samples each differ by more than this in 5% of cases by chance: 1.96 sd sqrt(2 / n).
-    let floor = 1.96 * spread * (2.0 / summary.count as f64).sqrt();
+    // As `compare` would tell it of another run whose steps spread alike.
+    let floor = StepVerdict::of_times(&durations, &durations).noise_floor_share;
     Step {
         question,
         verdict: Word::Stated,
@@ -33,7 +34,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
             "change one thing, capture as many steps again ({}) with the same batch, shapes and versions; steps spread by {}, so that a difference of means under {} is noise",
             summary.count,
             units::share(spread),
-            units::share(floor)
+            floor.map_or_else(|| "any size".to_owned(), units::share)
         ),
         see,
     }
