@@ -4,8 +4,11 @@
 //! become columns the first time somebody reads that line ([`Profile::events`]). All times are picoseconds from the start of
 //! the run: the earliest capture start of its hosts.
 
+use std::sync::Arc;
+
 mod build;
 pub mod chips;
+mod column;
 mod device;
 mod events;
 mod host;
@@ -14,8 +17,10 @@ mod module;
 mod names;
 mod plane;
 mod program;
+mod shelf;
 mod source;
 
+pub use column::{Column, Segment, Shared};
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
 pub use host::Host;
@@ -23,6 +28,7 @@ pub use line::{Line, LineKind};
 pub use module::{Decoded, HloModule, Stage, split_label};
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
+pub use shelf::{Kept, Shelf};
 pub use source::{Bytes, Source, Span, TraceJson};
 
 /// A typed position in one of the profile's tables.
@@ -142,6 +148,13 @@ impl Profile {
     /// The planes of a host.
     pub fn planes_of(&self, host: HostId) -> impl Iterator<Item = &Plane> {
         self.planes.iter().filter(move |p| p.host == host)
+    }
+
+    /// Says where the columns of a file's lines are kept beside the heap. Lines that were decoded before stay where they are.
+    pub fn set_shelf(&mut self, source: usize, shelf: Arc<dyn Shelf>) {
+        if let Some(source) = self.sources.get_mut(source) {
+            source.shelf = Some(shelf);
+        }
     }
 
     /// The events of a line, decoded at the first call.

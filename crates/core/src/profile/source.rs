@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use haloscope_xspace::Faults;
+
+use super::Shelf;
 
 /// The bytes of a file: mapped, or in memory.
 pub type Bytes = Box<dyn Deref<Target = [u8]> + Send + Sync>;
@@ -26,6 +29,8 @@ pub struct Source {
     pub trace_json: Option<TraceJson>,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
+    /// Where columns of its lines are kept beside the heap.
+    pub(super) shelf: Option<Arc<dyn Shelf>>,
     bytes: Bytes,
 }
 
@@ -66,6 +71,7 @@ impl Source {
             hostnames,
             trace_json: None,
             buffers: None,
+            shelf: None,
             bytes,
         }
     }

@@ -1,0 +1,26 @@
+//! Where columns of events are kept beside the heap: an index on disk, or a scratch file.
+
+use std::fmt::Debug;
+
+use super::column::Segment;
+
+/// The columns of one line as they are kept: a head, which only [`super::Events`] reads, and the columns in its order.
+#[derive(Debug)]
+pub struct Kept {
+    /// What is no column: counts, faults, events without a place in time.
+    pub head: Segment,
+    /// The columns, each aligned to 8 bytes.
+    pub columns: Vec<Segment>,
+}
+
+/// Keeps the columns of a file's lines. Lines are named by their place in the file: the first line of the first plane is 0.
+pub trait Shelf: Debug + Send + Sync {
+    /// The columns of a line, if they are kept and sound.
+    fn get(&self, line: usize) -> Option<Kept>;
+
+    /// Whether columns that were just decoded are to be put here, given their bytes.
+    fn wants(&self, line: usize, bytes: u64) -> bool;
+
+    /// Keeps columns and gives them back from where they are kept; `None` where that failed, which costs speed only.
+    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept>;
+}
