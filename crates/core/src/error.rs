@@ -25,6 +25,17 @@ pub enum Error {
         /// What was expected, what was found, and what to do.
         message: String,
     },
+    /// A file was written to, or cut, while the answer was computed from it: the numbers may be wrong, so there are none.
+    #[error(
+        "{} changed while it was read: {change}. An answer from it could be wrong; ask again when nothing writes to it",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What was expected and what was found.
+        change: String,
+    },
     /// The input was read, but holds nothing that the question is about.
     #[error("{0}")]
     Nothing(String),
@@ -36,7 +47,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Io { .. } | Self::Input { .. } => 3,
+            Self::Io { .. } | Self::Input { .. } | Self::Changed { .. } => 3,
             Self::Nothing(_) => 4,
         }
     }

@@ -331,7 +331,7 @@ pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> 
 ///
 /// # Errors
 /// [`Error::Usage`] for parameters or a scope that do not fit, [`Error::Nothing`] where the profile holds nothing that
-/// the question is about.
+/// the question is about, [`Error::Changed`] where a file of the run changed meanwhile.
 pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
     run_with(analysis, profile, &[], scope, params)
 }
@@ -348,6 +348,19 @@ pub fn run_with(
     params: &Params,
 ) -> Result<Report, Error> {
     params.check(analysis)?;
+    let answer = answer(analysis, profile, others, scope, params);
+    // Whatever was found: that there is nothing to say may come of a file that is no longer whole.
+    std::iter::once(&profile).chain(others).try_for_each(|profile| profile.unchanged())?;
+    answer
+}
+
+fn answer(
+    analysis: &Analysis,
+    profile: &Profile,
+    others: &[&Profile],
+    scope: &Scope,
+    params: &Params,
+) -> Result<Report, Error> {
     let takes = analysis.others();
     if others.len() > 1 && !matches!(takes, Others::None | Others::Many) {
         return Err(Error::Usage(format!(

@@ -3,6 +3,7 @@
 mod dump;
 mod find;
 mod flags_text;
+pub mod map;
 mod open;
 mod source_text;
 mod trace_json;

@@ -9,6 +9,7 @@ use haloscope_hlo::{BufferAssignment, Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
+use crate::load::map::{Map, Watch};
 use crate::load::{Run, dump, flags_text, trace_json};
 use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 
@@ -17,17 +18,18 @@ use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 ///
 /// # Errors
 /// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is neither an XSpace nor HLO, if no other
-/// can be used.
+/// can be used; [`Error::Changed`] for one that is written to meanwhile.
 pub fn open(run: &Run) -> Result<Profile, Error> {
     let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut traces = Vec::new();
     for path in &run.files {
         if trace_json::is_named(path) {
-            match trace_json::open(path) {
+            match unchanged(path, || trace_json::open(path)) {
                 Ok((bytes, trace)) => {
                     traces.push((files.len(), trace));
                     files.push((path.clone(), Box::new(bytes) as Bytes));
                 }
+                Err(error @ Error::Changed { .. }) => return Err(error),
                 Err(error) => failed.push(error),
             }
             continue;
@@ -36,11 +38,12 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
         if let Ok(bytes) = &read
             && trace_json::is_meant(bytes)
         {
-            match trace_json::convert(path, &bytes[..]) {
+            match of_whole(path, bytes, || trace_json::convert(path, &bytes[..])) {
                 Ok((bytes, trace)) => {
                     traces.push((files.len(), trace));
                     files.push((path.clone(), Box::new(bytes) as Bytes));
                 }
+                Err(error @ Error::Changed { .. }) => return Err(error),
                 Err(error) => failed.push(error),
             }
             continue;
@@ -51,9 +54,11 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
         {
             return read.map(|bytes| Profile::from_flags(path.clone(), bytes));
         }
-        match read.and_then(|bytes| Ok((is_program(path, &bytes)?, bytes))) {
+        match read.and_then(|bytes| Ok((of_whole(path, &bytes, || is_program(path, &bytes))?, bytes))) {
             Ok((true, bytes)) => programs.push((path.clone(), bytes)),
             Ok((false, bytes)) => files.push((path.clone(), bytes)),
+            // It may be whole the next time: to leave it out would be an answer that is wrong in a moment.
+            Err(error @ Error::Changed { .. }) => return Err(error),
             Err(error) => failed.push(error),
         }
     }
@@ -73,6 +78,7 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
             source.trace_json = Some(trace);
         }
     }
+    profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
     Ok(profile)
 }
@@ -136,32 +142,40 @@ fn buffers_of(path: &Path) -> Option<(PathBuf, Bytes)> {
 
 fn bytes_of(path: &Path) -> Result<Bytes, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(io)?;
     if path.extension().is_some_and(|e| e == "gz") {
-        let mut bytes = Vec::new();
-        GzDecoder::new(file).read_to_end(&mut bytes).map_err(|error| Error::Input {
-            path: path.to_owned(),
-            message: format!(
-                "expected gzip data, found: {error}. The file may have been cut while it was copied"
-            ),
-        })?;
-        return Ok(Box::new(bytes));
+        return unchanged(path, || {
+            let mut bytes = Vec::new();
+            GzDecoder::new(File::open(path).map_err(io)?).read_to_end(&mut bytes).map_err(|error| {
+                Error::Input {
+                    path: path.to_owned(),
+                    message: format!(
+                        "expected gzip data, found: {error}. The file may have been cut while it was copied"
+                    ),
+                }
+            })?;
+            Ok(Box::new(bytes) as Bytes)
+        });
     }
-    if !file.metadata().map_err(io)?.is_file() {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        return Ok(Box::new(bytes));
-    }
-    map(&file).map_err(io)
+    Ok(Box::new(Map::open(path).map_err(io)?))
 }
 
-#[expect(unsafe_code, reason = "mapping a file is the one thing here that the compiler cannot check")]
-fn map(file: &File) -> std::io::Result<Bytes> {
-    // SAFETY: the map is read-only and only ever read as bytes, for which every bit pattern is valid. Should another
-    // process change the file meanwhile, numbers may be wrong; should it truncate the file, the process gets SIGBUS.
-    // Profilers write a file once, under its final name, so that neither happens to a finished run.
-    let map = unsafe { memmap2::Mmap::map(file)? };
-    Ok(Box::new(map))
+/// What `read` makes of a file's bytes, unless they changed meanwhile.
+fn of_whole<T>(path: &Path, bytes: &Bytes, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let outcome = read();
+    match bytes.changed() {
+        Some(change) => Err(Error::Changed { path: path.to_owned(), change }),
+        None => outcome,
+    }
+}
+
+/// Reads a file into memory by `read`, and holds it against what it was before, whatever came of it.
+fn unchanged<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let watch = Watch::new(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let outcome = read();
+    match watch.changed() {
+        Some(change) => Err(Error::Changed { path: path.to_owned(), change }),
+        None => outcome,
+    }
 }
 
 /// How many bytes are looked at to tell whether a file is an XSpace.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 mod build;
+mod bytes;
 pub mod chips;
 mod column;
 mod device;
@@ -20,6 +21,7 @@ mod program;
 mod shelf;
 mod source;
 
+pub use bytes::{Bytes, FileBytes};
 pub use column::{Column, Segment, Shared};
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
@@ -29,7 +31,7 @@ pub use module::{Decoded, HloModule, Stage, split_label};
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
 pub use shelf::{Kept, Shelf};
-pub use source::{Bytes, Source, Span, TraceJson};
+pub use source::{Source, Span, TraceJson};
 
 /// A typed position in one of the profile's tables.
 macro_rules! handle {

@@ -1,6 +1,7 @@
 //! Where columns of events are kept beside the heap: an index on disk, or a scratch file.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 
 use super::column::Segment;
 
@@ -23,4 +24,10 @@ pub trait Shelf: Debug + Send + Sync {
 
     /// Keeps columns and gives them back from where they are kept; `None` where that failed, which costs speed only.
     fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept>;
+
+    /// The file in which columns lie that were given out and are no longer what they were, and how it differs: what was expected
+    /// and what was found. Answers are refused then.
+    fn changed(&self) -> Option<(PathBuf, String)> {
+        None
+    }
 }

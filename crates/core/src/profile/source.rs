@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use haloscope_xspace::Faults;
 
-use super::Shelf;
-
-/// The bytes of a file: mapped, or in memory.
-pub type Bytes = Box<dyn Deref<Target = [u8]> + Send + Sync>;
+use super::{Bytes, Shelf};
 
 /// One file of the run.
 pub struct Source {
@@ -87,6 +84,22 @@ impl Source {
     pub fn slice(&self, span: Span) -> &[u8] {
         let range = span.at as usize..span.at.saturating_add(span.len) as usize;
         self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// Gives back the memory of the file's pages that lie wholly in this range: they come back when they are read again.
+    pub fn drop_pages(&self, range: Range<usize>) {
+        self.bytes.drop_pages(range);
+    }
+
+    /// The file that is no longer what it was when it was opened, and how: this one, one that belongs to it, or what keeps its
+    /// columns.
+    pub(super) fn changed(&self) -> Option<(PathBuf, String)> {
+        let own = self.bytes.changed().map(|change| (self.path.clone(), change));
+        let buffers = || {
+            let (path, bytes) = self.buffers.as_ref()?;
+            Some((path.clone(), bytes.changed()?))
+        };
+        own.or_else(buffers).or_else(|| self.shelf.as_ref()?.changed())
     }
 
     /// The text at a place; bytes that are not UTF-8 become U+FFFD.
