@@ -1,10 +1,11 @@
 //! Remarks on the data: what is missing, cut or guessed, what that costs, and which capture option cures it.
 
+use super::op_rows::holds_ops;
 use super::ops::Op;
 use super::select::Selection;
 use super::steps::{StepClass, Steps};
 use crate::Error;
-use crate::profile::{DeviceKind, LineKind, Profile, TraceJson};
+use crate::profile::{DeviceKind, Line, LineKind, Profile, TraceJson};
 use crate::report::{Notes, Severity};
 use crate::units;
 
@@ -42,7 +43,7 @@ pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], not
     uncounted_flops(ops, notes);
     unattributed_kernels(ops, notes);
     impossible_rates(selection, ops, notes);
-    events(profile, notes);
+    events(profile, selection, notes);
 }
 
 /// Missing or guessed peak rates.
@@ -137,21 +138,41 @@ fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {
     }
 }
 
-/// Damage and oddities of events.
-pub fn events(profile: &Profile, notes: &mut Notes) {
-    for line in &profile.lines {
+/// Damage and oddities of the events that a question about devices reads: their ops, programs and steps. Which lines others
+/// have read before does not matter, or the same question would have two answers.
+pub fn events(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
+    counts(profile, notes);
+    for device in &selection.devices {
+        let is_read = |line: &&Line| {
+            holds_ops(device.kind, line.kind) || matches!(line.kind, LineKind::XlaModules | LineKind::Steps)
+        };
+        events_of(profile, profile.lines_of(device.plane).filter(is_read), notes);
+    }
+}
+
+/// The same of all events of some hosts.
+pub fn all_events(profile: &Profile, hosts: &[bool], notes: &mut Notes) {
+    counts(profile, notes);
+    let is_chosen = |line: &&Line| hosts[profile.plane(line.plane).host.index()];
+    events_of(profile, profile.lines.iter().filter(is_chosen), notes);
+}
+
+fn counts(profile: &Profile, notes: &mut Notes) {
+    for line in profile.lines.iter().filter(|line| line.event_count == TRUNCATED_AT) {
         let plane = profile.plane(line.plane);
-        if line.event_count == TRUNCATED_AT {
-            notes.add(
-                "exactly_one_million_events",
-                Severity::Warning,
-                format!("line {} of {} has exactly {TRUNCATED_AT} events", line.name, plane.name),
-                "the writer probably stopped there: what came later is missing",
-                "capture for a shorter time, or with a lower host_tracer_level or python_tracer_level",
-            );
-        }
-        // Only lines that somebody has read: a remark must not cost a pass over all events.
-        let Some(events) = line.loaded() else { continue };
+        notes.add(
+            "exactly_one_million_events",
+            Severity::Warning,
+            format!("line {} of {} has exactly {TRUNCATED_AT} events", line.name, plane.name),
+            "the writer probably stopped there: what came later is missing",
+            "capture for a shorter time, or with a lower host_tracer_level or python_tracer_level",
+        );
+    }
+}
+
+fn events_of<'p>(profile: &'p Profile, lines: impl Iterator<Item = &'p Line>, notes: &mut Notes) {
+    for line in lines {
+        let (plane, events) = (profile.plane(line.plane), profile.events(line));
         let host = &profile.host(plane.host).name;
         if let Some(fault) = events.faults.kept().first() {
             notes.add(

@@ -375,3 +375,18 @@ fn steps_and_idle_time_that_nobody_recorded_are_unknown() {
     assert!(unknown(&overview, "step_count") && unknown(&overview, "step_time_mean_ps"));
     assert!(has_note(&overview, "no_steps"));
 }
+
+#[test]
+fn an_answer_does_not_depend_on_what_was_asked_before() {
+    // Damage on a line that the question does not read is not its business, whoever has read that line since.
+    let mut core = Made::tpu(0);
+    let op = core.op("fusion.1", "loop fusion", 8, 64);
+    core.line("XLA Ops", 0, &[(op, 0, 3 * US), (op, 10 * US, 2 * US)]);
+    core.line("Framework Ops", 0, &[(op, 0, 3 * US), (op, 10 * US, -2 * US)]);
+    let profile = profile(vec![core]);
+    let before = ask(&profile, "overview", &[]);
+    let whole = ask(&profile, "inspect", &[]);
+    assert!(has_note(&whole, "negative_durations"));
+    let after = ask(&profile, "overview", &[]);
+    assert_eq!(before.to_json(), after.to_json());
+}

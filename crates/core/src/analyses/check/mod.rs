@@ -257,6 +257,6 @@ fn run(
 fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
     // Whoever asks for what such a run does not have is told so at the check itself.
     let Ok(selection) = Selection::resolve(profile, scope) else { return };
-    quality::events(profile, notes);
+    quality::events(profile, &selection, notes);
     quality::steps(&Steps::find(profile, &selection.devices), notes);
 }

@@ -75,7 +75,7 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
         return Err(quality::no_ops(profile, &selection));
     }
     quality::steps(&steps, notes);
-    quality::events(profile, notes);
+    quality::events(profile, &selection, notes);
     let seen = |d: &&&crate::profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
     let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
     quality::devices_without_ops(&silent, notes);

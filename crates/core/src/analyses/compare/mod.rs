@@ -81,11 +81,12 @@ fn run(
     let profiles: Vec<&Profile> = std::iter::once(baseline).chain(others.iter().copied()).collect();
     let labels = label::labels(&profiles);
     let first = RunSamples::of(baseline, scope, notes)?;
-    quality::events(baseline, notes);
+    quality::events(baseline, &first.selection, notes);
     let mut held = Vec::new();
     for (other, label) in others.iter().zip(&labels[1..]) {
-        held.push(Held::of(&first, other, label, scope, params, notes)?);
-        quality::events(other, notes);
+        let one = Held::of(&first, other, label, scope, params, notes)?;
+        quality::events(other, &one.run.selection, notes);
+        held.push(one);
     }
     let picked = &held[pick];
     let named = [labels[0].as_str(), picked.label];

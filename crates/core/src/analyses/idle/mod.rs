@@ -60,7 +60,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
-    quality::events(profile, notes);
+    quality::events(profile, &selection, notes);
     let mut sums = Times::default();
     counted.iter().for_each(|c| sums.add(&c.times));
     let steps = Steps::find(profile, &selection.devices);

@@ -39,7 +39,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         quality::not_used("modules", notes);
     }
     remarks(&measured, notes);
-    quality::events(profile, notes);
+    quality::events(profile, &selection, notes);
     let mut tables = vec![tables::stages(profile, &measured), tables::classes(&measured)];
     if measured.has_steps() {
         tables.push(tables::steps(&measured));

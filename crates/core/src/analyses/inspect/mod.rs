@@ -90,7 +90,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         planes.iter().flat_map(|p| profile.lines_of(p.id)).filter(|l| l.event_count > 0).collect();
     let stats = count_stats(profile, &lines);
     let events: u64 = lines.iter().map(|l| l.event_count).sum();
-    remarks(profile, scope, notes);
+    remarks(profile, scope, &hosts, notes);
     if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
         quality::not_used("devices, modules, steps and windows", notes);
     }
@@ -144,8 +144,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     Ok(Report { values, tables, ..Report::default() })
 }
 
-fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
-    quality::events(profile, notes);
+fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) {
+    quality::all_events(profile, hosts, notes);
     for host in profile.hosts.iter().filter(|h| h.capture_ps.is_none()) {
         notes.add(
             "no_capture_times",

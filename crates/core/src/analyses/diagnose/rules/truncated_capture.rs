@@ -26,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let profile = evidence.profile;
     let mut notes = Notes::default();
     quality::dropped(profile, &mut notes);
-    quality::events(profile, &mut notes);
+    quality::events(profile, &evidence.selection, &mut notes);
     for source in &profile.sources {
         if let Some(trace) = &source.trace_json {
             quality::trace_json("the file", trace, &mut notes);
