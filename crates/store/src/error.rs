@@ -1,5 +1,6 @@
 //! Why a run cannot be had.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Why a run cannot be had. It can be cloned, because all who waited for a run learn why there is none.
@@ -15,6 +16,14 @@ pub enum Error {
     /// A folder that a request names is no absolute path of this machine.
     #[error("expected the absolute path of a folder on the server's machine, found `{0}`")]
     NoPath(String),
+    /// A file of it is still being written, and was not read half.
+    #[error("{} is still being written ({bytes} bytes so far); ask again when it is done", path.display())]
+    StillWritten {
+        /// The file.
+        path: PathBuf,
+        /// Its length now, in bytes.
+        bytes: u64,
+    },
     /// Its files, or the folder, cannot be read.
     #[error(transparent)]
     Read(Arc<haloscope_core::Error>),

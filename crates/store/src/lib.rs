@@ -18,6 +18,9 @@ mod ledger;
 mod listing;
 mod opened;
 mod places;
+mod settle;
+mod warm;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,12 +33,19 @@ pub use error::Error;
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use opened::Run;
+pub use warm::Asking;
+pub use watch::{Tag, Watch};
 
 use listing::Listed;
 use opened::Opened;
+use settle::Settling;
+use warm::Askers;
+use watch::Last;
 
-/// How many runs stay open. Files are mapped, so what a run costs is the lines that were looked at.
+/// How many runs stay open, however large. Files are mapped, so what a run costs is the lines that were looked at.
 const OPEN_RUNS: usize = 4;
+/// More of them do where all together have no more bytes than this: to open small runs again and again costs more.
+const OPEN_BYTES: u64 = 64 << 20;
 
 /// The runs of one place. All methods may be called from many threads at once.
 #[derive(Debug)]
@@ -47,6 +57,9 @@ pub struct Store {
     /// The listing as it was last read, so that opening a run does not walk the folders again.
     listed: Mutex<Vec<Listed>>,
     opened: Opened,
+    settling: Settling,
+    askers: Askers,
+    last: Last,
 }
 
 impl Store {
@@ -68,7 +81,10 @@ impl Store {
             roots: Vec::new(),
             in_memory: Mutex::default(),
             listed: Mutex::default(),
-            opened: Opened::new(OPEN_RUNS),
+            opened: Opened::new(OPEN_RUNS, OPEN_BYTES),
+            settling: Settling::default(),
+            askers: Askers::default(),
+            last: Last::default(),
         }
     }
 
@@ -108,6 +124,7 @@ impl Store {
             hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
             size_bytes: profile.sources.iter().map(|s| s.bytes().len() as u64).sum(),
             modified: SystemTime::now(),
+            writing: false,
         }
     }
 
@@ -118,11 +135,24 @@ impl Store {
     pub fn list(&self) -> Result<Vec<RunInfo>, Error> {
         let mut runs: Vec<RunInfo> = lock(&self.in_memory).iter().map(|r| r.info.clone()).collect();
         if let Some(root) = &self.root {
-            let listed = listing::read(root)?;
+            let mut listed = listing::read(root)?;
+            for one in &mut listed {
+                one.info.writing = self.settling.unfinished(one).is_some();
+            }
             runs.extend(listed.iter().map(|l| l.info.clone()));
             *lock(&self.listed) = listed;
         }
+        self.last.see(&runs);
         Ok(runs)
+    }
+
+    /// The newest run of which no file is still being written; one that is, where there is no other.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn newest(&self) -> Result<Option<RunInfo>, Error> {
+        let runs = self.list()?;
+        Ok(runs.iter().find(|run| !run.writing).or(runs.first()).cloned())
     }
 
     /// The run with this id, opened now or before. Where several threads ask at once, one opens it and the others wait.
@@ -130,7 +160,8 @@ impl Store {
     /// A run whose files changed since is opened anew; who holds the former one keeps it.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`] if the listing has no such id; [`Error::Read`] if its files cannot be read.
+    /// [`Error::UnknownRun`] if the listing has no such id; [`Error::Read`] if its files cannot be read;
+    /// [`Error::StillWritten`] if one of them is not complete yet.
     pub fn open(&self, id: &str) -> Result<Arc<Run>, Error> {
         if let Some(run) = lock(&self.in_memory).iter().find(|r| r.info.id == id) {
             return Ok(Arc::clone(run));
@@ -156,7 +187,10 @@ impl Store {
 
     fn open_listed(&self, key: &str, listed: Listed) -> Result<Arc<Run>, Error> {
         let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
-        self.opened.get(key, listed.stamps(), || Ok(Run::new(listed.info, load::open(&files)?)))
+        self.opened.get(key, listed.stamps(), || {
+            self.settling.check(&listed)?;
+            Ok(Run::new(listed.info, load::open(&files)?))
+        })
     }
 
     /// A listed run and its files as they are now; `name` is for the error.

@@ -1,13 +1,14 @@
 //! Which runs a place holds, and whether their files are still the same.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haloscope_core::{Error, load};
 
 /// A run, as a list shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunInfo {
     /// Names the run in [`crate::Store::open`]: the session's name, or its path below the place where two share one.
     pub id: String,
@@ -21,6 +22,8 @@ pub struct RunInfo {
     pub size_bytes: u64,
     /// When the newest file was written.
     pub modified: SystemTime,
+    /// Whether a file of it is still being written, so that it cannot be opened yet.
+    pub writing: bool,
 }
 
 impl RunInfo {
@@ -41,14 +44,37 @@ pub(crate) struct Listed {
     stamps: Vec<Stamp>,
 }
 
-/// What tells that a file was written again: its length in bytes and the time of its last change.
+/// What tells that a file was written again: its length in bytes, the time of its last change, and which file it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stamp(u64, SystemTime);
+pub(crate) struct Stamp(u64, SystemTime, FileId);
+
+/// Device, inode, and seconds and nanoseconds of its last change of any kind: another file under the same name differs in
+/// these, also where length and time are the same.
+#[cfg(unix)]
+type FileId = (u64, u64, i64, i64);
+#[cfg(not(unix))]
+type FileId = ();
+
+#[cfg(unix)]
+fn file_id(meta: &Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
+}
+#[cfg(not(unix))]
+fn file_id(_: &Metadata) -> FileId {}
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let meta = std::fs::metadata(path).ok()?;
-        Some(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH)))
+        Some(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH), file_id(&meta)))
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn modified(&self) -> SystemTime {
+        self.1
     }
 }
 
@@ -68,12 +94,18 @@ impl Listed {
             hosts: files.iter().map(|f| stem(f)).collect(),
             size_bytes: stamps.iter().map(|s| s.0).sum(),
             modified: stamps.iter().map(|s| s.1).max()?,
+            writing: false,
         };
         Some(Self { info, path, files, stamps })
     }
 
     pub(crate) fn stamps(&self) -> Vec<Stamp> {
         self.stamps.clone()
+    }
+
+    /// Its files, each with what it was when it was listed.
+    pub(crate) fn stamped(&self) -> impl Iterator<Item = (&Path, &Stamp)> {
+        self.files.iter().map(PathBuf::as_path).zip(&self.stamps)
     }
 
     pub(crate) fn is_unchanged(&self) -> bool {

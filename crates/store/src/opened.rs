@@ -26,12 +26,18 @@ impl Run {
     }
 }
 
+/// As many stay open at most, however small.
+const MOST: usize = 32;
+
 type Cell = Arc<OnceLock<Result<Arc<Run>, Error>>>;
 
 /// A few open runs, the one used last at the end.
 #[derive(Debug)]
 pub(crate) struct Opened {
+    /// How many stay open, however large.
     room: usize,
+    /// More do as long as all together have no more bytes than this.
+    room_bytes: u64,
     slots: Mutex<Vec<Slot>>,
 }
 
@@ -43,8 +49,8 @@ struct Slot {
 }
 
 impl Opened {
-    pub(crate) fn new(room: usize) -> Self {
-        Self { room, slots: Mutex::default() }
+    pub(crate) fn new(room: usize, room_bytes: u64) -> Self {
+        Self { room, room_bytes, slots: Mutex::default() }
     }
 
     /// The run, opened by `open` unless it is open with these stamps. Others who ask meanwhile wait and get the same.
@@ -56,12 +62,40 @@ impl Opened {
     ) -> Result<Arc<Run>, Error> {
         let cell = self.cell(id, stamps);
         // The list is not locked here: opening one run does not hold up another.
-        let result = cell.get_or_init(|| open().map(Arc::new)).clone();
+        let mut is_new = false;
+        let result = cell
+            .get_or_init(|| {
+                is_new = true;
+                open().map(Arc::new)
+            })
+            .clone();
         if result.is_err() {
             // The next one to ask tries again; perhaps the profiler was still writing.
             lock(&self.slots).retain(|s| !Arc::ptr_eq(&s.cell, &cell));
+        } else if is_new {
+            self.close_some();
         }
         result
+    }
+
+    /// Closes the runs used longest ago that are too many, or too large together. What is being opened is not closed.
+    fn close_some(&self) {
+        let size = |slot: &Slot| match slot.cell.get() {
+            Some(Ok(run)) => run.profile.sources.iter().map(|s| s.bytes().len() as u64).sum(),
+            _ => 0,
+        };
+        let mut slots = lock(&self.slots);
+        let mut closed = Vec::new();
+        let mut bytes: u64 = slots.iter().map(size).sum();
+        while slots.len() > self.room && (bytes > self.room_bytes || slots.len() > MOST) {
+            let Some(oldest) = slots.iter().position(|slot| slot.cell.get().is_some()) else { break };
+            let slot = slots.remove(oldest);
+            bytes -= size(&slot);
+            closed.push(slot);
+        }
+        // To close a large run takes a while, for which nobody else need wait.
+        drop(slots);
+        drop(closed);
     }
 
     fn cell(&self, id: &str, stamps: Vec<Stamp>) -> Cell {
@@ -73,9 +107,6 @@ impl Opened {
         };
         let cell = Arc::clone(&slot.cell);
         slots.push(slot);
-        if slots.len() > self.room {
-            slots.remove(0);
-        }
         cell
     }
 }

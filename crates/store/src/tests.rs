@@ -40,7 +40,7 @@ fn lists_sessions_newest_first_with_ids_that_stay() {
     assert_eq!(runs[0].size_bytes, (profile_bytes(1).len() + profile_bytes(2).len()) as u64);
     assert!(runs[0].modified_ms() > runs[1].modified_ms());
 
-    write(folder.path(), "plugins/profile/newest/a.xplane.pb", 1, 0);
+    write(folder.path(), "plugins/profile/newest/a.xplane.pb", 1, 5);
     assert_eq!(ids(&store), ["newest", "new", "old"]);
     assert_eq!(store.open("newest").unwrap().profile.hosts.len(), 1);
 }
@@ -58,7 +58,7 @@ fn runs_that_share_a_name_are_told_apart_by_path() {
 #[test]
 fn a_session_folder_and_a_file_are_a_run_each() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "session/w-0.xplane.pb", 3, 0);
+    write(folder.path(), "session/w-0.xplane.pb", 3, 40);
     let session = Store::new(&folder.path().join("session")).unwrap();
     assert_eq!(ids(&session), ["session"]);
     let file = Store::new(&folder.path().join("session/w-0.xplane.pb")).unwrap();
@@ -83,23 +83,67 @@ fn an_open_run_is_kept_until_its_files_change() {
 fn the_run_used_longest_ago_is_closed_first() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b", "c", "d", "e"] {
-        write(folder.path(), &format!("{name}/h.xplane.pb"), 1, 0);
+        write(folder.path(), &format!("{name}/h.xplane.pb"), 1, 40);
     }
+    let open = |store: &Store| {
+        let [a, b] = ["a", "b"].map(|name| store.open(name).unwrap());
+        for name in ["c", "d", "a", "e"] {
+            store.open(name).unwrap();
+        }
+        (Arc::ptr_eq(&a, &store.open("a").unwrap()), Arc::ptr_eq(&b, &store.open("b").unwrap()))
+    };
+    let mut store = Store::new(folder.path()).unwrap();
+    // Five small ones are no burden.
+    assert_eq!(open(&store), (true, true));
+    store.opened = Opened::new(OPEN_RUNS, 100);
+    assert_eq!(open(&store), (true, false));
+}
+
+#[test]
+fn a_hundred_who_open_a_run_at_once_have_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "run/h.xplane.pb", 20_000, 100);
+    for _ in 0..5 {
+        let store = Store::new(folder.path()).unwrap();
+        let start = Barrier::new(100);
+        let ask = || {
+            start.wait();
+            let run = store.open("run").unwrap();
+            let line = &run.profile.lines[0];
+            (Arc::as_ptr(&run) as usize, std::ptr::from_ref(run.profile.events(line)) as usize)
+        };
+        let runs: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..100).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        // One opening, and its events decoded once: everybody looks at the same ones.
+        assert!(runs.iter().all(|run| *run == runs[0]));
+    }
+}
+
+#[test]
+fn a_file_put_in_the_place_of_another_is_opened_though_size_and_time_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "run/a.xplane.pb", 2, 100);
     let store = Store::new(folder.path()).unwrap();
-    let a = store.open("a").unwrap();
-    let b = store.open("b").unwrap();
-    for name in ["c", "d", "a", "e"] {
-        store.open(name).unwrap();
-    }
-    assert!(Arc::ptr_eq(&a, &store.open("a").unwrap()));
-    assert!(!Arc::ptr_eq(&b, &store.open("b").unwrap()));
+    let first = store.open("run").unwrap();
+    let path = folder.path().join("run/a.xplane.pb");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    write(folder.path(), "new.pb", 2, 100);
+    let new = folder.path().join("new.pb");
+    fs::File::options().write(true).open(&new).unwrap().set_modified(time).unwrap();
+    fs::rename(&new, &path).unwrap();
+    let second = store.open("run").unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    // Who holds the former one reads on in the former file.
+    assert_eq!(first.profile.events(&first.profile.lines[0]).len(), 2);
 }
 
 #[test]
 fn many_who_ask_at_once_share_one_opening_and_its_error() {
-    let opened = Opened::new(2);
+    let opened = Opened::new(2, 0);
     let openings = AtomicUsize::new(0);
-    let start = Barrier::new(8);
+    let start = Barrier::new(100);
     for fails in [true, false] {
         let open = || {
             openings.fetch_add(1, Ordering::Relaxed);
@@ -115,7 +159,7 @@ fn many_who_ask_at_once_share_one_opening_and_its_error() {
             opened.get("x", Vec::new(), open)
         };
         let results: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            let threads: Vec<_> = (0..100).map(|_| scope.spawn(ask)).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
         assert_eq!(openings.swap(0, Ordering::Relaxed), 1);
@@ -130,19 +174,21 @@ fn many_who_ask_at_once_share_one_opening_and_its_error() {
 fn a_failed_opening_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("run")).unwrap();
-    fs::write(folder.path().join("run/a.xplane.pb"), b"").unwrap();
+    let path = folder.path().join("run/a.xplane.pb");
+    fs::write(&path, b"").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let store = Store::new(folder.path()).unwrap();
     let error = store.open("run").unwrap_err();
     assert!(matches!(error, Error::Read(_)) && error.to_string().contains("a.xplane.pb"), "{error}");
-    write(folder.path(), "run/a.xplane.pb", 1, 0);
+    write(folder.path(), "run/a.xplane.pb", 1, 40);
     assert_eq!(store.open("run").unwrap().profile.lines.len(), 1);
 }
 
 #[test]
 fn ids_are_names_and_never_paths() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
-    write(folder.path(), "secret/a.xplane.pb", 1, 0);
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 40);
+    write(folder.path(), "secret/a.xplane.pb", 1, 40);
     let store = Store::new(&folder.path().join("logs")).unwrap();
     let absolute = folder.path().join("secret").display().to_string();
     for id in ["../secret", "run/../../secret", &absolute, "", ".", "run/a.xplane.pb"] {
@@ -154,8 +200,8 @@ fn ids_are_names_and_never_paths() {
 #[test]
 fn links_out_of_the_place_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "secret/a.xplane.pb", 1, 0);
-    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
+    write(folder.path(), "secret/a.xplane.pb", 1, 40);
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 40);
     let link =
         |name| std::os::unix::fs::symlink(folder.path().join("secret/a.xplane.pb"), folder.path().join(name));
     link("logs/run/b.xplane.pb").unwrap();
@@ -186,9 +232,9 @@ fn a_place_that_is_not_there_is_named() {
 #[test]
 fn folders_by_path_lie_below_the_roots() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "logs/plugins/profile/one/a.xplane.pb", 1, 0);
-    write(folder.path(), "logs/plugins/profile/two/b.xplane.pb", 2, 0);
-    write(folder.path(), "secret/run/c.xplane.pb", 3, 0);
+    write(folder.path(), "logs/plugins/profile/one/a.xplane.pb", 1, 40);
+    write(folder.path(), "logs/plugins/profile/two/b.xplane.pb", 2, 40);
+    write(folder.path(), "secret/run/c.xplane.pb", 3, 40);
     fs::create_dir(folder.path().join("logs/empty")).unwrap();
     let store = Store::new(&folder.path().join("logs")).unwrap();
     let at = |path: &str| store.session_at(&folder.path().join(path));
@@ -230,8 +276,8 @@ fn folders_by_path_lie_below_the_roots() {
 #[test]
 fn links_out_of_the_roots_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "secret/run/a.xplane.pb", 1, 0);
-    write(folder.path(), "logs/run/a.xplane.pb", 1, 0);
+    write(folder.path(), "secret/run/a.xplane.pb", 1, 40);
+    write(folder.path(), "logs/run/a.xplane.pb", 1, 40);
     let link = |from: &str, to: &str| {
         std::os::unix::fs::symlink(folder.path().join(from), folder.path().join(to)).unwrap();
     };
