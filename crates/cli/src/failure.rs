@@ -44,11 +44,19 @@ impl From<haloscope_compat::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Output(error)
+        Self::writing(error, Self::Output)
     }
 }
 
 impl Failure {
+    /// Why something was not written: the engine's own reason where it has one, else what the writer said.
+    pub(crate) fn writing(error: io::Error, or: impl FnOnce(io::Error) -> Self) -> Self {
+        match error.downcast::<Error>() {
+            Ok(error) => Self::Core(error),
+            Err(error) => or(error),
+        }
+    }
+
     /// The exit code of a process that ends with this. A reader that went away (`| head`) is no failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -34,12 +34,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// The HTTP status of an answer that says this: 400 for a question that is wrong, 404 where there is nothing, 500 else.
+    /// The HTTP status of an answer that says this: 400 for a question that is wrong, 404 where there is nothing,
+    /// 409 where a file changed meanwhile, 500 else.
     #[must_use]
     pub fn http_status(&self) -> u16 {
         match self {
             Self::UnknownTool { .. } | Self::Usage(_) | Self::Core(haloscope_core::Error::Usage(_)) => 400,
             Self::Missing { .. } | Self::Core(haloscope_core::Error::Nothing(_)) => 404,
+            Self::Core(haloscope_core::Error::Changed { .. }) => 409,
             Self::Core(_) | Self::Internal(_) => 500,
         }
     }

@@ -39,9 +39,13 @@ pub use tools::{TOOLS, Tool, find, offered};
 /// Asks the tool named `tool` about a run, as `GET /data?tag=<tool>&<params>` asks XProf.
 ///
 /// # Errors
-/// [`Error::UnknownTool`], [`Error::Usage`] for parameters, [`Error::Missing`] where the profile cannot feed the tool.
+/// [`Error::UnknownTool`], [`Error::Usage`] for parameters, [`Error::Missing`] where the profile cannot feed the tool,
+/// [`Error::Core`] where a file of the run changed meanwhile.
 pub fn answer(profile: &Profile, tool: &str, params: &Params) -> Result<Answer, Error> {
     let tool = find(tool)?;
     tool.check(params)?;
-    (tool.answer)(profile, params)
+    let answer = (tool.answer)(profile, params);
+    // Whatever it says: that something is missing may come of a file that is no longer whole.
+    profile.unchanged()?;
+    answer
 }

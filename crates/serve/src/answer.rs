@@ -88,6 +88,11 @@ impl Failure {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
     }
 
+    fn changed(error: impl Into<String>) -> Self {
+        let hint = "the next answer is of the file as it is then";
+        Self::new(StatusCode::CONFLICT, Sort::Unreadable, error, hint)
+    }
+
     pub(crate) fn nothing(error: impl Into<String>, hint: &'static str) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Nothing, error, hint)
     }
@@ -118,6 +123,7 @@ impl From<&CoreError> for Failure {
         match error {
             CoreError::Usage(_) => Self::usage(text, ""),
             CoreError::Io { .. } | CoreError::Input { .. } => Self::unreadable(text),
+            CoreError::Changed { .. } => Self::changed(text),
             CoreError::Nothing(_) => {
                 Self::nothing(text, "`inspect` lists what the profile holds; a wider scope may hold more")
             }
@@ -224,6 +230,11 @@ mod tests {
             (Failure::from(CoreError::Usage(String::new())), 400, Sort::Usage),
             (Failure::from(CoreError::Nothing(String::new())), 422, Sort::Nothing),
             (Failure::from(StoreError::from(io)), 422, Sort::Unreadable),
+            (
+                Failure::from(CoreError::Changed { path: "x".into(), change: String::new() }),
+                409,
+                Sort::Unreadable,
+            ),
             (Failure::from(StoreError::UnknownRun("x".into())), 404, Sort::Unknown),
             (Failure::bug("x"), 500, Sort::Bug),
         ];

@@ -113,6 +113,21 @@ pub(crate) async fn report(
     .await
 }
 
+/// What `work` says of the run that a request names, unless a file of it changed meanwhile.
+pub(crate) async fn of_run<T: Send + 'static>(
+    app: Arc<App>,
+    query: Query,
+    work: impl FnOnce(&Run) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    compute(app, move |app| {
+        let run = open(app, &query)?;
+        let answer = work(&run);
+        run.profile.unchanged()?;
+        answer
+    })
+    .await
+}
+
 /// The run that a request names, else the newest.
 pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
     if let Some(id) = query.get("run") {

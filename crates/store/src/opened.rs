@@ -48,6 +48,13 @@ struct Slot {
     cell: Cell,
 }
 
+impl Slot {
+    /// Whether the run gives answers, if it is open: a file that was cut or written to for a moment may look as it did before.
+    fn is_usable(&self) -> bool {
+        !matches!(self.cell.get(), Some(Ok(run)) if run.profile.unchanged().is_err())
+    }
+}
+
 impl Opened {
     pub(crate) fn new(room: usize, room_bytes: u64) -> Self {
         Self { room, room_bytes, slots: Mutex::default() }
@@ -102,7 +109,7 @@ impl Opened {
         let mut slots = lock(&self.slots);
         let held = slots.iter().position(|s| s.id == id).map(|at| slots.remove(at));
         let slot = match held {
-            Some(slot) if slot.stamps == stamps => slot,
+            Some(slot) if slot.stamps == stamps && slot.is_usable() => slot,
             _ => Slot { id: id.to_owned(), stamps, cell: Cell::default() },
         };
         let cell = Arc::clone(&slot.cell);

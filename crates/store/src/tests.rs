@@ -300,3 +300,31 @@ fn xprof_knows_a_run_by_its_name() {
     assert_eq!(store.named("top").unwrap().hosts, ["a"]);
     assert!(matches!(store.named("x/plugins/profile/run"), Err(Error::UnknownRun(_))));
 }
+
+/// A file that is cut while it is open is found out, also where it looks as before when somebody asks.
+#[test]
+fn a_run_whose_file_was_cut_is_opened_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run/a.xplane.pb");
+    write(folder.path(), "run/a.xplane.pb", 5000, 100);
+    let whole = fs::read(&path).unwrap();
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let store = Store::new(folder.path()).unwrap();
+    let first = store.open("run").unwrap();
+    first.profile.unchanged().unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(10).unwrap();
+    // The pages are gone: this would end a process that does not know how to live without them.
+    let events = first.profile.events(&first.profile.lines[0]);
+    assert!(events.len() < 5000, "{}", events.len());
+    let error = first.profile.unchanged().unwrap_err();
+    assert!(error.to_string().contains("a.xplane.pb changed while it was read"), "{error}");
+
+    fs::write(&path, whole).unwrap();
+    file.set_modified(modified).unwrap();
+    assert!(first.profile.unchanged().is_err());
+    let second = store.open("run").unwrap();
+    assert_eq!(second.profile.events(&second.profile.lines[0]).len(), 5000);
+    second.profile.unchanged().unwrap();
+    assert!(Arc::ptr_eq(&second, &store.open("run").unwrap()));
+}

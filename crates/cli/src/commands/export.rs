@@ -139,6 +139,6 @@ pub(super) fn to_file<T>(
     whole().map_err(|error: io::Error| {
         // What is not whole is of no use to anybody.
         let _ = fs::remove_file(&part);
-        Failure::File(path.to_owned(), error)
+        Failure::writing(error, |error| Failure::File(path.to_owned(), error))
     })
 }

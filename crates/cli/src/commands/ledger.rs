@@ -158,6 +158,8 @@ fn run_add(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     };
     let Some((run, profile)) = open("run", printer)? else { return Ok(2) };
     let measured = ledger::measure(&profile)?;
+    // Else what could not be read any more would count as what the run does not have.
+    profile.unchanged()?;
     for (analysis, why) in &measured.without {
         printer.note(format_args!("no numbers of `{analysis}`: {why}"));
     }

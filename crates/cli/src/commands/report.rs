@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use haloscope_core::Error;
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::derive::excerpt;
 use haloscope_core::derive::select::Selection;
@@ -122,7 +123,7 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
         let Some(analysis) = analyses::find(id) else { continue };
         let mut answer = match analyses::run(analysis, profile, scope, &Params::default()) {
             Ok(report) => report,
-            Err(error @ haloscope_core::Error::Usage(_)) => return Err(error.into()),
+            Err(error @ (Error::Usage(_) | Error::Changed { .. })) => return Err(error.into()),
             Err(error) => {
                 reports.insert(
                     analysis.slug(),
@@ -145,6 +146,8 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
         let report = serde_json::to_value(&answer).map_err(|error| Failure::Server(error.to_string()))?;
         reports.insert(analysis.slug(), json!({"question": analysis.question, "report": report}));
     }
+    let timeline = timeline(profile, scope);
+    profile.unchanged()?;
     Ok(json!({
         "format": 1,
         "version": env!("CARGO_PKG_VERSION"),
@@ -152,7 +155,7 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
         "hosts": profile.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(),
         "reports": reports,
         "rows_in_all": cut,
-        "timeline": timeline(profile, scope),
+        "timeline": timeline,
     }))
 }
 

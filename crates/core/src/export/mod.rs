@@ -159,22 +159,28 @@ impl<'p> Export<'p> {
     ///
     /// # Errors
     /// [`Error::Usage`] for a host, device or track that the run does not have, [`Error::Nothing`] if nothing is left, if the
-    /// run has no steps to choose from, or if it is a program that has not run.
+    /// run has no steps to choose from, or if it is a program that has not run, [`Error::Changed`] where a file of the
+    /// run changed meanwhile.
     pub fn of(profile: &'p Profile, ask: &Ask) -> Result<Self, Error> {
-        Ok(Self { profile, chosen: choose::choose(profile, ask)?, stacks: ask.stacks })
+        let chosen = choose::choose(profile, ask);
+        profile.unchanged()?;
+        Ok(Self { profile, chosen: chosen?, stacks: ask.stacks })
     }
 
     /// Writes it.
     ///
     /// # Errors
-    /// What the writer says.
+    /// What the writer says; [`Error::Changed`] within an error where a file of the run changed meanwhile: what was written is
+    /// then of no use.
     pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<Written> {
-        match format {
+        let written = match format {
             Format::Perfetto => walk::walk(self, &mut perfetto::Perfetto::new(out)),
             Format::Chrome => walk::walk(self, &mut chrome::Chrome::new(out)),
             Format::Speedscope => walk::walk(self, &mut speedscope::Speedscope::new(out)),
             Format::Folded => folded::write(self, out),
-        }
+        }?;
+        self.profile.unchanged().map_err(io::Error::other)?;
+        Ok(written)
     }
 
     /// Writes it as gzip.

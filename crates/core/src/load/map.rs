@@ -67,15 +67,24 @@ impl Map {
     /// it was when it was mapped, and for a file whose name is gone or belongs to another file now. Costs one `stat`.
     #[must_use]
     pub fn changed(&self) -> Option<String> {
-        match &self.held {
-            #[cfg(unix)]
-            // The name first: a read that fails after that was not part of the answer.
-            Held::Mapped(mapped) => self.watch.changed().or_else(|| {
-                let lost = "expected its bytes, found that a part is gone: it was cut, or its disk failed";
-                mapped.is_cut().then(|| lost.to_owned())
-            }),
-            Held::Memory(_) => None,
+        self.lost(self.watch.changed())
+    }
+
+    /// As [`Map::changed`], for files that others may touch without writing to them, as when they note that it was used: the
+    /// time of the last change of its state does not count.
+    #[must_use]
+    pub fn content_changed(&self) -> Option<String> {
+        self.lost(self.watch.content_changed())
+    }
+
+    /// What is wrong with what was mapped, given what was found under its name. In this order: a read that fails after somebody
+    /// looked there was not part of the answer.
+    fn lost(&self, found: Option<String>) -> Option<String> {
+        if matches!(self.held, Held::Memory(_)) {
+            return None;
         }
+        let lost = "expected its bytes, found that a part is gone: it was cut, or its disk failed";
+        found.or_else(|| self.is_cut().then(|| lost.to_owned()))
     }
 
     /// Whether bytes that were asked for were gone, and zeros were given in their place. Costs nothing.
@@ -143,40 +152,50 @@ impl Watch {
         Ok(Self { path: path.to_owned(), stamp: Stamp::of(&fs::metadata(path)?) })
     }
 
-    /// What was expected of the file and what was found; `None` if nobody wrote to it, or its name is gone or another's.
+    /// What was expected of the file and what was found; `None` if nobody touched it, or its name is gone or another's.
     pub(super) fn changed(&self) -> Option<String> {
-        self.stamp.change_of(&Stamp::of(&fs::metadata(&self.path).ok()?))
+        let now = self.now()?;
+        let touched = || {
+            // Rights or links; or content, by somebody who set the time back.
+            let is_same = now == self.stamp || now.file != self.stamp.file;
+            (!is_same).then(|| "expected nobody to touch it, found that somebody did".to_owned())
+        };
+        self.stamp.content_change(&now).or_else(touched)
+    }
+
+    fn content_changed(&self) -> Option<String> {
+        self.stamp.content_change(&self.now()?)
+    }
+
+    fn now(&self) -> Option<Stamp> {
+        Some(Stamp::of(&fs::metadata(&self.path).ok()?))
     }
 }
 
 /// What tells that a file was written to: which it is, its size, and the times of its last change, of content and of state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
-    #[cfg(unix)]
+    /// Device and inode; the same for all files where there are none.
     file: (u64, u64),
     size: u64,
     modified: Option<std::time::SystemTime>,
-    #[cfg(unix)]
     state: (i64, i64),
 }
 
 impl Stamp {
     fn of(meta: &Metadata) -> Self {
         #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt;
-        Self {
-            #[cfg(unix)]
-            file: (meta.dev(), meta.ino()),
-            size: meta.len(),
-            modified: meta.modified().ok(),
-            #[cfg(unix)]
-            state: (meta.ctime(), meta.ctime_nsec()),
-        }
+        let (file, state) = {
+            use std::os::unix::fs::MetadataExt;
+            ((meta.dev(), meta.ino()), (meta.ctime(), meta.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let (file, state) = ((0, 0), (0, 0));
+        Self { file, size: meta.len(), modified: meta.modified().ok(), state }
     }
 
-    /// How a file differs from what it was, in words; `None` where it does not, or is another file.
-    fn change_of(&self, now: &Self) -> Option<String> {
-        #[cfg(unix)]
+    /// How a file's content differs from what it was, in words; `None` where it does not, or is another file.
+    fn content_change(&self, now: &Self) -> Option<String> {
         if now.file != self.file {
             return None;
         }
@@ -184,11 +203,8 @@ impl Stamp {
         if was != is {
             return Some(format!("expected the {was} bytes that it had, found {is}"));
         }
-        if now.modified != self.modified {
-            return Some("expected nobody to write to it, found that somebody did".to_owned());
-        }
-        // Rights or links; or content, by somebody who set the time back.
-        (now != self).then(|| "expected nobody to touch it, found that somebody did".to_owned())
+        let is_written = now.modified != self.modified;
+        is_written.then(|| "expected nobody to write to it, found that somebody did".to_owned())
     }
 }
 

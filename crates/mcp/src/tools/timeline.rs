@@ -35,8 +35,9 @@ pub(super) fn tool() -> Tool {
     Tool::new("timeline_slice", "timeline slice", description, input, |context, arguments| {
         let budget = Budget::of(arguments)?;
         let run = context.run(arguments, "run")?;
-        let draft = slice(&run.info.id, &run.timeline, arguments)?;
-        budget.fit(&draft)
+        let draft = slice(&run.info.id, &run.timeline, arguments);
+        run.profile.unchanged()?;
+        budget.fit(&draft?)
     })
 }
 

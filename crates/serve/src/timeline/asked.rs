@@ -6,8 +6,8 @@ use haloscope_core::derive::timeline::{FLOWS, FlowsOf, Search};
 use haloscope_core::profile::LineId;
 use haloscope_core::scope::Scope;
 
-use crate::answer::{Json, compute};
-use crate::api::{Answer, open};
+use crate::answer::Json;
+use crate::api::{Answer, of_run};
 use crate::query::Query;
 use crate::router::AppState;
 
@@ -19,8 +19,7 @@ pub(super) async fn totals(State(app): AppState, uri: Uri) -> Answer {
     let (start_ps, end_ps) = (query.number("start")?, query.number("end")?);
     let limit = query.number_or("limit", ROWS)?;
     let lines = query.lines("tracks")?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.totals(start_ps, end_ps, &lines, limit)?))
-        .await
+    of_run(app, query, move |run| Json::of(&run.timeline.totals(start_ps, end_ps, &lines, limit)?)).await
 }
 
 pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
@@ -29,20 +28,19 @@ pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &known)?;
     let search = Search::from_words(|key| query.get(key))?;
     let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.search(&search, lines.as_deref())?)).await
+    of_run(app, query, move |run| Json::of(&run.timeline.search(&search, lines.as_deref())?)).await
 }
 
 pub(super) async fn steps(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run"])?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.steps())).await
+    of_run(app, query, move |run| Json::of(&run.timeline.steps())).await
 }
 
 pub(super) async fn overlap(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run", "start", "end", "px", "devices"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let devices = Scope::from_words(|key| query.get(key).filter(|_| key == "devices"))?.devices;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.overlap(start_ps, end_ps, px, devices)?))
-        .await
+    of_run(app, query, move |run| Json::of(&run.timeline.overlap(start_ps, end_ps, px, devices)?)).await
 }
 
 pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {
@@ -50,18 +48,18 @@ pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {
     let limit = query.number_or("limit", FLOWS)?;
     if query.get("track").is_some() {
         let of = FlowsOf::Event(LineId(query.number("track")?), query.number("event")?);
-        return compute(app, move |app| Json::of(&open(app, &query)?.timeline.flows(of, limit)?)).await;
+        return of_run(app, query, move |run| Json::of(&run.timeline.flows(of, limit)?)).await;
     }
     let (start_ps, end_ps) = (query.number("start")?, query.number("end")?);
     let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
-    compute(app, move |app| {
+    of_run(app, query, move |run| {
         let of = FlowsOf::Window(start_ps, end_ps, lines.as_deref());
-        Json::of(&open(app, &query)?.timeline.flows(of, limit)?)
+        Json::of(&run.timeline.flows(of, limit)?)
     })
     .await
 }
 
 pub(super) async fn clock(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run"])?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.clock())).await
+    of_run(app, query, move |run| Json::of(&run.timeline.clock())).await
 }

@@ -9,8 +9,8 @@ use axum::routing::get;
 use haloscope_core::profile::LineId;
 use std::sync::Arc;
 
-use crate::answer::{Json, compute};
-use crate::api::{Answer, open};
+use crate::answer::Json;
+use crate::api::{Answer, of_run};
 use crate::query::Query;
 use crate::router::{App, AppState};
 
@@ -36,27 +36,25 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run"])?;
-    compute(app, move |app| Json::of(open(app, &query)?.timeline.tracks())).await
+    of_run(app, query, move |run| Json::of(run.timeline.tracks())).await
 }
 
 async fn window(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.window(start_ps, end_ps, px, &lines)?))
-        .await
+    of_run(app, query, move |run| Json::of(&run.timeline.window(start_ps, end_ps, px, &lines)?)).await
 }
 
 async fn counters(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.counters(start_ps, end_ps, px, &lines)?))
-        .await
+    of_run(app, query, move |run| Json::of(&run.timeline.counters(start_ps, end_ps, px, &lines)?)).await
 }
 
 async fn event(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::of(&uri, &["run", "track", "event"])?;
     let (line, event) = (LineId(query.number("track")?), query.number("event")?);
-    compute(app, move |app| Json::of(&open(app, &query)?.timeline.event(line, event)?)).await
+    of_run(app, query, move |run| Json::of(&run.timeline.event(line, event)?)).await
 }

@@ -35,7 +35,9 @@ pub(super) async fn tile(State(app): AppState, uri: Uri) -> Result<Response, Fai
     };
     compute(app, move |app| {
         let begun = Instant::now();
-        let bytes = open(app, &query)?.timeline.tile(start_ps, end_ps, px, &lines, colour)?;
+        let run = open(app, &query)?;
+        let bytes = run.timeline.tile(start_ps, end_ps, px, &lines, colour);
+        run.profile.unchanged()?;
         let took = format!("tile;dur={:.3}", begun.elapsed().as_secs_f64() * 1e3);
         let headers = [
             (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
@@ -43,7 +45,7 @@ pub(super) async fn tile(State(app): AppState, uri: Uri) -> Result<Response, Fai
             (header::CACHE_CONTROL, "no-store".to_owned()),
             (header::HeaderName::from_static("server-timing"), took),
         ];
-        Ok((headers, Extension(AsItIs), bytes).into_response())
+        Ok((headers, Extension(AsItIs), bytes?).into_response())
     })
     .await
 }

@@ -198,6 +198,10 @@ fn writing_in_place_is_found_out_and_replacing_is_not() {
     writer.write_all(b"again").unwrap();
     writer.set_modified(before).unwrap();
     assert!(map.changed().is_some_and(|change| change.contains("touch it")), "{:?}", map.changed());
+    assert_eq!(map.content_changed(), None);
+    cut(&path, 100);
+    assert!(map.content_changed().is_some_and(|change| change.contains("found 100")));
+    cut(&path, SIZE as u64);
 
     let map = Map::open(&path).unwrap();
     let was = map.to_vec();
