@@ -107,6 +107,19 @@ impl<'a> EventView<'a> {
         }
     }
 
+    /// The bytes of the event that begins at `offset` ([`Events::at`]), and where they stand in the file. `line` is what the
+    /// line has from there on. Empty where there is no event.
+    #[inline]
+    #[must_use]
+    pub fn body_at(line: &'a [u8], offset: u64) -> (&'a [u8], u64) {
+        let mut fields = Fields::new(line, offset);
+        if let Some(found) = fields.next_of(EVENTS_TAG) {
+            return found;
+        }
+        let field = fields.next().filter(|field| field.number == 4 && field.whole);
+        field.and_then(|f| Some((f.bytes(LINE).ok()?, f.content))).unwrap_or((&[], offset))
+    }
+
     /// `stats` (field 4), decoded as they are asked for.
     #[must_use]
     pub fn stats(&self) -> Stats<'a> {
@@ -121,11 +134,19 @@ impl<'a> EventView<'a> {
 pub struct Events<'a> {
     fields: Fields<'a>,
     faults: crate::Faults,
+    at: u64,
 }
 
 impl<'a> Events<'a> {
     pub(crate) fn new(line: &'a [u8], offset: u64) -> Self {
-        Self { fields: Fields::new(line, offset), faults: crate::Faults::default() }
+        Self { fields: Fields::new(line, offset), faults: crate::Faults::default(), at: offset }
+    }
+
+    /// Where the event that was given last begins in the file: its tag, from which [`EventView::body_at`] finds it again.
+    #[inline]
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.at
     }
 
     /// The malformed events so far, which were left out.
@@ -138,6 +159,7 @@ impl<'a> Events<'a> {
     #[inline]
     pub fn next_with(&mut self, mut stat: impl FnMut(&'a [u8])) -> Option<EventView<'a>> {
         loop {
+            self.at = self.fields.at();
             let (body, offset) = match self.fields.next_of(EVENTS_TAG) {
                 Some(next) => next,
                 None => {

@@ -65,8 +65,8 @@ impl fmt::Display for FaultKind {
 /// Faults met while reading. Only the first [`Faults::KEPT`] are kept whole; the rest are counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
-    kept: Vec<Fault>,
-    count: u64,
+    pub(crate) kept: Vec<Fault>,
+    pub(crate) count: u64,
 }
 
 impl Faults {

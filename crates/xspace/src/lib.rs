@@ -27,6 +27,7 @@
 
 mod event;
 mod fault;
+mod fault_words;
 mod metadata;
 mod plane;
 mod space;

@@ -113,6 +113,12 @@ impl<'a> Fields<'a> {
         Self { data, pos: 0, base, fault: None }
     }
 
+    /// Where the next field begins in the file.
+    #[inline]
+    pub(crate) fn at(&self) -> u64 {
+        self.base + self.pos as u64
+    }
+
     /// What ended the iteration early, if anything did.
     #[must_use]
     pub fn fault(&self, message: &'static str) -> Option<Fault> {

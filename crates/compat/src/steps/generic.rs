@@ -225,7 +225,7 @@ impl Threads<'_> {
         // What the stages of an input pipeline contain: end, and whether a stage is it or is around it.
         let mut open: Vec<(i64, bool)> = Vec::new();
         for (position, group) in lane.groups().iter().enumerate() {
-            let span = (starts[position], starts[position] + durations[position]);
+            let span = (starts[position], starts[position] + durations.at(position));
             let row = lane.row(position);
             let mut is_output_stage = false;
             if self.ids.stage.is_some() {
@@ -292,7 +292,7 @@ fn add_gpu(profile: &Profile, plane: &Plane, context: &Context, all: &mut ByGrou
             class = if shapes.contains("half") { Class::Compute16 } else { Class::Compute32 };
         }
         let start = lane.starts_ps(profile)[position];
-        let span = (class, start, start + lane.durations_ps(profile)[position]);
+        let span = (class, start, start + lane.durations_ps(profile).at(position));
         groups.entry(i64::from(group)).or_default().events.push(span);
     }
     groups.retain(|_, details| details.device.is_some() && !details.events.is_empty());
@@ -325,7 +325,7 @@ fn in_order<'c>(
     for lane in profile.lines_of(plane.id).filter_map(|line| context.lane(line.id)) {
         let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
         let line = profile.line(lane.line).wire_id;
-        let spans = || starts.iter().zip(durations).enumerate();
+        let spans = || starts.iter().zip(durations.iter()).enumerate();
         if line == FIRST_DERIVED {
             for (position, (start, duration)) in spans() {
                 if let Some(group) = lane.group(position) {

@@ -129,7 +129,7 @@ fn markers(profile: &Profile, plane: &Plane, line: &Line, context: &Context) -> 
     for position in 0..lane.len(profile) {
         let (Some(group), Some(row)) = (lane.group(position), lane.row(position)) else { continue };
         let by_device = clock.iter().all(|id| events.stat(source, row, *id).is_some());
-        let end_ps = lane.starts_ps(profile)[position] + lane.durations_ps(profile)[position];
+        let end_ps = lane.starts_ps(profile)[position] + lane.durations_ps(profile).at(position);
         let marker = if by_device {
             // A step that was put together from several ends where its last part does.
             let last = (row..events.len())

@@ -94,13 +94,13 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
 
 /// How long a kernel took, in microseconds: the longest event among its counters, else the first op or step beside them.
 fn measured_us(profile: &Profile, plane: &Plane, line: &Line) -> Option<f64> {
-    let first = |line: &Line| profile.events(line).durations_ps().iter().copied().find(|ps| *ps > 0);
+    let first = |line: &Line| profile.events(line).durations_ps().iter().find(|ps| *ps > 0);
     let around = || {
         let lines = [LineKind::XlaOps, LineKind::Steps].into_iter();
         let mut lines = lines.filter_map(|kind| profile.lines_of(plane.id).find(|l| l.kind == kind));
         lines.find_map(first)
     };
-    let longest = profile.events(line).durations_ps().iter().copied().max().filter(|ps| *ps > 0);
+    let longest = profile.events(line).durations_ps().iter().max().filter(|ps| *ps > 0);
     longest.or_else(around).map(|ps| ps as f64 / 1e6)
 }
 

@@ -34,6 +34,7 @@ impl Profile {
 
     fn add_file(&mut self, mut source: Source) {
         let index = self.sources.len();
+        source.first_line = self.lines.len();
         let host = HostId(self.hosts.len() as u32);
         let space = SpaceView::parse(source.bytes());
         let mut planes = Vec::new();

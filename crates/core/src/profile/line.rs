@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Events, Plane, PlaneId, Source, Span};
+use super::{Events, Plane, PlaneId, Shelf, Source, Span};
 
 /// What a line shows, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +67,25 @@ impl Line {
     }
 
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
-        self.events.get_or_init(|| Events::decode(self, plane, source))
+        self.events.get_or_init(|| match &source.shelf {
+            None => Events::decode(self, plane, source),
+            Some(shelf) => self.events_by(&**shelf, plane, source),
+        })
+    }
+
+    /// The events from where they are kept, or decoded, and then kept where that is wanted.
+    fn events_by(&self, shelf: &dyn Shelf, plane: &Plane, source: &Source) -> Events {
+        let number = self.id.index() - source.first_line;
+        let from_parts = |kept| Events::from_parts(kept, self, plane);
+        if let Some(events) = shelf.get(number).and_then(from_parts) {
+            return events;
+        }
+        let events = Events::decode(self, plane, source);
+        let parts = events.parts();
+        if !shelf.wants(number, parts.bytes()) {
+            return events;
+        }
+        shelf.put(number, &parts.head, &parts.columns).and_then(from_parts).unwrap_or(events)
     }
 }
 

@@ -6,19 +6,25 @@
 
 use std::sync::Arc;
 
+mod arena;
 mod build;
 mod bytes;
 pub mod chips;
 mod column;
+mod decode;
 mod device;
 mod events;
 mod host;
+mod keep;
 mod line;
 mod module;
 mod names;
+mod packed;
 mod plane;
 mod program;
+mod rows;
 mod shelf;
+mod sink;
 mod source;
 
 pub use bytes::{Bytes, FileBytes};
@@ -26,8 +32,10 @@ pub use column::{Column, Segment, Shared};
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
 pub use host::Host;
+pub use keep::Parts;
 pub use line::{Line, LineKind};
 pub use module::{Decoded, HloModule, Stage, split_label};
+pub use packed::Packed;
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
 pub use shelf::{Kept, Shelf};

@@ -28,6 +28,8 @@ pub struct Source {
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
     pub(super) shelf: Option<Arc<dyn Shelf>>,
+    /// The first of its lines in [`super::Profile::lines`].
+    pub(super) first_line: usize,
     bytes: Bytes,
 }
 
@@ -69,6 +71,7 @@ impl Source {
             trace_json: None,
             buffers: None,
             shelf: None,
+            first_line: 0,
             bytes,
         }
     }

@@ -35,6 +35,7 @@ mod memory_attribute;
 mod program;
 mod scope;
 mod search;
+mod shelf;
 mod snapshots;
 mod support;
 mod time_account;

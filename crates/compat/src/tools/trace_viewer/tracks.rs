@@ -231,7 +231,7 @@ impl<'p> Trace<'p> {
             row: Row::Thread(id),
             shift_ps: line.to_wire_ps(),
             start_ps: Cow::Borrowed(lane.starts_ps(profile)),
-            duration_ps: Cow::Borrowed(lane.durations_ps(profile)),
+            duration_ps: Cow::Owned(lane.durations_ps(profile).iter().collect()),
             first_name,
             name_row: Cow::Borrowed(metas),
             renamed: Vec::new(),

@@ -161,7 +161,7 @@ fn collect(
         if hidden[*meta as usize] {
             continue;
         }
-        let mut duration = durations[position];
+        let mut duration = durations.at(position);
         if duration == 0
             && file.negative > 0
             && let Some(row) = lane.row(position)

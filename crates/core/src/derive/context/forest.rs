@@ -1,5 +1,7 @@
 //! The event forest: which event encloses, launched or fed which.
 
+use crate::profile::Packed;
+
 /// No event.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -33,11 +35,11 @@ impl Forest {
         &mut self,
         first: u32,
         starts: &[i64],
-        durations: &[i64],
+        durations: Packed<'_>,
         skip: impl Fn(usize) -> bool,
     ) {
         let mut open: Vec<(i64, u32)> = Vec::new();
-        for (i, (start, duration)) in starts.iter().zip(durations).enumerate() {
+        for (i, (start, duration)) in starts.iter().zip(durations.iter()).enumerate() {
             if skip(i) {
                 continue;
             }
@@ -150,7 +152,7 @@ mod tests {
         let mut forest = Forest::default();
         let first = forest.add(5);
         // 0..100 holds 10..50 and 60..100; 20..50 is in the second; 90..110 reaches out of all.
-        forest.nest(first, &[0, 10, 20, 60, 90], &[100, 40, 30, 40, 20], |_| false);
+        forest.nest(first, &[0, 10, 20, 60, 90], Packed::plain(&[100, 40, 30, 40, 20]), |_| false);
         forest.seal();
         assert_eq!(forest.parents(1).collect::<Vec<_>>(), [0]);
         assert_eq!(forest.parents(2).collect::<Vec<_>>(), [1]);

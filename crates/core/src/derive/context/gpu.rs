@@ -15,7 +15,7 @@ pub(super) fn fill(profile: &Profile, host: HostId, lanes: &mut [Lane]) {
         let mut order: Vec<(i64, i64, usize, usize)> = Vec::new();
         for i in streams {
             let (starts, durations) = (lanes[i].starts_ps(profile), lanes[i].durations_ps(profile));
-            order.extend(starts.iter().zip(durations).enumerate().map(|(at, (s, d))| (*s, *d, i, at)));
+            order.extend(starts.iter().zip(durations.iter()).enumerate().map(|(at, (s, d))| (*s, d, i, at)));
         }
         order.sort_unstable();
         let mut last = None;

@@ -1,7 +1,7 @@
 //! A line as grouping leaves it: its events, with those that were put in or merged, and what was found out about them.
 
 use super::Link;
-use crate::profile::{Events, LineId, MetaIdx, Profile};
+use crate::profile::{Events, LineId, MetaIdx, Packed, Profile};
 
 /// Stands for "no group" in [`Lane::groups`].
 pub const NO_GROUP: u32 = u32::MAX;
@@ -68,8 +68,9 @@ impl Lane {
 
     /// Durations, picoseconds.
     #[must_use]
-    pub fn durations_ps<'a>(&'a self, profile: &'a Profile) -> &'a [i64] {
-        self.own.as_ref().map_or_else(|| self.events(profile).durations_ps(), |own| &own.duration_ps)
+    pub fn durations_ps<'a>(&'a self, profile: &'a Profile) -> Packed<'a> {
+        let own = self.own.as_ref().map(|own| Packed::plain(&own.duration_ps));
+        own.unwrap_or_else(|| self.events(profile).durations_ps())
     }
 
     /// Metadata rows; those of events that were put in are 0.

@@ -51,7 +51,7 @@ pub(super) fn insert(
     };
     let mut next = regions.into_iter().peekable();
     for (row, meta) in events.metas().iter().enumerate() {
-        let (start, duration) = (events.starts_ps()[row], events.durations_ps()[row]);
+        let (start, duration) = (events.starts_ps()[row], events.durations_ps().at(row));
         while let Some(region) = next.next_if(|(s, d)| (*s, -d) <= (start, -duration)) {
             push(&mut out, region);
         }

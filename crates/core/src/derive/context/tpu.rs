@@ -76,12 +76,12 @@ impl Cores {
         let steps = &lanes[core.lane];
         let event = &lanes[lane as usize];
         let start = event.starts_ps(profile)[position as usize];
-        let end = start + event.durations_ps(profile)[position as usize];
+        let end = start + event.durations_ps(profile).at(position as usize);
         let (starts, durations) = (steps.starts_ps(profile), steps.durations_ps(profile));
         let after = starts.partition_point(|s| *s <= start);
         // The first step that has not ended; steps do not overlap.
-        let at = (0..after).rev().take_while(|i| starts[*i] + durations[*i] > start).last()?;
-        (end <= starts[at] + durations[at]).then_some((core.lane as u32, at as u32))
+        let at = (0..after).rev().take_while(|i| starts[*i] + durations.at(*i) > start).last()?;
+        (end <= starts[at] + durations.at(at)).then_some((core.lane as u32, at as u32))
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn finish(profile: &Profile, host: HostId, lanes: &mut [Lane], groups
             steps.named = named.map(|(i, g)| (i as u32, g)).collect();
         }
         let steps = &lanes[grouping];
-        let spans = steps.starts_ps(profile).iter().zip(steps.durations_ps(profile)).enumerate();
+        let spans = steps.starts_ps(profile).iter().zip(steps.durations_ps(profile).iter()).enumerate();
         let spans: Vec<Span> = spans
             .map(|(i, (start, d))| Span { start: *start, end: start + d, group: steps.group(i) })
             .collect();
@@ -138,7 +138,7 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
         match (group, open) {
             (None, _) => {}
             (Some(group), Some(last)) if last == group => {
-                let end = starts[i] + durations[i];
+                let end = starts[i] + durations.at(i);
                 if let (Some(start), Some(duration)) = (merged.start_ps.last(), merged.duration_ps.last_mut())
                 {
                     *duration = end - start;
@@ -147,7 +147,7 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
             }
             (Some(group), _) => {
                 merged.start_ps.push(starts[i]);
-                merged.duration_ps.push(durations[i]);
+                merged.duration_ps.push(durations.at(i));
                 merged.meta.push(metas[i]);
                 merged.row.push(lane.row(i).map_or(super::MADE, |row| row as u32));
                 groups.push(group);
@@ -173,7 +173,7 @@ fn group_lane(profile: &Profile, lane: &mut Lane, spans: &[Span]) {
     let (mut current, mut held): (Option<usize>, Option<usize>) = (None, None);
     for i in 0..len {
         let start = lane.starts_ps(profile)[i];
-        let end = start + lane.durations_ps(profile)[i];
+        let end = start + lane.durations_ps(profile).at(i);
         let overlaps = |at: usize| spans[at].start <= end && start <= spans[at].end;
         if !held.is_some_and(overlaps) {
             held = None;

@@ -51,8 +51,8 @@ fn steps(profile: &Profile, plane: &Plane, context: &Context, labels: &mut Label
     let mut order = Vec::new();
     for line in profile.lines_of(plane.id).filter(|l| !is_derived_id(l.wire_id)) {
         let Some(lane) = context.lane(line.id) else { continue };
-        let times = lane.starts_ps(profile).iter().zip(lane.durations_ps(profile)).enumerate();
-        order.extend(times.map(|(at, (s, d))| (*s, *d, lane.group(at))));
+        let times = lane.starts_ps(profile).iter().zip(lane.durations_ps(profile).iter()).enumerate();
+        order.extend(times.map(|(at, (s, d))| (*s, d, lane.group(at))));
     }
     ties::sort(&mut order, |(start, duration, _)| (*start, *duration));
     let mut lines = Builders::new([&[]], true);
@@ -159,7 +159,7 @@ fn of_stream(
     let labels = &mut derived.labels;
     let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
     let mut order: Vec<usize> = (0..starts.len()).collect();
-    ties::sort(&mut order, |at| (starts[*at], durations[*at]));
+    ties::sort(&mut order, |at| (starts[*at], durations.at(*at)));
     let keys = Keys::of(plane);
     let mut lines = Builders::new([&[], &[OPS], &[], &[SCOPES, HLO_OPS], &[], &[]], true);
     let mut parsed: FxHashMap<String, OpLabels> = FxHashMap::default();
@@ -170,7 +170,8 @@ fn of_stream(
         if !kernel.is_kernel {
             continue;
         }
-        let piece = Piece { start_ps: starts[at], end_ps: starts[at] + durations[at], group: lane.group(at) };
+        let piece =
+            Piece { start_ps: starts[at], end_ps: starts[at] + durations.at(at), group: lane.group(at) };
         // Innermost first, the program's own scope last.
         let mut chain: Vec<i64> = Vec::new();
         let mut scope = kernel.scope;
@@ -389,7 +390,7 @@ fn note_launches(
         if events.stat(source, row, Some(correlation)).is_none() {
             continue;
         }
-        let (start_ps, duration) = (lane.starts_ps(profile)[at], lane.durations_ps(profile)[at]);
+        let (start_ps, duration) = (lane.starts_ps(profile)[at], lane.durations_ps(profile).at(at));
         let end_ps = start_ps + duration;
         let empty = Launched { start_ps, end_ps, count: 0, longest_ps: 0, total_ps: 0 };
         let sum = launched.entry((on, group)).or_insert(empty);

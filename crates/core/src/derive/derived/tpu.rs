@@ -105,7 +105,7 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
                 special.insert((line.id.index(), at), meta);
             }
             // All take part in the sort, which decides what comes first among equals.
-            order.push((starts[at], durations[at], line.id, at as u32, counts.then_some(*meta)));
+            order.push((starts[at], durations.at(at), line.id, at as u32, counts.then_some(*meta)));
         }
     }
     ties::sort(&mut order, |(start, duration, ..)| (*start, *duration));

@@ -44,7 +44,7 @@ impl Row {
         let mut row = Self { events: row, len, starts: Box::default(), longest: Vec::new() };
         row.starts = (0..len).step_by(STEP).map(|at| row.start(events, at)).collect();
         // Nodes that are not full are not needed: a search for the longest event ends before them.
-        let measured = |at: usize| (events.durations_ps()[row.event(at) as usize], row.event(at));
+        let measured = |at: usize| (events.durations_ps().at(row.event(at) as usize), row.event(at));
         let first = (0..len / FAN).map(|node| longest((node * FAN..(node + 1) * FAN).map(measured)));
         let mut level = Level::of(first);
         while !level.event.is_empty() {
@@ -148,7 +148,7 @@ impl Row {
             }
             let found = node.unwrap_or_else(|| {
                 let event = self.event(at);
-                (events.durations_ps()[event as usize], event)
+                (events.durations_ps().at(event as usize), event)
             });
             if found.0 > best.0 {
                 best = found;

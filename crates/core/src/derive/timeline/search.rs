@@ -193,8 +193,8 @@ fn of_line(profile: &Profile, line: &Line, look: &Look<'_>, search: &Search) -> 
     let mut found = OfLine::default();
     let mut sums = Sums::of(profile.plane(line.plane).metas.len(), events.len());
     let last = events.rows_before(search.to_ps);
-    let columns = events.starts_ps()[..last].iter().zip(events.durations_ps()).zip(events.metas());
-    for (index, ((&start_ps, &duration_ps), &meta)) in columns.enumerate() {
+    let columns = events.starts_ps()[..last].iter().zip(events.durations_ps().iter()).zip(events.metas());
+    for (index, ((&start_ps, duration_ps), &meta)) in columns.enumerate() {
         // Cheap questions first: most events are told by their metadata row alone.
         if !look.may_match(meta)
             || !(search.min_ps..=search.max_ps).contains(&duration_ps)

@@ -146,7 +146,7 @@ impl Reader<'_> {
                     let start = starts[position];
                     self.add(
                         group,
-                        Span::new(Phase::Device, at(start), at(start.saturating_add(lengths[position]))),
+                        Span::new(Phase::Device, at(start), at(start.saturating_add(lengths.at(position)))),
                     );
                     let Some(row) = lane.row(position) else { continue };
                     let meta = events.get(row).meta;
