@@ -135,6 +135,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
         .args(source_root(analysis))
         .args(scope_args())
         .args(output_args())
+        .arg(commands::kept::arg())
 }
 
 /// Reading the texts of lines is the command line's own part of `source`.

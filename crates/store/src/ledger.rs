@@ -189,6 +189,11 @@ fn before(file: &mut File, path: &Path) -> Result<Before, Error> {
     Ok(Before { lines, ended })
 }
 
+/// The session folder that a folder, which need not be there yet, is or lies in.
+pub(crate) fn run_around(folder: &Path) -> Option<PathBuf> {
+    inside_a_run(folder, Kind::Folder)
+}
+
 /// The session folder that a place lies in: a folder right below `plugins/profile`, or one that holds profiles itself.
 fn inside_a_run(place: &Path, kind: Kind) -> Option<PathBuf> {
     let folder = if kind == Kind::File { place.parent()? } else { place };

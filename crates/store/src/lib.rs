@@ -14,6 +14,7 @@
 //! ```
 
 mod error;
+mod index;
 mod ledger;
 mod listing;
 mod opened;
@@ -30,6 +31,7 @@ use haloscope_core::load;
 use haloscope_core::profile::Profile;
 
 pub use error::Error;
+pub use index::{Cache, FOLDER_VARIABLE, MAX_VARIABLE, Question};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use opened::Run;

@@ -8,9 +8,10 @@ use haloscope_core::load::{self, Run};
 use haloscope_core::present::{self, Layout};
 use haloscope_core::profile::Profile;
 use haloscope_core::report::{Gate, Report, Table, Tree};
+use haloscope_store::Question;
 
 use super::export::to_file;
-use super::source_root;
+use super::{kept, source_root};
 use crate::args::{Asked, Format};
 use crate::{Failure, Printer};
 
@@ -23,27 +24,64 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         write(&analyses::run_alone(analysis, &asked.params)?, &asked, printer)?;
         return Ok(0);
     };
+    let cache = kept::cache(matches)?;
     let run = load::find(path)?;
     say_which(&run, printer);
-    let profile = load::open(&run)?;
     let mut others = Vec::new();
     for path in &asked.others {
         let other = load::find(path)?;
         say_which(&other, printer);
-        others.push(load::open(&other)?);
+        others.push(other);
     }
-    let others: Vec<&Profile> = others.iter().collect();
     let sources = source_root::of(matches)?;
-    let mut report = analyses::run_with(analysis, &profile, &others, &asked.scope, &asked.params)?;
-    if let Some(sources) = sources {
-        let listed = asked.format == Format::Text;
-        source_root::fill(&mut report, &sources, listed, printer);
-        if listed {
-            report.texts.extend(source_root::listing(&report));
+    let runs: Vec<&Run> = std::iter::once(&run).chain(&others).collect();
+    let cache = cache.as_ref();
+    let question = cache.and_then(|_| Question::new(analysis, &runs, &asked.scope, &asked.params));
+    let known = cache.zip(question.as_ref()).and_then(|(cache, question)| cache.answer(question));
+    let is_known = known.is_some();
+    let (mut report, profiles) = match known {
+        Some(report) => (report, Vec::new()),
+        None => compute(analysis, &runs, &asked)?,
+    };
+    let is_whole = profiles.iter().all(|profile| profile.left_out.is_empty());
+    let new = question.filter(|_| !is_known && is_whole);
+    let keep = |report: &Report| {
+        if let (Some(cache), Some(question)) = (cache, &new) {
+            cache.keep(question, report);
         }
-    }
-    write(&report, &asked, printer)?;
+    };
+    let written = match sources {
+        // The lines of sources are not of the run.
+        Some(sources) => {
+            keep(&report);
+            let listed = asked.format == Format::Text;
+            source_root::fill(&mut report, &sources, listed, printer);
+            if listed {
+                report.texts.extend(source_root::listing(&report));
+            }
+            write(&report, &asked, printer)
+        }
+        // Who asked need not wait for the next one.
+        None => {
+            let written = write(&report, &asked, printer);
+            keep(&report);
+            written
+        }
+    };
+    kept::say_trouble(cache, printer);
+    written?;
     Ok(report.gate.map_or(0, Gate::exit_code))
+}
+
+/// Opens the runs and asks.
+fn compute(analysis: &Analysis, runs: &[&Run], asked: &Asked) -> Result<(Report, Vec<Profile>), Failure> {
+    let profiles = runs.iter().map(|run| load::open(run)).collect::<Result<Vec<_>, _>>()?;
+    let others: Vec<&Profile> = profiles.iter().skip(1).collect();
+    let [profile, ..] = profiles.as_slice() else {
+        return Err(Failure::Nothing("no run was given".into(), String::new()));
+    };
+    let report = analyses::run_with(analysis, profile, &others, &asked.scope, &asked.params)?;
+    Ok((report, profiles))
 }
 
 /// Names the session that was taken where there was a choice.

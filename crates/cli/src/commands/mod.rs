@@ -5,6 +5,7 @@ mod browser;
 mod completions;
 mod demo;
 mod export;
+pub(crate) mod kept;
 mod ledger;
 mod mcp;
 mod report;

@@ -5,6 +5,7 @@
 
 mod finding;
 mod json;
+pub mod kept;
 mod table;
 mod tree;
 mod value;

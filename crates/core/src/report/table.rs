@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Unit;
 
 /// What kind of thing a column holds; presenters choose alignment and format by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Words.
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 /// A column's definition: one place for id, label, unit and explanation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Column {
     /// Stable id.
     pub id: &'static str,

@@ -33,7 +33,7 @@ impl Status {
 }
 
 /// The unit of a number, as printed in headers and JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Picoseconds.
     Ps,

@@ -28,6 +28,7 @@ mod forged;
 mod groups;
 mod hlo_graph;
 mod input;
+mod kept;
 mod lanes;
 mod large;
 mod made;
