@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_core::analyses::{self, Analysis, Others, Param, ParamKind, Params};
+use haloscope_core::load;
 use haloscope_core::scope::Scope;
 
 use crate::{Failure, commands};
@@ -81,9 +82,32 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(HELP_WIDTH)
+        .arg(memory_limit())
         .subcommands(analyses::ALL.iter().filter(|a| !a.id.contains(' ')).map(|a| leader(a)))
         .subcommands(analyses::FAMILIES.iter().map(family))
         .subcommands(commands::others())
+}
+
+/// The bound on memory, which all subcommands keep.
+fn memory_limit() -> Arg {
+    Arg::new("memory-limit")
+        .long("memory-limit")
+        .value_name("SIZE")
+        .global(true)
+        .env("HALOSCOPE_MEMORY_LIMIT")
+        .hide_env_values(true)
+        .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
+        .help("Keeps the process below this much memory, such as 2GiB; what does not fit lies in a scratch file")
+        .help_heading("Memory")
+}
+
+/// Bounds the memory of the process, where that was asked for.
+pub(crate) fn bound_memory(matches: &ArgMatches) {
+    // What was given behind a subcommand's name is known to that one only.
+    if let Some((_, inner)) = matches.subcommand() {
+        return bound_memory(inner);
+    }
+    load::set_memory_limit(matches.get_one::<u64>("memory-limit").copied());
 }
 
 /// The subcommand of an analysis of one word, with those of the analyses that begin with its word: `compute RUN` and

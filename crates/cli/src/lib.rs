@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod failure;
 mod printer;
+mod progress;
 
 use std::ffi::OsString;
 

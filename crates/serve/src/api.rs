@@ -11,6 +11,7 @@ use haloscope_store::Run;
 use serde_json::{Value, json};
 
 use crate::answer::{Failure, Json, compute};
+use crate::partial;
 use crate::query::Query;
 use crate::router::{App, AppState};
 
@@ -89,9 +90,18 @@ pub(crate) async fn report(
         return Err(Failure::not_found(error, "/api/analyses says which question each answers"));
     };
     let second = analysis.others().word();
-    let known: Vec<_> = SCOPE.into_iter().chain(second).chain(analysis.params.iter().map(|p| p.id)).collect();
+    let known: Vec<_> = SCOPE
+        .into_iter()
+        .chain(["partial"])
+        .chain(second)
+        .chain(analysis.params.iter().map(|p| p.id))
+        .collect();
     let query = Query::of(&uri, &known)?;
-    let scope = Scope::from_words(|key| query.get(key))?;
+    let mut scope = Scope::from_words(|key| query.get(key))?;
+    // Hosts that were chosen are few, and another run is to be held against the whole.
+    let partial = matches!(query.get("partial"), Some("yes" | "true" | "1"))
+        && scope.hosts.is_empty()
+        && second.is_none_or(|word| query.get(word).is_none());
     let mut params = Params::default();
     for param in analysis.params {
         if let Some(value) = query.get(param.id) {
@@ -99,7 +109,8 @@ pub(crate) async fn report(
         }
     }
     compute(app, move |app| {
-        let run = open(app, &query)?;
+        let (run, note) =
+            if partial { partial::open(app, &query, &mut scope)? } else { (open(app, &query)?, None) };
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
                 // Ids of sessions hold no commas.
@@ -108,7 +119,9 @@ pub(crate) async fn report(
             });
         let others: Vec<_> = others.iter().map(|id| app.store.open(id)).collect::<Result<_, _>>()?;
         let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
-        Ok(Json::text(analyses::run_with(analysis, &run.profile, &others, &scope, &params)?.to_json()))
+        let mut report = analyses::run_with(analysis, &run.profile, &others, &scope, &params)?;
+        report.quality.splice(0..0, note);
+        Ok(Json::text(report.to_json()))
     })
     .await
 }
@@ -130,8 +143,13 @@ pub(crate) async fn of_run<T: Send + 'static>(
 
 /// The run that a request names, else the newest.
 pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
+    Ok(app.store.open(&asked(app, query)?)?)
+}
+
+/// The id of that run.
+pub(crate) fn asked(app: &App, query: &Query) -> Result<String, Failure> {
     if let Some(id) = query.get("run") {
-        return Ok(app.store.open(id)?);
+        return Ok(id.to_owned());
     }
     let newest = app.store.list()?.into_iter().next();
     let Some(newest) = newest else {
@@ -140,5 +158,5 @@ pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
             "capture a profile into the log folder, for instance with jax.profiler.trace",
         ));
     };
-    Ok(app.store.open(&newest.id)?)
+    Ok(newest.id)
 }

@@ -19,6 +19,7 @@ mod error;
 mod guard;
 mod ledger;
 mod page;
+mod partial;
 mod query;
 mod router;
 mod server;

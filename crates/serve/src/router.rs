@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::guard::{self, Guard};
 use crate::page::Page;
 use crate::xprof::{self, Answers};
-use crate::{agents, answer, api, ledger, source, timeline};
+use crate::{agents, answer, api, ledger, partial, source, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -80,6 +80,7 @@ pub(crate) fn new(
         .route("/runs", get(api::runs))
         .route("/analyses", get(api::analyses))
         .route("/report/{analysis}", get(api::report))
+        .route("/progress", get(partial::progress))
         .route("/source", get(source::text))
         .route("/ledger", get(ledger::history))
         .route("/ledger/advice", get(ledger::advice))
@@ -109,7 +110,7 @@ pub(crate) fn new(
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/source, /api/ledger and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

@@ -18,6 +18,7 @@ mod index;
 mod ledger;
 mod listing;
 mod opened;
+mod partly;
 mod places;
 mod settle;
 mod warm;
@@ -35,6 +36,7 @@ pub use index::{Cache, FOLDER_VARIABLE, MAX_VARIABLE, Question};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use opened::Run;
+pub use partly::{Partly, Reading, State};
 pub use warm::Asking;
 pub use watch::{Tag, Watch};
 
@@ -62,6 +64,7 @@ pub struct Store {
     settling: Settling,
     askers: Askers,
     last: Last,
+    fillings: partly::Fillings,
 }
 
 impl Store {
@@ -87,6 +90,7 @@ impl Store {
             settling: Settling::default(),
             askers: Askers::default(),
             last: Last::default(),
+            fillings: partly::Fillings::default(),
         }
     }
 

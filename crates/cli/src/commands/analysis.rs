@@ -3,17 +3,19 @@
 use std::io::{self, Write};
 
 use clap::ArgMatches;
+use haloscope_core::Error;
 use haloscope_core::analyses::{self, Analysis};
-use haloscope_core::load::{self, Run};
+use haloscope_core::load::{self, Part, Run};
 use haloscope_core::present::{self, Layout};
 use haloscope_core::profile::Profile;
 use haloscope_core::report::{Gate, Report, Table, Tree};
+use haloscope_core::units;
 use haloscope_store::Question;
 
 use super::export::to_file;
 use super::{kept, source_root};
 use crate::args::{Asked, Format};
-use crate::{Failure, Printer};
+use crate::{Failure, Printer, progress};
 
 /// Columns of tables in files.
 const FILE_WIDTH: usize = 120;
@@ -43,6 +45,9 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         Some(report) => (report, Vec::new()),
         None => compute(analysis, &runs, &asked)?,
     };
+    if !is_known {
+        say_memory(printer);
+    }
     let is_whole = profiles.iter().all(|profile| profile.left_out.is_empty());
     let new = question.filter(|_| !is_known && is_whole);
     let keep = |report: &Report| {
@@ -75,13 +80,37 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
 
 /// Opens the runs and asks.
 fn compute(analysis: &Analysis, runs: &[&Run], asked: &Asked) -> Result<(Report, Vec<Profile>), Failure> {
-    let profiles = runs.iter().map(|run| load::open(run)).collect::<Result<Vec<_>, _>>()?;
+    let profiles = runs.iter().map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
     let others: Vec<&Profile> = profiles.iter().skip(1).collect();
     let [profile, ..] = profiles.as_slice() else {
         return Err(Failure::Nothing("no run was given".into(), String::new()));
     };
-    let report = analyses::run_with(analysis, profile, &others, &asked.scope, &asked.params)?;
+    let ask = || analyses::run_with(analysis, profile, &others, &asked.scope, &asked.params);
+    let report = progress::while_doing("reading events", || Part::decoded(profile), ask)?;
     Ok((report, profiles))
+}
+
+/// Opens a run, and says how far that has come where it takes long.
+///
+/// # Errors
+/// As [`load::open`].
+fn open(run: &Run) -> Result<Profile, Error> {
+    progress::while_doing("opening", || load::opening(&run.path).unwrap_or_default(), || load::open(run))
+}
+
+/// Says that more memory was taken than was allowed, where that was so: what an analysis keeps cannot be put aside.
+fn say_memory(printer: &mut Printer) {
+    /// A limit is kept to within this much.
+    const TOLERANCE: f64 = 1.1;
+    let (Some(limit), Some(peak)) = (load::memory_limit(), load::peak_memory()) else { return };
+    if peak as f64 > limit as f64 * TOLERANCE {
+        printer.note(format_args!(
+            "took {} of memory, over the limit of {}: what this question keeps at once cannot be put aside; a narrower scope \
+             takes less",
+            units::bytes(peak as f64),
+            units::bytes(limit as f64)
+        ));
+    }
 }
 
 /// Names the session that was taken where there was a choice.

@@ -60,6 +60,7 @@ pub(crate) fn dispatch(
         Ok(matches) => matches,
         Err(message) => return explain(&message, printer),
     };
+    args::bound_memory(&matches);
     // A subcommand is required, and only those that are known are parsed.
     let Some((name, matches)) = matches.subcommand() else { return Ok(2) };
     let (name, matches) = match matches.subcommand() {

@@ -3,11 +3,18 @@
 mod dump;
 mod find;
 mod flags_text;
+mod gauge;
 pub mod map;
+mod memory;
 mod open;
+mod progress;
+mod scratch;
 mod source_text;
 mod trace_json;
 
 pub use find::{Run, Session, find, session_at, sessions, sessions_in};
+pub use gauge::peak as peak_memory;
+pub use memory::{memory_limit, set_memory_limit, size};
 pub use open::{from_bytes, open};
+pub use progress::{Part, opening};
 pub use source_text::{NoText, SourceRoot, SourceText};

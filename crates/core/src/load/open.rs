@@ -10,6 +10,8 @@ use haloscope_xspace::SpaceView;
 
 use crate::Error;
 use crate::load::map::{Map, Watch};
+use crate::load::memory::{self, Need};
+use crate::load::progress::Opening;
 use crate::load::{Run, dump, flags_text, trace_json};
 use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 
@@ -18,8 +20,12 @@ use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 ///
 /// # Errors
 /// [`Error::Io`] for a file that cannot be read, [`Error::Input`] for one that is neither an XSpace nor HLO, if no other
-/// can be used; [`Error::Changed`] for one that is written to meanwhile.
+/// can be used; [`Error::Changed`] for one that is written to meanwhile; [`Error::Usage`] for a run that cannot be read in
+/// the memory that it may take ([`set_memory_limit`](super::set_memory_limit)).
 pub fn open(run: &Run) -> Result<Profile, Error> {
+    let sizes: Vec<u64> = run.files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
+    let need = Need::of(&sizes);
+    let opening = Opening::begin(&run.path, &sizes);
     let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut traces = Vec::new();
     for path in &run.files {
@@ -70,7 +76,7 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
         }
         (_, _, last) => {
             failed.extend(last);
-            Profile::from_files(files)
+            Profile::from_files_told(files, |bytes| opening.opened(bytes))
         }
     };
     for (file, trace) in traces {
@@ -80,6 +86,7 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
     }
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
+    memory::bound(&mut profile, need)?;
     Ok(profile)
 }
 
@@ -156,7 +163,7 @@ fn bytes_of(path: &Path) -> Result<Bytes, Error> {
             Ok(Box::new(bytes) as Bytes)
         });
     }
-    Ok(Box::new(Map::open(path).map_err(io)?))
+    Ok(memory::file(Map::open(path).map_err(io)?))
 }
 
 /// What `read` makes of a file's bytes, unless they changed meanwhile.

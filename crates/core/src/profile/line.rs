@@ -60,6 +60,12 @@ impl Line {
         self.events.get()
     }
 
+    /// Bytes of its events in the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.body.len
+    }
+
     /// What is added to a time on the run's clock, in picoseconds, to come to the profiler's own.
     #[must_use]
     pub fn to_wire_ps(&self) -> i64 {

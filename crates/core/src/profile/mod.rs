@@ -23,6 +23,7 @@ mod packed;
 mod plane;
 mod program;
 mod rows;
+mod residency;
 mod shelf;
 mod sink;
 mod source;
@@ -38,6 +39,7 @@ pub use module::{Decoded, HloModule, Stage, split_label};
 pub use packed::Packed;
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
+pub use residency::{Pages, Residency};
 pub use shelf::{Kept, Shelf};
 pub use source::{Source, Span, TraceJson};
 
@@ -165,6 +167,12 @@ impl Profile {
         if let Some(source) = self.sources.get_mut(source) {
             source.shelf = Some(shelf);
         }
+    }
+
+    /// Where the columns of a file's lines are kept beside the heap.
+    #[must_use]
+    pub fn shelf(&self, source: usize) -> Option<&Arc<dyn Shelf>> {
+        self.sources.get(source)?.shelf.as_ref()
     }
 
     /// The events of a line, decoded at the first call.

@@ -1,0 +1,60 @@
+//! How much memory this process has resident, as the system counts it.
+
+use std::fs::{self, File};
+use std::sync::OnceLock;
+
+/// Bytes that are resident: heap, stacks, and the pages of mapped files; `None` where the system does not say.
+pub(crate) fn resident() -> Option<u64> {
+    static OPEN: OnceLock<Option<(File, u64)>> = OnceLock::new();
+    let (file, page) =
+        OPEN.get_or_init(|| Some((File::open("/proc/self/statm").ok()?, page_size()?))).as_ref()?;
+    let mut text = [0; 128];
+    let len = read_start(file, &mut text)?;
+    let words = std::str::from_utf8(text.get(..len)?).ok()?;
+    let pages: u64 = words.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(*page)
+}
+
+/// The most that was ever resident, bytes; `None` where the system does not say.
+#[must_use]
+pub fn peak() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+#[cfg(unix)]
+fn read_start(file: &File, into: &mut [u8]) -> Option<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, 0).ok()
+}
+
+#[cfg(not(unix))]
+fn read_start(_: &File, _: &mut [u8]) -> Option<usize> {
+    None
+}
+
+/// The size of a page, from what the kernel told this process at its start.
+fn page_size() -> Option<u64> {
+    const PAGE_SIZE: u64 = 6;
+    let facts = fs::read("/proc/self/auxv").ok()?;
+    let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).map(|word| word as u64).ok();
+    let mut pairs = facts.chunks_exact(2 * size_of::<usize>()).map(|pair| pair.split_at(size_of::<usize>()));
+    pairs.find_map(|(key, value)| (word(key)? == PAGE_SIZE).then(|| word(value))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn resident_memory_follows_what_is_touched() {
+        let before = resident().unwrap();
+        assert!(before > 1 << 20, "{before} bytes");
+        let some = vec![1_u8; 64 << 20];
+        let with = resident().unwrap();
+        assert!(with > before + (48 << 20), "{before} then {with} with {} bytes", some.len());
+        assert!(peak().unwrap() >= before + (48 << 20));
+    }
+}

@@ -1,0 +1,348 @@
+//! How much memory runs may take: a limit that was asked for, or of a run of many hosts what its two largest files need.
+//!
+//! Where a run would not fit, the columns of its events lie in scratch files, and a thread lets go of pages as the process
+//! comes near its limit. The limit is one of the process, not of a run, as memory is.
+
+use std::ops::{Deref, Range};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use super::gauge;
+use super::map::Map;
+use super::scratch::{Place, Scratch};
+use crate::Error;
+use crate::profile::{Bytes, FileBytes, Kept, Pages, Profile, Residency, Shelf};
+use crate::units;
+
+/// What the process may keep.
+static PROCESS: Residency = Residency::new(gauge::resident);
+/// The limit that was asked for; 0 for none.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+/// What runs of many hosts that are open need, all together.
+static NEEDED: AtomicU64 = AtomicU64::new(0);
+
+/// More files than this make a run of many hosts, whose memory is bounded without anybody asking.
+const MANY: usize = 2;
+/// What a process needs beside a run.
+const BASE: u64 = 64 << 20;
+/// What the columns of an event take at most, bytes.
+const EVENT: u64 = 45;
+/// What analyses take for an event of the line that they walk, bytes.
+const WORK: u64 = 48;
+
+/// Bounds the memory of the process, from now on. A run that needs more to be read at all is refused when it is opened.
+pub fn set_memory_limit(bytes: Option<u64>) {
+    ASKED.store(bytes.unwrap_or(0), Ordering::Relaxed);
+    apply();
+}
+
+/// The limit that was asked for.
+#[must_use]
+pub fn memory_limit() -> Option<u64> {
+    Some(ASKED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+}
+
+/// Reads a size: `512MiB`, `2 GB`, `1.5g`; a number alone is bytes. `KB`, `MB`, `GB` are powers of 1000; `K`, `M`, `G` and `KiB`,
+/// `MiB`, `GiB` are powers of 1024.
+///
+/// # Errors
+/// [`Error::Usage`] with the expected form.
+pub fn size(text: &str) -> Result<u64, Error> {
+    let bad = || Error::Usage(format!("expected a size such as 512MiB or 2GB, found `{text}`"));
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().map_err(|_| bad())?;
+    let unit = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "kb" => 1e3,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "mb" => 1e6,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "gb" => 1e9,
+        _ => return Err(bad()),
+    };
+    let bytes = number * unit;
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+/// What must hold while a run of many hosts is open.
+#[derive(Debug)]
+pub(super) struct Need(u64);
+
+impl Need {
+    /// What a run with files of these sizes needs.
+    pub(super) fn of(sizes: &[u64]) -> Self {
+        let mut sizes = sizes.to_vec();
+        sizes.sort_unstable();
+        let largest: u64 = sizes.iter().rev().take(MANY).sum();
+        let need = if sizes.len() > MANY { largest.saturating_add(BASE) } else { 0 };
+        NEEDED.fetch_add(need, Ordering::Relaxed);
+        apply();
+        Self(need)
+    }
+}
+
+impl Drop for Need {
+    fn drop(&mut self) {
+        NEEDED.fetch_sub(self.0, Ordering::Relaxed);
+        apply();
+    }
+}
+
+fn apply() {
+    let needed = Some(NEEDED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0);
+    let limit = memory_limit().or(needed);
+    PROCESS.set_limit(limit);
+    if limit.is_some() {
+        keep_watch();
+    }
+}
+
+/// Starts the thread that lets go of pages.
+fn keep_watch() {
+    /// Between two looks while memory grows, and while nothing happens. Memory grows by a few megabytes in the first.
+    const BUSY: Duration = Duration::from_millis(2);
+    const QUIET: Duration = Duration::from_millis(20);
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let watch = || {
+            let mut before = 0;
+            loop {
+                let limit = PROCESS.limit().unwrap_or(u64::MAX);
+                let now = PROCESS.resident().unwrap_or(0);
+                let is_quiet = now == before || now < limit / 2;
+                before = now;
+                let well = PROCESS.relieve(0);
+                thread::sleep(if is_quiet || !well { QUIET } else { BUSY });
+            }
+        };
+        // Without the thread pages go only when lines are decoded.
+        let _ = thread::Builder::new().name("memory".into()).spawn(watch);
+    });
+}
+
+/// The bytes of a profile, whose pages may go.
+pub(super) fn file(map: Map) -> Bytes {
+    let pages = Arc::new(FilePages(map));
+    PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
+    Box::new(Mapped(pages))
+}
+
+/// The pages of a profile. They go first: columns are made of them, and names are few.
+#[derive(Debug)]
+struct FilePages(Map);
+
+impl Pages for FilePages {
+    fn release(&self) {
+        self.0.drop_pages(0..self.0.len());
+    }
+
+    fn used(&self) -> u32 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct Mapped(Arc<FilePages>);
+
+impl FileBytes for Mapped {
+    fn changed(&self) -> Option<String> {
+        self.0.0.changed()
+    }
+
+    fn drop_pages(&self, range: Range<usize>) {
+        self.0.0.drop_pages(range);
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0.0
+    }
+}
+
+/// Lays the columns of a run's events into scratch files, if the run would take more memory than it may.
+///
+/// # Errors
+/// [`Error::Usage`] for a limit under which its largest line cannot be read.
+pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
+    let Some(limit) = PROCESS.limit() else { return Ok(()) };
+    let events: u64 = profile.lines.iter().map(|line| line.event_count).sum();
+    let files: u64 = profile.sources.iter().map(|source| source.bytes().len() as u64).sum();
+    let estimate = files.saturating_add(events.saturating_mul(EVENT)).saturating_add(BASE);
+    if estimate <= limit {
+        return Ok(());
+    }
+    if let Some(asked) = memory_limit() {
+        refuse_below(asked, profile)?;
+    }
+    let scratch = Arc::new(Scratch::below(folders()));
+    let need = Arc::new(need);
+    for source in 0..profile.sources.len() {
+        let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
+        let inner = profile.shelf(source).cloned();
+        let shelf = Bounded {
+            inner,
+            scratch: Arc::clone(&scratch),
+            lines: (0..lines).map(|_| OnceLock::new()).collect(),
+            _need: Arc::clone(&need),
+        };
+        profile.set_shelf(source, Arc::new(shelf));
+    }
+    Ok(())
+}
+
+/// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
+fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
+    let Some(stays) = PROCESS.let_go_of_all() else {
+        return Err(Error::Usage(
+            "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
+             --memory-limit and HALOSCOPE_MEMORY_LIMIT out"
+                .into(),
+        ));
+    };
+    let largest = profile.lines.iter().max_by_key(|line| line.event_count);
+    let events = largest.map_or(0, |line| line.event_count);
+    let floor = stays.saturating_add(events.saturating_mul(EVENT + WORK)).saturating_add(BASE / 4);
+    if limit >= floor {
+        return Ok(());
+    }
+    let name = largest.map_or("", |line| line.name.as_str());
+    Err(Error::Usage(format!(
+        "a memory limit of {} is too low for this run: it takes at least {} to read it (its largest line, {name}, has {events} \
+         events); give more, or fewer files",
+        units::bytes(limit as f64),
+        units::bytes(floor as f64)
+    )))
+}
+
+/// Where scratch files may lie: the cache folder, then the one for temporary files.
+fn folders() -> Vec<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = set("HALOSCOPE_CACHE").filter(|path| path.is_absolute());
+    let xdg = || set("XDG_CACHE_HOME").map(|path| path.join("haloscope"));
+    let home = || set("HOME").map(|path| path.join(".cache/haloscope"));
+    own.or_else(xdg).or_else(home).into_iter().chain([std::env::temp_dir()]).collect()
+}
+
+/// The columns of one file's lines: where they are kept already, else in a scratch file.
+#[derive(Debug)]
+struct Bounded {
+    /// Another place where they may be kept: an index.
+    inner: Option<Arc<dyn Shelf>>,
+    scratch: Arc<Scratch>,
+    lines: Vec<OnceLock<Arc<LinePages>>>,
+    _need: Arc<Need>,
+}
+
+/// The pages of a line's columns.
+#[derive(Debug)]
+struct LinePages {
+    line: usize,
+    used: AtomicU32,
+    place: Where,
+}
+
+#[derive(Debug)]
+enum Where {
+    Scratch(Place),
+    Inner(Arc<dyn Shelf>),
+}
+
+impl Pages for LinePages {
+    fn release(&self) {
+        match &self.place {
+            Where::Scratch(place) => place.release(),
+            Where::Inner(shelf) => shelf.drop_pages(self.line),
+        }
+    }
+
+    fn used(&self) -> u32 {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Bounded {
+    fn note(&self, line: usize, place: Where) {
+        let Some(slot) = self.lines.get(line) else { return };
+        let pages = Arc::new(LinePages { line, used: PROCESS.now().into(), place });
+        if slot.set(Arc::clone(&pages)).is_ok() {
+            PROCESS.add(&(pages as Arc<dyn Pages>));
+        }
+    }
+}
+
+impl Shelf for Bounded {
+    fn get(&self, line: usize) -> Option<Kept> {
+        PROCESS.relieve(0);
+        let inner = self.inner.as_ref()?;
+        let kept = inner.get(line)?;
+        self.note(line, Where::Inner(Arc::clone(inner)));
+        Some(kept)
+    }
+
+    fn wants(&self, line: usize, bytes: u64) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.wants(line, bytes)) || !self.scratch.is_full()
+    }
+
+    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept> {
+        let bytes = columns.iter().map(|column| column.len() as u64).sum();
+        PROCESS.relieve(0);
+        if let Some(inner) = self.inner.as_ref().filter(|inner| inner.wants(line, bytes))
+            && let Some(kept) = inner.put(line, head, columns)
+        {
+            self.note(line, Where::Inner(Arc::clone(inner)));
+            return Some(kept);
+        }
+        let (place, kept) = self.scratch.put(head, columns)?;
+        self.note(line, Where::Scratch(place));
+        Some(kept)
+    }
+
+    fn used(&self, line: usize) {
+        if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
+            let now = PROCESS.now();
+            if pages.used.load(Ordering::Relaxed) != now {
+                pages.used.store(now, Ordering::Relaxed);
+            }
+        }
+        if let Some(inner) = &self.inner {
+            inner.used(line);
+        }
+    }
+
+    fn drop_pages(&self, line: usize) {
+        if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
+            pages.release();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        for (text, bytes) in [
+            ("512MiB", 512 << 20),
+            ("2GB", 2_000_000_000),
+            ("1.5g", 3 << 29),
+            ("64 M", 64 << 20),
+            ("7", 7),
+            (" 10 kb ", 10_000),
+        ] {
+            assert_eq!(size(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "MiB", "-1", "0", "1TiB2", "1e30G", "half"] {
+            let message = size(text).unwrap_err().to_string();
+            assert!(message.contains("512MiB") && message.contains(text), "{message}");
+        }
+    }
+}
