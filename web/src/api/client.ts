@@ -1,6 +1,6 @@
 /** The one door to the server. */
 
-import type { Analyses, Report, Runs, SourceText } from "./types";
+import type { Analyses, Progress, Report, Runs, SourceText } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `offline`: the
  * server was not reached; `other`: it did not say. */
@@ -84,6 +84,10 @@ export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {
 
 export function getReport(url: string, signal?: AbortSignal): Promise<Report> {
   return getJson(url, signal);
+}
+
+export function getProgress(run: string, signal?: AbortSignal): Promise<Progress> {
+  return getJson(apiUrl("progress", [["run", run]]), signal);
 }
 
 export function getSource(path: string, signal?: AbortSignal): Promise<SourceText> {

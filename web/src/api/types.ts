@@ -18,6 +18,17 @@ export interface Runs {
   readonly logdir: string;
 }
 
+/** How far the reading of a run has come. */
+export interface Progress {
+  readonly run: string;
+  /** idle, opening, reading or read. */
+  readonly state: string;
+  readonly hosts_done: number;
+  readonly hosts: number;
+  readonly bytes_done: number;
+  readonly bytes: number;
+}
+
 export interface ParamInfo {
   readonly id: string;
   readonly doc: string;

@@ -9,6 +9,7 @@ import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
 import { LinkButton } from "./LinkButton";
+import { ReadingBanner } from "./ReadingBanner";
 import { RunPicker } from "./RunPicker";
 import { ScopeBar } from "./ScopeBar";
 import { ThemeButton } from "./ThemeButton";
@@ -100,6 +101,7 @@ export function App() {
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
           {noRuns && <NoRuns logdir={runs.data?.logdir ?? ""} />}
+          <ReadingBanner />
           {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
           {current === null && analyses.loading && <Loading what="the list of pages" />}
           {current === null && !analyses.loading && <Empty>{`There is no page “${page.value}”.`}</Empty>}

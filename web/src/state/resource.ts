@@ -4,8 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 
 import { apiUrl, getAnalyses, getReport, getRuns } from "../api/client";
 import type { Analyses, Report, Runs } from "../api/types";
+import { AGAIN_MS, isPartial, readingRun, takesParts } from "./reading";
 import { route } from "./route";
-import { runId } from "./runs";
+import { runId, runs } from "./runs";
 import { scopeParams } from "./url";
 
 export interface Resource<T> {
@@ -82,11 +83,14 @@ export function useResource<T>(key: string | null, family: string, load: (signal
       return undefined;
     }
     let gone = false;
+    let again: ReturnType<typeof setTimeout> | undefined;
     const own = join(key, load);
     own.promise
       .then((data) => {
         if (gone) return;
-        remember(key, data);
+        // An answer of some of the hosts is shown and asked for again until it is one of all.
+        if (isPartial(data)) again = setTimeout(() => setAttempt((before) => before + 1), AGAIN_MS);
+        else remember(key, data);
         setHeld({ key, family, data, error: null });
       })
       .catch((error: unknown) => {
@@ -94,6 +98,7 @@ export function useResource<T>(key: string | null, family: string, load: (signal
       });
     return () => {
       gone = true;
+      clearTimeout(again);
       leave(key, own);
     };
     // `load` is a fresh closure at each render; the key names what it loads.
@@ -124,9 +129,16 @@ export function useReport(analysis: string, params: readonly (readonly [string, 
 
 /** The same of any run; of none nothing is asked. */
 export function useReportOf(run: string | null, analysis: string, params: readonly (readonly [string, string])[] = []): Resource<Report> {
+  const part = run !== null && takesParts(runs.value, run, route.value.scope.hosts) ? ([["partial", "yes"]] as const) : [];
   const url =
-    run === null ? null : apiUrl(`report/${encodeURIComponent(analysis)}`, [["run", run], ...scopeParams(route.value.scope), ...params]);
-  return useResource(url, `${analysis} ${run}`, (signal) => getReport(url ?? "", signal));
+    run === null
+      ? null
+      : apiUrl(`report/${encodeURIComponent(analysis)}`, [["run", run], ...scopeParams(route.value.scope), ...params, ...part]);
+  return useResource(url, `${analysis} ${run}`, async (signal) => {
+    const report = await getReport(url ?? "", signal);
+    if (run !== null && isPartial(report)) readingRun.value = run;
+    return report;
+  });
 }
 
 /** A report over the whole run, whatever the scope: what there is to choose from. Nothing is asked until `when`. */
