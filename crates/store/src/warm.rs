@@ -75,7 +75,7 @@ impl Store {
             if !may_go_on() {
                 return Warmed::Not;
             }
-            run.profile.events(&run.profile.lines[line.index()]);
+            let _read = run.profile.events(&run.profile.lines[line.index()]);
         }
         if !may_go_on() {
             return Warmed::Not;
