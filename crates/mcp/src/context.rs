@@ -42,7 +42,7 @@ impl Context {
         match arguments.text(argument)? {
             Some(id) => self.open(&id),
             None => {
-                let newest = self.store.list()?.into_iter().next().ok_or_else(no_run)?;
+                let newest = self.store.newest()?.ok_or_else(no_run)?;
                 Ok(self.store.open(&newest.id)?)
             }
         }

@@ -89,6 +89,10 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Read(error) => Self::from(&*error),
+            StoreError::StillWritten { .. } => Self::new(
+                error.to_string(),
+                "call again in a few seconds: it is answered when its files are complete",
+            ),
             StoreError::UnknownRun(_) => Self::new(error.to_string(), "`xprof_list_runs` lists the runs"),
             other => Self::new(other.to_string(), "name a run by the id that `xprof_list_runs` gives"),
         }

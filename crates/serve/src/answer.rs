@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haloscope_core::Error as CoreError;
 use haloscope_store::Error as StoreError;
@@ -11,7 +11,7 @@ use haloscope_store::Error as StoreError;
 use crate::router::App;
 
 /// An answer: JSON text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Json(String);
 
 impl Json {
@@ -42,6 +42,8 @@ pub(crate) enum Sort {
     Unknown,
     /// A profile cannot be read.
     Unreadable,
+    /// A profile is still being written; there is an answer when it is complete.
+    Writing,
     /// The profile was read and holds nothing that the question is about.
     Nothing,
     /// The server's own fault.
@@ -49,7 +51,7 @@ pub(crate) enum Sort {
 }
 
 /// A refusal: what is wrong, and what to do.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
     sort: Sort,
@@ -93,6 +95,11 @@ impl Failure {
         Self::new(StatusCode::CONFLICT, Sort::Unreadable, error, hint)
     }
 
+    fn writing(error: impl Into<String>) -> Self {
+        let hint = "ask again: it is answered when the capture has ended and its files are complete";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Sort::Writing, error, hint)
+    }
+
     pub(crate) fn nothing(error: impl Into<String>, hint: &'static str) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Nothing, error, hint)
     }
@@ -107,7 +114,11 @@ impl Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let body = serde_json::json!({"error": self.error, "hint": self.hint, "kind": self.sort});
-        (self.status, Json(body.to_string())).into_response()
+        let mut response = (self.status, Json(body.to_string())).into_response();
+        if self.sort == Sort::Writing {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+        }
+        response
     }
 }
 
@@ -140,6 +151,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::Outside(_) | StoreError::NoPath(_) => Self::forbidden(error.to_string(), ""),
             StoreError::Read(error) => Self::from(&*error),
+            StoreError::StillWritten { .. } => Self::writing(error.to_string()),
             _ => Self::bug(&error.to_string()),
         }
     }
@@ -155,7 +167,7 @@ impl From<Caught> for Failure {
     }
 }
 
-/// Computes an answer on a thread that may block, as soon as a core is free. A panic in it is an answer too.
+/// Computes an answer on one of the threads for it, as soon as a core is free. A panic in it is an answer too.
 pub(crate) async fn compute<T, E>(
     app: Arc<App>,
     work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
@@ -165,12 +177,18 @@ where
     E: From<Caught> + Send + 'static,
 {
     let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Caught(e.to_string()))?;
-    blocking(app, move |app| {
-        // The permit goes with the work: who asked may have left, the core is busy all the same.
-        let _permit = permit;
-        work(app)
-    })
-    .await
+    let asking = app.store.asking();
+    let threads = app.threads.clone();
+    let computed = threads.compute(move || {
+        // These go with the work: who asked may have left, the core is busy all the same.
+        let _held = (permit, asking);
+        work(&app)
+    });
+    match computed.await {
+        Ok(answer) => answer,
+        Err(Some(panic)) => Err(Caught(panic_text(&*panic).to_owned()).into()),
+        Err(None) => Err(Caught("the server is ending".to_owned()).into()),
+    }
 }
 
 /// Does something short on a thread that may block, such as a look at a folder, however many cores are busy.

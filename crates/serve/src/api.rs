@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
 use haloscope_core::analyses::{self, Analysis, Others, ParamKind, Params};
 use haloscope_core::scope::Scope;
-use haloscope_store::Run;
+use haloscope_store::{Run, Store, Tag};
 use serde_json::{Value, json};
 
-use crate::answer::{Failure, Json, compute};
+use crate::answer::{Failure, Json, blocking, compute};
+use crate::flights::Flights;
 use crate::partial;
 use crate::query::Query;
 use crate::router::{App, AppState};
@@ -25,10 +27,19 @@ pub(crate) async fn version(uri: Uri) -> Answer {
     Json::of(&json!({"name": "haloscope", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
-    compute(app, |app| {
-        let runs = app.store.list()?;
+/// All runs; with `known`, nothing where the listing is still the one that has this tag.
+pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Failure> {
+    let query = Query::of(&uri, &["known"])?;
+    let known = query.get("known").and_then(|tag| Tag::from_str_radix(tag, 16).ok());
+    // Not computed: a list is there at once, whatever else is asked.
+    blocking(app, move |app| {
+        let runs = match known {
+            None => app.store.list()?,
+            Some(tag) => match app.store.list_unless(tag)? {
+                None => return Ok(StatusCode::NO_CONTENT.into_response()),
+                Some(runs) => runs,
+            },
+        };
         let row = |run: &haloscope_store::RunInfo| {
             json!({
                 "id": run.id,
@@ -37,14 +48,18 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Answer {
                 "hosts": run.hosts,
                 "size_bytes": run.size_bytes,
                 "modified_ms": run.modified_ms(),
+                "writing": run.writing,
             })
         };
+        let complete = runs.iter().find(|run| !run.writing).or(runs.first());
         Json::of(&json!({
             "runs": runs.iter().map(row).collect::<Vec<_>>(),
-            "default": runs.first().map(|r| &r.id),
+            "default": complete.map(|r| &r.id),
+            "listing": format!("{:016x}", Store::tag(&runs)),
             "version": env!("CARGO_PKG_VERSION"),
             "logdir": app.store.root().map(|r| r.display().to_string()).unwrap_or_default(),
         }))
+        .map(IntoResponse::into_response)
     })
     .await
 }
@@ -108,7 +123,7 @@ pub(crate) async fn report(
             params.set(param.id, value);
         }
     }
-    compute(app, move |app| {
+    Flights::join(app, uri.to_string(), move |app| {
         let (run, note) =
             if partial { partial::open(app, &query, &mut scope)? } else { (open(app, &query)?, None) };
         let others =
@@ -141,7 +156,17 @@ pub(crate) async fn of_run<T: Send + 'static>(
     .await
 }
 
-/// The run that a request names, else the newest.
+/// What a page asks first of a run, so that what it reads has been read.
+pub(crate) fn warm(run: &Arc<Run>) {
+    for id in ["overview", "ops"] {
+        if let Some(analysis) = analyses::find(id) {
+            // Whoever asks is told why there is none.
+            let _ = analyses::run_with(analysis, &run.profile, &[], &Scope::default(), &Params::default());
+        }
+    }
+}
+
+/// The run that a request names, else the newest that is complete.
 pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
     Ok(app.store.open(&asked(app, query)?)?)
 }
@@ -151,8 +176,7 @@ pub(crate) fn asked(app: &App, query: &Query) -> Result<String, Failure> {
     if let Some(id) = query.get("run") {
         return Ok(id.to_owned());
     }
-    let newest = app.store.list()?.into_iter().next();
-    let Some(newest) = newest else {
+    let Some(newest) = app.store.newest()? else {
         return Err(Failure::nothing(
             "there is no run yet",
             "capture a profile into the log folder, for instance with jax.profiler.trace",

@@ -16,15 +16,18 @@ mod answer;
 mod api;
 mod config;
 mod error;
+mod flights;
 mod guard;
 mod ledger;
 mod page;
 mod partial;
+mod patience;
 mod query;
 mod router;
 mod server;
 mod source;
 mod timeline;
+mod workers;
 mod xprof;
 
 pub use config::Config;

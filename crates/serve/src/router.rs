@@ -10,7 +10,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use haloscope_core::load::SourceRoot;
-use haloscope_store::{Ledger, Store};
+use haloscope_store::{Ledger, Store, Watch};
 use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -19,8 +19,11 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use crate::answer::Failure;
 use crate::error::Error;
+use crate::flights::Flights;
 use crate::guard::{self, Guard};
 use crate::page::Page;
+use crate::patience::patience;
+use crate::workers::Workers;
 use crate::xprof::{self, Answers};
 use crate::{agents, answer, api, ledger, partial, source, timeline};
 
@@ -33,6 +36,12 @@ pub(crate) struct App {
     pub(crate) other_page: bool,
     /// As many questions are computed at once as there are cores; the others wait.
     pub(crate) workers: Arc<Semaphore>,
+    /// The threads on which they are.
+    pub(crate) threads: Workers,
+    /// The reports that are being computed.
+    pub(crate) flights: Flights,
+    /// Looks at the folder of runs for as long as the server is there.
+    _watch: Watch,
     /// Where the sources of the profiled programs lie, if that is known.
     pub(crate) sources: Option<SourceRoot>,
     /// The history of runs, if there is one.
@@ -49,10 +58,13 @@ impl App {
         let page = Page::new(ui.or(web_root))?;
         let store = Arc::new(store);
         Ok(Self {
+            _watch: store.watch(api::warm),
             store,
             page,
             other_page,
             workers,
+            threads: Workers::new(cores)?,
+            flights: Flights::default(),
             sources: None,
             ledger: None,
             answers: Answers::default(),
@@ -86,9 +98,13 @@ pub(crate) fn new(
         .route("/ledger/advice", get(ledger::advice))
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
+        .layer(middleware::from_fn(patience))
         .layer(token());
     let agents = Router::new().route_service("/mcp", agents::service(&app, addr)).layer(token());
-    let router = Router::new().nest("/api", api).merge(agents).merge(xprof::routes().layer(token()));
+    let router = Router::new()
+        .nest("/api", api)
+        .merge(agents)
+        .merge(xprof::routes().layer(middleware::from_fn(patience)).layer(token()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(&app)))

@@ -15,8 +15,9 @@ use crate::{Error, lock};
 
 /// Nothing is read that changed less than this long ago.
 const QUIET: Duration = Duration::from_secs(2);
-/// A file that ends in the middle, or that grew and lacks what profilers write last, is waited for this long after its last
-/// change.
+/// A file that grew, and lacks what most profilers write last, is waited for this long after its last change.
+const DOUBT: Duration = Duration::from_secs(10);
+/// One that ends in the middle is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The plane that a JAX profile has when it is complete.
@@ -66,7 +67,7 @@ impl Settling {
         quiet >= PATIENCE
             || match Shape::of(path) {
                 Shape::Cut => false,
-                Shape::Whole { has_last_plane } => has_last_plane || !grew,
+                Shape::Whole { has_last_plane } => has_last_plane || !grew || quiet >= DOUBT,
                 Shape::Other => true,
             }
     }

@@ -41,7 +41,9 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     if io::stdin().is_terminal() {
         printer.note("an agent's program starts this and speaks the protocol on stdin; Ctrl-D ends it");
     }
-    let mut context = Context::new(Arc::new(store));
+    let store = Arc::new(store);
+    let _watch = store.watch(|_| {});
+    let mut context = Context::new(store);
     if let Some(page) = matches.get_one::<String>("page") {
         context = context.with_page(format!("{}/", page.trim_end_matches('/')));
     }

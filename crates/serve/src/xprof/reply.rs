@@ -51,6 +51,7 @@ impl From<StoreError> for Refusal {
             StoreError::UnknownRun(_) => StatusCode::NOT_FOUND,
             StoreError::Outside(_) => StatusCode::FORBIDDEN,
             StoreError::NoPath(_) => StatusCode::BAD_REQUEST,
+            StoreError::StillWritten { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())

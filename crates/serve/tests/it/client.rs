@@ -39,9 +39,7 @@ impl TestServer {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "broken", b"no profile");
         write(folder.path(), "train", &profile().to_bytes());
-        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
-        let newest = folder.path().join("plugins/profile/train/host-0.xplane.pb");
-        std::fs::File::options().write(true).open(newest).unwrap().set_modified(later).unwrap();
+        set_age(&folder.path().join("plugins/profile/train/host-0.xplane.pb"), 60);
 
         let mut config = Config::new(Store::new(folder.path()).unwrap());
         config.addr.set_port(0);
@@ -143,7 +141,15 @@ impl Answer {
 fn write(root: &Path, run: &str, bytes: &[u8]) {
     let folder = root.join("plugins/profile").join(run);
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("host-0.xplane.pb"), bytes).unwrap();
+    let path = folder.join("host-0.xplane.pb");
+    std::fs::write(&path, bytes).unwrap();
+    set_age(&path, 120);
+}
+
+/// Makes a file this many seconds old: one that was written a moment ago may still be growing.
+pub(crate) fn set_age(path: &Path, seconds: u64) {
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
 /// A TPU with three steps of a dot and a fusion in a while loop, and a host with a thread.

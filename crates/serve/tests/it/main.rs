@@ -7,6 +7,7 @@ mod api;
 mod asked;
 mod client;
 mod ledger;
+mod live;
 mod page;
 mod security;
 mod source;

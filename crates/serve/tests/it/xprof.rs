@@ -23,7 +23,8 @@ fn logs() -> tempfile::TempDir {
     ] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, &bytes).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        crate::client::set_age(&path, 100);
     }
     folder
 }
@@ -151,9 +152,11 @@ fn a_profile_that_cannot_be_read_is_an_error_and_is_read_again_later() {
     let broken = folder.path().join("logs/plugins/profile/late/h.xplane.pb");
     std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
     std::fs::write(&broken, "no profile").unwrap();
+    crate::client::set_age(&broken, 100);
     let server = serve(folder.path());
     assert!(refused(&server.get("/run_tools?run=late"), 500).contains("h.xplane.pb"));
     std::fs::write(&broken, crate::client::profile().to_bytes()).unwrap();
+    crate::client::set_age(&broken, 50);
     assert_eq!(server.get("/run_tools?run=late").status, 200);
 }
 
