@@ -2,11 +2,11 @@
 
 import type { Analyses, Progress, Report, Runs, SourceText } from "./types";
 
-/** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `offline`: the
- * server was not reached; `other`: it did not say. */
-export type Refusal = "usage" | "unknown" | "unreadable" | "nothing" | "bug" | "offline" | "other";
+/** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `writing`:
+ * its files are not complete yet; `offline`: the server was not reached; `other`: it did not say. */
+export type Refusal = "usage" | "unknown" | "unreadable" | "writing" | "nothing" | "bug" | "offline" | "other";
 
-const REFUSALS: readonly string[] = ["usage", "unknown", "unreadable", "nothing", "bug"];
+const REFUSALS: readonly string[] = ["usage", "unknown", "unreadable", "writing", "nothing", "bug"];
 
 /** What went wrong, in the server's words where it said something. */
 export class ApiError extends Error {
@@ -76,6 +76,12 @@ export async function getBytes(url: string, signal?: AbortSignal): Promise<Array
 
 export function getRuns(signal?: AbortSignal): Promise<Runs> {
   return getJson("/api/runs", signal);
+}
+
+/** The runs, unless the listing is still the one that is known. */
+export async function getRunsUnless(known: string): Promise<Runs | null> {
+  const response = await request(apiUrl("runs", [["known", known]]), "application/json");
+  return response.status === 204 ? null : ((await response.json()) as Runs);
 }
 
 export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {

@@ -9,6 +9,8 @@ export interface RunInfo {
   readonly hosts: readonly string[];
   readonly size_bytes: number;
   readonly modified_ms: number;
+  /** A file of it is still being written. */
+  readonly writing?: boolean;
 }
 
 export interface Runs {
@@ -16,6 +18,8 @@ export interface Runs {
   readonly default: string | null;
   readonly version: string;
   readonly logdir: string;
+  /** Stands for this listing, to ask for another one with. */
+  readonly listing?: string;
 }
 
 /** How far the reading of a run has come. */

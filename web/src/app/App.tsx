@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
+import { follow as followListing } from "../state/listing";
 import { runId, runs as runsSignal } from "../state/runs";
 import { pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
@@ -26,6 +27,7 @@ export function App() {
   useEffect(() => {
     runsSignal.value = runs.data;
   }, [runs.data]);
+  useEffect(followListing, []);
   useEffect(() => {
     document.title = [current?.label, runId.value, "Haloscope"]
       .filter((part) => part !== null && part !== undefined && part !== "")
@@ -60,7 +62,8 @@ export function App() {
     return () => removeEventListener("click", onClick);
   }, []);
 
-  const noRuns = runs.data !== null && runs.data.runs.length === 0 && route.value.run === "";
+  const listed = runsSignal.value ?? runs.data;
+  const noRuns = listed !== null && listed.runs.length === 0 && route.value.run === "";
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -71,7 +74,7 @@ export function App() {
           <Mark />
           <span>Haloscope</span>
         </a>
-        <RunPicker runs={runs.data} />
+        <RunPicker runs={listed} />
         <div class="top-actions">
           <LinkButton />
           <ThemeButton />
@@ -94,13 +97,13 @@ export function App() {
             {entry.label}
           </a>
         ))}
-        <span class="version">{runs.data === null ? "" : `version ${runs.data.version}`}</span>
+        <span class="version">{listed === null ? "" : `version ${listed.version}`}</span>
       </nav>
       <div class="content">
         <ScopeBar />
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
-          {noRuns && <NoRuns logdir={runs.data?.logdir ?? ""} />}
+          {noRuns && <NoRuns logdir={listed?.logdir ?? ""} />}
           <ReadingBanner />
           {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
           {current === null && analyses.loading && <Loading what="the list of pages" />}

@@ -30,6 +30,11 @@ function remember(key: string, value: unknown): void {
   }
 }
 
+/** Files have changed: what was answered about them is asked again when somebody goes there. */
+export function forget(): void {
+  for (const key of [...cache.keys()]) if (key.startsWith("/api/report/")) cache.delete(key);
+}
+
 interface Pending {
   readonly promise: Promise<unknown>;
   readonly abort: AbortController;

@@ -46,8 +46,27 @@ function Nothing({ error }: { readonly error: ApiError }) {
   );
 }
 
+/** A profile that is not complete yet is asked for again, as often as the server looks at it. */
+function Writing({ error, reload }: { readonly error: ApiError; readonly reload: (() => void) | undefined }) {
+  useEffect(() => {
+    if (reload === undefined) return undefined;
+    const timer = setTimeout(reload, 2 * PATIENCE_MS);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <div class="notice calm" role="status">
+      <p class="notice-title">This run is still being written</p>
+      <p class="reason">
+        <Words text={error.message} />
+      </p>
+      {reload !== undefined && <p class="sub">The page asks again until it is complete.</p>}
+    </div>
+  );
+}
+
 export function ErrorBox({ error, reload }: { readonly error: unknown; readonly reload?: () => void }) {
   if (error instanceof ApiError && error.kind === "nothing") return <Nothing error={error} />;
+  if (error instanceof ApiError && error.kind === "writing") return <Writing error={error} reload={reload} />;
   const message = error instanceof Error ? error.message : String(error);
   const passing = !(error instanceof ApiError) || !FINAL.includes(error.kind);
   const hint = error instanceof ApiError ? error.hint : "";

@@ -1,8 +1,9 @@
 // Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { demoSteps, folderSteps } from "./act.mjs";
@@ -11,6 +12,7 @@ import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { ledgerServer, ledgerSteps } from "./ledger.mjs";
+import { liveSteps } from "./live.mjs";
 import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { compareShots } from "./shots.mjs";
@@ -143,6 +145,13 @@ async function main() {
     const kept = await ledgerServer(log);
     servers.push(kept);
     await actAll(browser, kept.origin, ledgerSteps, kept.ledger);
+
+    const growing = mkdtempSync(join(tmpdir(), "haloscope-live-"));
+    try {
+      await actAll(browser, await serve("serve", growing), liveSteps, growing, join(log.folder, "tpu-train"));
+    } finally {
+      rmSync(growing, { recursive: true, force: true });
+    }
 
     await reportChecks(browser, log.folder, check);
 

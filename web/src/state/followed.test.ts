@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+
+import type { RunInfo, Runs } from "../api/types";
+import { followed } from "./followed";
+
+const run = (id: string, writing = false, size_bytes = 1): RunInfo => ({
+  id,
+  name: id,
+  path: id,
+  hosts: [],
+  size_bytes,
+  modified_ms: 0,
+  writing,
+});
+
+const listing = (first: string | null, ...runs: readonly RunInfo[]): Runs => ({
+  runs,
+  default: first,
+  version: "",
+  logdir: "",
+  listing: "",
+});
+
+describe("followed", () => {
+  it("stays at the run that was the newest, and names the one that came", () => {
+    const next = followed(listing("a", run("a")), listing("b", run("b"), run("a")));
+    expect(next.runs.default).toBe("a");
+    expect(next.runs.runs.length).toBe(2);
+    expect(next.arrived?.id).toBe("b");
+    expect(next.changed).toBe(false);
+  });
+
+  it("takes the first run that comes to an empty folder, without a word", () => {
+    const next = followed(listing(null), listing("b", run("b")));
+    expect(next.runs.default).toBe("b");
+    expect(next.arrived).toBeNull();
+  });
+
+  it("names a run when it is complete, and once", () => {
+    const half = listing("a", run("b", true), run("a"));
+    expect(followed(listing("a", run("a")), half).arrived).toBeNull();
+    const whole = listing("b", run("b", false, 2), run("a"));
+    const next = followed(half, whole);
+    expect(next.arrived?.id).toBe("b");
+    expect(next.changed).toBe(true);
+    expect(followed(whole, whole).arrived).toBeNull();
+  });
+
+  it("leaves a run that is gone", () => {
+    const next = followed(listing("a", run("a")), listing("b", run("b")));
+    expect(next.runs.default).toBe("b");
+  });
+});
