@@ -1,7 +1,7 @@
 //! `XEvent`: the hot loop.
 
-use crate::wire::{Fields, varint};
-use crate::{Fault, Stats};
+use crate::wire::{Fields, varint_before};
+use crate::{Fault, RawStat, Stats};
 
 const EVENT: &str = "XEvent";
 const LINE: &str = "XLine";
@@ -43,49 +43,58 @@ impl<'a> EventView<'a> {
         Self::parse_with(body, offset, |_| {})
     }
 
-    /// Decodes the bytes of one event, and hands those of each of its stats to `stat` on the way: one pass where
+    /// Decodes the bytes of one event, and hands each of its stats to `stat` on the way: one pass where
     /// [`EventView::stats`] makes a second one. A stat may be handed over twice where the event is malformed or not
     /// written as profilers do.
     ///
     /// # Errors
     /// The first malformed field.
     #[inline]
-    pub fn parse_with(body: &'a [u8], offset: u64, mut stat: impl FnMut(&'a [u8])) -> Result<Self, Fault> {
-        match Self::parse_known(body, offset, &mut stat) {
+    pub fn parse_with(body: &'a [u8], offset: u64, mut stat: impl FnMut(RawStat<'a>)) -> Result<Self, Fault> {
+        match Self::parse_known((body, offset), (0, body.len()), &mut stat) {
             Some(event) => Ok(event),
-            None => {
-                let event = Self::parse_any(body, offset)?;
-                let stats = Fields::new(body, offset).filter(|f| f.number == 4);
-                stats.filter_map(|f| f.bytes(EVENT).ok()).for_each(stat);
-                Ok(event)
-            }
+            None => Self::parse_any_with(body, offset, stat),
         }
     }
 
     /// An event of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which
-    /// [`EventView::parse_any`] finds what is wrong, if anything is.
+    /// [`EventView::parse_any`] finds what is wrong, if anything is. The event stands from `from` to `end` in `data`, whose
+    /// first byte is at `base` in the file.
     #[inline]
-    fn parse_known(body: &'a [u8], offset: u64, stat: &mut impl FnMut(&'a [u8])) -> Option<Self> {
-        let mut event = Self { metadata_id: 0, time: EventTime::OffsetPs(0), duration_ps: 0, body, offset };
-        let mut pos = 0;
-        while let Some(&tag) = body.get(pos) {
-            let (value, next) = varint(body, pos + 1).ok()?;
+    fn parse_known(
+        (data, base): (&'a [u8], u64),
+        (from, end): (usize, usize),
+        stat: &mut impl FnMut(RawStat<'a>),
+    ) -> Option<Self> {
+        let (mut metadata_id, mut time, mut duration_ps) = (0, EventTime::OffsetPs(0), 0);
+        let body = data.get(from..end)?;
+        let mut pos = from;
+        while pos < end {
+            let tag = *data.get(pos)?;
+            let (value, next) = varint_before(data, pos + 1, end)?;
             pos = next;
             match tag {
-                0x08 => event.metadata_id = value as i64,
-                0x10 => event.time = EventTime::OffsetPs(value as i64),
-                0x18 => event.duration_ps = value as i64,
+                0x08 => metadata_id = value as i64,
+                0x10 => time = EventTime::OffsetPs(value as i64),
+                0x18 => duration_ps = value as i64,
                 // The value is the length of a stat.
                 0x22 => {
-                    let bytes = body.get(next..)?.get(..usize::try_from(value).ok()?)?;
-                    stat(bytes);
-                    pos = next + bytes.len();
+                    pos = next.checked_add(usize::try_from(value).ok()?).filter(|pos| *pos <= end)?;
+                    stat(RawStat { data, from: next, end: pos });
                 }
-                0x28 => event.time = EventTime::Occurrences(value as i64),
+                0x28 => time = EventTime::Occurrences(value as i64),
                 _ => return None,
             }
         }
-        Some(event)
+        Some(Self { metadata_id, time, duration_ps, body, offset: base + from as u64 })
+    }
+
+    #[cold]
+    fn parse_any_with(body: &'a [u8], offset: u64, stat: impl FnMut(RawStat<'a>)) -> Result<Self, Fault> {
+        let event = Self::parse_any(body, offset)?;
+        let stats = Fields::new(body, offset).filter(|f| f.number == 4);
+        stats.filter_map(|f| f.bytes(EVENT).ok()).map(RawStat::of).for_each(stat);
+        Ok(event)
     }
 
     #[cold]
@@ -155,21 +164,27 @@ impl<'a> Events<'a> {
         self.faults.clone()
     }
 
-    /// The next event; the bytes of its stats go to `stat`, see [`EventView::parse_with`].
+    /// The next event; its stats go to `stat`, see [`EventView::parse_with`].
     #[inline]
-    pub fn next_with(&mut self, mut stat: impl FnMut(&'a [u8])) -> Option<EventView<'a>> {
+    pub fn next_with(&mut self, mut stat: impl FnMut(RawStat<'a>)) -> Option<EventView<'a>> {
         loop {
             self.at = self.fields.at();
-            let (body, offset) = match self.fields.next_of(EVENTS_TAG) {
-                Some(next) => next,
-                None => {
-                    let field = self.fields.next()?;
-                    // A field 4 of another wire type is reported when the line's header is read.
-                    match field.bytes(LINE) {
-                        Ok(body) if field.number == 4 && field.whole => (body, field.content),
-                        _ => continue,
-                    }
+            if let Some((from, end)) = self.fields.next_place_of(EVENTS_TAG) {
+                let (data, base) = self.fields.data();
+                if let Some(event) = EventView::parse_known((data, base), (from, end), &mut stat) {
+                    return Some(event);
                 }
+                match EventView::parse_any_with(&data[from..end], base + from as u64, &mut stat) {
+                    Ok(event) => return Some(event),
+                    Err(fault) => self.faults.push(fault),
+                }
+                continue;
+            }
+            let field = self.fields.next()?;
+            // A field 4 of another wire type is reported when the line's header is read.
+            let (body, offset) = match field.bytes(LINE) {
+                Ok(body) if field.number == 4 && field.whole => (body, field.content),
+                _ => continue,
             };
             match EventView::parse_with(body, offset, &mut stat) {
                 Ok(event) => return Some(event),

@@ -40,4 +40,4 @@ pub use fault::{Fault, FaultKind, Faults};
 pub use metadata::{EventMetadataView, StatMetadataView};
 pub use plane::{LineView, PlaneView};
 pub use space::SpaceView;
-pub use stat::{StatValue, StatView, Stats};
+pub use stat::{RawStat, StatValue, StatView, Stats};

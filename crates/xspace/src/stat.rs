@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::Faults;
-use crate::wire::{Fields, varint};
+use crate::wire::{Fields, varint, varint_before};
 
 const MESSAGE: &str = "XStat";
 
@@ -82,32 +82,59 @@ pub struct StatView<'a> {
     pub value: Option<StatValue<'a>>,
 }
 
+/// The bytes of one stat, in the line that holds it. For loops over all events, which want a few numbers and no texts.
+#[derive(Debug, Clone, Copy)]
+pub struct RawStat<'a> {
+    /// Bytes that go on behind the stat as a rule.
+    pub(crate) data: &'a [u8],
+    pub(crate) from: usize,
+    pub(crate) end: usize,
+}
+
+impl<'a> RawStat<'a> {
+    /// A stat of these bytes.
+    #[must_use]
+    pub fn of(data: &'a [u8]) -> Self {
+        Self { data, from: 0, end: data.len() }
+    }
+
+    /// The key, where it stands first and takes one byte: at most 127.
+    #[inline]
+    #[must_use]
+    pub fn small_key(&self) -> Option<u8> {
+        match self.data.get(self.from..self.end) {
+            Some([0x08, key @ 0..0x80, ..]) => Some(*key),
+            _ => None,
+        }
+    }
+
+    /// The key and the whole number, if it is one; `None` for a malformed stat.
+    #[inline]
+    #[must_use]
+    pub fn key_and_int(&self) -> Option<(i64, Option<i64>)> {
+        let Self { data, from, end } = *self;
+        if data.get(from) == Some(&0x08)
+            && let Some((id, pos)) = varint_before(data, from + 1, end)
+            && pos < end
+        {
+            let number = || varint_before(data, pos + 1, end).map(|(number, _)| number);
+            let value = match data.get(pos) {
+                Some(0x18) => number().and_then(|v| i64::try_from(v).ok()),
+                Some(0x20) => number().map(|v| v as i64),
+                _ => None,
+            };
+            return Some((id as i64, value));
+        }
+        let stat = StatView::parse(data.get(from..end)?, 0, &mut Faults::default())?;
+        Some((stat.metadata_id, stat.value.and_then(|v| v.as_i64())))
+    }
+}
+
 impl<'a> StatView<'a> {
     /// Decodes one stat; a malformed one is reported to `faults` and gives `None`.
     #[inline]
     pub(crate) fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Option<Self> {
         Self::parse_known(body).or_else(|| Self::parse_any(body, offset, faults))
-    }
-
-    /// The key of a stat and its whole number, if it is one, from the stat's bytes; `None` for a malformed stat. For loops
-    /// over all events, which want a few numbers and no texts.
-    #[inline]
-    #[must_use]
-    pub fn key_and_int(body: &'a [u8]) -> Option<(i64, Option<i64>)> {
-        if body.first() == Some(&0x08)
-            && let Ok((id, pos)) = varint(body, 1)
-            && let Some(tag) = body.get(pos)
-        {
-            let number = || varint(body, pos + 1).ok().map(|(number, _)| number);
-            let value = match tag {
-                0x18 => number().and_then(|v| i64::try_from(v).ok()),
-                0x20 => number().map(|v| v as i64),
-                _ => None,
-            };
-            return Some((id as i64, value));
-        }
-        let stat = Self::parse(body, 0, &mut Faults::default())?;
-        Some((stat.metadata_id, stat.value.and_then(|v| v.as_i64())))
     }
 
     /// A stat of known fields only, whole, with tags of one byte: what profilers write. `None` for any other, of which

@@ -74,6 +74,18 @@ fn long_varint(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {
     varint_by_byte(data, pos)
 }
 
+/// A varint that ends at `end` at the latest, in data that go on behind it as a rule: what follows is no part of it, but lets
+/// eight bytes be read at a time.
+#[inline]
+pub(crate) fn varint_before(data: &[u8], pos: usize, end: usize) -> Option<(u64, usize)> {
+    match data.get(pos) {
+        Some(&byte) if byte < 0x80 => Some((u64::from(byte), pos + 1)),
+        Some(_) => long_varint(data, pos).ok(),
+        None => None,
+    }
+    .filter(|(_, next)| *next <= end)
+}
+
 /// The low seven bits of each byte, put together.
 #[inline]
 fn joined(word: u64) -> u64 {
@@ -125,17 +137,30 @@ impl<'a> Fields<'a> {
         self.fault.map(|(offset, kind)| Fault { offset, message, kind })
     }
 
-    /// The content of the next field and its offset in the file, if that is a whole length-delimited one whose tag is
-    /// the single byte `tag`; else nothing moves. A shortcut for long lists: [`Iterator::next`] would give the same.
+    /// The place in the data of the next field's content, if that is a whole length-delimited one whose tag is the single
+    /// byte `tag`; else nothing moves. A shortcut for long lists: [`Iterator::next`] would give the same.
     #[inline]
-    pub(crate) fn next_of(&mut self, tag: u8) -> Option<(&'a [u8], u64)> {
+    pub(crate) fn next_place_of(&mut self, tag: u8) -> Option<(usize, usize)> {
         if self.data.get(self.pos) != Some(&tag) {
             return None;
         }
-        let (length, body) = varint(self.data, self.pos + 1).ok()?;
-        let content = self.data.get(body..)?.get(..usize::try_from(length).ok()?)?;
-        self.pos = body + content.len();
-        Some((content, self.base + body as u64))
+        let (length, from) = varint(self.data, self.pos + 1).ok()?;
+        let end = from.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= self.data.len())?;
+        self.pos = end;
+        Some((from, end))
+    }
+
+    /// As [`Fields::next_place_of`], the content itself and its offset in the file.
+    #[inline]
+    pub(crate) fn next_of(&mut self, tag: u8) -> Option<(&'a [u8], u64)> {
+        let (from, end) = self.next_place_of(tag)?;
+        Some((self.data.get(from..end)?, self.base + from as u64))
+    }
+
+    /// The message, and the offset in the file of its first byte.
+    #[inline]
+    pub(crate) fn data(&self) -> (&'a [u8], u64) {
+        (self.data, self.base)
     }
 
     fn fail(&mut self, at: usize, kind: FaultKind) {

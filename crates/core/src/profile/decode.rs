@@ -1,6 +1,6 @@
 //! From the bytes of a line to columns: the hot loop of reading.
 
-use haloscope_xspace::{EventTime, EventView, Faults, LineView, StatView};
+use haloscope_xspace::{EventTime, EventView, Faults, LineView, RawStat};
 
 use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::packed::{ELSEWHERE, near};
@@ -64,14 +64,12 @@ struct Noted {
 
 impl Noted {
     #[inline]
-    fn look(&mut self, stat: &[u8], wanted: &Wanted) {
+    fn look(&mut self, stat: RawStat<'_>, wanted: &Wanted) {
         // A key of one byte tells at once whether there is anything to look at.
-        if let [0x08, id @ 0..0x80, ..] = stat
-            && wanted.small[usize::from(*id)] == 0
-        {
+        if stat.small_key().is_some_and(|key| wanted.small[usize::from(key & 0x7f)] == 0) {
             return;
         }
-        let Some((id, value)) = StatView::key_and_int(stat) else { return };
+        let Some((id, value)) = stat.key_and_int() else { return };
         let flags = wanted.flags(id);
         self.marks |= flags & !(DEVICE_START | DEVICE_DURATION);
         if flags & DEVICE_START != 0 {

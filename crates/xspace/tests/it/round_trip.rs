@@ -2,7 +2,7 @@
 
 use haloscope_xspace::wire::{Fields, Value};
 use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, StatMetadata, strategies};
-use haloscope_xspace::{EventTime, EventView, SpaceView, StatView, write};
+use haloscope_xspace::{EventTime, EventView, SpaceView, write};
 use proptest::prelude::*;
 
 use crate::raw::{Message, RawField, delimited, long_varint, number, rewrite, varint};
@@ -209,7 +209,7 @@ fn one_pass_hands_over_what_a_second_one_would_find() {
     let space = SpaceView::parse(&bytes);
     let mut seen = Vec::new();
     let mut events = space.planes[0].lines[0].events();
-    let event = events.next_with(|stat| seen.push(StatView::key_and_int(stat).unwrap())).unwrap();
+    let event = events.next_with(|stat| seen.push(stat.key_and_int().unwrap())).unwrap();
     let second: Vec<_> = event.stats().map(|s| (s.metadata_id, s.value.and_then(|v| v.as_i64()))).collect();
     assert_eq!(seen, second);
     assert_eq!(seen, [(1, Some(-5)), (2, Some(7)), (3, None), (4, None), (0, Some(-6))]);
@@ -217,6 +217,6 @@ fn one_pass_hands_over_what_a_second_one_would_find() {
     // An event with an unknown field in front is not written as profilers do, and gives the same.
     let odd = [&[0x78, 1], event.body].concat();
     let mut again = Vec::new();
-    EventView::parse_with(&odd, 0, |stat| again.push(StatView::key_and_int(stat).unwrap())).unwrap();
+    EventView::parse_with(&odd, 0, |stat| again.push(stat.key_and_int().unwrap())).unwrap();
     assert_eq!(again, second);
 }
