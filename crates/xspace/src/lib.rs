@@ -38,6 +38,6 @@ pub mod write;
 pub use event::{EventTime, EventView, Events};
 pub use fault::{Fault, FaultKind, Faults};
 pub use metadata::{EventMetadataView, StatMetadataView};
-pub use plane::{LineView, PlaneView};
+pub use plane::{LineView, PlaneView, RawLine};
 pub use space::SpaceView;
 pub use stat::{RawStat, StatValue, StatView, Stats};

@@ -28,7 +28,8 @@ pub struct PlaneView<'a> {
 }
 
 impl<'a> PlaneView<'a> {
-    pub(crate) fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Self {
+    /// Reads a plane but for its lines, which it puts where they are read later: `number` is the plane they belong to.
+    pub(crate) fn outline(body: &'a [u8], offset: u64, number: usize, outline: &mut Outline<'a>) -> Self {
         let mut plane = Self { offset, ..Self::default() };
         let mut fields = Fields::new(body, offset);
         for field in fields.by_ref() {
@@ -36,43 +37,102 @@ impl<'a> PlaneView<'a> {
                 1 => field.int(PLANE).map(|v| plane.id = v),
                 2 => field.text(PLANE).map(|v| plane.name = v),
                 3 => field.bytes(PLANE).map(|body| {
-                    let line = LineView::parse(body, field.content, faults);
-                    plane.lines.push(line);
+                    outline.add(RawLine { plane: number, body, offset: field.content });
                 }),
                 4 => field.bytes(PLANE).map(|body| {
-                    if let Some(entry) = MapEntry::parse(body, &field, faults) {
-                        let value = EventMetadataView::parse(entry.value, entry.offset, faults);
+                    if let Some(entry) = MapEntry::parse(body, &field, &mut outline.faults) {
+                        let value = EventMetadataView::parse(entry.value, entry.offset, &mut outline.faults);
                         // An entry without a key stands for key 0; writers that leave the key out set the inner id.
                         plane.event_metadata.push((entry.key.unwrap_or(value.id), value));
                     }
                 }),
                 5 => field.bytes(PLANE).map(|body| {
-                    if let Some(entry) = MapEntry::parse(body, &field, faults) {
-                        let value = StatMetadataView::parse(entry.value, entry.offset, faults);
+                    if let Some(entry) = MapEntry::parse(body, &field, &mut outline.faults) {
+                        let value = StatMetadataView::parse(entry.value, entry.offset, &mut outline.faults);
                         plane.stat_metadata.push((entry.key.unwrap_or(value.id), value));
                     }
                 }),
                 6 => field.bytes(PLANE).map(|body| {
                     // A cut stat is reported as the cut of the plane, below.
                     if field.whole {
-                        plane.stats.extend(StatView::parse(body, field.content, faults));
+                        plane.stats.extend(StatView::parse(body, field.content, &mut outline.faults));
                     }
                 }),
                 _ => Ok(()),
             };
             if let Err(fault) = part {
-                faults.push(fault);
+                outline.faults.push(fault);
             }
         }
         if let Some(fault) = fields.fault(PLANE) {
-            faults.push(fault);
+            outline.faults.push(fault);
         }
         plane
     }
 }
 
+/// A line whose header has not been read yet. That takes a walk over all its events: nearly all the time that it takes to
+/// read a file's structure.
+#[derive(Debug, Clone, Copy)]
+pub struct RawLine<'a> {
+    /// Number of the plane it belongs to.
+    pub(crate) plane: usize,
+    body: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> RawLine<'a> {
+    /// Its size in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// True for a line without anything in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// Reads the header and counts the events.
+    #[must_use]
+    pub fn read(&self) -> (LineView<'a>, Faults) {
+        let mut faults = Faults::default();
+        let line = LineView::parse(self.body, self.offset, &mut faults);
+        (line, faults)
+    }
+}
+
+/// The lines of a file and the faults met between them.
+#[derive(Debug, Default)]
+pub(crate) struct Outline<'a> {
+    pub(crate) lines: Vec<RawLine<'a>>,
+    /// The faults before each line, and behind the one before it.
+    before: Vec<Faults>,
+    /// The faults behind the last line so far.
+    pub(crate) faults: Faults,
+}
+
+impl<'a> Outline<'a> {
+    fn add(&mut self, line: RawLine<'a>) {
+        self.lines.push(line);
+        self.before.push(std::mem::take(&mut self.faults));
+    }
+
+    /// All faults in the order in which they are met, given those of the lines.
+    pub(crate) fn all_faults<'f>(&self, of_lines: impl Iterator<Item = &'f Faults>) -> Faults {
+        let mut all = Faults::default();
+        for (before, of_line) in self.before.iter().zip(of_lines) {
+            all.extend(before);
+            all.extend(of_line);
+        }
+        all.extend(&self.faults);
+        all
+    }
+}
+
 /// One stream or thread. The header has been read and the events counted; [`LineView::events`] decodes them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LineView<'a> {
     /// `id` (field 1); unique within a plane as a rule, a thread id on host planes.
     pub id: i64,
@@ -88,6 +148,9 @@ pub struct LineView<'a> {
     pub display_name: &'a [u8],
     /// Number of whole events (field 4).
     pub event_count: u64,
+    /// Where every [`LineView::STRIDE`]th event begins, from the line's first byte on: the first of these is event number
+    /// `STRIDE`. A long line can be decoded in parts of which each begins at one.
+    pub strides: Vec<u64>,
     /// The line's bytes, as far as they were there.
     pub body: &'a [u8],
     /// Offset of [`LineView::body`] in the file.
@@ -95,16 +158,25 @@ pub struct LineView<'a> {
 }
 
 impl<'a> LineView<'a> {
+    /// Events from one of [`LineView::strides`] to the next.
+    pub const STRIDE: u64 = 1 << 16;
+
     fn parse(body: &'a [u8], offset: u64, faults: &mut Faults) -> Self {
         let mut line = Self { body, offset, ..Self::default() };
         let mut fields = Fields::new(body, offset);
         loop {
-            while fields.next_of(EVENTS_TAG).is_some() {
-                line.event_count += 1;
+            let mut at = fields.at();
+            while fields.next_place_of(EVENTS_TAG).is_some() {
+                line.count(at - offset);
+                at = fields.at();
             }
             let Some(field) = fields.next() else { break };
             let part = match field.number {
-                4 => field.bytes(LINE).map(|_| line.event_count += u64::from(field.whole)),
+                4 => field.bytes(LINE).map(|_| {
+                    if field.whole {
+                        line.count(at - offset);
+                    }
+                }),
                 1 => field.int(LINE).map(|v| line.id = v),
                 2 => field.text(LINE).map(|v| line.name = v),
                 3 => field.int(LINE).map(|v| line.timestamp_ns = v),
@@ -121,6 +193,15 @@ impl<'a> LineView<'a> {
             faults.push(fault);
         }
         line
+    }
+
+    /// Counts an event that begins at `at`.
+    #[inline]
+    fn count(&mut self, at: u64) {
+        if self.event_count % Self::STRIDE == 0 && self.event_count > 0 {
+            self.strides.push(at);
+        }
+        self.event_count += 1;
     }
 
     /// The events in file order.

@@ -1,7 +1,8 @@
 //! `XSpace`: the whole file.
 
+use crate::plane::{Outline, RawLine};
 use crate::wire::Fields;
-use crate::{Faults, PlaneView};
+use crate::{Faults, LineView, PlaneView};
 
 const MESSAGE: &str = "XSpace";
 
@@ -26,12 +27,22 @@ impl<'a> SpaceView<'a> {
     /// Reads the structure of `bytes`, a serialised `XSpace`. Never fails: damage is in [`SpaceView::faults`].
     #[must_use]
     pub fn parse(bytes: &'a [u8]) -> Self {
+        Self::parse_with(bytes, |lines| lines.iter().map(RawLine::read).collect())
+    }
+
+    /// The same; `read` reads the lines, in whatever order or in parallel, and gives them back in the order it was given them.
+    #[must_use]
+    pub fn parse_with(
+        bytes: &'a [u8],
+        read: impl FnOnce(&[RawLine<'a>]) -> Vec<(LineView<'a>, Faults)>,
+    ) -> Self {
         let mut space = Self::default();
+        let mut outline = Outline::default();
         let mut fields = Fields::new(bytes, 0);
         for field in fields.by_ref() {
             let part = match field.number {
                 1 => field.bytes(MESSAGE).map(|body| {
-                    let plane = PlaneView::parse(body, field.content, &mut space.faults);
+                    let plane = PlaneView::outline(body, field.content, space.planes.len(), &mut outline);
                     space.planes.push(plane);
                 }),
                 2 => field.bytes(MESSAGE).map(|text| space.errors.push(text)),
@@ -43,11 +54,18 @@ impl<'a> SpaceView<'a> {
                 }
             };
             if let Err(fault) = part {
-                space.faults.push(fault);
+                outline.faults.push(fault);
             }
         }
         if let Some(fault) = fields.fault(MESSAGE) {
-            space.faults.push(fault);
+            outline.faults.push(fault);
+        }
+        let lines = read(&outline.lines);
+        space.faults = outline.all_faults(lines.iter().map(|(_, faults)| faults));
+        for (raw, (line, _)) in outline.lines.iter().zip(lines) {
+            if let Some(plane) = space.planes.get_mut(raw.plane) {
+                plane.lines.push(line);
+            }
         }
         space
     }

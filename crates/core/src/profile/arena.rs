@@ -4,25 +4,27 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::MmapMut;
 
 use super::{Column, Segment, Shared};
 
 /// From here on columns are worth pages of their own: large ones, of which the system hands out a few where it would hand out
 /// thousands of small ones.
+#[cfg(unix)]
 const LARGE: usize = 4 << 20;
 
 /// Zeroed memory, aligned to 8 bytes, that becomes columns once it is filled.
 pub(super) enum Arena {
     Heap(Vec<u64>),
-    Pages(MmapMut),
+    #[cfg(unix)]
+    Pages(memmap2::MmapMut),
 }
 
 impl Arena {
     /// Memory for so many bytes.
     pub(super) fn new(bytes: usize) -> Self {
+        #[cfg(unix)]
         if bytes >= LARGE
-            && let Ok(pages) = MmapMut::map_anon(bytes)
+            && let Ok(pages) = memmap2::MmapMut::map_anon(bytes)
         {
             // Where the system has no large pages, small ones do.
             #[cfg(target_os = "linux")]
@@ -35,6 +37,7 @@ impl Arena {
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Heap(words) => bytemuck::cast_slice_mut(words),
+            #[cfg(unix)]
             Self::Pages(pages) => pages,
         }
     }
@@ -51,6 +54,7 @@ impl Deref for Arena {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Heap(words) => bytemuck::cast_slice(words),
+            #[cfg(unix)]
             Self::Pages(pages) => pages,
         }
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use haloscope_xspace::{EventMetadataView, LineView, PlaneView, SpaceView, StatValue};
+use haloscope_xspace::{EventMetadataView, Faults, LineView, PlaneView, RawLine, SpaceView, StatValue};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::module::split_label;
@@ -44,7 +45,7 @@ impl Profile {
         let index = self.sources.len();
         source.first_line = self.lines.len();
         let host = HostId(self.hosts.len() as u32);
-        let space = SpaceView::parse(source.bytes());
+        let space = SpaceView::parse_with(source.bytes(), read_lines);
         let mut planes = Vec::new();
         for view in &space.planes {
             let id = PlaneId((self.planes.len() + planes.len()) as u32);
@@ -99,6 +100,16 @@ impl Profile {
     }
 }
 
+/// Reads the headers of lines, in parallel where they are large.
+fn read_lines<'a>(lines: &[RawLine<'a>]) -> Vec<(LineView<'a>, Faults)> {
+    /// Less is read before another thread is awake.
+    const LARGE: usize = 1 << 20;
+    if lines.iter().map(RawLine::len).sum::<usize>() < LARGE {
+        return lines.iter().map(RawLine::read).collect();
+    }
+    lines.par_iter().with_max_len(1).map(RawLine::read).collect()
+}
+
 fn make_line(id: LineId, plane: PlaneId, kind: PlaneKind, view: &LineView<'_>, source: &Source) -> Line {
     let name = if view.display_name.is_empty() { view.name } else { view.display_name };
     let name = String::from_utf8_lossy(name).into_owned();
@@ -114,6 +125,7 @@ fn make_line(id: LineId, plane: PlaneId, kind: PlaneKind, view: &LineView<'_>, s
         // The clock is set once all hosts are known; until then this holds the timestamp in nanoseconds.
         base_ps: view.timestamp_ns,
         body: Span { len: view.body.len() as u64, ..source.span_of(view.body) },
+        strides: view.strides.as_slice().into(),
         events: OnceLock::new(),
     }
 }

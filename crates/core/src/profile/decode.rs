@@ -4,6 +4,7 @@ use haloscope_xspace::{EventTime, EventView, Faults, LineView, RawStat};
 
 use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::packed::{ELSEWHERE, near};
+use super::parts::{self, Part};
 use super::sink::{DURATION_BASE, Far, Layout, Sink};
 use super::{Events, Line, Mark, MetaIdx, Plane, Source};
 use crate::units::LARGEST_PS;
@@ -63,7 +64,7 @@ struct Noted {
 }
 
 impl Noted {
-    #[inline]
+    #[inline(always)]
     fn look(&mut self, stat: RawStat<'_>, wanted: &Wanted) {
         // A key of one byte tells at once whether there is anything to look at.
         if stat.small_key().is_some_and(|key| wanted.small[usize::from(key & 0x7f)] == 0) {
@@ -94,15 +95,15 @@ struct Decoder<'a> {
 
 /// What was found beside the columns.
 #[derive(Default)]
-struct Found {
-    rows: usize,
-    far: Far,
-    aggregated: Vec<(MetaIdx, i64, i64)>,
-    negative: u64,
-    nameless: u64,
-    faults: Faults,
-    is_sorted: bool,
-    marks: u8,
+pub(super) struct Found {
+    pub(super) rows: usize,
+    pub(super) far: Far,
+    pub(super) aggregated: Vec<(MetaIdx, i64, i64)>,
+    pub(super) negative: u64,
+    pub(super) nameless: u64,
+    pub(super) faults: Faults,
+    pub(super) is_sorted: bool,
+    pub(super) marks: u8,
 }
 
 impl Events {
@@ -116,18 +117,22 @@ impl Events {
         let room = (line.event_count as usize).min(body.len() / 2 + 1);
         let layout = Layout::new(room, line.body.len, has_device, has_marks);
         let mut memory = layout.memory();
-        let mut sink = layout.sink(&mut memory);
         let mut decoder =
             Decoder { plane, base_ps: line.base_ps, line_at: line.body.at, wanted, device_base: 0 };
         decoder.device_base = decoder.ahead(&view);
-        let mut found = if has_device || has_marks {
-            decoder.fill::<true>(view.events(), &mut sink)
-        } else {
-            decoder.fill::<false>(view.events(), &mut sink)
+        let decode = |part: &Part<'_>, sink: &mut Sink<'_>| {
+            let view = LineView { body: part.body, offset: part.offset, ..LineView::default() };
+            let found = if has_device || has_marks {
+                decoder.fill::<true>(view.events(), sink)
+            } else {
+                decoder.fill::<false>(view.events(), sink)
+            };
+            source.has_read(part.offset, part.body.len());
+            found
         };
-        if !found.is_sorted {
-            sink.sort(found.rows, &mut found.far);
-        }
+        let parts = parts::of(body, line, room);
+        let found = parts::decode(&parts, layout.sink(&mut memory), decode);
+        let found = parts::join(&parts, found, &mut layout.sink(&mut memory));
         let memory = memory.share();
         let mut columns = layout.columns(&memory, found.rows, found.far, decoder.device_base);
         if found.marks == 0 {
@@ -162,7 +167,7 @@ impl Decoder<'_> {
         sink: &mut Sink<'_>,
     ) -> Found {
         let mut found = Found { is_sorted: true, ..Found::default() };
-        let mut last = (i64::MIN, 0);
+        let (mut last, mut last_took) = (i64::MIN, 0);
         let has_device = !sink.device_start.is_empty();
         let rows = sink.start_ps.len();
         let mut row = 0;
@@ -184,8 +189,8 @@ impl Decoder<'_> {
             };
             let start = believable(self.base_ps.saturating_add(offset));
             let duration = duration.min(LARGEST_PS - start);
-            found.is_sorted &= last <= (start, -duration);
-            last = (start, -duration);
+            found.is_sorted &= last < start || (last == start && last_took >= duration);
+            (last, last_took) = (start, duration);
             sink.start_ps[row] = start;
             sink.duration_ps[row] = pack(duration, DURATION_BASE, row, &mut found.far.duration_ps);
             sink.meta[row] = meta;

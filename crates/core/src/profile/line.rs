@@ -50,6 +50,8 @@ pub struct Line {
     /// What is added to event offsets, in picoseconds, to come to the run's clock.
     pub base_ps: i64,
     pub(super) body: Span,
+    /// [`haloscope_xspace::LineView::strides`]; empty for a short line, and where nobody noted them.
+    pub(super) strides: Box<[u64]>,
     pub(super) events: OnceLock<Events>,
 }
 

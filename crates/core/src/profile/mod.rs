@@ -20,6 +20,7 @@ mod line;
 mod module;
 mod names;
 mod packed;
+mod parts;
 mod plane;
 mod program;
 mod residency;

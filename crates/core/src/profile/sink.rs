@@ -44,6 +44,20 @@ pub(super) struct Far {
     pub(super) device_duration: Vec<[i64; 2]>,
 }
 
+impl Far {
+    /// Adds those of rows that stand behind; `shift` is added to their rows.
+    pub(super) fn extend(&mut self, other: &Self, shift: i64) {
+        let packs = [
+            (&mut self.duration_ps, &other.duration_ps),
+            (&mut self.device_start, &other.device_start),
+            (&mut self.device_duration, &other.device_duration),
+        ];
+        for (all, more) in packs {
+            all.extend(more.iter().map(|[row, number]| [row + shift, *number]));
+        }
+    }
+}
+
 impl Layout {
     /// Columns for so many events of a line of so many bytes.
     pub(super) fn new(rows: usize, line_bytes: u64, has_device: bool, has_marks: bool) -> Self {
@@ -109,7 +123,58 @@ impl Layout {
     }
 }
 
-impl Sink<'_> {
+impl<'s> Sink<'s> {
+    /// The sink of the first `rows` rows, and that of the others.
+    pub(super) fn split(self, rows: usize) -> (Self, Self) {
+        fn at<T>(column: &mut [T], rows: usize) -> (&mut [T], &mut [T]) {
+            let rows = rows.min(column.len());
+            column.split_at_mut(rows)
+        }
+        let (start_ps, start_after) = at(self.start_ps, rows);
+        let (duration_ps, duration_after) = at(self.duration_ps, rows);
+        let (meta, meta_after) = at(self.meta, rows);
+        let (place, place_after) = at(self.place, rows);
+        let (far_place, far_place_after) = at(self.far_place, rows);
+        let (device_start, device_start_after) = at(self.device_start, rows);
+        let (device_duration, device_duration_after) = at(self.device_duration, rows);
+        let (marks, marks_after) = at(self.marks, rows);
+        let first = Self { start_ps, duration_ps, meta, place, far_place, device_start, device_duration, marks };
+        let others = Self {
+            start_ps: start_after,
+            duration_ps: duration_after,
+            meta: meta_after,
+            place: place_after,
+            far_place: far_place_after,
+            device_start: device_start_after,
+            device_duration: device_duration_after,
+            marks: marks_after,
+        };
+        (first, others)
+    }
+
+    /// Moves `rows` rows from one place to one before it.
+    pub(super) fn close_gap(&mut self, from: usize, rows: usize, to: usize) {
+        fn shift<T: Copy>(column: &mut [T], from: usize, rows: usize, to: usize) {
+            if from + rows <= column.len() {
+                column.copy_within(from..from + rows, to);
+            }
+        }
+        shift(self.start_ps, from, rows, to);
+        shift(self.duration_ps, from, rows, to);
+        shift(self.meta, from, rows, to);
+        shift(self.place, from, rows, to);
+        shift(self.far_place, from, rows, to);
+        shift(self.device_start, from, rows, to);
+        shift(self.device_duration, from, rows, to);
+        shift(self.marks, from, rows, to);
+    }
+
+    /// The durations of the first `rows` rows.
+    pub(super) fn durations<'a>(&'a self, rows: usize, far: &'a Far) -> Packed<'a> {
+        let near = &self.duration_ps[..rows];
+        Packed { base: DURATION_BASE, near, far: &far.duration_ps, wide: &[] }
+    }
+
     /// Puts the first `rows` rows in the order of starts, longer ones first among equals, and of the file among those.
     pub(super) fn sort(&mut self, rows: usize, far: &mut Far) {
         let durations =

@@ -94,6 +94,17 @@ impl Source {
         self.bytes.drop_pages(range);
     }
 
+    /// Says that a part of the file was decoded: of a large file its pages are given back, so that a run takes the memory of
+    /// its columns, and not that of the file beside it. Names and stats that are read later bring theirs back.
+    pub(super) fn has_read(&self, at: u64, len: usize) {
+        const LARGE: usize = 32 << 20;
+        if self.bytes.len() >= LARGE
+            && let Ok(at) = usize::try_from(at)
+        {
+            self.drop_pages(at..at.saturating_add(len));
+        }
+    }
+
     /// The file that is no longer what it was when it was opened, and how: this one, one that belongs to it, or what keeps its
     /// columns.
     pub(super) fn changed(&self) -> Option<(PathBuf, String)> {

@@ -118,7 +118,7 @@ fn events_are_by_start_and_say_what_the_file_says() {
             let space = haloscope_xspace::SpaceView::parse(source.bytes());
             let first =
                 plane.id.index() - profile.planes.iter().position(|p| p.source == plane.source).unwrap();
-            let view = space.planes[first].lines[line.id.index() - plane.lines.start];
+            let view = &space.planes[first].lines[line.id.index() - plane.lines.start];
             let mut expected: Vec<(i64, i64, u32, String)> = Vec::new();
             for event in view.events() {
                 if let haloscope_xspace::EventTime::OffsetPs(offset) = event.time {
