@@ -108,8 +108,28 @@ impl<'a> RawStat<'a> {
         }
     }
 
+    /// The whole number of a stat with a [small key](Self::small_key), if it is one.
+    #[inline(always)]
+    #[must_use]
+    pub fn int_behind_small_key(&self) -> Option<i64> {
+        self.int_at(self.from + 2)
+    }
+
+    /// The whole number whose tag is at `at`.
+    #[inline(always)]
+    fn int_at(&self, at: usize) -> Option<i64> {
+        if at >= self.end {
+            return None;
+        }
+        let number = || varint_before(self.data, at + 1, self.end).map(|(number, _)| number);
+        match self.data.get(at) {
+            Some(0x18) => number().and_then(|v| i64::try_from(v).ok()),
+            Some(0x20) => number().map(|v| v as i64),
+            _ => None,
+        }
+    }
+
     /// The key and the whole number, if it is one; `None` for a malformed stat.
-    #[inline]
     #[must_use]
     pub fn key_and_int(&self) -> Option<(i64, Option<i64>)> {
         let Self { data, from, end } = *self;
@@ -117,13 +137,7 @@ impl<'a> RawStat<'a> {
             && let Some((id, pos)) = varint_before(data, from + 1, end)
             && pos < end
         {
-            let number = || varint_before(data, pos + 1, end).map(|(number, _)| number);
-            let value = match data.get(pos) {
-                Some(0x18) => number().and_then(|v| i64::try_from(v).ok()),
-                Some(0x20) => number().map(|v| v as i64),
-                _ => None,
-            };
-            return Some((id as i64, value));
+            return Some((id as i64, self.int_at(pos)));
         }
         let stat = StatView::parse(data.get(from..end)?, 0, &mut Faults::default())?;
         Some((stat.metadata_id, stat.value.and_then(|v| v.as_i64())))

@@ -68,7 +68,9 @@ fn long_varint(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {
         let last = !word & CONTINUES;
         if last != 0 {
             let length = last.trailing_zeros() / 8 + 1;
-            return Ok((joined(word & (u64::MAX >> (64 - 8 * length))), pos + length as usize));
+            // What stands below the first high bit that is not set.
+            let below = (last & last.wrapping_neg()) - 1;
+            return Ok((joined(word & below), pos + length as usize));
         }
     }
     varint_by_byte(data, pos)
@@ -89,10 +91,13 @@ pub(crate) fn varint_before(data: &[u8], pos: usize, end: usize) -> Option<(u64,
 /// The low seven bits of each byte, put together.
 #[inline]
 fn joined(word: u64) -> u64 {
+    // Each step moves the upper part of every pair down to the lower one: `upper` less, and its share of the place more.
     let w = word & !CONTINUES;
-    let w = (w & 0x007f_007f_007f_007f) | ((w & 0x7f00_7f00_7f00_7f00) >> 1);
-    let w = (w & 0x0000_3fff_0000_3fff) | ((w & 0x3fff_0000_3fff_0000) >> 2);
-    (w & 0x0000_0000_0fff_ffff) | ((w & 0x0fff_ffff_0000_0000) >> 4)
+    let w = w - ((w & 0x7f00_7f00_7f00_7f00) >> 1);
+    let upper = w & 0x3fff_0000_3fff_0000;
+    let w = w - upper + (upper >> 2);
+    let upper = w & 0x0fff_ffff_0000_0000;
+    w - upper + (upper >> 4)
 }
 
 fn varint_by_byte(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {

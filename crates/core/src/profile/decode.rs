@@ -66,12 +66,17 @@ struct Noted {
 impl Noted {
     #[inline(always)]
     fn look(&mut self, stat: RawStat<'_>, wanted: &Wanted) {
-        // A key of one byte tells at once whether there is anything to look at.
-        if stat.small_key().is_some_and(|key| wanted.small[usize::from(key & 0x7f)] == 0) {
-            return;
-        }
-        let Some((id, value)) = stat.key_and_int() else { return };
-        let flags = wanted.flags(id);
+        // A key of one byte tells at once whether there is anything to look at, and where.
+        let (flags, value) = match stat.small_key() {
+            Some(key) => match wanted.small[usize::from(key & 0x7f)] {
+                0 => return,
+                flags => (flags, stat.int_behind_small_key()),
+            },
+            None => match stat.key_and_int() {
+                Some((id, value)) => (wanted.flags(id), value),
+                None => return,
+            },
+        };
         self.marks |= flags & !(DEVICE_START | DEVICE_DURATION);
         if flags & DEVICE_START != 0 {
             self.start = value;
@@ -168,8 +173,12 @@ impl Decoder<'_> {
     ) -> Found {
         let mut found = Found { is_sorted: true, ..Found::default() };
         let (mut last, mut last_took) = (i64::MIN, 0);
-        let has_device = !sink.device_start.is_empty();
         let rows = sink.start_ps.len();
+        // All of one length, which the compiler then knows.
+        let (start_ps, duration_ps) = (&mut *sink.start_ps, &mut sink.duration_ps[..rows]);
+        let (meta_rows, places, far_places) = (&mut sink.meta[..rows], &mut *sink.place, &mut *sink.far_place);
+        let (device_start, device_duration) = (&mut *sink.device_start, &mut *sink.device_duration);
+        let has_device = device_start.len() >= rows && device_duration.len() >= rows;
         let mut row = 0;
         while row < rows {
             let mut noted = Noted::default();
@@ -191,13 +200,13 @@ impl Decoder<'_> {
             let duration = duration.min(LARGEST_PS - start);
             found.is_sorted &= last < start || (last == start && last_took >= duration);
             (last, last_took) = (start, duration);
-            sink.start_ps[row] = start;
-            sink.duration_ps[row] = pack(duration, DURATION_BASE, row, &mut found.far.duration_ps);
-            sink.meta[row] = meta;
+            start_ps[row] = start;
+            duration_ps[row] = pack(duration, DURATION_BASE, row, &mut found.far.duration_ps);
+            meta_rows[row] = meta;
             let place = events.at() - self.line_at;
-            match sink.place.get_mut(row) {
+            match places.get_mut(row) {
                 Some(slot) => *slot = place as u32,
-                None => sink.far_place[row] = place,
+                None => far_places[row] = place,
             }
             if STATS && has_device {
                 let from = noted.start.map_or(start, |v| believable(self.base_ps.saturating_add(v)));
@@ -205,11 +214,11 @@ impl Decoder<'_> {
                 // Memory that is never written takes none.
                 let ahead = pack(from - start, self.device_base, row, &mut found.far.device_start);
                 if ahead != 0 {
-                    sink.device_start[row] = ahead;
+                    device_start[row] = ahead;
                 }
                 let longer = pack(took - duration, 0, row, &mut found.far.device_duration);
                 if longer != 0 {
-                    sink.device_duration[row] = longer;
+                    device_duration[row] = longer;
                 }
             }
             if STATS && noted.marks != 0 {
