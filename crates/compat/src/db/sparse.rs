@@ -38,7 +38,8 @@ pub(super) fn offloaded<'p>(
     }
     let mut seen = vec![false; ops.ops.len()];
     for (line, rows) in ops.lines(profile) {
-        for (index, &row) in rows.iter().enumerate() {
+        for (index, meta) in profile.events(line).metas().iter().enumerate() {
+            let row = rows.at(index, *meta);
             let Some(seen) = seen.get_mut(row as usize).filter(|seen| !**seen) else { continue };
             *seen = true;
             if let Some(inner) = offload(profile, plane, line, index, ids).and_then(|key| offloads.get(&key))

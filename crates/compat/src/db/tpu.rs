@@ -4,6 +4,7 @@ use haloscope_core::derive::context::Context;
 use haloscope_core::derive::op_meta::{Access, OpMeta};
 use haloscope_core::derive::op_rows::DeviceOps;
 use haloscope_core::derive::op_sums::{Measured, Sums, measured};
+use haloscope_core::derive::ops::sums_of;
 use haloscope_core::profile::{Device, Line, LineKind, Profile};
 
 use super::row::{CoreType, SourceInfo};
@@ -22,9 +23,8 @@ type Span = (i64, i64);
 impl<'p> CoreOps<'p> {
     pub(super) fn of(profile: &'p Profile, device: &Device) -> Self {
         let found = DeviceOps::find(profile, device);
-        let mut sums = vec![Sums::default(); found.ops.len()];
-        found.walk(profile, None, |row, event, self_ps| sums[row].add(event, self_ps, None));
-        let measured = measured(profile, &found);
+        let sums = sums_of(profile, &found);
+        let measured = measured(profile, &found, &sums);
         let mut offloaded = sparse::offloaded(profile, device, &found);
         let all = found.ops.into_iter().zip(sums.iter().zip(&measured)).enumerate();
         let rows = all.filter_map(|(at, ((meta, _), (sum, measured)))| {

@@ -7,7 +7,7 @@ use super::op_meta::{is_collective, is_off_duty};
 use super::ops::Op;
 use super::select::Selection;
 use super::usage::Usage;
-use crate::profile::{LineKind, Mark, Peaks, Profile};
+use crate::profile::{HostId, LineKind, Mark, Peaks, Profile};
 use crate::units;
 
 /// A class of time. Each instant of the active window is in one.
@@ -155,10 +155,15 @@ impl Classes {
         for op in ops {
             add(TimeClass::of(op, peaks), op.self_ps as f64 * scale);
         }
-        let idle_ps = units::sum(usage.devices.iter().map(|d| d.gaps.length())) as f64 / devices;
+        let idle_ps = units::sum(usage.devices.iter().map(|d| d.gaps_ps)) as f64 / devices;
+        // Devices of one host follow one another.
+        let mut input = (None, Intervals::default());
         let input_ps = usage.devices.iter().map(|d| {
             let host = profile.device(d.id).host;
-            d.gaps.intersect(&input_work(profile, host)).length()
+            if input.0 != Some(host) {
+                input = (Some(host), input_work(profile, host));
+            }
+            d.waits_for_input_ps(profile, &input.1)
         });
         // Looking at the host's events costs a pass over them: only where idle time is worth explaining.
         let input_ps =
@@ -188,7 +193,7 @@ impl Classes {
 /// When the host read or prepared input: events with stat `_ipl_stage_id` (Grain and other JAX pipelines) or with the
 /// names of tf.data iterators and of infeed, and all events of data loaders' threads.
 #[must_use]
-pub fn input_work(profile: &Profile, host: crate::profile::HostId) -> Intervals {
+pub fn input_work(profile: &Profile, host: HostId) -> Intervals {
     let mut parts = Vec::new();
     for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
         let source = profile.source_of(plane);

@@ -4,7 +4,10 @@ use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
 use super::op_rows::holds_ops;
 use super::ops::walk_innermost;
-use crate::profile::{Device, DeviceKind, Event, Line, LineKind, Mark, MetaIdx, Plane, Profile, StatId};
+use super::sweep::{Busy, Join, OnDuty};
+use crate::profile::{
+    Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, StatId,
+};
 
 /// Gaps shorter than this inside one program execution on a TPU are the program's own overhead (set-up, tear-down, steps
 /// from op to op), not idleness: a TPU runs a program without the host's help. On a GPU each kernel is a launch of its own
@@ -16,24 +19,51 @@ const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;
 #[must_use]
 pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
     let mut parts = Vec::new();
-    for line in profile.lines_of(device.plane) {
-        if !holds_ops(device.kind, line.kind) {
-            continue;
-        }
+    stretches(profile, device, |from, to| parts.push((from, to)));
+    Intervals::of_disjoint(parts)
+}
+
+/// The stretches of [`intervals`], by time, without a list of them.
+pub fn stretches(profile: &Profile, device: &Device, mut each: impl FnMut(i64, i64)) {
+    let programs = programs(profile, device);
+    let mut busy = sweep(&programs);
+    let is_op =
+        |events: &Events, e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
+    let lines: Vec<&Line> =
+        profile.lines_of(device.plane).filter(|l| holds_ops(device.kind, l.kind)).collect();
+    if let [line] = lines[..] {
         let events = profile.events(line);
-        let is_op = |e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
-        let union = Intervals::union_of_sorted(events.iter().filter(is_op).map(|e| (e.start_ps, e.end_ps)));
-        parts.extend_from_slice(union.as_slice());
+        let ops = events.iter().filter(|e| is_op(events, e));
+        ops.for_each(|e| busy.push(e.start_ps, e.end_ps, &mut each));
+    } else {
+        let mut parts = Vec::new();
+        for line in lines {
+            let events = profile.events(line);
+            let mut join = Join::default();
+            let ops = events.iter().filter(|e| is_op(events, e));
+            parts.extend(ops.filter_map(|e| join.push(e.start_ps, e.end_ps)));
+            parts.extend(join.finish());
+        }
+        // Each line's part is sorted: the stable sort finds that and merges them.
+        parts.sort();
+        parts.into_iter().for_each(|(from, to)| busy.push(from, to, &mut each));
     }
-    let ops = Intervals::union_of(parts);
+    busy.finish(each);
+}
+
+/// When a TPU ran programs. Of other devices nothing: each of their kernels is a launch of its own.
+pub(super) fn programs(profile: &Profile, device: &Device) -> Intervals {
     if device.kind != DeviceKind::Tpu {
-        return ops;
+        return Intervals::default();
     }
-    let programs = profile.lines_of(device.plane).filter(|l| l.kind == LineKind::XlaModules);
-    let programs = programs.flat_map(|l| profile.events(l).iter()).map(|e| (e.start_ps, e.end_ps));
-    let gaps = Intervals::union_of(programs.collect()).minus(&ops);
-    let overhead = gaps.as_slice().iter().filter(|(from, to)| to - from < PROGRAM_OVERHEAD_PS);
-    ops.union(&Intervals::union_of_sorted(overhead.copied()))
+    let lines = profile.lines_of(device.plane).filter(|l| l.kind == LineKind::XlaModules);
+    let events = lines.flat_map(|l| profile.events(l).iter()).map(|e| (e.start_ps, e.end_ps));
+    Intervals::union_of(events.collect())
+}
+
+/// What finds the busy stretches of a device that ran these programs.
+pub(super) fn sweep(programs: &Intervals) -> Busy<'_> {
+    Busy::new(programs.as_slice(), PROGRAM_OVERHEAD_PS)
 }
 
 /// Busy and span of a TPU's duty cycle, picoseconds, as XProf 2.24.2 counts them.
@@ -56,26 +86,28 @@ pub fn duty_cycle(profile: &Profile, device: &Device, cut: Option<&Intervals>) -
     }
     let plane = profile.plane(device.plane);
     let duties = Duties::of(profile, plane);
-    let (mut span, mut busy_ps, mut certain_ps) = (Vec::new(), 0_i64, 0_i64);
-    let length = |set: &Intervals| cut.map_or_else(|| set.length(), |c| set.intersect(c).length());
-    for line in profile.lines_of(plane.id) {
-        if !matches!(line.kind, LineKind::XlaOps | LineKind::XlaModules) {
-            continue;
-        }
-        span.extend(profile.events(line).span_ps());
-        if line.kind == LineKind::XlaOps {
-            let busy = on_duty(profile, line, |event| duties.of_event(profile, line, event) != Duty::Off);
-            busy_ps = busy_ps.saturating_add(length(&busy));
-            if duties.any_uncertain() {
-                let sure = |event: &Event| duties.of_event(profile, line, event) == Duty::On;
-                certain_ps = certain_ps.saturating_add(length(&on_duty(profile, line, sure)));
-            } else {
-                certain_ps = busy_ps;
-            }
-        }
+    let (mut busy_ps, mut certain_ps) = (0_i64, 0_i64);
+    for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaOps) {
+        let lengths = duties.lengths(profile, line, cut);
+        let mut on_duty = OnDuty::default();
+        profile.events(line).iter().for_each(|event| on_duty.push(event, &lengths));
+        on_duty.finish(lengths);
+        busy_ps = busy_ps.saturating_add(on_duty.busy_ps);
+        certain_ps = certain_ps.saturating_add(on_duty.certain_ps);
     }
-    let first = span.iter().map(|s| s.0).min()?;
-    let last = span.iter().map(|s| s.1).max()?;
+    let lines = profile.lines_of(plane.id);
+    let lines = lines.filter(|l| matches!(l.kind, LineKind::XlaOps | LineKind::XlaModules));
+    duty_of(busy_ps, certain_ps, lines.filter_map(|l| profile.events(l).span_ps()), cut)
+}
+
+/// A duty cycle of times on duty and of the spans of lines.
+pub(super) fn duty_of(
+    busy_ps: i64,
+    certain_ps: i64,
+    spans: impl Iterator<Item = (i64, i64)>,
+    cut: Option<&Intervals>,
+) -> Option<DutyCycle> {
+    let (first, last) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     let span_ps = cut.map_or(last - first, |c| c.overlap(first, last));
     (span_ps > 0).then_some(DutyCycle { busy_ps, certain_ps, span_ps })
 }
@@ -120,7 +152,7 @@ impl Duties {
     pub fn of(profile: &Profile, plane: &Plane) -> Self {
         let source = profile.source_of(plane);
         let ids = MetaIds::of(plane);
-        let duty = |meta| match OpMeta::read(plane, source, meta, &ids).category.as_ref() {
+        let duty = |meta| match OpMeta::read_category(plane, source, meta, &ids).as_ref() {
             category if is_off_duty(category) => Duty::Off,
             "custom-call" => Duty::Uncertain,
             _ => Duty::On,
@@ -133,6 +165,29 @@ impl Duties {
     #[must_use]
     pub fn any_uncertain(&self) -> bool {
         self.of_meta.contains(&Duty::Uncertain)
+    }
+
+    /// True if all of them are work for certain: then a device is on duty whenever an op runs.
+    #[must_use]
+    pub fn all_on(&self) -> bool {
+        self.of_meta.iter().all(|duty| *duty == Duty::On)
+    }
+
+    /// How much of a stretch of an event of this line is time on duty, and how much of it for certain, picoseconds.
+    pub(super) fn lengths<'a>(
+        &'a self,
+        profile: &'a Profile,
+        line: &'a Line,
+        cut: Option<&'a Intervals>,
+    ) -> impl Fn(&Event, i64, i64) -> (i64, i64) + 'a {
+        move |event, from, to| {
+            let length = || cut.map_or(to - from, |c| c.overlap(from, to));
+            match self.of_event(profile, line, event) {
+                Duty::On => (length(), length()),
+                Duty::Uncertain => (length(), 0),
+                Duty::Off => (0, 0),
+            }
+        }
     }
 
     /// Whether an op is work, by its metadata.

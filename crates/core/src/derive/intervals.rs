@@ -34,6 +34,12 @@ impl Intervals {
         Self(out)
     }
 
+    /// The set of intervals that are sorted and disjoint, do not touch, and of which none is empty.
+    pub(super) fn of_disjoint(parts: Vec<(i64, i64)>) -> Self {
+        debug_assert!(parts.iter().all(|p| p.0 < p.1) && parts.is_sorted_by(|a, b| a.1 < b.0));
+        Self(parts)
+    }
+
     /// What is in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use super::kernels::{self, Kernel};
 use super::launch_facts::LaunchFacts;
 use super::limits::{Work, add_known};
-use super::op_rows::{DeviceOps, is_marker};
+use super::op_readers::is_marker;
+use super::op_rows::DeviceOps;
 use super::select::Selection;
 use crate::profile::{Device, DeviceKind, Event, LineId, Profile};
 
@@ -138,8 +139,8 @@ impl<'p> OfModules<'p> {
     }
 
     fn takes(&self, selection: &Selection<'_>, line: LineId, event: &Event) -> bool {
-        let row = self.0.rows_of(line).get(event.index);
-        let module = row.and_then(|row| self.0.ops.get(*row as usize)).map_or("", |(_, module)| module);
+        let row = self.0.rows_of(line).of(event);
+        let module = self.0.ops.get(row as usize).map_or("", |(_, module)| module);
         selection.takes_module(module)
     }
 }

@@ -113,6 +113,15 @@ impl<'a> OpMeta<'a> {
         op
     }
 
+    /// The category alone of an event metadata entry of a TPU plane.
+    #[must_use]
+    pub fn read_category(plane: &Plane, source: &'a Source, meta: u32, ids: &MetaIds) -> Cow<'a, str> {
+        let Some(id) = ids.category else { return Cow::default() };
+        let stats = plane.meta_stats(source, meta).filter(|stat| stat.metadata_id == id);
+        let text = stats.filter_map(|stat| stat.value).last().and_then(|value| plane.text(source, value));
+        text.unwrap_or_default()
+    }
+
     /// The same with texts of its own.
     #[must_use]
     pub fn into_owned(self) -> OpMeta<'static> {

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::hlo_costs::Costs;
 use super::intervals::Intervals;
-use super::op_meta::{MetaIds, OpMeta, owned};
+use super::op_meta::{OpMeta, owned};
+use super::op_readers::OpName;
+pub(super) use super::op_readers::{EventNames, EventOps, MetaOps};
 use super::ops::walk_nested;
-use crate::profile::{
-    Device, DeviceKind, Event, Events, Line, LineId, LineKind, Mark, MetaIdx, Plane, Profile, Source,
-};
+use crate::profile::{Device, DeviceKind, Event, Line, LineId, LineKind, MetaIdx, Profile};
 
 /// The ops of a device, and for each of its op lines which event is which op.
 #[derive(Debug)]
@@ -18,11 +17,57 @@ pub struct DeviceOps<'p> {
     /// What is known of each op, and the name of its program. FLOPs and bytes are those of one execution.
     pub ops: Vec<(OpMeta<'p>, Cow<'p, str>)>,
     kind: DeviceKind,
-    lines: Vec<(LineId, Vec<u32>)>,
+    lines: Vec<(LineId, OfEvents)>,
+    /// Positions in `ops` by metadata row, where the metadata says what an event is.
+    of_meta: Vec<u32>,
+}
+
+/// What says which op an event of a line is.
+#[derive(Debug)]
+enum OfEvents {
+    /// Its metadata: [`DeviceOps::of_meta`].
+    ByMeta,
+    /// The event itself: a position for each.
+    ByEvent(Vec<u32>),
+}
+
+/// The positions of a line's events in [`DeviceOps::ops`].
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'a> {
+    /// By metadata row.
+    ByMeta(&'a [u32]),
+    /// By event.
+    ByEvent(&'a [u32]),
 }
 
 /// No op: the event is not one.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
+
+impl Rows<'_> {
+    /// The position of an event's op; one beyond the end of [`DeviceOps::ops`] where it is none.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, event: &Event) -> u32 {
+        self.at(event.index, event.meta)
+    }
+
+    /// The same for an event of which the row and the metadata are known.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, index: usize, meta: MetaIdx) -> u32 {
+        let found = match self {
+            Self::ByMeta(rows) => rows.get(meta as usize),
+            Self::ByEvent(rows) => rows.get(index),
+        };
+        found.copied().unwrap_or(NONE)
+    }
+
+    /// True of a line without ops.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::ByEvent([]))
+    }
+}
 
 /// True for the lines on which a device's ops stand. On a host's threads other events stand beside them.
 #[must_use]
@@ -64,21 +109,33 @@ impl<'p> DeviceOps<'p> {
 
     /// The lines that hold the ops, and for each of their events the position in [`DeviceOps::ops`]; a position beyond
     /// the end where an event is no op.
-    pub fn lines<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (&'a Line, &'a [u32])> {
-        self.lines.iter().map(|(line, rows)| (profile.line(*line), rows.as_slice()))
+    pub fn lines<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (&'a Line, Rows<'a>)> {
+        self.lines.iter().map(|(line, of)| (profile.line(*line), self.rows(of)))
     }
 
     /// The positions of one line's events in [`DeviceOps::ops`], as in [`DeviceOps::lines`]; none of a line without ops.
     #[must_use]
-    pub fn rows_of(&self, line: LineId) -> &[u32] {
-        self.lines.iter().find(|(id, _)| *id == line).map_or(&[], |(_, rows)| rows)
+    pub fn rows_of(&self, line: LineId) -> Rows<'_> {
+        self.lines.iter().find(|(id, _)| *id == line).map_or(Rows::ByEvent(&[]), |(_, of)| self.rows(of))
+    }
+
+    /// The kind of the device.
+    pub(super) fn kind(&self) -> DeviceKind {
+        self.kind
+    }
+
+    fn rows<'a>(&'a self, of: &'a OfEvents) -> Rows<'a> {
+        match of {
+            OfEvents::ByMeta => Rows::ByMeta(&self.of_meta),
+            OfEvents::ByEvent(rows) => Rows::ByEvent(rows),
+        }
     }
 
     /// The same on its own, so that it may be kept as long as the profile.
     #[must_use]
     pub fn into_owned(self) -> DeviceOps<'static> {
         let ops = self.ops.into_iter().map(|(meta, module)| (meta.into_owned(), owned(module)));
-        DeviceOps { ops: ops.collect(), kind: self.kind, lines: self.lines }
+        DeviceOps { ops: ops.collect(), kind: self.kind, lines: self.lines, of_meta: self.of_meta }
     }
 
     /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
@@ -97,14 +154,14 @@ impl<'p> DeviceOps<'p> {
         // An event before or after all that counts neither counts nor changes what nests in what.
         let hull = cut.map(|c| c.hull().unwrap_or((0, 0)));
         let reaches = |e: &Event| hull.is_none_or(|(from, to)| e.touches(from, to));
-        for (line, rows) in self.lines.iter().filter(|(line, _)| takes_line(*line)) {
-            let events = profile.events(profile.line(*line));
+        for (line, rows) in self.lines(profile).filter(|(line, _)| takes_line(line.id)) {
+            let events = profile.events(line);
             let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
             let last = hull.map_or(events.len(), |(_, to)| events.rows_before(to));
-            let ops = || (0..last).filter(|&i| rows[i] != NONE).map(event).filter(reaches);
+            let ops = || (0..last).map(event).filter(|e| rows.of(e) != NONE && reaches(e));
             match self.kind {
                 DeviceKind::Tpu => {
-                    let mut each = |e: Event, own| each(rows[e.index] as usize, &e, own);
+                    let mut each = |e: Event, own| each(rows.of(&e) as usize, &e, own);
                     // Both clocks agree on the order but for rounding, so that sorting is rarely needed.
                     let key = |e: &Event| (e.start_ps, e.start_ps - e.end_ps);
                     if ops().is_sorted_by_key(|e| key(&e)) {
@@ -115,11 +172,11 @@ impl<'p> DeviceOps<'p> {
                         walk_nested(ordered.into_iter(), cut, &mut each);
                     }
                 }
-                DeviceKind::Cpu => walk_nested(ops(), cut, |e, own| each(rows[e.index] as usize, &e, own)),
+                DeviceKind::Cpu => walk_nested(ops(), cut, |e, own| each(rows.of(&e) as usize, &e, own)),
                 // Kernels of one stream do not nest.
                 DeviceKind::Gpu => ops().for_each(|e| {
                     let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
-                    each(rows[e.index] as usize, &e, own);
+                    each(rows.of(&e) as usize, &e, own);
                 }),
             }
         }
@@ -130,234 +187,62 @@ impl<'p> DeviceOps<'p> {
 fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let plane = profile.plane(device.plane);
     let reader = MetaOps::new(profile, plane);
-    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new() };
-    let mut row_of_meta = vec![NONE; plane.metas.len()];
+    let of_meta = vec![NONE; plane.metas.len()];
+    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta };
+    let mut seen = vec![false; plane.metas.len()];
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
     for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaOps) {
         let events = profile.events(line);
-        let rows = events.metas().iter().map(|&meta| {
-            if row_of_meta[meta as usize] == NONE {
-                let op = reader.op(events, meta);
-                // Several metadata entries may stand for one op.
-                let key = (op.program_id, op.name.clone());
-                row_of_meta[meta as usize] = *row_of_key.entry(key).or_insert_with(|| {
-                    let module = reader.module(&op);
-                    found.ops.push((op, module));
-                    found.ops.len() as u32 - 1
-                });
+        let mut fresh = Vec::new();
+        for &meta in events.metas() {
+            if !std::mem::replace(&mut seen[meta as usize], true) {
+                fresh.push(meta);
             }
-            row_of_meta[meta as usize]
-        });
-        let rows = rows.collect();
-        found.lines.push((line.id, rows));
+        }
+        for (meta, op) in reader.ops(events, fresh) {
+            // Several metadata entries may stand for one op.
+            let key = (op.program_id, op.name.clone());
+            found.of_meta[meta as usize] = *row_of_key.entry(key).or_insert_with(|| {
+                let module = reader.module(&op);
+                found.ops.push((op, module));
+                found.ops.len() as u32 - 1
+            });
+        }
+        found.lines.push((line.id, OfEvents::ByMeta));
     }
     found
-}
-
-/// Ops of a plane whose events say by their metadata what they are: those of TPUs.
-pub(super) struct MetaOps<'p> {
-    plane: &'p Plane,
-    source: &'p Source,
-    ids: MetaIds,
-    names: FxHashMap<u64, Cow<'p, str>>,
-}
-
-impl<'p> MetaOps<'p> {
-    pub(super) fn new(profile: &'p Profile, plane: &'p Plane) -> Self {
-        let names = module_names(profile, plane);
-        Self { plane, source: profile.source_of(plane), ids: MetaIds::of(plane), names }
-    }
-
-    /// The op of a metadata row; `events` are those of its line.
-    pub(super) fn op(&self, events: &Events, meta: MetaIdx) -> OpMeta<'p> {
-        let mut op = OpMeta::read(self.plane, self.source, meta, &self.ids);
-        settle_flops(&mut op, self.source, events, meta, &self.ids);
-        op
-    }
-
-    /// The name of an op's program; empty where it is not known.
-    pub(super) fn module(&self, op: &OpMeta<'_>) -> Cow<'p, str> {
-        op.program_id.and_then(|id| self.names.get(&id).cloned()).unwrap_or_default()
-    }
-}
-
-/// Decides on the FLOPs of an op whose metadata has none. Ops that move or reshape data carry none because the compiler
-/// counts none; a custom call without is unknown, unless kernel profiling put FLOPs and bytes on its events: then the
-/// mean over events counts.
-fn settle_flops(op: &mut OpMeta<'_>, source: &Source, events: &Events, meta: MetaIdx, ids: &MetaIds) {
-    if op.flops.is_none() && op.category == "custom-call" && ids.flops.is_some() {
-        let (mut count, mut sums) = (0.0, [None::<f64>; 3]);
-        for index in (0..events.len()).filter(|&i| events.metas()[i] == meta) {
-            count += 1.0;
-            for stat in events.stats(source, index) {
-                let id = Some(stat.metadata_id);
-                let slot = [ids.flops, ids.model_flops, ids.bytes].iter().position(|wanted| *wanted == id);
-                if let (Some(slot), Some(value)) = (slot, stat.value.and_then(|v| v.as_f64())) {
-                    *sums[slot].get_or_insert(0.0) += value;
-                }
-            }
-        }
-        let [flops, model_flops, bytes] = sums.map(|sum| sum.map(|s| s / count));
-        op.flops_from_events = flops.is_some();
-        op.flops = flops;
-        op.model_flops = model_flops;
-        // A kernel that states FLOPs and 0 bytes did not count its bytes.
-        op.bytes_from_events = op.bytes.is_none() && bytes.is_some_and(|b| b > 0.0);
-        op.bytes = op.bytes.or(bytes.filter(|b| *b > 0.0));
-        op.hbm_bytes = op.hbm_bytes.or(op.bytes);
-    } else if op.flops.is_none() && op.category != "custom-call" && !op.category.is_empty() {
-        op.flops = Some(0.0);
-    }
-    if op.flops.is_none() && is_marker(&op.expression) {
-        op.flops = Some(0.0);
-    }
-    op.model_flops = op.model_flops.filter(|v| *v > 0.0).or(op.flops);
-}
-
-/// True for custom calls that stand for no work: buffers and sharding marks.
-pub(super) fn is_marker(expression: &str) -> bool {
-    const TARGETS: [&str; 4] = ["AllocateBuffer", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"];
-    let target = expression.split_once("custom_call_target=\"").and_then(|(_, rest)| rest.split_once('"'));
-    target.is_some_and(|(target, _)| TARGETS.contains(&target))
-}
-
-/// Names of programs by id, from the `XLA Modules` line and the modules that the profiler embedded.
-fn module_names<'p>(profile: &'p Profile, plane: &'p Plane) -> FxHashMap<u64, Cow<'p, str>> {
-    let mut names = FxHashMap::default();
-    let source = profile.source_of(plane);
-    for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaModules) {
-        let mut metas: Vec<u32> = profile.events(line).metas().to_vec();
-        metas.sort_unstable();
-        metas.dedup();
-        for meta in metas {
-            let label = plane.meta_label(source, meta);
-            if let (name, Some(id)) = crate::profile::split_label(&label) {
-                names.insert(id, Cow::Owned(name.to_owned()));
-            }
-        }
-    }
-    for module in profile.modules.iter().filter(|m| m.host == plane.host) {
-        if let Some(id) = module.program_id {
-            names.insert(id, Cow::Borrowed(module.name.as_str()));
-        }
-    }
-    names
 }
 
 /// GPU kernels and CPU ops: events that name their HLO op themselves.
 fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let reader = EventOps::new(profile, device);
-    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new() };
+    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta: Vec::new() };
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
+    // Texts are looked at once for each way in which events name an op.
+    let mut row_of_name: FxHashMap<(Option<u64>, OpName), u32> = FxHashMap::default();
     for line in profile.lines_of(device.plane).filter(|l| reader.reads(l)) {
         let events = profile.events(line);
-        let rows = events.iter().map(|event| {
-            let Some(names) = reader.names(events, &event) else { return NONE };
-            *row_of_key.entry((names.program_id, names.op.clone())).or_insert_with(|| {
-                found.ops.push(reader.op(names));
-                found.ops.len() as u32 - 1
-            })
-        });
-        let rows = rows.collect();
-        found.lines.push((line.id, rows));
+        let mut rows = Vec::with_capacity(events.len());
+        rows.extend(
+            events
+                .iter()
+                .map(|event| {
+                    let name = reader.name(events, &event)?;
+                    if let Some(row) = name.and_then(|name| row_of_name.get(&name)) {
+                        return Some(*row);
+                    }
+                    let names = reader.names(events, &event)?;
+                    let key = (names.program_id, names.op.clone());
+                    let row = *row_of_key.entry(key).or_insert_with(|| {
+                        found.ops.push(reader.op(names));
+                        found.ops.len() as u32 - 1
+                    });
+                    row_of_name.extend(name.map(|name| (name, row)));
+                    Some(row)
+                })
+                .map(|row| row.unwrap_or(NONE)),
+        );
+        found.lines.push((line.id, OfEvents::ByEvent(rows)));
     }
     found
-}
-
-/// Ops of a device whose events name them: GPU kernels and CPU ops. GPU kernels that name none (copies, command buffers,
-/// TensorFlow's own) are ops of their own under the kernel's name.
-pub(super) struct EventOps<'p> {
-    plane: &'p Plane,
-    source: &'p Source,
-    ids: [Option<i64>; 5],
-    kind: DeviceKind,
-    costs: Costs<'p>,
-}
-
-impl<'p> EventOps<'p> {
-    pub(super) fn new(profile: &'p Profile, device: &Device) -> Self {
-        let plane = profile.plane(device.plane);
-        Self {
-            plane,
-            source: profile.source_of(plane),
-            ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name"].map(|name| plane.stat_id(name)),
-            kind: device.kind,
-            costs: Costs::new(profile, device),
-        }
-    }
-
-    /// Whether events of a line of the device's plane name their ops themselves; on a TPU their metadata does.
-    pub(super) fn reads(&self, line: &Line) -> bool {
-        self.kind != DeviceKind::Tpu && holds_ops(self.kind, line.kind)
-    }
-
-    /// What an event calls its op; `None` where it is no op.
-    pub(super) fn names(&self, events: &Events, event: &Event) -> Option<EventNames<'p>> {
-        if self.kind != DeviceKind::Gpu && !events.has(event.index, Mark::HloOp) {
-            return None;
-        }
-        let mut names = EventNames::default();
-        let mut op = None;
-        for stat in events.stats(self.source, event.index) {
-            let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
-            let text = || self.plane.text(self.source, value);
-            if id == self.ids[0] {
-                op = text();
-            } else if id == self.ids[1] {
-                names.module = text();
-            } else if id == self.ids[2] {
-                names.program_id = value.as_u64_bits();
-            } else if (id == self.ids[3] && names.framework_op.is_none()) || id == self.ids[4] {
-                names.framework_op = text();
-            }
-        }
-        match op {
-            Some(op) => names.op = op,
-            None if self.kind == DeviceKind::Gpu => {
-                names.op = self.plane.meta_label(self.source, event.meta);
-                names.program_id = None;
-            }
-            None => return None,
-        }
-        Some(names)
-    }
-
-    /// The op, and the name of its program.
-    pub(super) fn op(&self, names: EventNames<'p>) -> (OpMeta<'p>, Cow<'p, str>) {
-        let is_hlo = names.program_id.is_some() || names.module.is_some();
-        let category = Cow::Borrowed(if is_hlo { "" } else { kernel_category(&names.op) });
-        let framework_op = names.framework_op.unwrap_or_default();
-        let mut meta = OpMeta {
-            name: names.op,
-            category,
-            program_id: names.program_id,
-            tf_op: framework_op.clone(),
-            framework_op,
-            ..OpMeta::default()
-        };
-        self.costs.fill(&mut meta);
-        meta.model_flops = meta.flops;
-        (meta, names.module.unwrap_or_default())
-    }
-}
-
-/// The names that an event carries in its stats.
-#[derive(Default)]
-pub(super) struct EventNames<'p> {
-    pub(super) op: Cow<'p, str>,
-    pub(super) program_id: Option<u64>,
-    module: Option<Cow<'p, str>>,
-    framework_op: Option<Cow<'p, str>>,
-}
-
-/// What a kernel that names no HLO op does, by its name.
-pub(super) fn kernel_category(name: &str) -> &'static str {
-    let lower = name.to_ascii_lowercase();
-    let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-    match () {
-        () if has(&["memcpy", "copybuffer"]) => "memcpy",
-        () if has(&["memset", "fillbuffer"]) => "memset",
-        () if has(&["nccl", "rccl", "nvshmem"]) => "collective kernel",
-        () => "kernel without HLO op",
-    }
 }

@@ -1,8 +1,9 @@
 //! Sums over the executions of an op.
 
 use super::intervals::Intervals;
-use super::op_rows::DeviceOps;
-use crate::profile::{Event, Profile};
+use super::nesting::Nesting;
+use super::op_rows::{DeviceOps, Rows};
+use crate::profile::{Event, Line, Profile};
 
 /// Sums of one op on one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -34,6 +35,57 @@ impl Sums {
     }
 }
 
+/// Sums of a TPU's ops over all time, from one pass over its lines. It goes by the device's clock, and holds as long as the
+/// events are in order by that clock, which they nearly always are.
+#[derive(Debug)]
+pub(super) struct InOrder {
+    sums: Vec<Sums>,
+    nesting: Nesting,
+    last: (i64, i64),
+    in_order: bool,
+}
+
+impl InOrder {
+    /// Begins, for so many ops.
+    pub(super) fn new(ops: usize) -> Self {
+        let nesting = Nesting::default();
+        Self { sums: vec![Sums::default(); ops], nesting, last: (i64::MIN, i64::MIN), in_order: true }
+    }
+
+    /// Takes the next event of a line, by the device's clock. False from the first one on that is out of order.
+    #[inline]
+    pub(super) fn push(&mut self, rows: Rows<'_>, event: Event) -> bool {
+        let length = event.end_ps - event.start_ps;
+        let key = (event.start_ps, -length);
+        self.in_order &= self.last <= key;
+        if self.in_order {
+            self.last = key;
+            let sums = &mut self.sums;
+            self.nesting.push(event, length, |event, own| Self::add(sums, rows, &event, own));
+        }
+        self.in_order
+    }
+
+    /// Counts what is left of a line.
+    pub(super) fn end_line(&mut self, rows: Rows<'_>) {
+        let sums = &mut self.sums;
+        self.nesting.finish(|event, own| Self::add(sums, rows, &event, own));
+        self.last = (i64::MIN, i64::MIN);
+    }
+
+    /// The sums by op; `None` if any event was out of order.
+    pub(super) fn finish(self) -> Option<Vec<Sums>> {
+        self.in_order.then_some(self.sums)
+    }
+
+    #[inline]
+    fn add(sums: &mut [Sums], rows: Rows<'_>, event: &Event, own: i64) {
+        if let Some(sum) = sums.get_mut(rows.of(event) as usize) {
+            sum.add(event, own, None);
+        }
+    }
+}
+
 /// The share of an event that counts: its time in the cut over all its time.
 pub(super) fn share_inside(event: &Event, cut: Option<&Intervals>) -> f64 {
     let Some(cut) = cut else { return 1.0 };
@@ -61,20 +113,29 @@ pub struct Measured {
     pub energy_j: Option<f64>,
 }
 
-/// The measurements of every op of a device, in the order of [`DeviceOps::ops`], over all events.
+/// The stats that say so.
+const STATED: [&str; 3] = ["Time Scale Multiplier", "dma_stall_duration_ps", "vdd_energy_j"];
+
+/// The measurements of every op of a device, in the order of [`DeviceOps::ops`], over all events; `sums` are those of the
+/// same.
 #[must_use]
-pub fn measured(profile: &Profile, rows: &DeviceOps<'_>) -> Vec<Measured> {
+pub fn measured(profile: &Profile, rows: &DeviceOps<'_>, sums: &[Sums]) -> Vec<Measured> {
+    let stated =
+        |(line, _): (&Line, _)| STATED.iter().any(|n| profile.plane(line.plane).stat_id(n).is_some());
+    if !rows.lines(profile).any(stated) {
+        let normal = |sum: &Sums| Measured { normalized_ps: sum.total_ps, ..Measured::default() };
+        return sums.iter().map(normal).collect();
+    }
     let mut all = vec![Measured::default(); rows.ops.len()];
     for (line, row_of) in rows.lines(profile) {
         let plane = profile.plane(line.plane);
         let source = profile.source_of(plane);
         let events = profile.events(line);
-        let ids =
-            ["Time Scale Multiplier", "dma_stall_duration_ps", "vdd_energy_j"].map(|n| plane.stat_id(n));
+        let ids = STATED.map(|n| plane.stat_id(n));
         let stated = ids.iter().any(Option::is_some);
-        for (index, &row) in row_of.iter().enumerate() {
-            let Some(sum) = all.get_mut(row as usize) else { continue };
+        for index in 0..events.len() {
             let event = events.on_device_clock(index);
+            let Some(sum) = all.get_mut(row_of.of(&event) as usize) else { continue };
             let length = event.end_ps - event.start_ps;
             let mut scale = None;
             if stated {

@@ -11,11 +11,12 @@ use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
 use super::limits::{Work, add_known};
+pub use super::nesting::{walk_innermost, walk_nested};
 use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
 use super::op_rows::DeviceOps;
-use super::op_sums::{Sums, share_inside};
+use super::op_sums::{InOrder, Sums, share_inside};
 use super::select::Selection;
-use crate::profile::{Device, Event, LineId, Profile};
+use crate::profile::{Device, DeviceKind, Event, LineId, Profile};
 
 /// One op of one program, summed over its executions on the selected devices.
 #[derive(Debug, Clone, Default)]
@@ -68,20 +69,42 @@ pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p
 /// Adds up the ops of several devices, largest self time first.
 #[must_use]
 pub fn together<'p>(parts: impl IntoIterator<Item = Op<'p>>) -> Vec<Op<'p>> {
-    let mut ops: Vec<Op<'p>> = Vec::new();
-    let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();
-    for op in parts {
-        let row = *row_of.entry((op.meta.program_id, op.meta.name.clone())).or_insert(ops.len());
-        if row == ops.len() {
-            ops.push(op);
+    let mut all = Together::default();
+    parts.into_iter().for_each(|op| all.take(Cow::Owned(op)));
+    all.finish()
+}
+
+/// The ops of several devices, added up in the order in which they come.
+#[derive(Debug, Default)]
+pub struct Together<'p> {
+    ops: Vec<Op<'p>>,
+    row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize>,
+}
+
+impl<'p> Together<'p> {
+    /// Adds an op of a device.
+    pub fn add(&mut self, op: &Op<'p>) {
+        self.take(Cow::Borrowed(op));
+    }
+
+    fn take(&mut self, op: Cow<'_, Op<'p>>) {
+        let next = self.ops.len();
+        let row = *self.row_of.entry((op.meta.program_id, op.meta.name.clone())).or_insert(next);
+        if row == next {
+            self.ops.push(op.into_owned());
         } else {
-            merge(&mut ops[row], &op);
+            merge(&mut self.ops[row], &op);
         }
     }
-    ops.sort_by(|a, b| {
-        (b.self_ps, &a.meta.name, a.meta.program_id).cmp(&(a.self_ps, &b.meta.name, b.meta.program_id))
-    });
-    ops
+
+    /// The sums, largest self time first.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Op<'p>> {
+        self.ops.sort_by(|a, b| {
+            (b.self_ps, &a.meta.name, a.meta.program_id).cmp(&(a.self_ps, &b.meta.name, b.meta.program_id))
+        });
+        self.ops
+    }
 }
 
 fn merge(into: &mut Op<'_>, op: &Op<'_>) {
@@ -95,8 +118,12 @@ fn merge(into: &mut Op<'_>, op: &Op<'_>) {
     add_known(&mut into.hbm_bytes, op.hbm_bytes);
 }
 
-fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
-    let rows = DeviceOps::find(profile, device);
+/// The ops of one device, in no particular order.
+pub(super) fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
+    of_rows(profile, DeviceOps::find(profile, device), cut)
+}
+
+pub(super) fn of_rows<'p>(profile: &Profile, rows: DeviceOps<'p>, cut: Option<&Intervals>) -> Vec<Op<'p>> {
     let sums = sums(profile, &rows, cut, |_| true);
     counted(rows.ops.into_iter(), &sums)
 }
@@ -123,6 +150,17 @@ fn sums(
     cut: Option<&Intervals>,
     takes_line: impl Fn(LineId) -> bool,
 ) -> Vec<Sums> {
+    if cut.is_none() && rows.kind() == DeviceKind::Tpu {
+        let mut sums = InOrder::new(rows.ops.len());
+        for (line, of) in rows.lines(profile).filter(|(line, _)| takes_line(line.id)) {
+            let events = profile.events(line);
+            (0..events.len()).all(|i| sums.push(of, events.on_device_clock(i)));
+            sums.end_line(of);
+        }
+        if let Some(sums) = sums.finish() {
+            return sums;
+        }
+    }
     let mut sums = vec![Sums::default(); rows.ops.len()];
     rows.walk_lines(profile, cut, takes_line, |row, event, self_ps| {
         if touches(cut, event) {
@@ -132,7 +170,17 @@ fn sums(
     sums
 }
 
-fn counted<'p>(ops: impl Iterator<Item = (OpMeta<'p>, Cow<'p, str>)>, sums: &[Sums]) -> Vec<Op<'p>> {
+/// The sums of each of a device's ops over all time, in the order of [`DeviceOps::ops`].
+#[must_use]
+pub fn sums_of(profile: &Profile, rows: &DeviceOps<'_>) -> Vec<Sums> {
+    sums(profile, rows, None, |_| true)
+}
+
+/// The ops that ran, with their sums.
+pub(super) fn counted<'p>(
+    ops: impl Iterator<Item = (OpMeta<'p>, Cow<'p, str>)>,
+    sums: &[Sums],
+) -> Vec<Op<'p>> {
     let counted = ops.zip(sums).filter(|(_, sum)| sum.is_counted());
     let finish = |((meta, module), sum): ((OpMeta<'p>, Cow<'p, str>), &Sums)| {
         let times = |per_run: Option<f64>| per_run.map(|v| v * sum.executions);
@@ -186,88 +234,4 @@ pub fn work_in_windows(
         }
     });
     out
-}
-
-/// Walks nested events and gives each with its self time: its own less that of events that lie within it. One that begins
-/// in another and ends after it is not part of it. Parents must come before children.
-pub fn walk_nested(
-    events: impl Iterator<Item = Event>,
-    cut: Option<&Intervals>,
-    mut each: impl FnMut(Event, i64),
-) {
-    let length = |e: &Event| cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
-    let mut stack: Vec<(Event, i64)> = Vec::new();
-    for event in events {
-        let holds = |top: &Event| top.start_ps <= event.start_ps && event.end_ps <= top.end_ps;
-        while stack.last().is_some_and(|(top, _)| !holds(top)) {
-            if let Some((done, own)) = stack.pop() {
-                each(done, own);
-            }
-        }
-        let length = length(&event);
-        if let Some((_, own)) = stack.last_mut() {
-            *own = own.saturating_sub(length);
-        }
-        stack.push((event, length));
-    }
-    while let Some((done, own)) = stack.pop() {
-        each(done, own);
-    }
-}
-
-/// Walks nested events and gives the stretches of time in which each was the innermost one, by time. Parents must come
-/// before children.
-pub fn walk_innermost(events: impl Iterator<Item = Event>, mut each: impl FnMut(&Event, i64, i64)) {
-    let mut stack: Vec<Event> = Vec::new();
-    let mut now = i64::MIN;
-    let mut until = |now: &mut i64, top: &Event, to: i64| {
-        let from = top.start_ps.max(*now);
-        if from < to {
-            each(top, from, to);
-            *now = to;
-        }
-    };
-    for event in events {
-        while let Some(top) = stack.pop_if(|top| top.end_ps <= event.start_ps) {
-            until(&mut now, &top, top.end_ps);
-        }
-        if let Some(top) = stack.last() {
-            until(&mut now, top, event.start_ps);
-        }
-        stack.push(event);
-    }
-    while let Some(top) = stack.pop() {
-        until(&mut now, &top, top.end_ps);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_ends_after_another_event_is_not_part_of_it() {
-        let event = |index, start_ps, end_ps| Event { index, meta: 0, start_ps, end_ps };
-        // Two that cross, one without length, and one inside another.
-        let events = [
-            event(0, 0, 300),
-            event(1, 200, 500),
-            event(2, 500, 500),
-            event(3, 600, 900),
-            event(4, 700, 900),
-        ];
-        let mut seen = Vec::new();
-        walk_nested(events.into_iter(), None, |e, own| seen.push((e.index, own)));
-        assert_eq!(seen, [(0, 300), (2, 0), (1, 300), (4, 200), (3, 100)]);
-    }
-
-    #[test]
-    fn the_innermost_event_owns_the_time() {
-        let event = |index, start_ps, end_ps| Event { index, meta: 0, start_ps, end_ps };
-        // A loop with two ops inside, the second of which ends late; then an op of its own.
-        let events = [event(0, 0, 100), event(1, 10, 40), event(2, 60, 120), event(3, 200, 210)];
-        let mut seen = Vec::new();
-        walk_innermost(events.into_iter(), |e, from, to| seen.push((e.index, from, to)));
-        assert_eq!(seen, [(0, 0, 10), (1, 10, 40), (0, 40, 60), (2, 60, 120), (3, 200, 210)]);
-    }
 }

@@ -2,13 +2,15 @@
 //! idle time lies.
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::busy::{self, DutyCycle};
 use super::intervals::Intervals;
 use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
-use crate::profile::{Device, DeviceId, Profile};
+use super::sweep::Idle;
+use crate::profile::{Device, DeviceId, HostId, Profile};
 use crate::units;
 
 /// Busy and idle time of the selected devices.
@@ -35,45 +37,31 @@ pub struct DeviceUsage {
     /// XProf's duty cycle.
     pub duty: Option<DutyCycle>,
     /// Idle time inside the active window.
-    pub gaps: Intervals,
+    pub gaps_ps: i64,
     /// Idle time outside of steps (programs, where no steps are marked) but inside the active window.
     pub between_ps: i64,
+    gaps: Gaps,
 }
+
+/// Where a device idled inside the active window.
+#[derive(Debug, Clone)]
+enum Gaps {
+    /// All of it.
+    All(Intervals),
+    /// There are too many to keep: they are found anew where they are asked for, in this cut.
+    Many(Option<Intervals>),
+}
+
+/// As many gaps are kept of all devices together: 64 MiB.
+const MOST_GAPS: usize = 4 << 20;
 
 impl Usage {
     /// Measures the selected devices.
     #[must_use]
     pub fn measure(profile: &Profile, selection: &Selection<'_>, steps: &Steps) -> Self {
-        let capture_is_recorded = selection.devices.iter().all(|d| profile.host(d.host).capture_ps.is_some());
-        let steps_are_marked = !steps.rows.is_empty() && !steps.source.is_inferred();
-        let one = |(position, device): (usize, &&Device)| {
-            let cut = selection.window(position);
-            let busy = busy::intervals(profile, device);
-            let busy = cut.map_or_else(|| busy.clone(), |c| busy.intersect(c));
-            let hull = busy.hull().map_or_else(Intervals::default, |(from, to)| Intervals::one(from, to));
-            let active = cut.map_or_else(|| hull.clone(), |c| hull.intersect(c));
-            let (from, to) = match hull.hull() {
-                Some(hull) => capture_span(profile, device, hull),
-                None => capture(profile, device),
-            };
-            let occupied = if steps_are_marked {
-                steps.rows.iter().filter_map(|s| s.on(device.id)).map(|i| (i.start_ps, i.end_ps)).collect()
-            } else {
-                launches::of(profile, device).iter().map(|l| (l.start_ps, l.end_ps)).collect()
-            };
-            let gaps = active.minus(&busy);
-            DeviceUsage {
-                id: device.id,
-                busy_ps: busy.length(),
-                active_ps: active.length(),
-                capture_ps: cut.map_or(to - from, |c| c.overlap(from, to)),
-                duty: busy::duty_cycle(profile, device, cut),
-                between_ps: gaps.minus(&Intervals::union_of(occupied)).length(),
-                gaps,
-            }
-        };
-        let devices = selection.devices.par_iter().enumerate().map(one).collect();
-        Self { devices, capture_is_recorded, steps_are_marked }
+        let plan = Plan::new(profile, selection, steps);
+        let devices = (0..selection.devices.len()).into_par_iter().map(|at| plan.device(at)).collect();
+        plan.finish(devices)
     }
 
     fn mean(&self, of: impl Fn(&DeviceUsage) -> i64) -> f64 {
@@ -130,12 +118,32 @@ impl Usage {
         vec![
             ("before the first op and after the last", self.mean(|d| d.capture_ps - d.active_ps), false),
             (between, self.mean(|d| d.between_ps), true),
-            (inside, self.mean(|d| d.gaps.length() - d.between_ps), true),
+            (inside, self.mean(|d| d.gaps_ps - d.between_ps), true),
         ]
     }
 }
 
 impl DeviceUsage {
+    /// Idle time inside the active window while the host read or prepared input, picoseconds. `input` is when the device's
+    /// host did: [`super::bound::input_work`].
+    #[must_use]
+    pub fn waits_for_input_ps(&self, profile: &Profile, input: &Intervals) -> i64 {
+        let device = profile.device(self.id);
+        match &self.gaps {
+            _ if input.is_empty() => 0,
+            Gaps::All(gaps) => gaps.intersect(input).length(),
+            Gaps::Many(Some(cut)) => {
+                let busy = busy::intervals(profile, device).intersect(cut);
+                active_and_gaps(&busy, cut).1.intersect(input).length()
+            }
+            Gaps::Many(None) => {
+                let mut idle = Idle::new(input.as_slice(), 0);
+                busy::stretches(profile, device, |from, to| idle.push(from, to));
+                idle.gaps_ps - idle.free_ps
+            }
+        }
+    }
+
     /// 1 - busy / active window.
     #[must_use]
     pub fn idle_share_of_active(&self) -> Option<f64> {
@@ -147,6 +155,110 @@ impl DeviceUsage {
     pub fn idle_share_of_capture(&self) -> Option<f64> {
         (self.capture_ps > 0).then(|| 1.0 - self.busy_ps as f64 / self.capture_ps as f64)
     }
+}
+
+/// What the measurements of all devices share.
+pub(super) struct Plan<'a> {
+    profile: &'a Profile,
+    selection: &'a Selection<'a>,
+    steps: &'a Steps,
+    steps_are_marked: bool,
+    /// The capture of each device's host, by position in the selection.
+    captures: Vec<(i64, i64)>,
+    most_gaps: usize,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(profile: &'a Profile, selection: &'a Selection<'a>, steps: &'a Steps) -> Self {
+        let steps_are_marked = !steps.rows.is_empty() && !steps.source.is_inferred();
+        // Where no capture was recorded, all events of a host are looked at: once, not for each of its devices.
+        let mut of_hosts: FxHashMap<HostId, (i64, i64)> = FxHashMap::default();
+        let mut capture = |d: &Device| *of_hosts.entry(d.host).or_insert_with(|| capture(profile, d));
+        let captures = selection.devices.iter().map(|d| capture(d)).collect();
+        let most_gaps = MOST_GAPS / selection.devices.len().max(1);
+        Self { profile, selection, steps, steps_are_marked, captures, most_gaps }
+    }
+
+    /// When the device at a position of the selection was in a step; in a program, where no steps are marked.
+    pub(super) fn occupied(&self, position: usize) -> Intervals {
+        let device = self.selection.devices[position];
+        Intervals::union_of(if self.steps_are_marked {
+            let steps = self.steps.rows.iter().filter_map(|s| s.on(device.id));
+            steps.map(|i| (i.start_ps, i.end_ps)).collect()
+        } else {
+            launches::of(self.profile, device).iter().map(|l| (l.start_ps, l.end_ps)).collect()
+        })
+    }
+
+    /// What measures the idle time of a device of which all time counts.
+    pub(super) fn idle<'o>(&self, occupied: &'o Intervals) -> Idle<'o> {
+        Idle::new(occupied.as_slice(), self.most_gaps)
+    }
+
+    /// Measures the device at a position of the selection.
+    pub(super) fn device(&self, position: usize) -> DeviceUsage {
+        let device = self.selection.devices[position];
+        let occupied = self.occupied(position);
+        let cut = self.selection.window(position);
+        let duty = busy::duty_cycle(self.profile, device, cut);
+        let Some(cut) = cut else {
+            let mut idle = self.idle(&occupied);
+            busy::stretches(self.profile, device, |from, to| idle.push(from, to));
+            return self.uncut(position, idle, duty);
+        };
+        let busy = busy::intervals(self.profile, device).intersect(cut);
+        let (active, gaps) = active_and_gaps(&busy, cut);
+        let (from, to) = self.capture(position, busy.hull());
+        DeviceUsage {
+            id: device.id,
+            busy_ps: busy.length(),
+            active_ps: active.length(),
+            capture_ps: cut.overlap(from, to),
+            duty,
+            gaps_ps: gaps.length(),
+            between_ps: gaps.minus(&occupied).length(),
+            gaps: if gaps.as_slice().len() > self.most_gaps {
+                Gaps::Many(Some(cut.clone()))
+            } else {
+                Gaps::All(gaps)
+            },
+        }
+    }
+
+    /// The usage of a device of which all time counts.
+    pub(super) fn uncut(&self, position: usize, idle: Idle<'_>, duty: Option<DutyCycle>) -> DeviceUsage {
+        let (from, to) = self.capture(position, idle.hull);
+        DeviceUsage {
+            id: self.selection.devices[position].id,
+            busy_ps: idle.busy_ps,
+            active_ps: idle.hull.map_or(0, |(from, to)| to - from),
+            capture_ps: to - from,
+            duty,
+            gaps_ps: idle.gaps_ps,
+            between_ps: idle.free_ps,
+            gaps: idle.gaps.map_or(Gaps::Many(None), |gaps| Gaps::All(Intervals::of_disjoint(gaps))),
+        }
+    }
+
+    fn capture(&self, position: usize, active: Option<(i64, i64)>) -> (i64, i64) {
+        let (from, to) = self.captures[position];
+        active.map_or((from, to), |active| (from.min(active.0), to.max(active.1)))
+    }
+
+    /// Puts the devices together, in the order of the selection.
+    pub(super) fn finish(self, devices: Vec<DeviceUsage>) -> Usage {
+        let mut hosts = self.selection.devices.iter().map(|d| self.profile.host(d.host));
+        let capture_is_recorded = hosts.all(|host| host.capture_ps.is_some());
+        Usage { devices, capture_is_recorded, steps_are_marked: self.steps_are_marked }
+    }
+}
+
+/// The active window of a device that was busy like this inside the cut, and the gaps in it.
+fn active_and_gaps(busy: &Intervals, cut: &Intervals) -> (Intervals, Intervals) {
+    let hull = busy.hull().map_or_else(Intervals::default, |(from, to)| Intervals::one(from, to));
+    let active = hull.intersect(cut);
+    let gaps = active.minus(busy);
+    (active, gaps)
 }
 
 /// From the start of a device's capture to its stop, and at least from its first op to its last (`active`): the profiler's

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::derive::op_meta::{MetaIds, OpMeta};
-use crate::derive::op_rows::DeviceOps;
+use crate::derive::op_rows::{DeviceOps, Rows};
 use crate::derive::steps::Steps;
 use crate::profile::{Event, Line, LineKind, Mark, MetaIdx, Plane, Profile};
 
@@ -43,7 +43,7 @@ pub(super) struct PlaneFacts<'p> {
 pub(super) struct LineFacts<'f, 'p> {
     of: &'f PlaneFacts<'p>,
     line: &'p Line,
-    rows: Option<&'f [u32]>,
+    rows: Option<Rows<'f>>,
     /// Of a device's other lines: what the metadata says, where it says that it is of an op. Filled as they are met.
     metas: Vec<Option<Option<Box<OpMeta<'p>>>>>,
     step_id: Option<i64>,
@@ -91,7 +91,7 @@ impl<'p> LineFacts<'_, 'p> {
     /// The op that an event is: what is known of it, and its module.
     fn op(&mut self, event: &Event) -> Option<(&OpMeta<'p>, Option<&str>)> {
         if let (Some(rows), Some(ops)) = (self.rows, &self.of.ops) {
-            let (meta, module) = ops.ops.get(*rows.get(event.index)? as usize)?;
+            let (meta, module) = ops.ops.get(rows.of(event) as usize)?;
             return Some((meta, known(module)));
         }
         let slot = self.metas.get_mut(event.meta as usize)?;

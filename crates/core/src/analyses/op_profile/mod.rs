@@ -53,7 +53,7 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     let peaks = selection.peaks();
     let idle_ps = (params.text(&IDLE) == "include").then(|| {
         let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
-        units::sum(usage.devices.iter().map(|d| d.gaps.length()))
+        units::sum(usage.devices.iter().map(|d| d.gaps_ps))
     });
     let root = tree::build(&ops, params.text(&BY), idle_ps, &peaks);
     let sums = Sums::of(&ops);

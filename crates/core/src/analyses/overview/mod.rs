@@ -6,8 +6,8 @@ use super::ops::Sums;
 use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::bound::{Classes, TimeClass};
+use crate::derive::device_pass;
 use crate::derive::limits::{Limits, Work};
-use crate::derive::ops;
 use crate::derive::quality;
 use crate::derive::select::Selection;
 use crate::derive::stats::Summary;
@@ -27,14 +27,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
 };
 fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+    let steps = Steps::find(profile, &selection.devices);
+    let mut of_hosts = Vec::new();
+    let (ops, usage) = device_pass::measure(profile, &selection, &steps, |host, ops| {
+        of_hosts.push((host, Sums::of(&ops)));
+    });
     if ops.is_empty() {
         return Err(quality::no_ops(profile, &selection));
     }
     quality::remarks(profile, &selection, &ops, notes);
-    let steps = Steps::find(profile, &selection.devices);
     quality::steps(&steps, notes);
-    let usage = Usage::measure(profile, &selection, &steps);
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
     let rates = Rates::new(&usage, &sums, &peaks);
@@ -55,7 +57,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         tables::devices(profile, &usage),
     ];
     if profile.hosts.len() > 1 {
-        all.push(tables::hosts(profile, scope, &usage)?);
+        all.push(tables::hosts(profile, scope, &usage, &of_hosts)?);
     }
     all.push(tables::precision(&ops));
     all.push(tables::environment(profile, &selection));

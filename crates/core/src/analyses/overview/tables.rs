@@ -178,15 +178,28 @@ pub(super) fn devices(profile: &Profile, usage: &Usage) -> Table {
     table
 }
 
-pub(super) fn hosts(profile: &Profile, scope: &Scope, usage: &Usage) -> Result<Table, Error> {
+pub(super) fn hosts(
+    profile: &Profile,
+    scope: &Scope,
+    usage: &Usage,
+    sums: &[(HostId, Sums)],
+) -> Result<Table, Error> {
     let mut table = Table::new("hosts", "Hosts", HOSTS);
     for (id, host) in (0_u32..).map(HostId).zip(&profile.hosts) {
         let own: Vec<_> = usage.devices.iter().filter(|d| profile.device(d.id).host == id).collect();
         if own.is_empty() {
             continue;
         }
-        let scope = Scope { hosts: vec![host.name.clone()], ..scope.clone() };
-        let sums = Sums::of(&ops::collect(profile, &Selection::resolve(profile, &scope)?));
+        let own_sums;
+        let sums = match sums.iter().find(|(of, _)| *of == id) {
+            // Which steps count may depend on which devices are asked about.
+            Some((_, sums)) if scope.steps.is_none() && !scope.steady => sums,
+            _ => {
+                let scope = Scope { hosts: vec![host.name.clone()], ..scope.clone() };
+                own_sums = Sums::of(&ops::collect(profile, &Selection::resolve(profile, &scope)?));
+                &own_sums
+            }
+        };
         let n = own.len() as f64;
         let (busy, active): (i64, i64) =
             own.iter().fold((0, 0), |(b, a), d| (b + d.busy_ps, a + d.active_ps));

@@ -185,9 +185,9 @@ fn stretches(profile: &Profile, device: &Device) -> [Intervals; Class::COUNT] {
     let classes: Vec<Class> = ops.ops.iter().map(|(meta, _)| Class::of(meta)).collect();
     let mut parts: [Vec<(i64, i64)>; Class::COUNT] = Default::default();
     for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows[e.index] as usize) < classes.len());
+        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < classes.len());
         walk_innermost(events, |event, from, to| {
-            let Some(class) = classes.get(rows[event.index] as usize) else { return };
+            let Some(class) = classes.get(rows.of(event) as usize) else { return };
             let part = &mut parts[*class as usize];
             match part.last_mut() {
                 Some(last) if last.1 == from => last.1 = to,

@@ -100,9 +100,9 @@ pub(super) fn on_core(profile: &Profile, ops: &DeviceOps<'_>) -> OnCore {
         ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
     let mut found = OnCore::default();
     for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows[e.index] as usize) < is_collective.len());
+        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < is_collective.len());
         walk_innermost(events, |event, from, to| {
-            if is_collective[rows[event.index] as usize] {
+            if is_collective[rows.of(event) as usize] {
                 found.entry((line.id, event.index)).or_default().push((from, to));
             }
         });

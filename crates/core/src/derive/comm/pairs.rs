@@ -87,7 +87,7 @@ pub(super) fn of_device<'p>(
     let (mut all, mut more) = (Vec::new(), Vec::new());
     for (line, rows) in ops.lines(profile) {
         let of_line = |event: Event| {
-            let row = *rows.get(event.index)?;
+            let row = rows.of(&event);
             is_collective.get(row as usize).copied().unwrap_or(false).then_some((row, event))
         };
         let events = profile.events(line).iter().filter_map(of_line);

@@ -138,7 +138,7 @@ fn executions(profile: &Profile, found: &DeviceOps<'_>, windows: &Windows) -> Fl
     let mut counts = Flat::<f64>::new(found.ops.len(), windows.steps);
     for (line, rows) in found.lines(profile) {
         for event in profile.events(line).iter() {
-            let op = rows[event.index];
+            let op = rows.of(&event);
             if op as usize >= found.ops.len() {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Which ops have each instant of a device's time, so that their times add up to the time in which any op ran.
 
 use crate::derive::account::Class;
-use crate::derive::op_rows::DeviceOps;
+use crate::derive::op_rows::{DeviceOps, Rows};
 use crate::derive::ops::walk_innermost;
 use crate::profile::Profile;
 
@@ -23,10 +23,11 @@ pub(super) fn walk(
     mut each: impl FnMut(&[u32], i64, i64),
 ) {
     let lines: Vec<_> = ops.lines(profile).collect();
-    let innermost = |(line, rows): &(&crate::profile::Line, &[u32]), give: &mut dyn FnMut(u32, i64, i64)| {
+    let innermost = |(line, rows): &(&crate::profile::Line, Rows<'_>),
+                     give: &mut dyn FnMut(u32, i64, i64)| {
         let events = profile.events(line);
-        let events = events.iter().filter(|e| (rows[e.index] as usize) < classes.len());
-        walk_innermost(events, |event, from, to| give(rows[event.index], from, to));
+        let events = events.iter().filter(|e| (rows.of(e) as usize) < classes.len());
+        walk_innermost(events, |event, from, to| give(rows.of(event), from, to));
     };
     if let [line] = &lines[..] {
         return innermost(line, &mut |op, from, to| each(&[op], from, to));

@@ -8,7 +8,7 @@ use crate::derive::launches;
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::DeviceOps;
 use crate::derive::ops::walk_innermost;
-use crate::profile::{Device, DeviceKind, LineKind, Profile};
+use crate::profile::{Device, DeviceKind, Event, LineKind, Profile};
 
 /// Gaps of less inside a program on a TPU are its own overhead, as busy time counts them.
 const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;
@@ -47,8 +47,8 @@ impl<'p> DeviceLanes<'p> {
         for (line, row_of) in rows.lines(profile) {
             let events = profile.events(line);
             let last = events.rows_before(span.1);
-            let is_op = |i: &usize| (row_of[*i] as usize) < rows.ops.len();
-            let inside = (0..last).filter(is_op).map(|i| events.get(i)).filter(|e| e.touches(span.0, span.1));
+            let is_op = |e: &Event| (row_of.of(e) as usize) < rows.ops.len();
+            let inside = (0..last).map(|i| events.get(i)).filter(|e| is_op(e) && e.touches(span.0, span.1));
             let mut pieces: Vec<Piece> = Vec::new();
             walk_innermost(inside, |event, from, to| {
                 let (start_ps, end_ps) = (from.max(span.0), to.min(span.1));
@@ -56,7 +56,7 @@ impl<'p> DeviceLanes<'p> {
                     return;
                 }
                 pieces.push(Piece {
-                    op: row_of[event.index],
+                    op: row_of.of(event),
                     start_ps,
                     end_ps,
                     is_first: start_ps == event.start_ps,

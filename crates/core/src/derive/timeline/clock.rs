@@ -128,8 +128,9 @@ impl Timeline {
         let mut found = 0;
         for (line, rows) in ops.lines(&self.profile) {
             let events = self.profile.events(line);
-            for (index, row) in rows.iter().enumerate() {
-                if !of_row.get(*row as usize).is_some_and(|ties| *ties) || found >= MOST {
+            for (index, meta) in events.metas().iter().enumerate() {
+                let row = rows.at(index, *meta) as usize;
+                if !of_row.get(row).is_some_and(|ties| *ties) || found >= MOST {
                     continue;
                 }
                 let event = events.get(index);
@@ -139,7 +140,7 @@ impl Timeline {
                 };
                 if event.end_ps <= *end {
                     found += 1;
-                    let name = Cow::Borrowed(&*ops.ops[*row as usize].0.name);
+                    let name = Cow::Borrowed(&*ops.ops[row].0.name);
                     ends.entry((execution.clone(), name)).or_default().push(event.end_ps);
                 }
             }

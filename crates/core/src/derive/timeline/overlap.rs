@@ -13,7 +13,8 @@ use crate::derive::intervals::Intervals;
 use crate::derive::op_meta::{
     MetaIds, OpMeta, is_async_collective, is_asynchronous, is_collective, is_container, is_off_duty,
 };
-use crate::derive::op_rows::{holds_ops, kernel_category};
+use crate::derive::op_readers::kernel_category;
+use crate::derive::op_rows::holds_ops;
 use crate::derive::select::Selection;
 use crate::profile::{Device, DeviceKind, LineKind, MetaIdx, Profile};
 use crate::scope::Scope;

@@ -179,9 +179,7 @@ impl Timeline {
             let ops = self.kept.ops(&self.profile, device);
             (ops.rows_of(line.id), ops.ops.len())
         });
-        let is_op = |e: &Event| {
-            rows.is_some_and(|(rows, ops)| rows.get(e.index).is_some_and(|r| (*r as usize) < ops))
-        };
+        let is_op = |e: &Event| rows.is_some_and(|(rows, ops)| (rows.of(e) as usize) < ops);
         let mut sums: FxHashMap<MetaIdx, Sums> = FxHashMap::default();
         let nests = nests(line);
         let mut add = |event: &Event, own| {
