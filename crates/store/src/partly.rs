@@ -101,6 +101,7 @@ impl Store {
         if listed.info.hosts.len() <= MANY {
             return self.whole(id);
         }
+        self.settling.check(&listed)?;
         let of = listed.info.hosts.len();
         let filling = self.filling(id, listed);
         if let Some(end) = filling.wait(patience) {
