@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what a cold `haloscope overview` costs, as ratios of one run on one machine.
+//! `cargo xtask bench`: what haloscope costs, as ratios of one run on one machine. With `--quick` or `--full` that is the [`suite`];
+//! else a cold `haloscope overview`, XProf's tools and the timeline for profiles that are named.
 //!
 //! The yardsticks are the [`scan`] plus a plain read of the file, and the peers ([`peers`]). Children are
 //! measured by a process between ([`process`]), so that their memory is their own.
@@ -6,7 +7,9 @@
 pub(crate) mod generate;
 mod peers;
 pub(crate) mod process;
-mod scan;
+pub(crate) mod scan;
+mod server;
+pub(crate) mod suite;
 mod table;
 mod timeline;
 mod tools;
@@ -26,6 +29,18 @@ use crate::{root, run_command, say, talk, target};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Measure all that runs anywhere within two minutes, without peers
+    #[arg(long, conflicts_with_all = ["full", "profiles", "generate"])]
+    quick: bool,
+    /// Measure everything and write docs/benchmarks.md: 25 minutes and 15 GB of disk
+    #[arg(long, conflicts_with_all = ["profiles", "generate"])]
+    full: bool,
+    /// With --quick or --full only these parts; what earlier runs of the same build kept of the others stays in the report
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// With --full: sizes times this, for a trial
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    scale: f64,
     /// Profiles (`….xplane.pb`); without any, a generated one of 80 MB
     profiles: Vec<PathBuf>,
     /// Measure a generated profile of this many MB too
@@ -46,6 +61,9 @@ pub(crate) struct Args {
     /// A Python that has xprof 2.24.2; without it, one is set up under target/peers
     #[arg(long, value_name = "PATH")]
     xprof_python: Option<PathBuf>,
+    /// An xprof-rs 0.1.3; without it, one is installed under target/peers
+    #[arg(long, value_name = "PATH")]
+    xprof_rs: Option<PathBuf>,
     /// Leave XProf's tools out and measure the overview alone
     #[arg(long)]
     no_tools: bool,
@@ -96,19 +114,12 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    ensure!(args.only.is_empty() || args.quick || args.full, "--only needs --quick or --full");
+    if args.quick || args.full {
+        return suite::run(args);
+    }
     let profiles = profiles(args)?;
-    let binary = match &args.binary {
-        Some(path) => path.clone(),
-        None => {
-            talk("building haloscope");
-            run_command(
-                Command::new("cargo")
-                    .args(["build", "--release", "--package", "haloscope"])
-                    .current_dir(root()),
-            )?;
-            target().join("release/haloscope")
-        }
-    };
+    let binary = binary(args)?;
     let mut left_out = Vec::new();
     let peers = peers::find(args, &mut left_out)?;
     let mut measured = Vec::new();
@@ -135,6 +146,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// The haloscope to measure, built if none is given.
+fn binary(args: &Args) -> Result<PathBuf> {
+    if let Some(path) = &args.binary {
+        return std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()));
+    }
+    talk("building haloscope");
+    run_command(
+        Command::new("cargo").args(["build", "--release", "--package", "haloscope"]).current_dir(root()),
+    )?;
+    Ok(target().join("release/haloscope"))
 }
 
 fn profiles(args: &Args) -> Result<Vec<PathBuf>> {
@@ -242,7 +265,7 @@ fn in_process(path: &Path, children: Children, runs: u32, left_out: Vec<String>)
 }
 
 /// What the reader of `xspace` gives for the question that the scan answers.
-fn walk(bytes: &[u8]) -> Scan {
+pub(crate) fn walk(bytes: &[u8]) -> Scan {
     let mut found = Scan::default();
     let space = SpaceView::parse(bytes);
     for event in space.planes.iter().flat_map(|plane| &plane.lines).flat_map(|line| line.events()) {

@@ -4,6 +4,7 @@ mod bench;
 mod docs;
 mod fixtures;
 mod fuzz;
+mod instructions;
 mod rooms;
 mod web_hash;
 
@@ -28,8 +29,16 @@ enum Task {
     Generate(bench::generate::Args),
     /// Run a command and say as JSON how long it took and how much memory it had at most
     Measure(bench::process::Args),
+    /// Measure reading, scanning and walking one profile in this process; the benchmark calls it
+    #[command(hide = true)]
+    Yardstick(bench::suite::YardstickArgs),
     /// Run each fuzz target for a short while
     Fuzz(fuzz::Args),
+    /// Count the instructions of the hot loops, and compare with xtask/instructions.json
+    Instructions(instructions::Args),
+    /// Run one hot loop; `instructions` calls it
+    #[command(hide = true)]
+    Hot(instructions::HotArgs),
     /// Check that the rooms of crates/core use each other only along the arrows of the design
     Rooms,
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
@@ -43,7 +52,10 @@ fn main() -> ExitCode {
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Generate(args) => bench::generate::run(&args),
         Task::Measure(args) => bench::process::run(&args),
+        Task::Yardstick(args) => bench::suite::yardstick(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Instructions(args) => instructions::run(&args),
+        Task::Hot(args) => instructions::hot(&args),
         Task::Rooms => rooms::run(),
         Task::WebHash(args) => web_hash::run(&args),
     };

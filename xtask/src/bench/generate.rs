@@ -1,9 +1,16 @@
 //! A profile in the shape of a TPU training run, of any size: a benchmark needs more than a fixture holds.
+//!
+//! Files are written as their events come ([`stream`]), so that one of 5 GB takes no memory to speak of.
 
-use std::path::PathBuf;
+mod stream;
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
+#[cfg(test)]
+use haloscope_xspace::write::{Event, Line, Space};
+use haloscope_xspace::write::{EventMetadata, Plane, Stat, StatMetadata, Value};
 
 use crate::talk;
 
@@ -12,17 +19,31 @@ pub(crate) struct Args {
     /// Size of the file in MB, about
     #[arg(long, default_value_t = 80)]
     mb: u64,
-    /// Where to write it (`….xplane.pb`)
+    /// Write a session of this many hosts, a file of that size for each, below the folder PATH
+    #[arg(long, value_name = "N")]
+    hosts: Option<u32>,
+    /// Where to write it (`….xplane.pb`); with --hosts, a log folder
     path: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if let Some(folder) = args.path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let bytes = profile(args.mb * 1_000_000).to_bytes();
-    std::fs::write(&args.path, &bytes).with_context(|| format!("cannot write {}", args.path.display()))?;
-    talk(&format!("wrote {} ({} bytes)", args.path.display(), bytes.len()));
+    let bytes = args.mb.saturating_mul(1_000_000);
+    let Some(hosts) = args.hosts else { return write(&args.path, bytes, 0) };
+    let session = args.path.join("plugins/profile/run");
+    (0..hosts).try_for_each(|host| {
+        write(&session.join(format!("generated-host-{host:02}.xplane.pb")), bytes, i64::from(host))
+    })
+}
+
+/// Writes the profile of one host. Under another name until it is whole.
+fn write(path: &Path, bytes: u64, host: i64) -> Result<()> {
+    let folder = path.parent().context("the file has no folder")?;
+    fs::create_dir_all(folder)?;
+    let half = path.with_extension("half");
+    let written =
+        stream::write(&half, bytes, host).with_context(|| format!("cannot write {}", half.display()))?;
+    fs::rename(&half, path)?;
+    talk(&format!("wrote {} ({written} bytes)", path.display()));
     Ok(())
 }
 
@@ -67,12 +88,27 @@ fn stat_metadata() -> Vec<(i64, StatMetadata)> {
     STATS.iter().enumerate().map(named).collect()
 }
 
-/// A profile of about `bytes` bytes. The same bytes in every run.
+/// Steps in a profile of about `bytes` bytes.
+fn steps_of(bytes: u64) -> i64 {
+    (bytes / (CHIPS as u64 * OPS as u64 * EVENT_BYTES)).max(2) as i64
+}
+
+/// A profile of about `bytes` bytes, in memory. The same bytes in every run.
+#[cfg(test)]
 pub(crate) fn profile(bytes: u64) -> Space {
-    let steps = (bytes / (CHIPS as u64 * OPS as u64 * EVENT_BYTES)).max(2) as i64;
-    let mut planes: Vec<Plane> = (0..CHIPS).map(|chip| device(chip, steps)).collect();
+    let steps = steps_of(bytes);
+    let mut planes: Vec<Plane> = (0..CHIPS).map(|chip| device(chip, steps, 0)).collect();
+    planes.push(task_environment(steps));
+    Space { planes, hostnames: vec![hostname(0)], ..Space::default() }
+}
+
+fn hostname(host: i64) -> String {
+    format!("generated-host-{host}")
+}
+
+fn task_environment(steps: i64) -> Plane {
     let start_ns = 1_783_579_579_390_940_501_u64;
-    planes.push(Plane {
+    Plane {
         name: "Task Environment".into(),
         stat_metadata: stat_metadata(),
         stats: vec![
@@ -80,32 +116,61 @@ pub(crate) fn profile(bytes: u64) -> Space {
             stat("profile_stop_time", Value::Uint(start_ns + (steps as u64 + 1) * (STEP_PS / 1_000) as u64)),
         ],
         ..Plane::default()
-    });
-    Space { planes, hostnames: vec!["generated-host-0".into()], ..Space::default() }
+    }
 }
 
 /// A step takes 25 ms, most of which the ops fill.
 const STEP_PS: i64 = 25_000_000_000;
+/// Of a step nothing runs this long.
+const REST_PS: i64 = 700_000_000;
 
-fn device(chip: i64, steps: i64) -> Plane {
-    let mut lines = [Line::new(1, "Steps"), Line::new(2, "XLA Modules"), Line::new(3, "XLA Ops")];
+/// The lines of a device, in this order.
+const LINES: [&str; 3] = ["Steps", "XLA Modules", "XLA Ops"];
+
+/// An event of the generated profile: its three integers, which its device's own clock repeats, and what else it says.
+#[derive(Clone, Copy)]
+struct Row {
+    metadata_id: i64,
+    offset_ps: i64,
+    duration_ps: i64,
+    third: Option<(&'static str, u64)>,
+}
+
+/// Hands the events of a line of a chip to `each`.
+fn rows(line: usize, chip: i64, steps: i64, host: i64, mut each: impl FnMut(Row)) {
     let module = OPS + 1;
     for step in 0..steps {
-        let start = 1_000_000_000 + step * STEP_PS + chip * 1_250;
-        let span = STEP_PS - 700_000_000;
-        let mut marker = timed(module + 1 + step, start, span);
-        marker.stats.push(stat("step_idle_time_ps", Value::Uint(0)));
-        lines[0].events.push(marker);
-        let mut launch = timed(module, start, span);
-        launch.stats.push(stat("run_id", Value::Uint(step as u64)));
-        lines[1].events.push(launch);
-        let mut at = start + 2_500;
-        for op in 0..OPS {
-            let duration = duration_ps(op, step);
-            lines[2].events.push(timed(op + 1, at, duration));
-            at += duration + 625;
+        let start = 1_000_000_000 + step * STEP_PS + (chip + CHIPS * host) * 1_250;
+        let span = STEP_PS - REST_PS;
+        let whole = |metadata_id, third| Row { metadata_id, offset_ps: start, duration_ps: span, third };
+        match line {
+            0 => each(whole(module + 1 + step, Some(("step_idle_time_ps", 0)))),
+            1 => each(whole(module, Some(("run_id", step as u64)))),
+            _ => {
+                let mut at = start + 2_500;
+                for op in 0..OPS {
+                    let duration_ps = duration_ps(op, step + 7 * host);
+                    each(Row { metadata_id: op + 1, offset_ps: at, duration_ps, third: None });
+                    at += duration_ps + 625;
+                }
+            }
         }
     }
+}
+
+/// A device with its events.
+#[cfg(test)]
+fn device(chip: i64, steps: i64, host: i64) -> Plane {
+    let line = |(i, name): (usize, &&str)| {
+        let mut line = Line::new(i as i64 + 1, name);
+        rows(i, chip, steps, host, |row| line.events.push(event(row)));
+        line
+    };
+    Plane { lines: LINES.iter().enumerate().map(line).collect(), ..device_without_lines(chip, steps) }
+}
+
+fn device_without_lines(chip: i64, steps: i64) -> Plane {
+    let module = OPS + 1;
     let mut event_metadata: Vec<(i64, EventMetadata)> =
         (0..OPS).map(|op| (op + 1, op_metadata(op))).collect();
     let program = format!("jit_train_step({PROGRAM})");
@@ -117,7 +182,7 @@ fn device(chip: i64, steps: i64) -> Plane {
     Plane {
         id: 2 + chip * 8,
         name: format!("/device:TPU:{chip}"),
-        lines: lines.into(),
+        lines: Vec::new(),
         event_metadata,
         stat_metadata: stat_metadata(),
         stats: vec![
@@ -136,12 +201,14 @@ fn duration_ps(op: i64, step: i64) -> i64 {
 }
 
 /// An event with the device's own clock beside the profiler's, as TPU events have them.
-fn timed(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Event {
-    let mut event = Event::at(metadata_id, offset_ps, duration_ps);
+#[cfg(test)]
+fn event(row: Row) -> Event {
+    let mut event = Event::at(row.metadata_id, row.offset_ps, row.duration_ps);
     event.stats = vec![
-        stat("device_offset_ps", Value::Uint(offset_ps as u64)),
-        stat("device_duration_ps", Value::Uint(duration_ps as u64)),
+        stat("device_offset_ps", Value::Uint(row.offset_ps as u64)),
+        stat("device_duration_ps", Value::Uint(row.duration_ps as u64)),
     ];
+    event.stats.extend(row.third.map(|(name, value)| stat(name, Value::Uint(value))));
     event
 }
 
@@ -189,7 +256,7 @@ mod tests {
     fn the_ops_of_a_step_end_before_the_step() {
         for step in [0, 1, 40] {
             let sum: i64 = (0..OPS).map(|op| duration_ps(op, step) + 625).sum();
-            assert!(sum < STEP_PS - 700_000_000, "{sum} ps in step {step}");
+            assert!(sum < STEP_PS - REST_PS, "{sum} ps in step {step}");
         }
     }
 }

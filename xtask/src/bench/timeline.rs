@@ -1,17 +1,14 @@
 //! The timeline over HTTP: how long the first list of tracks takes, and tiles of windows at all places and zooms. XProf is
 //! asked for the same windows by its `trace_viewer@`, in one process that has answered once before.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::peers::Peer;
+use super::server::Server;
 use crate::talk;
 
 /// Tiles of each kind.
@@ -29,38 +26,44 @@ const ZOOM: f64 = 5.0;
 #[derive(Debug, Serialize)]
 pub(super) struct Timeline {
     /// The first list of tracks, for which the server opens the run and lays out all lines, seconds.
-    first_tracks_s: f64,
+    pub(super) first_tracks_s: f64,
     /// The list again.
-    tracks_s: f64,
-    tiles: Vec<Tiles>,
-    peers: Vec<Windows>,
+    pub(super) tracks_s: f64,
+    pub(super) tiles: Vec<Tiles>,
+    pub(super) peers: Vec<Windows>,
     /// Peak of the server's resident memory, the mapped file among it, bytes; where the system says it.
-    peak_bytes: Option<u64>,
+    pub(super) peak_bytes: Option<u64>,
+    /// The windows, picoseconds.
+    #[serde(skip)]
+    windows: Vec<(i64, i64)>,
+    /// How long the first tiles of all devices took, seconds.
+    #[serde(skip)]
+    took: Vec<f64>,
 }
 
 /// Tiles of some tracks.
 #[derive(Debug, Serialize)]
-struct Tiles {
-    of: &'static str,
-    tracks: usize,
+pub(super) struct Tiles {
+    pub(super) of: &'static str,
+    pub(super) tracks: usize,
     /// From the request to the last byte, seconds.
-    p50_s: f64,
-    p99_s: f64,
+    pub(super) p50_s: f64,
+    pub(super) p99_s: f64,
     /// In the server, by its own clock.
-    server_p99_s: f64,
+    pub(super) server_p99_s: f64,
     /// Mean size.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// The same windows, of a peer and of ours.
 #[derive(Debug, Serialize)]
-struct Windows {
-    id: &'static str,
-    label: String,
-    theirs_p50_s: f64,
-    theirs_p99_s: f64,
-    ours_p50_s: f64,
-    ours_p99_s: f64,
+pub(super) struct Windows {
+    pub(super) id: &'static str,
+    pub(super) label: String,
+    pub(super) theirs_p50_s: f64,
+    pub(super) theirs_p99_s: f64,
+    pub(super) ours_p50_s: f64,
+    pub(super) ours_p99_s: f64,
 }
 
 /// Measures one profile; what a peer cannot do goes to `left_out`.
@@ -71,52 +74,12 @@ pub(super) fn measure(
     left_out: &mut Vec<String>,
 ) -> Result<Timeline> {
     talk(&format!("timeline: {REQUESTS} tiles of each kind"));
-    let mut server = Server::start(binary, path)?;
-    let first = server.get("/api/timeline/tracks")?;
-    let again = server.get("/api/timeline/tracks")?;
-    let tracks: Value = serde_json::from_slice(&again.body)?;
-    let (start_ps, end_ps) = (tracks["start_ps"].as_i64(), tracks["end_ps"].as_i64());
-    let (start_ps, end_ps) = start_ps.zip(end_ps).context("tracks without a start or end")?;
-    let groups = tracks["groups"].as_array().context("tracks without groups")?;
-    let ids = |groups: &[Value]| -> Vec<String> {
-        let tracks = groups.iter().filter_map(|g| g["tracks"].as_array()).flatten();
-        tracks.filter_map(|t| t["id"].as_u64()).map(|id| id.to_string()).collect()
-    };
-    let one = groups.iter().find(|g| g["kind"] == "device").or(groups.first()).map(std::slice::from_ref);
-    let windows = windows(start_ps, end_ps);
-    let mut tiles = Vec::new();
-    let mut ours = Vec::new();
-    for (of, ids) in [("one device", ids(one.unwrap_or_default())), ("all devices", ids(groups))] {
-        let list = ids.join(",");
-        let (mut took, mut in_server, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (start, end) in &windows {
-            let path = format!("/api/timeline/tile?start={start}&end={end}&px={PX}&tracks={list}");
-            let tile = server.get(&path)?;
-            ensure!(tile.body.starts_with(b"HLT1"), "{path}: no tile");
-            took.push(tile.seconds);
-            in_server.push(tile.server_s.context("a tile without Server-Timing")?);
-            bytes += tile.body.len();
-        }
-        ours = took.iter().copied().take(PEER_REQUESTS).collect();
-        tiles.push(Tiles {
-            of,
-            tracks: ids.len(),
-            p50_s: quantile(&took, 0.5),
-            p99_s: quantile(&took, 0.99),
-            server_p99_s: quantile(&in_server, 0.99),
-            bytes: bytes / windows.len(),
-        });
-    }
-    let mut found = Timeline {
-        first_tracks_s: first.seconds,
-        tracks_s: again.seconds,
-        tiles,
-        peers: Vec::new(),
-        peak_bytes: server.peak_bytes(),
-    };
+    let mut server = Server::start(binary, path, &[])?;
+    let mut found = of_server(&mut server)?;
     drop(server);
+    let ours = std::mem::take(&mut found.took);
     let in_ms: Vec<_> =
-        windows.iter().take(PEER_REQUESTS).map(|w| [w.0 as f64 / 1e9, w.1 as f64 / 1e9]).collect();
+        found.windows.iter().take(PEER_REQUESTS).map(|w| [w.0 as f64 / 1e9, w.1 as f64 / 1e9]).collect();
     for peer in peers {
         talk(&format!("{}: {PEER_REQUESTS} windows of the timeline", peer.id));
         match peer.windows(path, &in_ms) {
@@ -132,6 +95,59 @@ pub(super) fn measure(
         }
     }
     Ok(found)
+}
+
+/// The list of tracks and the tiles of a server over one run.
+pub(super) fn of_server(server: &mut Server) -> Result<Timeline> {
+    let first = server.get("/api/timeline/tracks")?;
+    let again = server.get("/api/timeline/tracks")?;
+    let tracks: Value = serde_json::from_slice(&again.body)?;
+    let (start_ps, end_ps) = (tracks["start_ps"].as_i64(), tracks["end_ps"].as_i64());
+    let (start_ps, end_ps) = start_ps.zip(end_ps).context("tracks without a start or end")?;
+    let groups = tracks["groups"].as_array().context("tracks without groups")?;
+    let ids = |groups: &[Value]| -> Vec<String> {
+        let tracks = groups.iter().filter_map(|g| g["tracks"].as_array()).flatten();
+        tracks.filter_map(|t| t["id"].as_u64()).map(|id| id.to_string()).collect()
+    };
+    let one = groups.iter().find(|g| g["kind"] == "device").or(groups.first()).map(std::slice::from_ref);
+    let windows = windows(start_ps, end_ps);
+    let mut tiles = Vec::new();
+    let mut ours = Vec::new();
+    for (of, ids) in [("one device", ids(one.unwrap_or_default())), ("all devices", ids(groups))] {
+        let (took, in_server, bytes) = ask(server, &windows, &ids.join(","))?;
+        ours = took.iter().copied().take(PEER_REQUESTS).collect();
+        tiles.push(Tiles {
+            of,
+            tracks: ids.len(),
+            p50_s: quantile(&took, 0.5),
+            p99_s: quantile(&took, 0.99),
+            server_p99_s: quantile(&in_server, 0.99),
+            bytes,
+        });
+    }
+    Ok(Timeline {
+        first_tracks_s: first.seconds,
+        tracks_s: again.seconds,
+        tiles,
+        peers: Vec::new(),
+        peak_bytes: server.peak_bytes(),
+        windows,
+        took: ours,
+    })
+}
+
+/// Asks for the tiles of these windows: how long each took (seconds), how long in the server, and their mean size (bytes).
+fn ask(server: &mut Server, windows: &[(i64, i64)], list: &str) -> Result<(Vec<f64>, Vec<f64>, usize)> {
+    let (mut took, mut in_server, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for (start, end) in windows {
+        let path = format!("/api/timeline/tile?start={start}&end={end}&px={PX}&tracks={list}");
+        let tile = server.get(&path)?;
+        ensure!(tile.body.starts_with(b"HLT1"), "{path}: no tile");
+        took.push(tile.seconds);
+        in_server.push(tile.server_s.context("a tile without Server-Timing")?);
+        bytes += tile.body.len();
+    }
+    Ok((took, in_server, bytes / windows.len().max(1)))
 }
 
 /// What was measured, in sentences.
@@ -176,7 +192,7 @@ pub(super) fn lines(timeline: &Timeline) -> Vec<String> {
 }
 
 /// Windows at all places, from the whole run to a few microseconds of it; the same ones in every run.
-fn windows(start_ps: i64, end_ps: i64) -> Vec<(i64, i64)> {
+pub(super) fn windows(start_ps: i64, end_ps: i64) -> Vec<(i64, i64)> {
     let mut state = 1_u64;
     let mut random = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -192,90 +208,11 @@ fn windows(start_ps: i64, end_ps: i64) -> Vec<(i64, i64)> {
 }
 
 /// The value below which this share of the samples lies, or which it is: the nearest rank.
-fn quantile(samples: &[f64], share: f64) -> f64 {
+pub(super) fn quantile(samples: &[f64], share: f64) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-}
-
-/// A server over one profile, and a connection to it. It ends with this value.
-struct Server {
-    child: Child,
-    connection: BufReader<TcpStream>,
-    /// Kept open: the server may still want to write.
-    _stdout: BufReader<ChildStdout>,
-}
-
-/// An answer of the server.
-struct Answer {
-    body: Vec<u8>,
-    /// From the request to the last byte.
-    seconds: f64,
-    /// What `Server-Timing` says.
-    server_s: Option<f64>,
-}
-
-impl Server {
-    fn start(binary: &Path, profile: &Path) -> Result<Self> {
-        let mut command = Command::new(binary);
-        command.arg("serve").arg(profile).args(["--port", "0"]).stdin(Stdio::null());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let connected = child.stdout.take().context("no stdout").and_then(|stdout| {
-            let mut stdout = BufReader::new(stdout);
-            let mut line = String::new();
-            stdout.read_line(&mut line)?;
-            let address = line.split_once("http://").and_then(|(_, rest)| rest.split('/').next());
-            let connection = TcpStream::connect(address.with_context(|| format!("no address in `{line}`"))?)?;
-            connection.set_nodelay(true)?;
-            Ok((BufReader::new(connection), stdout))
-        });
-        match connected {
-            Ok((connection, stdout)) => Ok(Self { child, connection, _stdout: stdout }),
-            Err(error) => {
-                child.kill()?;
-                child.wait()?;
-                Err(error.context("the server did not start"))
-            }
-        }
-    }
-
-    fn get(&mut self, path: &str) -> Result<Answer> {
-        let begun = Instant::now();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-        self.connection.get_mut().write_all(request.as_bytes())?;
-        let (mut length, mut server_s, mut status) = (None, None, String::new());
-        self.connection.read_line(&mut status)?;
-        loop {
-            let mut header = String::new();
-            self.connection.read_line(&mut header)?;
-            let Some((name, value)) = header.trim_end().split_once(": ") else { break };
-            if name.eq_ignore_ascii_case("content-length") {
-                length = Some(value.parse()?);
-            } else if name.eq_ignore_ascii_case("server-timing") {
-                server_s = value.rsplit('=').next().and_then(|ms| Some(ms.parse::<f64>().ok()? / 1e3));
-            }
-        }
-        let mut body = vec![0; length.context("an answer without a length")?];
-        self.connection.read_exact(&mut body)?;
-        let seconds = begun.elapsed().as_secs_f64();
-        ensure!(status.contains(" 200 "), "{path}: {}{}", status, String::from_utf8_lossy(&body));
-        Ok(Answer { body, seconds, server_s })
-    }
-
-    fn peak_bytes(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended already is as good.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
 }
 
 #[cfg(test)]
@@ -315,6 +252,8 @@ mod tests {
                 ours_p99_s: 0.002,
             }],
             peak_bytes: Some(3 << 20),
+            windows: Vec::new(),
+            took: Vec::new(),
         };
         let said = lines(&timeline);
         assert!(said[0].contains("500.00 ms, again 1.00 ms; peak memory of the server 3 MiB"), "{}", said[0]);
