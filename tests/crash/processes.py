@@ -68,17 +68,23 @@ def go_on(process):
     os.kill(process.pid, signal.SIGCONT)
 
 
-def put(path, content, age_s=60):
-    """A file of this content under this name, as if it had been written a while ago: another file than before."""
+def age(path):
+    """Makes a file look as if it had been written a while ago: what is new is waited for."""
+    then = time.time() - 60
+    os.utime(path, (then, then))
+
+
+def put(path, content):
+    """A file of this content under this name: another file than before."""
     part = path.with_name(path.name + ".new")
     part.write_bytes(content)
-    then = time.time() - age_s
-    os.utime(part, (then, then))
+    age(part)
     part.rename(path)
 
 
 def cut(path, size):
     os.truncate(path, size)
+    age(path)
 
 
 def overwrite(path, content):
@@ -89,6 +95,7 @@ def overwrite(path, content):
         file.write(content[half:])
         file.seek(0)
         file.write(content[:half])
+    age(path)
 
 
 def ended_well(process, what):

@@ -20,6 +20,7 @@ import index
 from processes import failures
 from profiles import pair
 
+# 60 kB each: 12 MB, which takes long enough to read, and is enough to be indexed.
 STEPS = 200
 ROUNDS, QUICK_ROUNDS = 20, 5
 KILLS, QUICK_KILLS = 200, 40
@@ -31,12 +32,13 @@ def main():
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds of each kind, not {ROUNDS}, and fewer kills")
     parser.add_argument("--kills", type=int, help=f"how often a process is killed while it writes the index [{KILLS}; {QUICK_KILLS} with --quick]")
     parser.add_argument("--only", choices=["changing", "index"], help="one of the two parts")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of the profile, 60 kB each [{STEPS}]")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
     random.seed(given.seed)
     print(f"seed {given.seed}")
     begun = time.monotonic()
-    profiles = pair(STEPS)
+    profiles = pair(given.steps)
     with tempfile.TemporaryDirectory(prefix="haloscope-crash-") as folder:
         folder = pathlib.Path(folder)
         rounds = QUICK_ROUNDS if given.quick else ROUNDS
