@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::Faults;
-use crate::wire::{Fields, varint, varint_before};
+use crate::wire::{Fields, tag_and_varint, varint, varint_before};
 
 const MESSAGE: &str = "XStat";
 
@@ -99,13 +99,11 @@ impl<'a> RawStat<'a> {
     }
 
     /// The key, where it stands first and takes one byte: at most 127.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn small_key(&self) -> Option<u8> {
-        match self.data.get(self.from..self.end) {
-            Some([0x08, key @ 0..0x80, ..]) => Some(*key),
-            _ => None,
-        }
+        let &[tag, key] = self.data.get(self.from..)?.first_chunk()?;
+        (tag == 0x08 && key < 0x80 && self.from + 2 <= self.end).then_some(key)
     }
 
     /// The whole number of a stat with a [small key](Self::small_key), if it is one.
@@ -118,13 +116,9 @@ impl<'a> RawStat<'a> {
     /// The whole number whose tag is at `at`.
     #[inline(always)]
     fn int_at(&self, at: usize) -> Option<i64> {
-        if at >= self.end {
-            return None;
-        }
-        let number = || varint_before(self.data, at + 1, self.end).map(|(number, _)| number);
-        match self.data.get(at) {
-            Some(0x18) => number().and_then(|v| i64::try_from(v).ok()),
-            Some(0x20) => number().map(|v| v as i64),
+        match tag_and_varint(self.data, at, self.end)? {
+            (0x18, value, _) => i64::try_from(value).ok(),
+            (0x20, value, _) => Some(value as i64),
             _ => None,
         }
     }

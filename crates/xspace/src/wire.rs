@@ -63,17 +63,38 @@ const CONTINUES: u64 = 0x8080_8080_8080_8080;
 #[inline]
 fn long_varint(data: &[u8], pos: usize) -> Result<(u64, usize), FaultKind> {
     // Offsets and durations take six bytes or so: eight at a time, without a branch a byte.
-    if let Some(bytes) = fixed::<8>(data, pos) {
-        let word = u64::from_le_bytes(bytes);
-        let last = !word & CONTINUES;
-        if last != 0 {
-            let length = last.trailing_zeros() / 8 + 1;
-            // What stands below the first high bit that is not set.
-            let below = (last & last.wrapping_neg()) - 1;
-            return Ok((joined(word & below), pos + length as usize));
-        }
+    if let Some(bytes) = fixed::<8>(data, pos)
+        && let Some((value, length)) = from_word(u64::from_le_bytes(bytes))
+    {
+        return Ok((value, pos + length));
     }
     varint_by_byte(data, pos)
+}
+
+/// The varint that a word of eight bytes begins with, and its length; `None` for one of more than eight bytes. Less than 2^56.
+#[inline(always)]
+pub(crate) fn from_word(word: u64) -> Option<(u64, usize)> {
+    let last = !word & CONTINUES;
+    if last == 0 {
+        return None;
+    }
+    // What stands below the first high bit that is not set.
+    let below = (last & last.wrapping_neg()) - 1;
+    Some((joined(word & below), last.trailing_zeros() as usize / 8 + 1))
+}
+
+/// A tag of one byte at `pos` and the varint behind it, which ends at `end` at the latest, and the position behind that.
+#[inline(always)]
+pub(crate) fn tag_and_varint(data: &[u8], pos: usize, end: usize) -> Option<(u8, u64, usize)> {
+    // One look at the bounds for both, as long as the data go on for so many bytes.
+    if let Some([tag, word @ ..]) = data.get(pos..).and_then(<[u8]>::first_chunk::<9>)
+        && let Some((value, length)) = from_word(u64::from_le_bytes(*word))
+    {
+        let next = pos + 1 + length;
+        return (next <= end).then_some((*tag, value, next));
+    }
+    let (value, next) = varint_before(data, pos + 1, end)?;
+    Some((*data.get(pos)?, value, next))
 }
 
 /// A varint that ends at `end` at the latest, in data that go on behind it as a rule: what follows is no part of it, but lets

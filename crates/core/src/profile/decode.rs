@@ -176,7 +176,8 @@ impl Decoder<'_> {
         let rows = sink.start_ps.len();
         // All of one length, which the compiler then knows.
         let (start_ps, duration_ps) = (&mut *sink.start_ps, &mut sink.duration_ps[..rows]);
-        let (meta_rows, places, far_places) = (&mut sink.meta[..rows], &mut *sink.place, &mut *sink.far_place);
+        let (meta_rows, places, far_places) =
+            (&mut sink.meta[..rows], &mut *sink.place, &mut *sink.far_place);
         let (device_start, device_duration) = (&mut *sink.device_start, &mut *sink.device_duration);
         let has_device = device_start.len() >= rows && device_duration.len() >= rows;
         let mut row = 0;

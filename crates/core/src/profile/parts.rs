@@ -30,7 +30,9 @@ pub(super) fn of<'a>(body: &'a [u8], line: &Line, room: usize) -> Vec<Part<'a>> 
     const STRIDE: usize = LineView::STRIDE as usize;
     let whole = || vec![Part { body, offset: line.body.at, room }];
     let strides: Option<Vec<usize>> = line.strides.iter().map(|at| usize::try_from(*at).ok()).collect();
-    let Some(mut ends) = strides.filter(|s| s.len() == room.saturating_sub(1) / STRIDE) else { return whole() };
+    let Some(mut ends) = strides.filter(|s| s.len() == room.saturating_sub(1) / STRIDE) else {
+        return whole();
+    };
     ends.push(body.len());
     let mut from = 0;
     let mut parts = Vec::with_capacity(ends.len());

@@ -138,7 +138,8 @@ impl<'s> Sink<'s> {
         let (device_start, device_start_after) = at(self.device_start, rows);
         let (device_duration, device_duration_after) = at(self.device_duration, rows);
         let (marks, marks_after) = at(self.marks, rows);
-        let first = Self { start_ps, duration_ps, meta, place, far_place, device_start, device_duration, marks };
+        let first =
+            Self { start_ps, duration_ps, meta, place, far_place, device_start, device_duration, marks };
         let others = Self {
             start_ps: start_after,
             duration_ps: duration_after,

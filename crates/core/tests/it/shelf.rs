@@ -149,7 +149,8 @@ fn a_long_line_in_parts_is_the_line_event_by_event() {
     const EVENTS: i64 = 600_000;
     for is_sorted in [true, false] {
         let mut plane = Plane { name: "/device:TPU:0".into(), ..Plane::default() };
-        plane.event_metadata = (1..9).map(|id| (id, EventMetadata { id, ..EventMetadata::default() })).collect();
+        plane.event_metadata =
+            (1..9).map(|id| (id, EventMetadata { id, ..EventMetadata::default() })).collect();
         let names = [(1, "device_offset_ps"), (2, "device_duration_ps"), (3, "hlo_op")];
         let name = |(id, name): (i64, &str)| {
             (id, StatMetadata { id, name: name.to_owned(), ..StatMetadata::default() })
