@@ -158,3 +158,33 @@ pub fn measured(profile: &Profile, rows: &DeviceOps<'_>, sums: &[Sums]) -> Vec<M
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_events_in_order_hold_and_others_do_not() {
+        let event = |index, meta, start_ps, end_ps| Event { index, meta, start_ps, end_ps };
+        // A loop with two runs of an op inside.
+        let inside = [event(0, 0, 0, 100), event(1, 1, 10, 30), event(2, 1, 40, 90)];
+        let rows = Rows::ByMeta(&[1, 0]);
+        let mut sums = InOrder::new(2);
+        assert!(inside.into_iter().all(|e| sums.push(rows, e)));
+        sums.end_line(rows);
+        let sum = |occurrences, total_ps, self_ps| Sums {
+            occurrences,
+            total_ps,
+            self_ps,
+            executions: occurrences as f64,
+        };
+        assert_eq!(sums.finish(), Some(vec![sum(2, 70, 70), sum(1, 100, 30)]));
+        // One that starts before another that stands before it; one that should stand before what it holds.
+        for out_of_order in [event(3, 1, 5, 6), event(3, 0, 40, 95)] {
+            let mut sums = InOrder::new(2);
+            let mut events = inside.into_iter().chain([out_of_order]);
+            assert!(!events.all(|e| sums.push(rows, e)));
+            assert_eq!(sums.finish(), None);
+        }
+    }
+}

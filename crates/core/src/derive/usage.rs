@@ -10,7 +10,7 @@ use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
 use super::sweep::Idle;
-use crate::profile::{Device, DeviceId, HostId, Profile};
+use crate::profile::{Device, DeviceId, HostId, LineKind, Profile};
 use crate::units;
 
 /// Busy and idle time of the selected devices.
@@ -52,8 +52,8 @@ enum Gaps {
     Many(Option<Intervals>),
 }
 
-/// As many gaps are kept of all devices together: 64 MiB.
-const MOST_GAPS: usize = 4 << 20;
+/// As many gaps are kept of all devices together: 16 MiB.
+const MOST_GAPS: usize = 1 << 20;
 
 impl Usage {
     /// Measures the selected devices.
@@ -175,7 +175,13 @@ impl<'a> Plan<'a> {
         let mut of_hosts: FxHashMap<HostId, (i64, i64)> = FxHashMap::default();
         let mut capture = |d: &Device| *of_hosts.entry(d.host).or_insert_with(|| capture(profile, d));
         let captures = selection.devices.iter().map(|d| capture(d)).collect();
-        let most_gaps = MOST_GAPS / selection.devices.len().max(1);
+        // They are asked for where a host prepares input: without threads it does not.
+        let has_threads = |d: &&Device| {
+            let planes = profile.planes_of(d.host).filter(|p| !p.kind.is_device());
+            planes.flat_map(|p| profile.lines_of(p.id)).any(|l| l.kind == LineKind::Thread)
+        };
+        let most_gaps =
+            if selection.devices.iter().any(has_threads) { MOST_GAPS / selection.devices.len() } else { 0 };
         Self { profile, selection, steps, steps_are_marked, captures, most_gaps }
     }
 

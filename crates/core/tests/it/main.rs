@@ -33,6 +33,7 @@ mod lanes;
 mod large;
 mod made;
 mod memory_attribute;
+mod one_pass;
 mod program;
 mod scope;
 mod search;

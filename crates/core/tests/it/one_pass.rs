@@ -1,0 +1,47 @@
+//! What one pass over a device's events says is what passes of their own say.
+
+use haloscope_core::derive::op_rows::DeviceOps;
+use haloscope_core::derive::op_sums::Sums;
+use haloscope_core::derive::select::Selection;
+use haloscope_core::derive::steps::Steps;
+use haloscope_core::derive::usage::Usage;
+use haloscope_core::derive::{busy, device_pass, ops};
+
+use crate::support::{RUNS, open, scope};
+
+#[test]
+fn one_pass_and_several_say_the_same() {
+    for (name, words) in RUNS.iter().flat_map(|name| [(name, &[][..]), (name, &[("window", "1ms..4ms")])]) {
+        let profile = open(name);
+        let selection = Selection::resolve(&profile, &scope(words)).unwrap();
+        let steps = Steps::find(&profile, &selection.devices);
+        let mut of_hosts = 0;
+        let (all, usage) = device_pass::measure(&profile, &selection, &steps, |_, ops| of_hosts += ops.len());
+        assert_eq!(format!("{all:?}"), format!("{:?}", ops::collect(&profile, &selection)), "{name}");
+        let apart = Usage::measure(&profile, &selection, &steps);
+        assert_eq!(format!("{usage:?}"), format!("{apart:?}"), "{name}");
+        // Each of these runs has one host.
+        assert_eq!(of_hosts, all.len(), "{name}");
+    }
+}
+
+#[test]
+fn lengths_are_those_of_the_sets() {
+    for name in RUNS {
+        let profile = open(name);
+        let selection = Selection::resolve(&profile, &scope(&[])).unwrap();
+        let steps = Steps::find(&profile, &selection.devices);
+        let (_, usage) = device_pass::measure(&profile, &selection, &steps, |_, _| ());
+        for (device, found) in selection.devices.iter().zip(&usage.devices) {
+            let busy = busy::intervals(&profile, device);
+            let (first, last) = busy.hull().unwrap_or_default();
+            assert_eq!((found.busy_ps, found.active_ps), (busy.length(), last - first), "{name}");
+            assert_eq!(found.gaps_ps, busy.gaps(first, last).length(), "{name}");
+            assert_eq!(found.duty, busy::duty_cycle(&profile, device, None), "{name}");
+            let rows = DeviceOps::find(&profile, device);
+            let mut sums = vec![Sums::default(); rows.ops.len()];
+            rows.walk(&profile, None, |row, event, self_ps| sums[row].add(event, self_ps, None));
+            assert_eq!(ops::sums_of(&profile, &rows), sums, "{name}");
+        }
+    }
+}
