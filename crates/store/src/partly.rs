@@ -269,3 +269,6 @@ fn read_host(profile: &Profile, host: HostId) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ fn profile_bytes(events: i64) -> Vec<u8> {
     Space { planes: vec![plane], ..Default::default() }.to_bytes()
 }
 
-fn write(root: &Path, path: &str, events: i64, age_s: u64) {
+pub(crate) fn write(root: &Path, path: &str, events: i64, age_s: u64) {
     let path = root.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, profile_bytes(events)).unwrap();

@@ -10,6 +10,7 @@ mod damaged;
 mod errors;
 mod flags;
 mod gate;
+mod hosts;
 mod ledger;
 mod program;
 mod serving;

@@ -21,15 +21,17 @@ use crate::units;
 static PROCESS: Residency = Residency::new(gauge::resident);
 /// The limit that was asked for; 0 for none.
 static ASKED: AtomicU64 = AtomicU64::new(0);
-/// What runs of many hosts that are open need, all together.
+/// What all runs that are open may take.
 static NEEDED: AtomicU64 = AtomicU64::new(0);
+/// How many of them may take less than they would.
+static BOUND: AtomicU64 = AtomicU64::new(0);
 
 /// More files than this make a run of many hosts, whose memory is bounded without anybody asking.
 const MANY: usize = 2;
 /// What a process needs beside a run.
 const BASE: u64 = 64 << 20;
-/// What the columns of an event take at most, bytes.
-const EVENT: u64 = 45;
+/// What the columns of an event take as a rule, bytes: see [`crate::profile::Events`].
+const EVENT: u64 = 29;
 /// What analyses take for an event of the line that they walk, bytes.
 const WORK: u64 = 48;
 
@@ -69,33 +71,50 @@ pub fn size(text: &str) -> Result<u64, Error> {
     if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
 }
 
-/// What must hold while a run of many hosts is open.
+/// What a run may take, for as long as it is open.
 #[derive(Debug)]
-pub(super) struct Need(u64);
+pub(super) struct Need {
+    bytes: u64,
+    is_bound: bool,
+}
 
 impl Need {
-    /// What a run with files of these sizes needs.
+    /// What a run with files of these sizes may take: one of many hosts what its two largest files need.
     pub(super) fn of(sizes: &[u64]) -> Self {
+        /// Bytes that few files take for each of theirs: their pages, columns, and what is made of them.
+        const FREE: u64 = 4;
+        let is_bound = sizes.len() > MANY;
         let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
         let largest: u64 = sizes.iter().rev().take(MANY).sum();
-        let need = if sizes.len() > MANY { largest.saturating_add(BASE) } else { 0 };
-        NEEDED.fetch_add(need, Ordering::Relaxed);
+        let bytes = if is_bound { largest.saturating_add(BASE) } else { largest.saturating_mul(FREE) };
+        NEEDED.fetch_add(bytes, Ordering::Relaxed);
+        BOUND.fetch_add(u64::from(is_bound), Ordering::Relaxed);
         apply();
-        Self(need)
+        Self { bytes, is_bound }
+    }
+
+    /// The run is small: it may take this much, which is all that it would.
+    fn free(mut self, bytes: u64) -> Self {
+        NEEDED.fetch_add(bytes.saturating_sub(self.bytes), Ordering::Relaxed);
+        self.bytes = self.bytes.max(bytes);
+        BOUND.fetch_sub(u64::from(std::mem::take(&mut self.is_bound)), Ordering::Relaxed);
+        apply();
+        self
     }
 }
 
 impl Drop for Need {
     fn drop(&mut self) {
-        NEEDED.fetch_sub(self.0, Ordering::Relaxed);
+        NEEDED.fetch_sub(self.bytes, Ordering::Relaxed);
+        BOUND.fetch_sub(u64::from(self.is_bound), Ordering::Relaxed);
         apply();
     }
 }
 
 fn apply() {
-    let needed = Some(NEEDED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0);
-    let limit = memory_limit().or(needed);
+    let is_bound = BOUND.load(Ordering::Relaxed) > 0;
+    let limit = memory_limit().or_else(|| is_bound.then(|| NEEDED.load(Ordering::Relaxed)));
     PROCESS.set_limit(limit);
     if limit.is_some() {
         keep_watch();
@@ -107,17 +126,20 @@ fn keep_watch() {
     /// Between two looks while memory grows, and while nothing happens. Memory grows by a few megabytes in the first.
     const BUSY: Duration = Duration::from_millis(2);
     const QUIET: Duration = Duration::from_millis(20);
+    /// Where there is nothing left to let go of, looking more often would only bring pages in and out.
+    const HELPLESS: Duration = Duration::from_secs(1);
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let watch = || {
-            let mut before = 0;
+            let (mut before, mut helpless) = (0, QUIET);
             loop {
                 let limit = PROCESS.limit().unwrap_or(u64::MAX);
                 let now = PROCESS.resident().unwrap_or(0);
                 let is_quiet = now == before || now < limit / 2;
                 before = now;
-                let well = PROCESS.relieve(0);
-                thread::sleep(if is_quiet || !well { QUIET } else { BUSY });
+                let is_well = PROCESS.relieve(0);
+                helpless = if is_well { QUIET } else { (2 * helpless).min(HELPLESS) };
+                thread::sleep(if is_quiet || !is_well { helpless } else { BUSY });
             }
         };
         // Without the thread pages go only when lines are decoded.
@@ -167,16 +189,28 @@ impl Deref for Mapped {
     }
 }
 
-/// Lays the columns of a run's events into scratch files, if the run would take more memory than it may.
+/// Lays the columns of a run's events into scratch files, if the run would take more memory than it may. To be called before
+/// events are read; [`open`](super::open) does.
 ///
 /// # Errors
 /// [`Error::Usage`] for a limit under which its largest line cannot be read.
+pub fn bound_memory(profile: &mut Profile) -> Result<(), Error> {
+    let sizes: Vec<u64> = profile.sources.iter().map(|source| source.bytes().len() as u64).collect();
+    bound(profile, Need::of(&sizes))
+}
+
+/// The same, for a run of this need.
 pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
-    let Some(limit) = PROCESS.limit() else { return Ok(()) };
     let events: u64 = profile.lines.iter().map(|line| line.event_count).sum();
     let files: u64 = profile.sources.iter().map(|source| source.bytes().len() as u64).sum();
     let estimate = files.saturating_add(events.saturating_mul(EVENT)).saturating_add(BASE);
-    if estimate <= limit {
+    // What was asked for holds for all runs together.
+    let others = NEEDED.load(Ordering::Relaxed).saturating_sub(need.bytes);
+    let own = memory_limit().map(|asked| asked.saturating_sub(others));
+    let limit = own.or(need.is_bound.then_some(need.bytes));
+    if limit.is_none_or(|limit| estimate <= limit) {
+        let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
+        (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
         return Ok(());
     }
     if let Some(asked) = memory_limit() {
@@ -186,16 +220,19 @@ pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
     let need = Arc::new(need);
     for source in 0..profile.sources.len() {
         let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
-        let inner = profile.shelf(source).cloned();
         let shelf = Bounded {
-            inner,
+            inner: profile.shelf(source).cloned(),
             scratch: Arc::clone(&scratch),
-            lines: (0..lines).map(|_| OnceLock::new()).collect(),
-            _need: Arc::clone(&need),
+            lines: slots(lines),
         };
         profile.set_shelf(source, Arc::new(shelf));
+        profile.hold(source, need.clone());
     }
     Ok(())
+}
+
+fn slots(lines: usize) -> Vec<OnceLock<Arc<LinePages>>> {
+    (0..lines).map(|_| OnceLock::new()).collect()
 }
 
 /// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
@@ -238,7 +275,6 @@ struct Bounded {
     inner: Option<Arc<dyn Shelf>>,
     scratch: Arc<Scratch>,
     lines: Vec<OnceLock<Arc<LinePages>>>,
-    _need: Arc<Need>,
 }
 
 /// The pages of a line's columns.
@@ -303,6 +339,11 @@ impl Shelf for Bounded {
         let (place, kept) = self.scratch.put(head, columns)?;
         self.note(line, Where::Scratch(place));
         Some(kept)
+    }
+
+    fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
+        let (scratch, lines) = (Arc::clone(&self.scratch), slots(self.lines.len()));
+        Some(Arc::new(Self { inner: Some(inner), scratch, lines }))
     }
 
     fn used(&self, line: usize) {

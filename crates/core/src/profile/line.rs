@@ -75,10 +75,11 @@ impl Line {
     }
 
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
-        self.events.get_or_init(|| match &source.shelf {
-            None => Events::decode(self, plane, source),
-            Some(shelf) => self.events_by(&**shelf, plane, source),
-        })
+        let Some(shelf) = &source.shelf else {
+            return self.events.get_or_init(|| Events::decode(self, plane, source));
+        };
+        shelf.used(self.id.index() - source.first_line);
+        self.events.get_or_init(|| self.events_by(&**shelf, plane, source))
     }
 
     /// The events from where they are kept, or decoded, and then kept where that is wanted.

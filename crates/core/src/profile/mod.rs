@@ -4,6 +4,7 @@
 //! become columns the first time somebody reads that line ([`Profile::events`]). All times are picoseconds from the start of
 //! the run: the earliest capture start of its hosts.
 
+use std::any::Any;
 use std::sync::Arc;
 
 mod arena;
@@ -166,7 +167,15 @@ impl Profile {
     /// Says where the columns of a file's lines are kept beside the heap. Lines that were decoded before stay where they are.
     pub fn set_shelf(&mut self, source: usize, shelf: Arc<dyn Shelf>) {
         if let Some(source) = self.sources.get_mut(source) {
-            source.shelf = Some(shelf);
+            let over = source.shelf.take().and_then(|present| present.over(Arc::clone(&shelf)));
+            source.shelf = Some(over.unwrap_or(shelf));
+        }
+    }
+
+    /// Keeps something for as long as a file is part of the run.
+    pub(crate) fn hold(&mut self, source: usize, thing: Arc<dyn Any + Send + Sync>) {
+        if let Some(source) = self.sources.get_mut(source) {
+            source.held = Some(thing);
         }
     }
 

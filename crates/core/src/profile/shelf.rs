@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::column::Segment;
 
@@ -28,6 +29,12 @@ pub trait Shelf: Debug + Send + Sync {
     /// The file in which columns lie that were given out and are no longer what they were, and how it differs: what was expected
     /// and what was found. Answers are refused then.
     fn changed(&self) -> Option<(PathBuf, String)> {
+        None
+    }
+
+    /// This shelf with another below it, which is asked first; `None` where it takes no other and is to be replaced.
+    fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
+        drop(inner);
         None
     }
 

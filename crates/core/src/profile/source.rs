@@ -1,5 +1,6 @@
 //! The bytes of a file, and places in it.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -28,6 +29,8 @@ pub struct Source {
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
     pub(super) shelf: Option<Arc<dyn Shelf>>,
+    /// What lasts as long as it does.
+    pub(super) held: Option<Arc<dyn Any + Send + Sync>>,
     /// The first of its lines in [`super::Profile::lines`].
     pub(super) first_line: usize,
     bytes: Bytes,
@@ -71,6 +74,7 @@ impl Source {
             trace_json: None,
             buffers: None,
             shelf: None,
+            held: None,
             first_line: 0,
             bytes,
         }
