@@ -358,6 +358,10 @@ impl Shelf for Bounded {
         }
     }
 
+    fn changed(&self) -> Option<(PathBuf, String)> {
+        self.inner.as_ref()?.changed()
+    }
+
     fn drop_pages(&self, line: usize) {
         if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
             pages.release();

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use haloscope_hlo::{BufferAssignment, Form, Module};
@@ -13,7 +14,16 @@ use crate::load::map::{Map, Watch};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
 use crate::load::{Run, dump, flags_text, trace_json};
-use crate::profile::{Bytes, Profile, ProgramFile, Stage};
+use crate::profile::{Bytes, Profile, ProgramFile, Segment, Shelf, Stage};
+
+/// What is known of a file from before.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Its [structure](Profile::structure).
+    pub structure: Option<Segment>,
+    /// Where columns of its lines are kept.
+    pub shelf: Arc<dyn Shelf>,
+}
 
 /// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
 /// [`Profile::left_out`]. Files of HLO, of which there is no profile, make a [program](Profile::is_program).
@@ -23,6 +33,16 @@ use crate::profile::{Bytes, Profile, ProgramFile, Stage};
 /// can be used; [`Error::Changed`] for one that is written to meanwhile; [`Error::Usage`] for a run that cannot be read in
 /// the memory that it may take ([`set_memory_limit`](super::set_memory_limit)).
 pub fn open(run: &Run) -> Result<Profile, Error> {
+    open_with(run, &|_| None)
+}
+
+/// As [`open`], with what is known of files from before: those are not walked over, and their events come from
+/// where they are kept.
+/// Who knows it sees to it that the file is still the same.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Profile, Error> {
     let sizes: Vec<u64> = run.files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
@@ -76,7 +96,17 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
         }
         (_, _, last) => {
             failed.extend(last);
-            Profile::from_files_told(files, |bytes| opening.opened(bytes))
+            let known: Vec<Option<Known>> = files.iter().map(|(path, _)| known(path)).collect();
+            let structures = known.iter().map(|known| known.as_ref()?.structure.as_deref());
+            let files = files.into_iter().zip(structures);
+            let files = files.map(|((path, bytes), structure)| (path, bytes, structure)).collect();
+            let mut profile = Profile::from_known_files(files, |bytes| opening.opened(bytes));
+            for (source, known) in known.into_iter().enumerate() {
+                if let Some(known) = known {
+                    profile.set_shelf(source, known.shelf);
+                }
+            }
+            profile
         }
     };
     for (file, trace) in traces {

@@ -41,7 +41,7 @@ impl Profile {
         profile
     }
 
-    fn add_file(&mut self, mut source: Source) {
+    pub(super) fn add_file(&mut self, mut source: Source) {
         let index = self.sources.len();
         source.first_line = self.lines.len();
         let host = HostId(self.hosts.len() as u32);
@@ -74,7 +74,7 @@ impl Profile {
     }
 
     /// Puts all hosts on one clock whose zero is the earliest capture start.
-    fn set_clocks(&mut self) {
+    pub(super) fn set_clocks(&mut self) {
         let zero_ns = self.hosts.iter().filter_map(|h| h.start_ns).min();
         for host in &mut self.hosts {
             if let (Some(zero), Some(start)) = (zero_ns, host.start_ns) {
@@ -184,7 +184,7 @@ fn make_plane(
     plane
 }
 
-fn make_host(path: &Path, planes: &[Plane]) -> Host {
+pub(super) fn make_host(path: &Path, planes: &[Plane]) -> Host {
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let name = file.strip_suffix(".gz").unwrap_or(&file);
     let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);

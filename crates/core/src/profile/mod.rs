@@ -28,6 +28,7 @@ mod residency;
 mod rows;
 mod shelf;
 mod sink;
+mod snapshot;
 mod source;
 
 pub use bytes::{Bytes, FileBytes};
