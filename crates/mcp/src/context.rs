@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haloscope_core::analyses::{self, Analysis, Params};
+use haloscope_core::analyses::{Analysis, Params};
 use haloscope_core::report::Report;
 use haloscope_core::scope::Scope;
 use haloscope_store::{Run, Store};
@@ -87,7 +87,7 @@ impl Context {
     /// The report of an analysis, computed now or a moment ago.
     ///
     /// # Errors
-    /// As [`analyses::run_with`].
+    /// As [`haloscope_core::analyses::run_with`].
     pub fn report(
         &self,
         run: &Arc<Run>,
@@ -98,8 +98,8 @@ impl Context {
     ) -> Result<Arc<Report>, Refusal> {
         let runs: Vec<Arc<Run>> = std::iter::once(run).chain(others).cloned().collect();
         self.recent.get(analysis.id, &runs, scope, params, || {
-            let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
-            Ok(analyses::run_with(analysis, &run.profile, &others, scope, params)?)
+            let ids: Vec<&str> = runs.iter().map(|run| run.info.id.as_str()).collect();
+            Ok(self.store.report(&ids, analysis, scope, params)?)
         })
     }
 }

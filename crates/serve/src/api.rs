@@ -112,7 +112,7 @@ pub(crate) async fn report(
         .chain(analysis.params.iter().map(|p| p.id))
         .collect();
     let query = Query::of(&uri, &known)?;
-    let mut scope = Scope::from_words(|key| query.get(key))?;
+    let scope = Scope::from_words(|key| query.get(key))?;
     // Hosts that were chosen are few, and another run is to be held against the whole.
     let partial = matches!(query.get("partial"), Some("yes" | "true" | "1"))
         && scope.hosts.is_empty()
@@ -124,19 +124,23 @@ pub(crate) async fn report(
         }
     }
     Flights::join(app, uri.to_string(), move |app| {
-        let (run, note) =
-            if partial { partial::open(app, &query, &mut scope)? } else { (open(app, &query)?, None) };
+        let id = asked(app, &query)?;
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
                 // Ids of sessions hold no commas.
                 Others::Many => ids.split(',').map(str::trim).collect(),
                 _ => vec![ids],
             });
-        let others: Vec<_> = others.iter().map(|id| app.store.open(id)).collect::<Result<_, _>>()?;
-        let others: Vec<_> = others.iter().map(|run| &*run.profile).collect();
-        let mut report = analyses::run_with(analysis, &run.profile, &others, &scope, &params)?;
-        report.quality.splice(0..0, note);
-        Ok(Json::text(report.to_json()))
+        let ids: Vec<&str> = std::iter::once(id.as_str()).chain(others).collect();
+        if partial && app.store.known(&ids, analysis, &scope, &params).is_none() {
+            let mut part = scope.clone();
+            if let (run, Some(note)) = partial::open(app, &query, &mut part)? {
+                let mut report = analyses::run(analysis, &run.profile, &part, &params)?;
+                report.quality.insert(0, note);
+                return Ok(Json::text(report.to_json()));
+            }
+        }
+        Ok(Json::text(app.store.report(&ids, analysis, &scope, &params)?.to_json()))
     })
     .await
 }

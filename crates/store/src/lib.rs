@@ -20,6 +20,7 @@ mod listing;
 mod opened;
 mod partly;
 mod places;
+mod reports;
 mod settle;
 mod warm;
 mod watch;
@@ -32,7 +33,7 @@ use haloscope_core::load;
 use haloscope_core::profile::Profile;
 
 pub use error::Error;
-pub use index::{Cache, FOLDER_VARIABLE, MAX_VARIABLE, Question};
+pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use opened::Run;
@@ -65,6 +66,7 @@ pub struct Store {
     askers: Askers,
     last: Last,
     fillings: partly::Fillings,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Store {
@@ -91,6 +93,7 @@ impl Store {
             askers: Askers::default(),
             last: Last::default(),
             fillings: partly::Fillings::default(),
+            cache: None,
         }
     }
 
@@ -119,7 +122,7 @@ impl Store {
         let info = Self::in_memory_info(name, &profile);
         let mut runs = lock(&self.in_memory);
         runs.retain(|r| r.info.id != name);
-        runs.insert(0, Arc::new(Run::new(info, profile)));
+        runs.insert(0, Arc::new(Run::new(info, profile, Indexes::default())));
     }
 
     fn in_memory_info(name: &str, profile: &Profile) -> RunInfo {
@@ -195,7 +198,11 @@ impl Store {
         let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
         self.opened.get(key, listed.stamps(), || {
             self.settling.check(&listed)?;
-            Ok(Run::new(listed.info, load::open(&files)?))
+            let (profile, indexes) = match &self.cache {
+                Some(cache) => cache.open(&files)?,
+                None => (load::open(&files)?, Indexes::default()),
+            };
+            Ok(Run::new(listed.info, profile, indexes))
         })
     }
 

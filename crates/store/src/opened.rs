@@ -6,7 +6,7 @@ use haloscope_core::derive::timeline::Timeline;
 use haloscope_core::profile::Profile;
 
 use crate::listing::{RunInfo, Stamp};
-use crate::{Error, lock};
+use crate::{Error, Indexes, lock};
 
 /// An open run.
 #[derive(Debug)]
@@ -17,12 +17,14 @@ pub struct Run {
     pub profile: Arc<Profile>,
     /// Its timeline, laid out as far as somebody looked.
     pub timeline: Timeline,
+    /// What is known of its files from before.
+    pub(crate) indexes: Indexes,
 }
 
 impl Run {
-    pub(crate) fn new(info: RunInfo, profile: Profile) -> Self {
+    pub(crate) fn new(info: RunInfo, profile: Profile, indexes: Indexes) -> Self {
         let profile = Arc::new(profile);
-        Self { info, timeline: Timeline::new(Arc::clone(&profile)), profile }
+        Self { info, timeline: Timeline::new(Arc::clone(&profile)), profile, indexes }
     }
 }
 

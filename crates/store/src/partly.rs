@@ -9,7 +9,7 @@ use haloscope_core::load::{self, Part};
 use haloscope_core::profile::{HostId, LineKind, Profile};
 
 use crate::listing::{Listed, Stamp};
-use crate::{Error, Run, Store, lock};
+use crate::{Error, Indexes, Run, Store, lock};
 
 /// A run of more hosts than this is worth a partial answer.
 const MANY: usize = 2;
@@ -222,7 +222,7 @@ impl Filling {
             match load::open(&one) {
                 Ok(profile) => {
                     let info = crate::RunInfo { hosts: vec![host.clone()], ..self.listed.info.clone() };
-                    let run = Arc::new(Run::new(info, profile));
+                    let run = Arc::new(Run::new(info, profile, Indexes::default()));
                     far.alone = Some(Arc::clone(&run));
                     return Ok(run);
                 }

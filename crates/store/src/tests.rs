@@ -152,7 +152,11 @@ fn many_who_ask_at_once_share_one_opening_and_its_error() {
             if fails {
                 return Err(haloscope_core::Error::Nothing("nothing there".into()).into());
             }
-            Ok(Run::new(Store::in_memory_info("x", &Profile::default()), Profile::default()))
+            Ok(Run::new(
+                Store::in_memory_info("x", &Profile::default()),
+                Profile::default(),
+                Indexes::default(),
+            ))
         };
         let ask = || {
             start.wait();

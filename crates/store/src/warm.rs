@@ -85,6 +85,7 @@ impl Store {
             return Warmed::Not;
         }
         then(&run);
+        self.index(&run, &may_go_on);
         Warmed::Whole
     }
 }

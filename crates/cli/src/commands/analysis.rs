@@ -10,7 +10,7 @@ use haloscope_core::present::{self, Layout};
 use haloscope_core::profile::Profile;
 use haloscope_core::report::{Gate, Report, Table, Tree};
 use haloscope_core::units;
-use haloscope_store::Question;
+use haloscope_store::{Cache, Indexes, Question};
 
 use super::export::to_file;
 use super::{kept, source_root};
@@ -41,18 +41,21 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     let question = cache.and_then(|_| Question::new(analysis, &runs, &asked.scope, &asked.params));
     let known = cache.zip(question.as_ref()).and_then(|(cache, question)| cache.answer(question));
     let is_known = known.is_some();
-    let (mut report, profiles) = match known {
+    let (mut report, opened) = match known {
         Some(report) => (report, Vec::new()),
-        None => compute(analysis, &runs, &asked)?,
+        None => compute(analysis, &runs, &asked, cache)?,
     };
     if !is_known {
         say_memory(printer);
     }
-    let is_whole = profiles.iter().all(|profile| profile.left_out.is_empty());
+    let is_whole = opened.iter().all(|(profile, _)| profile.left_out.is_empty());
     let new = question.filter(|_| !is_known && is_whole);
     let keep = |report: &Report| {
         if let (Some(cache), Some(question)) = (cache, &new) {
             cache.keep(question, report);
+        }
+        if let Some(cache) = cache {
+            opened.iter().for_each(|(profile, indexes)| cache.learn(profile, indexes));
         }
     };
     let written = match sources {
@@ -79,23 +82,32 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
 }
 
 /// Opens the runs and asks.
-fn compute(analysis: &Analysis, runs: &[&Run], asked: &Asked) -> Result<(Report, Vec<Profile>), Failure> {
-    let profiles = runs.iter().map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
-    let others: Vec<&Profile> = profiles.iter().skip(1).collect();
-    let [profile, ..] = profiles.as_slice() else {
+fn compute(
+    analysis: &Analysis,
+    runs: &[&Run],
+    asked: &Asked,
+    cache: Option<&Cache>,
+) -> Result<(Report, Vec<(Profile, Indexes)>), Failure> {
+    let opened = runs.iter().map(|run| open(run, cache)).collect::<Result<Vec<_>, _>>()?;
+    let profiles: Vec<&Profile> = opened.iter().map(|(profile, _)| profile).collect();
+    let [profile, others @ ..] = profiles.as_slice() else {
         return Err(Failure::Nothing("no run was given".into(), String::new()));
     };
-    let ask = || analyses::run_with(analysis, profile, &others, &asked.scope, &asked.params);
+    let ask = || analyses::run_with(analysis, profile, others, &asked.scope, &asked.params);
     let report = progress::while_doing("reading events", || Part::decoded(profile), ask)?;
-    Ok((report, profiles))
+    Ok((report, opened))
 }
 
 /// Opens a run, and says how far that has come where it takes long.
 ///
 /// # Errors
 /// As [`load::open`].
-fn open(run: &Run) -> Result<Profile, Error> {
-    progress::while_doing("opening", || load::opening(&run.path).unwrap_or_default(), || load::open(run))
+fn open(run: &Run, cache: Option<&Cache>) -> Result<(Profile, Indexes), Error> {
+    let open = || match cache {
+        Some(cache) => cache.open(run),
+        None => Ok((load::open(run)?, Indexes::default())),
+    };
+    progress::while_doing("opening", || load::opening(&run.path).unwrap_or_default(), open)
 }
 
 /// Says that more memory was taken than was allowed, where that was so: what an analysis keeps cannot be put aside.

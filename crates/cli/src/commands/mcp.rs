@@ -8,6 +8,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_mcp::{Context, Server};
 use haloscope_store::Store;
 
+use super::kept;
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
@@ -26,6 +27,7 @@ pub(super) fn command() -> Command {
                 .value_name("URL")
                 .help("Where `haloscope serve` shows the same folder: answers link to it"),
         )
+        .arg(kept::arg())
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
@@ -34,7 +36,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         haloscope_store::Error::Read(error) => Failure::Shared(error),
         other => Failure::Server(other.to_string()),
     };
-    let store = Store::new(folder).map_err(said)?;
+    let store = Store::new(folder).map_err(said)?.with_cache(kept::cache(matches)?);
     let runs = store.list().map_err(said)?.len();
     let word = if runs == 1 { "run" } else { "runs" };
     printer.note(format_args!("{runs} {word} in {}", folder.display()));

@@ -2,9 +2,11 @@
 
 mod analysis;
 mod browser;
+mod cache;
 mod completions;
 mod demo;
 mod export;
+mod index;
 pub(crate) mod kept;
 mod ledger;
 mod mcp;
@@ -38,6 +40,8 @@ const OTHERS: &[Other] = &[
     Other { command: report::command, run: report::run },
     Other { command: skill::command, run: skill::run },
     Other { command: ledger::command, run: ledger::run },
+    Other { command: index::command, run: index::run },
+    Other { command: cache::command, run: cache::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
     Other { command: completions::command, run: completions::run },

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_serve::Config;
 use haloscope_store::{Ledger, Store};
 
-use super::{browser, source_root};
+use super::{browser, kept, source_root};
 use crate::{Failure, Printer};
 
 /// How many ports are tried after the default one.
@@ -47,6 +47,7 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Shows this history of runs too: a file or folder that `haloscope ledger add` writes to"),
         )
+        .arg(kept::arg())
         .args(address_args())
 }
 
@@ -92,6 +93,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     let folder = matches.get_one::<PathBuf>("logdir").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = matches.get_many("root").unwrap_or_default().cloned().collect();
     let store = Store::new(&folder).and_then(|store| store.with_roots(&roots)).map_err(said)?;
+    let store = store.with_cache(kept::cache(matches)?);
     match store.list().map_err(said)?.len() {
         0 => printer
             .note(format_args!("no profile in {} yet; the page lists them as they come", folder.display())),

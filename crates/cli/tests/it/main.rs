@@ -5,6 +5,7 @@
 
 mod agents;
 mod analyses;
+mod cache;
 mod command_line;
 mod damaged;
 mod errors;

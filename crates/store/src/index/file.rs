@@ -196,6 +196,13 @@ impl File {
         parts.collect()
     }
 
+    /// Where the parts of a line lie, from the first byte to the last.
+    pub(super) fn line_range(&self, line: u32) -> Option<Range<usize>> {
+        let ours = self.entries.iter().filter(|entry| entry.words[..2] == [Kind::Line as u32, line]);
+        ours.map(|entry| entry.range.clone())
+            .reduce(|all, one| all.start.min(one.start)..all.end.max(one.end))
+    }
+
     /// The lines that have columns here, ascending.
     pub(super) fn lines(&self) -> Vec<u32> {
         let head = |entry: &&Entry| entry.words[0] == Kind::Line as u32 && entry.words[2] == 0;

@@ -5,12 +5,19 @@
 //! - `file`: the form of all files here, whose every byte is checked before it is used.
 //! - `writing`: files appear whole; `room`: the least recently used go first.
 //! - `answers`: reports by question.
+//! - `shelf`: the index of one file; `build`: those of a run, and when something is added to them.
+//! - `show`: what there is, for people.
 
 mod answers;
+mod build;
 mod file;
 mod identity;
 mod place;
 mod room;
+mod shelf;
+mod show;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +27,9 @@ use std::time::Duration;
 use haloscope_core::Error;
 
 pub use answers::Question;
+pub use build::Indexes;
 pub use place::{FOLDER_VARIABLE, MAX_VARIABLE};
+pub use show::{Contents, check_kept_file};
 
 /// The ending of files of sections.
 const ENDING: &str = "kept";

@@ -1,0 +1,87 @@
+//! What the cache holds, for people.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::Cache;
+use super::file::{File, Kind, Name};
+use super::room::{self, Item};
+
+/// What the cache holds.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// How many bytes it may hold.
+    pub max_bytes: u64,
+    /// What it holds, the one used last first.
+    pub items: Vec<Entry>,
+}
+
+/// An answer, or the index of a file.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The analysis of an answer; `None` for an index.
+    pub analysis: Option<String>,
+    /// The profiles that it is about; empty where nobody can tell, for an index that was only begun.
+    pub files: Vec<String>,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// When it was used last.
+    pub used: SystemTime,
+}
+
+impl Cache {
+    /// What the cache holds.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let mut items: Vec<Entry> = self.items().iter().map(entry).collect();
+        items.sort_by(|a, b| (b.used, &a.analysis, &a.files).cmp(&(a.used, &b.analysis, &b.files)));
+        Contents { folder: self.folder.clone(), max_bytes: self.max_bytes, items }
+    }
+
+    /// Removes everything that is kept, but for what is being written just now; how many bytes.
+    pub fn clear(&self) -> u64 {
+        self.remove_all()
+    }
+}
+
+fn entry(item: &Item) -> Entry {
+    let file = if item.is_folder {
+        let items = fs::read_dir(&item.path).into_iter().flatten().flatten().map(|item| item.path());
+        items.filter(|path| room::is_kept(path)).min()
+    } else {
+        Some(item.path.clone())
+    };
+    let key = file.and_then(|path| key(&path)).unwrap_or_default();
+    let analysis = (!item.is_folder).then(|| key.lines().nth(1).unwrap_or("?").to_owned());
+    Entry { analysis, files: paths(&key), bytes: item.bytes, used: item.used }
+}
+
+/// The key that a file of the cache carries.
+fn key(path: &std::path::Path) -> Option<String> {
+    let map = haloscope_core::load::map::Map::open(path).ok()?;
+    let key = File::open(Arc::new(map))?.section(Name::of(Kind::Key))?;
+    String::from_utf8(key.to_vec()).ok()
+}
+
+/// The paths that a key names.
+fn paths(key: &str) -> Vec<String> {
+    let stamps = key.lines().filter_map(|line| line.split_once("Stamp { path: \""));
+    let paths = stamps.filter_map(|(_, rest)| rest.split_once("\", bytes:"));
+    paths.map(|(path, _)| path.to_owned()).collect()
+}
+
+/// Reads bytes as a file of the cache, as far as one is read: for tests that try bytes of all kinds.
+#[doc(hidden)]
+pub fn check_kept_file(bytes: &[u8]) {
+    let Some(file) = File::open(Arc::new(bytes.to_vec())) else { return };
+    for kind in [Kind::Key, Kind::Digests, Kind::Report, Kind::Structure] {
+        let _ = file.section(Name::of(kind)).map(|section| section.len());
+    }
+    for line in file.lines() {
+        let _ = file.line(line).map(|parts| parts.len());
+    }
+}

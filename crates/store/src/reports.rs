@@ -1,0 +1,97 @@
+//! Questions about runs by their ids: answered from what is kept, without opening anything, or computed and kept.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haloscope_core::analyses::{self, Analysis, Params};
+use haloscope_core::load;
+use haloscope_core::report::Report;
+use haloscope_core::scope::Scope;
+
+use crate::listing::Listed;
+use crate::{Cache, Error, Question, Run, Store, lock};
+
+/// What takes less is computed sooner than it is found again.
+const WORTH: Duration = Duration::from_millis(20);
+
+impl Store {
+    /// Keeps answers and indexes there, and uses those that are there.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Option<Cache>) -> Self {
+        self.cache = cache.map(Arc::new);
+        self
+    }
+
+    /// The cache, if there is one.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_deref()
+    }
+
+    /// The report of an analysis on the run with this id, held against those with the other ids. One that is kept is given
+    /// without opening the runs.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::Read`] too with what [`analyses::run_with`] says.
+    pub fn report(
+        &self,
+        ids: &[&str],
+        analysis: &Analysis,
+        scope: &Scope,
+        params: &Params,
+    ) -> Result<Report, Error> {
+        let begun = Instant::now();
+        // Asked before the runs are opened: what is kept is of the files that were there then, or is not kept.
+        let question = self.question(ids, analysis, scope, params);
+        let cache = self.cache();
+        if let Some(report) = cache.zip(question.as_ref()).and_then(|(cache, asked)| cache.answer(asked)) {
+            return Ok(report);
+        }
+        let runs = ids.iter().map(|id| self.open(id)).collect::<Result<Vec<Arc<Run>>, _>>()?;
+        let profiles: Vec<_> = runs.iter().map(|run| &*run.profile).collect();
+        let [profile, others @ ..] = profiles.as_slice() else {
+            return Err(Error::UnknownRun(String::new()));
+        };
+        let report = analyses::run_with(analysis, profile, others, scope, params)?;
+        // A window is one of very many, and soon computed of a run that is open.
+        let is_worth_it = begun.elapsed() >= WORTH && scope.window_ps.is_none();
+        if is_worth_it
+            && let (Some(cache), Some(question)) = (cache, &question)
+            && profiles.iter().all(|profile| profile.left_out.is_empty())
+        {
+            cache.keep(question, &report);
+        }
+        Ok(report)
+    }
+
+    /// As [`Store::report`], if it is kept.
+    #[must_use]
+    pub fn known(&self, ids: &[&str], analysis: &Analysis, scope: &Scope, params: &Params) -> Option<Report> {
+        self.cache()?.answer(&self.question(ids, analysis, scope, params)?)
+    }
+
+    fn question(
+        &self,
+        ids: &[&str],
+        analysis: &Analysis,
+        scope: &Scope,
+        params: &Params,
+    ) -> Option<Question> {
+        self.cache.as_ref()?;
+        let files = |listed: Listed| load::Run { files: listed.files, path: listed.path, chosen_from: 1 };
+        let listed = |id: &&str| {
+            let is_in_memory = lock(&self.in_memory).iter().any(|run| run.info.id == **id);
+            (!is_in_memory).then(|| self.find(id, |l| l.info.id == **id).ok()).flatten()
+        };
+        let runs: Vec<load::Run> = ids.iter().map(|id| listed(id).map(files)).collect::<Option<_>>()?;
+        Question::new(analysis, &runs.iter().collect::<Vec<_>>(), scope, params)
+    }
+
+    /// Writes down what is missing of an open run's index, as long as `go_on` says so.
+    pub(crate) fn index(&self, run: &Run, go_on: &dyn Fn() -> bool) {
+        if let Some(cache) = self.cache() {
+            let built = cache.build(&run.profile, &run.indexes.worthwhile(), go_on);
+            cache.note(built.map(|_| 0));
+        }
+    }
+}
