@@ -4,6 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use haloscope_core::analyses::{self, Params};
+use haloscope_core::load;
+use haloscope_core::report::kept;
+use haloscope_core::scope::Scope;
 use haloscope_hlo::{Module, TextOptions};
 use haloscope_xspace::write::{Plane, Space, Value};
 use haloscope_xspace::{SpaceView, StatValue};
@@ -29,6 +33,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
             match name {
                 "hlo_decode" => hlo_protos(&bytes),
                 "hlo_parse" => hlo_protos(&bytes).iter().filter_map(|proto| text(proto)).collect(),
+                "index_open" => reports(bytes),
                 _ => slices(&bytes),
             }
         } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
@@ -55,6 +60,15 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
 /// The start of a trace in JSON, cut in the middle, and all of it.
 fn json_slices(bytes: &[u8]) -> Vec<Vec<u8>> {
     [2_000, 8_000, bytes.len()].iter().map(|&end| bytes[..end.min(bytes.len())].to_vec()).collect()
+}
+
+/// Answers about a profile as they are kept.
+fn reports(bytes: Vec<u8>) -> Vec<Vec<u8>> {
+    let Ok(profile) = load::from_bytes("seed.xplane.pb", bytes) else { return Vec::new() };
+    let answers = analyses::ALL
+        .iter()
+        .filter_map(|analysis| analyses::run(analysis, &profile, &Scope::default(), &Params::default()).ok());
+    answers.filter_map(|report| kept::to_bytes(&report)).collect()
 }
 
 /// A module in words.
