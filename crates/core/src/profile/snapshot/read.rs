@@ -106,6 +106,7 @@ impl<'b> In<'b> {
             event_count: self.whole()?,
             base_ps: timestamp_ns,
             body: self.span()?,
+            strides: (0..self.count()?).map(|_| self.whole()).collect::<Option<_>>()?,
             events: OnceLock::new(),
         })
     }

@@ -68,6 +68,8 @@ impl Out {
             self.bytes(line.name.as_bytes());
             self.whole(line.event_count);
             self.span(line.body);
+            self.count(line.strides.len());
+            line.strides.iter().for_each(|at| self.whole(*at));
         }
         // The first is the empty one, which all planes have.
         let metas = plane.metas.get(1..).unwrap_or_default();
