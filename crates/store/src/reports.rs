@@ -90,8 +90,7 @@ impl Store {
     /// Writes down what is missing of an open run's index, as long as `go_on` says so.
     pub(crate) fn index(&self, run: &Run, go_on: &dyn Fn() -> bool) {
         if let Some(cache) = self.cache() {
-            let built = cache.build(&run.profile, &run.indexes.worthwhile(), go_on);
-            cache.note(built.map(|_| 0));
+            cache.build_unasked(&run.profile, &run.indexes, go_on);
         }
     }
 }

@@ -56,6 +56,9 @@ impl Cache {
     /// Keeps the columns that were decoded for an answer, of files that were asked about before. Of the others it is noted
     /// that they were asked about now.
     pub fn learn(&self, profile: &Profile, indexes: &Indexes) {
+        if indexes.is_empty() || !self.has_room_for(events(profile)) {
+            return;
+        }
         for (place, index) in indexes.0.iter().filter(|(_, index)| index.stamp.bytes >= SMALLEST) {
             let done = if index.is_begun() {
                 let read = lines(profile, *place).filter(|(_, line)| line.loaded().is_some());
@@ -64,6 +67,13 @@ impl Cache {
                 index.begin(self).map(|()| 0)
             };
             self.note(done);
+        }
+    }
+
+    /// As [`Cache::build`], where there is room to spare for it, and for files that are worth it.
+    pub(crate) fn build_unasked(&self, profile: &Profile, indexes: &Indexes, go_on: &dyn Fn() -> bool) {
+        if !indexes.is_empty() && self.has_room_for(events(profile)) {
+            self.note(self.build(profile, &indexes.worthwhile(), go_on).map(|_| 0));
         }
     }
 
@@ -86,7 +96,7 @@ impl Cache {
         Ok(written)
     }
 
-    pub(crate) fn note(&self, done: io::Result<u64>) {
+    fn note(&self, done: io::Result<u64>) {
         match done {
             Ok(0) => {}
             Ok(bytes) => self.wrote(bytes),
@@ -97,7 +107,7 @@ impl Cache {
 
 impl Indexes {
     /// Without the files that are too small for an index to be worth it.
-    pub(crate) fn worthwhile(&self) -> Self {
+    fn worthwhile(&self) -> Self {
         Self(
             self.0
                 .iter()
@@ -118,6 +128,10 @@ impl Indexes {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+fn events(profile: &Profile) -> u64 {
+    profile.lines.iter().map(|line| line.event_count).sum()
 }
 
 fn of<'i>(indexes: &'i [(&PathBuf, Arc<Index>)], path: &Path) -> Option<&'i Arc<Index>> {

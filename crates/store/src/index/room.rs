@@ -61,6 +61,15 @@ impl Cache {
         total
     }
 
+    /// Whether the disk has room to spare for the columns of so many events: what nobody asked for must not fill it.
+    pub(super) fn has_room_for(&self, events: u64) -> bool {
+        /// Bytes of an event that has all columns.
+        const EVENT: u64 = 40;
+        /// What is left to others in any case.
+        const SPARE: u64 = 1 << 30;
+        free_bytes(&self.folder).is_none_or(|free| free >= events.saturating_mul(EVENT).saturating_add(SPARE))
+    }
+
     /// Removes an item, unless somebody writes to it just now.
     pub(super) fn remove(&self, item: &Item) -> bool {
         if !item.is_folder {
@@ -106,6 +115,19 @@ impl Cache {
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, Metadata)> {
     let items = fs::read_dir(folder).into_iter().flatten().flatten();
     items.filter_map(|item| Some((item.path(), item.metadata().ok()?)))
+}
+
+/// Free bytes of the disk on which a folder lies; `None` where nobody can tell.
+#[cfg(target_os = "linux")]
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let there = folder.ancestors().find(|folder| folder.exists())?;
+    let disk = rustix::fs::statvfs(there).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
 }
 
 pub(super) fn is_kept(path: &Path) -> bool {
