@@ -83,6 +83,8 @@ impl Cache {
     /// # Errors
     /// What the system says where they cannot be written.
     pub fn build(&self, profile: &Profile, indexes: &Indexes, go_on: &dyn Fn() -> bool) -> io::Result<u64> {
+        // Whoever writes this much also looks for what dead processes left.
+        drop(self.items());
         let mut written = 0;
         for (place, index) in &indexes.0 {
             if go_on() {
