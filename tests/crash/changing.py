@@ -173,7 +173,7 @@ def tiles(case, server):
     end = tracks["end_ps"]
     ids = ",".join(str(track["id"]) for group in tracks["groups"] for track in group["tracks"])
     routes = [f"/api/timeline/{kind}?run=run&start=0&end={end}&px=500&tracks={ids}" for kind in ("tile", "window")]
-    routes += [f"/api/timeline/totals?run=run&start=0&end={end // 2}&tracks={ids}", "/data/op_profile?run=run&tag=op_profile"]
+    routes += [f"/api/timeline/totals?run=run&start=0&end={end // 2}&tracks={ids}", "/data/plugin/profile/data?run=run&tag=op_profile"]
     put(case.path, case.usual)
     right = {route: server.get(route) for route in routes}
     check(all(status == 200 for status, _ in right.values()), f"routes of the timeline: {[s for s, _ in right.values()]}")

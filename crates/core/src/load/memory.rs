@@ -344,6 +344,15 @@ impl Shelf for Bounded {
     fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
         let (scratch, lines) = (Arc::clone(&self.scratch), slots(self.lines.len()));
         Some(Arc::new(Self { inner: Some(inner), scratch, lines }))
+    fn changed(&self) -> Option<(PathBuf, String)> {
+        let lost = || {
+            let mut places = self.lines.iter().filter_map(|line| Some(&line.get()?.place));
+            let is_lost = |place: &Where| matches!(place, Where::Scratch(place) if place.is_lost());
+            let change =
+                "expected the columns that were put there, found that a part is gone: its disk failed";
+            places.any(is_lost).then(|| ("the scratch file for columns".into(), change.to_owned()))
+        };
+        self.inner.as_ref().and_then(|inner| inner.changed()).or_else(lost)
     }
 
     fn used(&self, line: usize) {

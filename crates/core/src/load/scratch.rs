@@ -45,6 +45,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Whether a part of the file could not be read.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.map.is_cut()
+    }
+
     /// Lets go of its pages.
     pub(crate) fn release(&self) {
         self.map.drop_pages(self.range.clone());

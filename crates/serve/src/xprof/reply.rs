@@ -47,10 +47,13 @@ impl From<CompatError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        let status = match error {
+        let status = match &error {
             StoreError::UnknownRun(_) => StatusCode::NOT_FOUND,
             StoreError::Outside(_) => StatusCode::FORBIDDEN,
             StoreError::NoPath(_) => StatusCode::BAD_REQUEST,
+            StoreError::Read(why) if matches!(**why, haloscope_core::Error::Changed { .. }) => {
+                StatusCode::CONFLICT
+            }
             StoreError::StillWritten { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
