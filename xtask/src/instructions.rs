@@ -170,7 +170,7 @@ pub(crate) fn hot(args: &HotArgs) -> Result<()> {
         "tiles" => tiles(open()?)?,
         "windows" => windows(&open()?)?,
         tool => {
-            drop(black_box(haloscope_compat::answer(&open()?, tool, &haloscope_compat::Params::default())?))
+            drop(black_box(haloscope_compat::answer(&open()?, tool, &haloscope_compat::Params::default())?));
         }
     }
     Ok(())

@@ -268,7 +268,7 @@ mod tests {
         all.0.push(Figure { seconds: Some(50.0), ..theirs });
         let rs = Figure::new("generated 80 MB", "overview", "xprof-rs", "cold").note("ended after 300 s");
         all.0.push(rs);
-        let said = super::text(&super::all(&all));
+        let said = text(&super::all(&all));
         assert!(
             said.contains(
                 "missed  generated 80 MB: cold `overview` against scan and read: 2.50x (at most 2.00x)"
