@@ -22,6 +22,7 @@ mod overlap;
 mod row;
 mod ruler;
 mod search;
+mod texts;
 mod tile;
 mod totals;
 mod tracks;
@@ -53,6 +54,8 @@ pub struct Timeline {
     layouts: Vec<OnceLock<Layout>>,
     tracks: OnceLock<Tracks>,
     colours: Colours,
+    texts: texts::Texts,
+    labels: texts::Labels,
     kept: kept::Kept,
     curves: Vec<OnceLock<Vec<Curve>>>,
 }
@@ -65,7 +68,8 @@ impl Timeline {
         let curves = profile.lines.iter().map(|_| OnceLock::new()).collect();
         let colours = Colours::of(&profile);
         let kept = kept::Kept::of(&profile);
-        Self { profile, layouts, tracks: OnceLock::new(), colours, kept, curves }
+        let (texts, labels) = (texts::Texts::default(), texts::Labels::of(&profile));
+        Self { profile, layouts, tracks: OnceLock::new(), colours, texts, labels, kept, curves }
     }
 
     /// All tracks. The first call reads and lays out every line.

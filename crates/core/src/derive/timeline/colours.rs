@@ -1,11 +1,12 @@
 //! What slices are coloured by: the category, the program or the time class of the op that an event is.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
 use super::label;
 use super::line_ops::LineOps;
+use super::texts::{NO_TEXT, Texts};
 use crate::derive::bound::TimeClass;
 use crate::derive::framework_op::{Framework, FrameworkOp};
 use crate::derive::op_meta::OpMeta;
@@ -44,40 +45,44 @@ impl Colour {
 }
 
 /// What is known of an op or event for colouring it.
-#[derive(Debug, Default)]
+/// Numbers of [`Texts`].
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Paint {
-    category: Option<Box<str>>,
-    module: Option<Box<str>>,
-    class: Option<&'static str>,
+    category: u32,
+    module: u32,
+    class: u32,
+}
+
+impl Default for Paint {
+    fn default() -> Self {
+        Self { category: NO_TEXT, module: NO_TEXT, class: NO_TEXT }
+    }
 }
 
 impl Paint {
-    pub(super) fn get(&self, colour: Colour) -> Option<&str> {
+    /// The number of the text that a slice is coloured by, or [`NO_TEXT`].
+    pub(super) fn get(self, colour: Colour) -> u32 {
         match colour {
-            Colour::Category => self.category.as_deref(),
-            Colour::Module => self.module.as_deref(),
+            Colour::Category => self.category,
+            Colour::Module => self.module,
             Colour::Class => self.class,
         }
     }
 
     /// Of an op and the name of its program.
-    fn of_op(meta: OpMeta<'_>, module: &str, peaks: &Peaks) -> Self {
+    fn of_op(meta: OpMeta<'_>, module: &str, peaks: &Peaks, texts: &Texts) -> Self {
         // The class is a matter of the ratio of FLOPs to bytes: that of one execution is that of all.
         let op = Op { flops: meta.flops, hbm_bytes: meta.hbm_bytes, total_ps: 1, meta, ..Op::default() };
         Self {
-            category: known(&op.meta.category),
-            module: known(module),
-            class: Some(TimeClass::of(&op, peaks).word()),
+            category: texts.number(&op.meta.category),
+            module: texts.number(module),
+            class: texts.number(TimeClass::of(&op, peaks).word()),
         }
     }
 
-    fn of_category(category: &str) -> Self {
-        Self { category: known(category), ..Self::default() }
+    fn of_category(category: &str, texts: &Texts) -> Self {
+        Self { category: texts.number(category), ..Self::default() }
     }
-}
-
-fn known(text: &str) -> Option<Box<str>> {
-    (!text.is_empty()).then(|| text.into())
 }
 
 /// The paints of a run, found when a slice first needs them.
@@ -87,12 +92,12 @@ pub(super) struct Colours {
 }
 
 /// Paints by the op's program and name.
-type OfOps = FxHashMap<Option<u64>, FxHashMap<Box<str>, Arc<Paint>>>;
+type OfOps = FxHashMap<Option<u64>, FxHashMap<Box<str>, Paint>>;
 
 /// By metadata row, and where events name their ops themselves by program and name.
 #[derive(Debug)]
 struct PlanePaints {
-    of_meta: Vec<OnceLock<Box<Paint>>>,
+    of_meta: Vec<OnceLock<Paint>>,
     of_op: RwLock<OfOps>,
 }
 
@@ -102,7 +107,12 @@ impl Colours {
     }
 
     /// What finds the paints of a line's events.
-    pub(super) fn painter<'c>(&'c self, profile: &'c Profile, line: &'c Line) -> Painter<'c> {
+    pub(super) fn painter<'c>(
+        &'c self,
+        profile: &'c Profile,
+        line: &'c Line,
+        texts: &'c Texts,
+    ) -> Painter<'c> {
         let plane = profile.plane(line.plane);
         let paints = self.planes[line.plane.index()].get_or_init(|| PlanePaints {
             of_meta: plane.metas.iter().map(|_| OnceLock::new()).collect(),
@@ -112,6 +122,7 @@ impl Colours {
             profile,
             plane,
             line,
+            texts,
             events: profile.events(line),
             paints,
             ops: LineOps::of(profile, line),
@@ -124,6 +135,7 @@ pub(super) struct Painter<'c> {
     profile: &'c Profile,
     plane: &'c Plane,
     line: &'c Line,
+    texts: &'c Texts,
     events: &'c Events,
     paints: &'c PlanePaints,
     ops: LineOps<'c>,
@@ -135,32 +147,37 @@ impl<'c> Painter<'c> {
         self.plane.kind.is_device() && !self.ops.differ_within_meta()
     }
 
-    /// Shows `see` the paint of an event.
-    pub(super) fn of<T>(&self, event: usize, see: impl FnOnce(&Paint) -> T) -> T {
+    /// The paint of an event.
+    pub(super) fn of(&self, event: usize) -> Paint {
         if let Some((ops, names)) = self.ops.names(self.events, event) {
-            return see(&self.of_op(ops, names));
+            return self.of_op(ops, names);
         }
         if !self.is_by_meta() && self.events.has(event, Mark::Step) {
-            return see(&Paint::of_category("step"));
+            return Paint::of_category("step", self.texts);
         }
         if !self.is_by_meta() && self.events.has(event, Mark::InputStage) {
-            return see(&Paint::of_category(INPUT));
+            return Paint::of_category(INPUT, self.texts);
         }
-        let meta = self.events.metas()[event];
-        see(self.paints.of_meta[meta as usize].get_or_init(|| Box::new(self.of_meta(meta))))
+        self.by_meta(self.events.metas()[event])
     }
 
-    fn of_op(&self, ops: &EventOps<'c>, names: EventNames<'c>) -> Arc<Paint> {
+    /// The paint of events with this metadata, where it says so.
+    #[inline]
+    pub(super) fn by_meta(&self, meta: MetaIdx) -> Paint {
+        *self.paints.of_meta[meta as usize].get_or_init(|| self.of_meta(meta))
+    }
+
+    fn of_op(&self, ops: &EventOps<'c>, names: EventNames<'c>) -> Paint {
         let of_op = self.paints.of_op.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(paint) = of_op.get(&names.program_id).and_then(|ops| ops.get(&*names.op)) {
-            return Arc::clone(paint);
+            return *paint;
         }
         drop(of_op);
         let (program_id, name) = (names.program_id, Box::from(&*names.op));
         let (meta, module) = ops.op(names);
-        let paint = Arc::new(Paint::of_op(meta, &module, &self.peaks()));
+        let paint = Paint::of_op(meta, &module, &self.peaks(), self.texts);
         let mut of_op = self.paints.of_op.write().unwrap_or_else(PoisonError::into_inner);
-        of_op.entry(program_id).or_default().insert(name, Arc::clone(&paint));
+        of_op.entry(program_id).or_default().insert(name, paint);
         paint
     }
 
@@ -171,13 +188,15 @@ impl<'c> Painter<'c> {
     fn of_meta(&self, meta: MetaIdx) -> Paint {
         if self.line.kind == LineKind::XlaModules {
             let label = label(self.profile, self.plane, meta);
-            return Paint { module: known(split_label(&label).0), ..Paint::default() };
+            return Paint { module: self.texts.number(split_label(&label).0), ..Paint::default() };
         }
         if self.plane.kind.is_device() {
             let op = self.ops.of_meta(self.events, meta);
-            return op.map(|(op, module)| Paint::of_op(op, &module, &self.peaks())).unwrap_or_default();
+            return op
+                .map(|(op, module)| Paint::of_op(op, &module, &self.peaks(), self.texts))
+                .unwrap_or_default();
         }
-        Paint::of_category(self.host_category(meta).unwrap_or_default())
+        Paint::of_category(self.host_category(meta).unwrap_or_default(), self.texts)
     }
 
     /// What an event that is no op is by its name.

@@ -1,16 +1,14 @@
 //! A window as a binary tile: what a page draws without parsing text. docs/timeline.md describes the bytes.
 
-use std::borrow::Cow;
-
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use crate::Error;
-use crate::profile::{LineId, MetaIdx};
+use crate::profile::LineId;
 
 use super::Timeline;
 use super::colours::Colour;
 use super::layout::{Piece, View};
-use super::window::Names;
+use super::texts::{Met, NO_TEXT, Texts};
 
 /// The first four bytes, little endian: `HLT1`.
 pub(super) const MAGIC: u32 = 0x3154_4C48;
@@ -40,32 +38,33 @@ impl Timeline {
     ) -> Result<Vec<u8>, Error> {
         let tracks = self.pieces(View::of(start_ps, end_ps, px)?, lines)?;
         let count = tracks.iter().map(|(_, pieces)| pieces.len()).sum();
-        let mut names = Names::default();
+        let mut names = Met::default();
         let mut classes = Classes::default();
         let (mut name, mut class) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (line, pieces) in &tracks {
-            let painter = self.colours.painter(&self.profile, line);
-            let mut of_meta: FxHashMap<MetaIdx, (u32, Option<u8>)> = FxHashMap::default();
-            for piece in pieces {
-                let mut paint = || painter.of(piece.longest as usize, |paint| classes.of(paint.get(colour)));
-                let (known_name, known_class) = *of_meta.entry(piece.meta).or_insert_with(|| {
-                    let class = painter.is_by_meta().then(&mut paint);
-                    (names.of(&self.profile, line, piece.meta), class)
-                });
-                name.push(known_name);
-                class.push(known_class.unwrap_or_else(paint));
+            let painter = self.colours.painter(&self.profile, line, &self.texts);
+            let labels = self.labels.of_line(&self.profile, line, &self.texts);
+            name.extend(pieces.iter().map(|piece| names.place(labels.number(piece.meta))));
+            if painter.is_by_meta() {
+                class.extend(pieces.iter().map(|p| classes.of(painter.by_meta(p.meta).get(colour))));
+            } else {
+                class.extend(pieces.iter().map(|p| classes.of(painter.of(p.longest as usize).get(colour))));
             }
         }
+        let (names, classes) = (self.texts.of(&names.list), classes.texts(&self.texts));
         let pieces = || tracks.iter().flat_map(|(_, pieces)| pieces);
-        let texts = || names.list.iter().chain(&classes.list);
+        let texts = || names.iter().chain(&classes);
         let mut out = Out::new(HEADER + count * SLICE + tracks.len() * 8);
         let [tracks_u32, count_u32] = [tracks.len(), count].map(|n| n as u32);
         let text_bytes: usize = texts().map(|text| text.len()).sum();
-        out.u32s([MAGIC, tracks_u32, count_u32, names.list.len() as u32]);
-        out.u32s([classes.list.len() as u32, text_bytes as u32]);
+        out.u32s([MAGIC, tracks_u32, count_u32, names.len() as u32]);
+        out.u32s([classes.len() as u32, text_bytes as u32]);
         out.put(start_ps.to_le_bytes());
         // Far ends of the clock differ by more than an i64 holds.
-        let after = |piece: &Piece| (i128::from(piece.start_ps) - i128::from(start_ps)) as f64;
+        let far = |piece: &Piece| (i128::from(piece.start_ps) - i128::from(start_ps)) as f64;
+        let after = |piece: &Piece| {
+            piece.start_ps.checked_sub(start_ps).map_or_else(|| far(piece), |after| after as f64)
+        };
         pieces().for_each(|piece| out.put(after(piece).to_le_bytes()));
         pieces().for_each(|piece| out.put((piece.duration_ps as f64).to_le_bytes()));
         out.u32s(name);
@@ -88,25 +87,24 @@ impl Timeline {
 
 /// The classes of a tile, each once, in the order in which slices have them.
 #[derive(Default)]
-struct Classes {
-    list: Vec<Cow<'static, str>>,
-    of_text: FxHashMap<String, u8>,
-}
+struct Classes(Met);
 
 impl Classes {
-    fn of(&mut self, text: Option<&str>) -> u8 {
-        let Some(text) = text else { return NO_CLASS };
-        if let Some(class) = self.of_text.get(text) {
-            return *class;
+    fn of(&mut self, text: u32) -> u8 {
+        if text == NO_TEXT {
+            return NO_CLASS;
         }
-        let class = self.list.len().min(MOST_CLASSES);
-        if class < MOST_CLASSES {
-            self.list.push(Cow::Owned(text.to_owned()));
-        } else if self.list.len() == MOST_CLASSES {
-            self.list.push(Cow::Borrowed(OTHER));
+        // The largest has all that have no class of their own.
+        (self.0.place(text) as usize).min(MOST_CLASSES) as u8
+    }
+
+    fn texts(&self, texts: &Texts) -> Vec<Arc<str>> {
+        let own = self.0.list.len().min(MOST_CLASSES);
+        let mut list = texts.of(&self.0.list[..own]);
+        if own < self.0.list.len() {
+            list.push(OTHER.into());
         }
-        self.of_text.insert(text.to_owned(), class as u8);
-        class as u8
+        list
     }
 }
 
