@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use haloscope_core::derive::timeline::Timeline;
+use haloscope_core::load;
 use haloscope_core::profile::Profile;
 
 use crate::listing::{RunInfo, Stamp};
@@ -23,6 +24,11 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(info: RunInfo, profile: Profile, indexes: Indexes) -> Self {
+    pub(crate) fn new(info: RunInfo, mut profile: Profile) -> Self {
+        // Whoever limits memory has questions answered from the events each time.
+        if load::memory_limit().is_none() {
+            profile.expect_questions();
+        }
         let profile = Arc::new(profile);
         Self { info, timeline: Timeline::new(Arc::clone(&profile)), profile, indexes }
     }

@@ -2,6 +2,7 @@
 
 use super::input;
 use super::intervals::Intervals;
+use super::kept::Kept;
 use super::limits::Bound;
 use super::op_meta::{is_collective, is_off_duty};
 use super::ops::Op;
@@ -160,7 +161,7 @@ impl Classes {
         let mut input = (None, Intervals::default());
         let input_ps = usage.devices.iter().map(|d| {
             let host = profile.device(d.id).host;
-            if input.0 != Some(host) {
+            if input.0 != Some(host) && Kept::of(profile).is_none() {
                 input = (Some(host), input_work(profile, host));
             }
             d.waits_for_input_ps(profile, &input.1)

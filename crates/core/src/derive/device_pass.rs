@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::busy::{self, Duties, DutyCycle};
+use super::kept::Kept;
 use super::op_rows::DeviceOps;
 use super::op_sums::InOrder;
 use super::ops::{self, Op, Together};
@@ -64,7 +65,8 @@ fn of_device<'p>(
     let (device, cut) = (selection.devices[position], selection.window(position));
     let lines = profile.lines_of(device.plane);
     let lines: Vec<_> = lines.filter(|l| l.kind == LineKind::XlaOps).collect();
-    let ([line], None, DeviceKind::Tpu) = (&lines[..], cut, device.kind) else {
+    let once = Kept::of(profile).is_none();
+    let ([line], None, DeviceKind::Tpu, true) = (&lines[..], cut, device.kind, once) else {
         return (ops::of_device(profile, device, cut), plan.device(position));
     };
 

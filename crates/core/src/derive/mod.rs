@@ -32,6 +32,7 @@ pub mod hlo_costs;
 pub mod inference;
 pub mod input;
 pub mod intervals;
+mod kept;
 pub mod kernel_times;
 pub mod kernels;
 pub mod launch_facts;

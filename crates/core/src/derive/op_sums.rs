@@ -14,14 +14,22 @@ pub struct Sums {
     pub total_ps: i64,
     /// Time less that of ops directly inside, picoseconds.
     pub self_ps: i64,
-    /// Executions in units of a whole one: the share of each event's time that is in the selection.
-    pub executions: f64,
+    /// Executions that are in the selection with all their time.
+    pub whole: u64,
+    /// Of those that are partly in it, the shares of their time, added up.
+    pub part: f64,
 }
 
 impl Sums {
     /// True if any execution is at least partly in the selection.
     pub(super) fn is_counted(&self) -> bool {
         self.occurrences > 0 || self.total_ps > 0
+    }
+
+    /// Executions in units of a whole one: the share of each event's time that is in the selection.
+    #[must_use]
+    pub fn executions(&self) -> f64 {
+        self.whole as f64 + self.part
     }
 
     /// Adds an execution, of which `self_ps` was its own. `cut` is the time that counts; `None` means all.
@@ -31,7 +39,11 @@ impl Sums {
         let inside = cut.map_or(length, |c| c.overlap(event.start_ps, event.end_ps));
         self.total_ps = self.total_ps.saturating_add(inside);
         self.self_ps = self.self_ps.saturating_add(self_ps);
-        self.executions += share_inside(event, cut);
+        if inside < length {
+            self.part += inside as f64 / length as f64;
+        } else {
+            self.whole += cut.filter(|_| length == 0).map_or(1, |c| starts_inside(event, c) as u64);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
+use super::kept::Kept;
 use super::limits::{Work, add_known};
 pub use super::nesting::{walk_innermost, walk_nested};
 use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
@@ -120,7 +121,10 @@ fn merge(into: &mut Op<'_>, op: &Op<'_>) {
 
 /// The ops of one device, in no particular order.
 pub(super) fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
-    of_rows(profile, DeviceOps::find(profile, device), cut)
+    match Kept::of(profile) {
+        Some(kept) => counted_of(kept.ops(profile, device), &kept.sums(profile, device, cut)),
+        None => of_rows(profile, DeviceOps::find(profile, device), cut),
+    }
 }
 
 pub(super) fn of_rows<'p>(profile: &Profile, rows: DeviceOps<'p>, cut: Option<&Intervals>) -> Vec<Op<'p>> {
@@ -136,15 +140,31 @@ pub fn of_lines<'a>(
     cut: Option<&Intervals>,
     takes_line: impl Fn(LineId) -> bool,
 ) -> Vec<Op<'a>> {
-    let sums = sums(profile, rows, cut, takes_line);
+    counted_of(rows, &sums(profile, rows, cut, takes_line))
+}
+
+/// [`of_lines`] with a cut, by what is kept of the run; `None` where nothing is.
+#[must_use]
+pub fn of_lines_in<'p>(
+    profile: &'p Profile,
+    device: &Device,
+    cut: &Intervals,
+    takes_line: impl Fn(LineId) -> bool,
+) -> Option<Vec<Op<'p>>> {
+    let kept = Kept::of(profile)?;
+    let sums = kept.sums_of_lines(profile, device, cut, takes_line);
+    Some(counted_of(kept.ops(profile, device), &sums))
+}
+
+fn counted_of<'a>(rows: &'a DeviceOps<'_>, sums: &[Sums]) -> Vec<Op<'a>> {
     let ran = |(op, sum): (&'a (OpMeta<'_>, Cow<'_, str>), &Sums)| {
         let (meta, module) = if sum.is_counted() { (op.0.borrowed(), &*op.1) } else { Default::default() };
         (meta, Cow::Borrowed(module))
     };
-    counted(rows.ops.iter().zip(&sums).map(ran), &sums)
+    counted(rows.ops.iter().zip(sums).map(ran), sums)
 }
 
-fn sums(
+pub(super) fn sums(
     profile: &Profile,
     rows: &DeviceOps<'_>,
     cut: Option<&Intervals>,
@@ -183,7 +203,7 @@ pub(super) fn counted<'p>(
 ) -> Vec<Op<'p>> {
     let counted = ops.zip(sums).filter(|(_, sum)| sum.is_counted());
     let finish = |((meta, module), sum): ((OpMeta<'p>, Cow<'p, str>), &Sums)| {
-        let times = |per_run: Option<f64>| per_run.map(|v| v * sum.executions);
+        let times = |per_run: Option<f64>| per_run.map(|v| v * sum.executions());
         Op {
             module,
             occurrences: sum.occurrences,

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::kept::Kept;
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
 use crate::profile::{Device, DeviceId, DeviceKind, LineKind, Mark, Profile};
@@ -146,6 +147,15 @@ impl Steps {
     /// Finds the steps of the given devices: device markers, else host markers, else launches.
     #[must_use]
     pub fn find(profile: &Profile, devices: &[&Device]) -> Self {
+        let all =
+            || profile.devices.iter().filter(|d| d.active).map(|d| d.id).eq(devices.iter().map(|d| d.id));
+        match Kept::of(profile).filter(|_| all()) {
+            Some(kept) => kept.steps(profile).clone(),
+            None => Self::find_anew(profile, devices),
+        }
+    }
+
+    pub(super) fn find_anew(profile: &Profile, devices: &[&Device]) -> Self {
         let mut steps = Self::from_device_lines(profile, devices)
             .or_else(|| Self::from_host_markers(profile, devices))
             .or_else(|| Self::from_launches(profile, devices))

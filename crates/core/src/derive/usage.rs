@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::busy::{self, DutyCycle};
 use super::intervals::Intervals;
+use super::kept::Kept;
 use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
@@ -50,6 +51,8 @@ enum Gaps {
     All(Intervals),
     /// There are too many to keep: they are found anew where they are asked for, in this cut.
     Many(Option<Intervals>),
+    /// All time in which it was not busy between two moments, as what is kept of the run says.
+    Kept(i64, i64),
 }
 
 /// As many gaps are kept of all devices together: 16 MiB.
@@ -129,14 +132,18 @@ impl DeviceUsage {
     #[must_use]
     pub fn waits_for_input_ps(&self, profile: &Profile, input: &Intervals) -> i64 {
         let device = profile.device(self.id);
-        match &self.gaps {
+        match (&self.gaps, Kept::of(profile)) {
+            (Gaps::Kept(from, to), Some(kept)) => kept.waits_for_input(profile, device).overlap(*from, *to),
             _ if input.is_empty() => 0,
-            Gaps::All(gaps) => gaps.intersect(input).length(),
-            Gaps::Many(Some(cut)) => {
+            (Gaps::Kept(from, to), None) => {
+                busy::intervals(profile, device).gaps(*from, *to).intersect(input).length()
+            }
+            (Gaps::All(gaps), _) => gaps.intersect(input).length(),
+            (Gaps::Many(Some(cut)), _) => {
                 let busy = busy::intervals(profile, device).intersect(cut);
                 active_and_gaps(&busy, cut).1.intersect(input).length()
             }
-            Gaps::Many(None) => {
+            (Gaps::Many(None), _) => {
                 let mut idle = Idle::new(input.as_slice(), 0);
                 busy::stretches(profile, device, |from, to| idle.push(from, to));
                 idle.gaps_ps - idle.free_ps
@@ -204,8 +211,13 @@ impl<'a> Plan<'a> {
     /// Measures the device at a position of the selection.
     pub(super) fn device(&self, position: usize) -> DeviceUsage {
         let device = self.selection.devices[position];
-        let occupied = self.occupied(position);
         let cut = self.selection.window(position);
+        match (Kept::of(self.profile), cut.map(Intervals::as_slice)) {
+            (Some(kept), None) => return self.kept(kept, position, None),
+            (Some(kept), Some(&[window])) => return self.kept(kept, position, Some(window)),
+            _ => {}
+        }
+        let occupied = self.occupied(position);
         let duty = busy::duty_cycle(self.profile, device, cut);
         let Some(cut) = cut else {
             let mut idle = self.idle(&occupied);
@@ -246,6 +258,33 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The usage in a window, or over all time, by what is kept of the run.
+    fn kept(&self, kept: &Kept, position: usize, window: Option<(i64, i64)>) -> DeviceUsage {
+        let (profile, device) = (self.profile, self.selection.devices[position]);
+        let (from, to) = window.unwrap_or((i64::MIN, i64::MAX));
+        let busy = kept.busy(profile, device);
+        let active = busy.hull(from, to);
+        let (first, last) = active.unwrap_or((0, 0));
+        let (begun, ended) = self.capture(position, active);
+        let idle_ps = |from: i64, to: i64| to - from - busy.overlap(from, to);
+        let between_ps = if self.steps_are_marked {
+            let outside = self.occupied(position).gaps(first, last);
+            units::sum(outside.as_slice().iter().map(|(from, to)| idle_ps(*from, *to)))
+        } else {
+            kept.between(profile, device).overlap(first, last)
+        };
+        DeviceUsage {
+            id: device.id,
+            busy_ps: busy.overlap(from, to),
+            active_ps: last - first,
+            capture_ps: window.map_or(ended - begun, |w| Intervals::one(w.0, w.1).overlap(begun, ended)),
+            duty: kept.duty(profile, device, window),
+            between_ps,
+            gaps_ps: idle_ps(first, last),
+            gaps: Gaps::Kept(first, last),
+        }
+    }
+
     fn capture(&self, position: usize, active: Option<(i64, i64)>) -> (i64, i64) {
         let (from, to) = self.captures[position];
         active.map_or((from, to), |active| (from.min(active.0), to.max(active.1)))
@@ -276,12 +315,14 @@ pub fn capture_span(profile: &Profile, device: &Device, active: (i64, i64)) -> (
 }
 
 fn capture(profile: &Profile, device: &Device) -> (i64, i64) {
-    profile.host(device.host).capture_ps.unwrap_or_else(|| span(profile, device))
+    let host = device.host;
+    let all = || Kept::of(profile).map_or_else(|| span(profile, host), |kept| kept.span(profile, host));
+    profile.host(host).capture_ps.unwrap_or_else(all)
 }
 
-/// From the first to the last event of a device's host.
-fn span(profile: &Profile, device: &Device) -> (i64, i64) {
-    let lines = profile.planes_of(device.host).flat_map(|p| profile.lines_of(p.id));
+/// From the first to the last event of a host.
+pub(super) fn span(profile: &Profile, host: HostId) -> (i64, i64) {
+    let lines = profile.planes_of(host).flat_map(|p| profile.lines_of(p.id));
     let spans: Vec<_> = lines.filter_map(|l| profile.events(l).span_ps()).collect();
     let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
     (first, spans.iter().map(|s| s.1).max().unwrap_or(first))

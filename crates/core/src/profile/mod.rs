@@ -18,6 +18,7 @@ mod events;
 mod host;
 mod keep;
 mod line;
+mod memo;
 mod module;
 mod names;
 mod packed;
@@ -103,6 +104,7 @@ pub struct Profile {
     /// Files of the run that could not be used, and why.
     pub left_out: Vec<String>,
     is_flags: bool,
+    memo: memo::Memo,
 }
 
 impl Profile {

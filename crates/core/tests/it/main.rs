@@ -44,3 +44,4 @@ mod time_account;
 mod traps;
 mod truth;
 mod views;
+mod windows;

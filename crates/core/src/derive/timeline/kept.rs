@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::flows::{self, Arrow};
 use super::overlap::Activity;
 use super::ruler::steps_of;
+use crate::derive::kept::Kept as All;
 use crate::derive::op_rows::DeviceOps;
 use crate::derive::steps::Steps;
 use crate::profile::{Device, Profile};
@@ -29,7 +30,10 @@ impl Kept {
     }
 
     /// Which op each event of a device belongs to.
-    pub(super) fn ops(&self, profile: &Profile, device: &Device) -> &DeviceOps<'static> {
+    pub(super) fn ops<'a>(&'a self, profile: &'a Profile, device: &Device) -> &'a DeviceOps<'static> {
+        if let Some(kept) = All::of(profile) {
+            return kept.ops(profile, device);
+        }
         self.ops[device.id.index()].get_or_init(|| DeviceOps::find(profile, device).into_owned())
     }
 
@@ -39,7 +43,10 @@ impl Kept {
     }
 
     /// The steps of all devices.
-    pub(super) fn steps(&self, profile: &Profile) -> &Steps {
+    pub(super) fn steps<'a>(&'a self, profile: &'a Profile) -> &'a Steps {
+        if let Some(kept) = All::of(profile) {
+            return kept.steps(profile);
+        }
         self.steps.get_or_init(|| steps_of(profile))
     }
 

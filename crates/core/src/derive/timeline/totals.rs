@@ -162,7 +162,9 @@ impl Timeline {
         let devices: Vec<&Device> = self.profile.devices.iter().filter(|d| on(d)).collect();
         let takes = |id: LineId| chosen.iter().any(|l| l.id == id);
         let of_device = |device: &&Device| {
-            ops::of_lines(&self.profile, self.kept.ops(&self.profile, device), Some(cut), takes)
+            let plain =
+                || ops::of_lines(&self.profile, self.kept.ops(&self.profile, device), Some(cut), takes);
+            ops::of_lines_in(&self.profile, device, cut, takes).unwrap_or_else(plain)
         };
         let parts: Vec<Vec<Op<'_>>> = devices.par_iter().map(of_device).collect();
         ops::together(parts.into_iter().flatten())

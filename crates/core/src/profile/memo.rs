@@ -1,0 +1,50 @@
+//! What was found out about a run, kept beside it for the next question.
+
+use std::any::Any;
+use std::sync::OnceLock;
+
+use super::Profile;
+
+/// Room for one value that only rooms to the right of this one understand. Empty, and stays so, unless the run is asked
+/// more than once: a process that answers one question is not to pay for a second.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    on: bool,
+    found: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl Profile {
+    /// Says that more than one question will be asked: what they share is kept from the first on.
+    pub fn expect_questions(&mut self) {
+        self.memo.on = true;
+    }
+
+    /// Whether more than one question will be asked.
+    #[must_use]
+    pub fn expects_questions(&self) -> bool {
+        self.memo.on
+    }
+
+    /// What is kept, made by `new` at the first call; `None` where nothing is to be kept, or something else is.
+    pub fn memo<T: Any + Send + Sync>(&self, new: impl FnOnce(&Self) -> T) -> Option<&T> {
+        if !self.memo.on {
+            return None;
+        }
+        self.memo.found.get_or_init(|| Box::new(new(self))).downcast_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_is_kept_where_more_questions_come() {
+        let mut profile = Profile::default();
+        assert_eq!(profile.memo(|_| 1_u32), None);
+        profile.expect_questions();
+        assert!(profile.expects_questions());
+        assert_eq!((profile.memo(|_| 2_u32), profile.memo(|_| 3_u32)), (Some(&2), Some(&2)));
+        assert_eq!(profile.memo(|_| 4_i64), None);
+    }
+}
