@@ -169,11 +169,10 @@ impl<'p> EventOps<'p> {
         self.kind != DeviceKind::Tpu && holds_ops(self.kind, line.kind)
     }
 
-    /// By which program and name an event calls its op, without looking at texts; inside, `None` where only its text says
-    /// so. `None` where it is no op.
-    pub(super) fn name(&self, events: &Events, event: &Event) -> Option<Option<(Option<u64>, OpName)>> {
+    /// What an event calls its op, without a look at texts.
+    pub(super) fn name(&self, events: &Events, event: &Event) -> Name {
         if self.kind != DeviceKind::Gpu && !events.has(event.index, Mark::HloOp) {
-            return None;
+            return Name::No;
         }
         let (mut op, mut program_id) = (None, None);
         for stat in events.stats(self.source, event.index) {
@@ -184,11 +183,12 @@ impl<'p> EventOps<'p> {
                 program_id = value.as_u64_bits();
             }
         }
-        Some(match op {
-            Some(StatValue::Ref(text)) => Some((program_id, OpName::Ref(text))),
-            Some(_) => None,
-            None => (self.kind == DeviceKind::Gpu).then_some((None, OpName::Meta(event.meta))),
-        })
+        match op {
+            Some(StatValue::Ref(text)) => Name::Key(program_id, OpName::Ref(text)),
+            Some(_) => Name::Text,
+            None if self.kind == DeviceKind::Gpu => Name::Key(None, OpName::Meta(event.meta)),
+            None => Name::No,
+        }
     }
 
     /// What an event calls its op; `None` where it is no op.
@@ -239,6 +239,16 @@ impl<'p> EventOps<'p> {
         meta.model_flops = meta.flops;
         (meta, names.module.unwrap_or_default())
     }
+}
+
+/// What an event calls its op.
+pub(super) enum Name {
+    /// It is no op.
+    No,
+    /// Program and name: events with the same are of one op.
+    Key(Option<u64>, OpName),
+    /// A text of its own, which must be read: [`EventOps::names`].
+    Text,
 }
 
 /// How an event names its op without a text of its own.

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
 use super::op_meta::{OpMeta, owned};
-use super::op_readers::OpName;
 pub(super) use super::op_readers::{EventNames, EventOps, MetaOps};
+use super::op_readers::{Name, OpName};
 use super::ops::walk_nested;
 use crate::profile::{Device, DeviceKind, Event, Line, LineId, LineKind, MetaIdx, Profile};
 
@@ -222,26 +222,25 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let mut row_of_name: FxHashMap<(Option<u64>, OpName), u32> = FxHashMap::default();
     for line in profile.lines_of(device.plane).filter(|l| reader.reads(l)) {
         let events = profile.events(line);
-        let mut rows = Vec::with_capacity(events.len());
-        rows.extend(
-            events
-                .iter()
-                .map(|event| {
-                    let name = reader.name(events, &event)?;
-                    if let Some(row) = name.and_then(|name| row_of_name.get(&name)) {
-                        return Some(*row);
-                    }
-                    let names = reader.names(events, &event)?;
-                    let key = (names.program_id, names.op.clone());
-                    let row = *row_of_key.entry(key).or_insert_with(|| {
-                        found.ops.push(reader.op(names));
-                        found.ops.len() as u32 - 1
-                    });
-                    row_of_name.extend(name.map(|name| (name, row)));
-                    Some(row)
-                })
-                .map(|row| row.unwrap_or(NONE)),
-        );
+        let row = |event: Event| {
+            let name = match reader.name(events, &event) {
+                Name::No => return NONE,
+                Name::Key(program, name) => Some((program, name)),
+                Name::Text => None,
+            };
+            if let Some(row) = name.and_then(|name| row_of_name.get(&name)) {
+                return *row;
+            }
+            let Some(names) = reader.names(events, &event) else { return NONE };
+            let key = (names.program_id, names.op.clone());
+            let row = *row_of_key.entry(key).or_insert_with(|| {
+                found.ops.push(reader.op(names));
+                found.ops.len() as u32 - 1
+            });
+            row_of_name.extend(name.map(|name| (name, row)));
+            row
+        };
+        let rows = events.iter().map(row).collect();
         found.lines.push((line.id, OfEvents::ByEvent(rows)));
     }
     found

@@ -6,6 +6,7 @@ use haloscope_core::derive::select::Selection;
 use haloscope_core::derive::steps::Steps;
 use haloscope_core::derive::usage::Usage;
 use haloscope_core::derive::{busy, device_pass, ops};
+use haloscope_core::scope::Scope;
 
 use crate::support::{RUNS, open, scope};
 
@@ -15,13 +16,18 @@ fn one_pass_and_several_say_the_same() {
         let profile = open(name);
         let selection = Selection::resolve(&profile, &scope(words)).unwrap();
         let steps = Steps::find(&profile, &selection.devices);
-        let mut of_hosts = 0;
-        let (all, usage) = device_pass::measure(&profile, &selection, &steps, |_, ops| of_hosts += ops.len());
+        let mut of_hosts = Vec::new();
+        let (all, usage) =
+            device_pass::measure(&profile, &selection, &steps, |host, ops| of_hosts.push((host, ops)));
         assert_eq!(format!("{all:?}"), format!("{:?}", ops::collect(&profile, &selection)), "{name}");
         let apart = Usage::measure(&profile, &selection, &steps);
         assert_eq!(format!("{usage:?}"), format!("{apart:?}"), "{name}");
-        // Each of these runs has one host.
-        assert_eq!(of_hosts, all.len(), "{name}");
+        assert_eq!(of_hosts.len(), profile.hosts.len(), "{name}");
+        for (host, ops) in of_hosts {
+            let of_host = Scope { hosts: vec![profile.host(host).name.clone()], ..scope(words) };
+            let selection = Selection::resolve(&profile, &of_host).unwrap();
+            assert_eq!(format!("{ops:?}"), format!("{:?}", ops::collect(&profile, &selection)), "{name}");
+        }
     }
 }
 
