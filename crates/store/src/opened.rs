@@ -23,8 +23,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(info: RunInfo, profile: Profile, indexes: Indexes) -> Self {
-    pub(crate) fn new(info: RunInfo, mut profile: Profile) -> Self {
+    pub(crate) fn new(info: RunInfo, mut profile: Profile, indexes: Indexes) -> Self {
         // Whoever limits memory has questions answered from the events each time.
         if load::memory_limit().is_none() {
             profile.expect_questions();

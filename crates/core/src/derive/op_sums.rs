@@ -188,7 +188,8 @@ mod tests {
             occurrences,
             total_ps,
             self_ps,
-            executions: occurrences as f64,
+            whole: occurrences,
+            part: 0.0,
         };
         assert_eq!(sums.finish(), Some(vec![sum(2, 70, 70), sum(1, 100, 30)]));
         // One that starts before another that stands before it; one that should stand before what it holds.

@@ -344,6 +344,8 @@ impl Shelf for Bounded {
     fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
         let (scratch, lines) = (Arc::clone(&self.scratch), slots(self.lines.len()));
         Some(Arc::new(Self { inner: Some(inner), scratch, lines }))
+    }
+
     fn changed(&self) -> Option<(PathBuf, String)> {
         let lost = || {
             let mut places = self.lines.iter().filter_map(|line| Some(&line.get()?.place));
@@ -365,10 +367,6 @@ impl Shelf for Bounded {
         if let Some(inner) = &self.inner {
             inner.used(line);
         }
-    }
-
-    fn changed(&self) -> Option<(PathBuf, String)> {
-        self.inner.as_ref()?.changed()
     }
 
     fn drop_pages(&self, line: usize) {

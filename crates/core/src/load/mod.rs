@@ -15,8 +15,6 @@ mod trace_json;
 pub use find::{Run, Session, find, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use memory::{bound_memory, memory_limit, set_memory_limit, size};
-pub use open::{from_bytes, open};
-pub use memory::{memory_limit, set_memory_limit, size};
 pub use open::{Known, from_bytes, open, open_with};
 pub use progress::{Part, opening};
 pub use source_text::{NoText, SourceRoot, SourceText};
