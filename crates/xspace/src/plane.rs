@@ -198,7 +198,7 @@ impl<'a> LineView<'a> {
     /// Counts an event that begins at `at`.
     #[inline]
     fn count(&mut self, at: u64) {
-        if self.event_count % Self::STRIDE == 0 && self.event_count > 0 {
+        if self.event_count > 0 && self.event_count.is_multiple_of(Self::STRIDE) {
             self.strides.push(at);
         }
         self.event_count += 1;

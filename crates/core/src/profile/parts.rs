@@ -58,14 +58,14 @@ pub(super) fn decode<'s>(
         sinks.push(sink);
         rest = Some(others);
     }
-    let work = parts.iter().zip(sinks).enumerate();
+    let work = parts.iter().zip(sinks);
     let cores = if parts.len() < FEW { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     let mine = cores.saturating_sub(BUSY.load(Ordering::Relaxed)).max(1);
     if mine == 1 {
-        return work.map(|(_, (part, mut sink))| counted(|| decode(part, &mut sink))).collect();
+        return work.map(|(part, mut sink)| counted(|| decode(part, &mut sink))).collect();
     }
     // Threads of their own: one of a pool might take up, while it waits, work that waits for this very line.
-    let work = Mutex::new(work);
+    let work = Mutex::new(work.enumerate());
     let next = || work.lock().unwrap_or_else(PoisonError::into_inner).next();
     let some = || {
         counted(|| {

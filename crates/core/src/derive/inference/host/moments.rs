@@ -140,10 +140,9 @@ impl Reader<'_> {
                 let Some(lane) = self.context.lane(line.id) else { continue };
                 let events = profile.events(line);
                 let (starts, lengths) = (lane.starts_ps(profile), lane.durations_ps(profile));
-                for position in 0..lane.len(profile) {
+                for (position, &start) in starts.iter().enumerate() {
                     let Some(group) = lane.group(position).map(i64::from) else { continue };
                     let at = |ps: i64| u64::try_from(ps.saturating_add(line.to_wire_ps())).unwrap_or(0);
-                    let start = starts[position];
                     self.add(
                         group,
                         Span::new(Phase::Device, at(start), at(start.saturating_add(lengths.at(position)))),
