@@ -199,11 +199,13 @@ fn inside_a_run(place: &Path, kind: Kind) -> Option<PathBuf> {
     let folder = if kind == Kind::File { place.parent()? } else { place };
     let folder = std::path::absolute(folder).ok()?;
     // Links are followed as far as there is something; what is not there yet lies in what is.
-    let there = folder.ancestors().find_map(|folder| folder.canonicalize().ok())?;
+    // Looked at once: another process may make the folder meanwhile, and then what is above it would pass for it.
+    let own = folder.canonicalize().ok();
+    let there = own.clone().or_else(|| folder.ancestors().find_map(|folder| folder.canonicalize().ok()))?;
     let is_session =
         |folder: &&Path| folder.parent().is_some_and(|parent| parent.ends_with("plugins/profile"));
     let session = there.ancestors().chain(folder.ancestors()).find(is_session);
-    session.or_else(|| (folder.exists() && holds_profiles(&there)).then_some(&*there)).map(Path::to_owned)
+    session.or_else(|| (own.as_ref() == Some(&there) && holds_profiles(&there)).then_some(&*there)).map(Path::to_owned)
 }
 
 fn holds_profiles(folder: &Path) -> bool {
