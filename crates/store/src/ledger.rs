@@ -205,7 +205,9 @@ fn inside_a_run(place: &Path, kind: Kind) -> Option<PathBuf> {
     let is_session =
         |folder: &&Path| folder.parent().is_some_and(|parent| parent.ends_with("plugins/profile"));
     let session = there.ancestors().chain(folder.ancestors()).find(is_session);
-    session.or_else(|| (own.as_ref() == Some(&there) && holds_profiles(&there)).then_some(&*there)).map(Path::to_owned)
+    session
+        .or_else(|| (own.as_ref() == Some(&there) && holds_profiles(&there)).then_some(&*there))
+        .map(Path::to_owned)
 }
 
 fn holds_profiles(folder: &Path) -> bool {
