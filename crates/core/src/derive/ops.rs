@@ -59,12 +59,16 @@ impl Op<'_> {
 /// selection count by its share of time.
 #[must_use]
 pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p>> {
-    let parts: Vec<Vec<Op<'p>>> = (0..selection.devices.len())
-        .into_par_iter()
-        .map(|position| of_device(profile, selection.devices[position], selection.window(position)))
-        .collect();
     let takes = |op: &Op<'p>| !selection.names_modules() || selection.takes_module(&op.module);
-    together(parts.into_iter().flatten().filter(takes))
+    let one = |at: &usize| of_device(profile, selection.devices[*at], selection.window(*at));
+    let mut all = Together::default();
+    // A few devices at a time: a run of many hosts has hundreds, and each has an entry for each of its ops.
+    let positions: Vec<usize> = (0..selection.devices.len()).collect();
+    for batch in positions.chunks(4 * rayon::current_num_threads()) {
+        let parts: Vec<_> = batch.par_iter().map(one).collect();
+        parts.into_iter().flatten().filter(takes).for_each(|op| all.take(Cow::Owned(op)));
+    }
+    all.finish()
 }
 
 /// Adds up the ops of several devices, largest self time first.

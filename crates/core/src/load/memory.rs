@@ -208,7 +208,7 @@ pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
     let others = NEEDED.load(Ordering::Relaxed).saturating_sub(need.bytes);
     let own = memory_limit().map(|asked| asked.saturating_sub(others));
     let limit = own.or(need.is_bound.then_some(need.bytes));
-    if limit.is_none_or(|limit| estimate <= limit) {
+    if events == 0 || limit.is_none_or(|limit| estimate <= limit) {
         let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
         (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
         return Ok(());
