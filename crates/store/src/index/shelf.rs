@@ -30,6 +30,8 @@ pub(super) struct Index {
     digest: OnceLock<Option<u64>>,
     pub(super) stamp: Stamp,
     files: RwLock<Vec<Indexed>>,
+    /// A file that was closed because somebody changed it: of what was given out of it before, nothing is to be believed.
+    lost: OnceLock<(PathBuf, String)>,
 }
 
 /// A file of the index.
@@ -49,7 +51,14 @@ impl Cache {
         let stamp = Stamp::of(path).filter(|stamp| stamp.is_settled(self.quiet))?;
         let key = format!("{}\n{stamp:?}", identity::program()?);
         let folder = self.index_folder().join(format!("{:032x}", xxh3_128(key.as_bytes())));
-        let index = Index { folder, key, digest: OnceLock::new(), stamp, files: RwLock::default() };
+        let index = Index {
+            folder,
+            key,
+            digest: OnceLock::new(),
+            stamp,
+            files: RwLock::default(),
+            lost: OnceLock::new(),
+        };
         index.open_files();
         Some(index)
     }
@@ -101,6 +110,10 @@ impl Index {
             files.retain(|file| {
                 let keep = !file.sections.is_damaged();
                 if !keep {
+                    // What was damaged all along was never given out; what was cut just now may have been.
+                    if let Some(change) = file.map.content_changed() {
+                        let _ = self.lost.set((file.path.clone(), change));
+                    }
                     let _ = fs::remove_file(&file.path);
                 }
                 keep
@@ -218,7 +231,8 @@ impl Shelf for Index {
 
     fn changed(&self) -> Option<(PathBuf, String)> {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        files.iter().find_map(|file| Some((file.path.clone(), file.map.content_changed()?)))
+        let found = files.iter().find_map(|file| Some((file.path.clone(), file.map.content_changed()?)));
+        found.or_else(|| self.lost.get().cloned())
     }
 
     fn drop_pages(&self, line: usize) {
