@@ -19,7 +19,11 @@ pub(super) fn unexplained(root: &Path) -> Result<Vec<String>> {
         collect(&entry?.path().join("src"), &mut sources)?;
     }
     let texts = sources.iter().map(fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
-    let said: BTreeSet<&str> = texts.iter().flat_map(|text| ids_after(text, "notes.add(")).collect();
+    let remarks = ["notes.add(", "Quality { id:"];
+    let said: BTreeSet<&str> = texts
+        .iter()
+        .flat_map(|text| remarks.into_iter().flat_map(|opening| ids_after(text, opening)))
+        .collect();
     let found: BTreeSet<&str> = texts.iter().flat_map(|text| ids_after(text, "Finding { id:")).collect();
     ensure!(!said.is_empty() && !found.is_empty(), "found no remark or no finding in crates/*/src");
     let read =

@@ -160,7 +160,8 @@ fn nameless(_: &Path) -> io::Result<(File, PathBuf)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

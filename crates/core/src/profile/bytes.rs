@@ -15,7 +15,7 @@ pub trait FileBytes: Deref<Target = [u8]> + Send + Sync {
 
     /// Gives back the memory of the pages that lie wholly in this range, where they can be had again from the file.
     fn drop_pages(&self, range: Range<usize>) {
-        drop(range);
+        let _ = range;
     }
 }
 

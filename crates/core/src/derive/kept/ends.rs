@@ -54,7 +54,8 @@ impl Ends {
                     self.visit(below, children, before, time_ps, end, found);
                 }
                 None => {
-                    found.extend((node * FAN..((node + 1) * FAN).min(before)).filter(|at| end(*at) > time_ps))
+                    found
+                        .extend((node * FAN..((node + 1) * FAN).min(before)).filter(|at| end(*at) > time_ps));
                 }
             }
         }
