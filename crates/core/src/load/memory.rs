@@ -29,7 +29,7 @@ static BOUND: AtomicU64 = AtomicU64::new(0);
 /// More files than this make a run of many hosts, whose memory is bounded without anybody asking.
 const MANY: usize = 2;
 /// What a process needs beside a run.
-const BASE: u64 = 64 << 20;
+const BASE: u64 = 48 << 20;
 /// What the columns of an event take as a rule, bytes: see [`crate::profile::Events`].
 const EVENT: u64 = 29;
 /// What analyses take for an event of the line that they walk, bytes.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::module::split_label;
 use super::{
     Bytes, EventMeta, HloModule, Host, HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile,
-    Source, Span, Stat, device,
+    Source, Span, Stat,
 };
 use crate::units::LARGEST_PS;
 
@@ -24,21 +24,8 @@ impl Profile {
     /// A profile from the bytes of one or more files, in the order given. Damage is kept in [`Source::faults`].
     #[must_use]
     pub fn from_files(files: Vec<(PathBuf, Bytes)>) -> Self {
-        Self::from_files_told(files, |_| ())
-    }
-
-    /// The same; `each` is told of every file that was read and its size in bytes.
-    #[must_use]
-    pub fn from_files_told(files: Vec<(PathBuf, Bytes)>, mut each: impl FnMut(u64)) -> Self {
-        let mut profile = Self::default();
-        for (path, bytes) in files {
-            let size = bytes.len() as u64;
-            profile.add_file(Source::new(path, bytes));
-            each(size);
-        }
-        profile.set_clocks();
-        profile.devices = device::find(&profile);
-        profile
+        let files = files.into_iter().map(|(path, bytes)| (path, bytes, None)).collect();
+        Self::from_known_files(files, |_| ())
     }
 
     pub(super) fn add_file(&mut self, mut source: Source) {

@@ -30,10 +30,13 @@ impl Profile {
         write::structure(self, source)
     }
 
-    /// As [`Profile::from_files_told`], with what is known of the structure of some files. Bytes that are no structure of that
+    /// As [`Profile::from_files`], with what is known of the structure of some files. Bytes that are no structure of that
     /// file are passed over.
     #[must_use]
     pub fn from_known_files(files: Vec<(PathBuf, Bytes, Option<&[u8]>)>, mut each: impl FnMut(u64)) -> Self {
+        /// Of more files than these, the pages of those that were walked over do not stay beside the next one's.
+        const FEW: usize = 2;
+        let is_many = files.len() > FEW;
         let mut profile = Self::default();
         for (path, bytes, known) in files {
             let source = Source::new(path, bytes);
@@ -41,6 +44,9 @@ impl Profile {
             match known.and_then(|known| read::structure(known, size)) {
                 Some(structure) => profile.add_known(source, structure),
                 None => profile.add_file(source),
+            }
+            if let Some(source) = profile.sources.last().filter(|_| is_many) {
+                source.drop_pages(0..source.bytes().len());
             }
             each(size);
         }
