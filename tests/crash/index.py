@@ -221,7 +221,7 @@ def full_disk(case):
     """A disk without room costs a note."""
     case.index()
     whole = sum(path.stat().st_size for path in case.kept())
-    for room in [4096, whole // 8, whole // 2, whole - 8192]:
+    for room in [4096, whole // 8, whole // 2, whole - 65536]:
         folder = case.folder / f"full-{room}"
         with mounted(folder, ["-t", "tmpfs", "-o", f"size={room},mode=700", "tmpfs"]) as there:
             if not there:
