@@ -21,8 +21,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // The first half in the place of a structure, the other of the file that it is of.
     let (known, file) = bytes.split_at(bytes.len() / 2);
-    let profile =
-        Profile::from_known_files(vec![("fuzz.xplane.pb".into(), Box::new(file.to_vec()), Some(known))], |_| ());
+    let profile = Profile::from_known_files(
+        vec![("fuzz.xplane.pb".into(), Box::new(file.to_vec()), Some(known))],
+        |_| (),
+    );
     for line in &profile.lines {
         let _ = profile.events(line).len();
     }
