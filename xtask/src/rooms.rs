@@ -23,9 +23,10 @@ struct Room {
 const ROOMS: &[Room] = &[
     Room { name: "error", may_use: &[] },
     Room { name: "units", may_use: &[] },
+    Room { name: "packing", may_use: &[] },
     Room { name: "scope", may_use: &["error", "units"] },
-    Room { name: "report", may_use: &["error", "scope", "units"] },
-    Room { name: "profile", may_use: &["error", "units", "xspace", "hlo"] },
+    Room { name: "report", may_use: &["error", "packing", "scope", "units"] },
+    Room { name: "profile", may_use: &["error", "packing", "units", "xspace", "hlo"] },
     Room { name: "load", may_use: &["error", "profile", "units", "xspace", "hlo"] },
     // Of the report: notes, provenance and cells, since what is missing is seen here. Tables are made in `analyses`.
     Room { name: "derive", may_use: &["error", "profile", "report", "scope", "units", "xspace", "hlo"] },

@@ -13,6 +13,33 @@ pub fn sum(values: impl IntoIterator<Item = i64>) -> i64 {
     values.into_iter().fold(0, i64::saturating_add)
 }
 
+/// The bytes that a text stands for: `512MiB`, `2 GB`, `1.5g`; a number alone is bytes. `KB`, `MB`, `GB`, `TB` are powers of 1000;
+/// `K`, `M`, `G`, `T` and `KiB`, `MiB`, `GiB`, `TiB` are powers of 1024. `None` for other texts and for more than an exabyte.
+#[must_use]
+pub fn size_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let (letter, rest) = unit.split_at_checked(1).unwrap_or(("", &unit));
+    let power = match letter {
+        "" | "b" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    let base: f64 = match rest {
+        "b" if power > 0 => 1000.0,
+        "ib" if power > 0 => 1024.0,
+        "" => 1024.0,
+        _ => return None,
+    };
+    let bytes = number.parse::<f64>().ok()? * base.powi(power);
+    (bytes < 1e18).then_some(bytes as u64)
+}
+
 const SI: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 const IEC: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
@@ -98,6 +125,27 @@ pub fn share(v: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let all = [
+            ("512MiB", 512 << 20),
+            ("2GB", 2_000_000_000),
+            ("1.5g", 3 << 29),
+            ("64 M", 64 << 20),
+            ("7", 7),
+            (" 10 kb ", 10_000),
+            ("12 B", 12),
+            ("0", 0),
+            ("1T", 1 << 40),
+        ];
+        for (text, bytes) in all {
+            assert_eq!(size_of(text), Some(bytes), "{text}");
+        }
+        for text in ["", "MiB", "-1", "1TiB2", "1e30G", "half", "99999999T", "1.2.3", "5 apples", "1bib"] {
+            assert_eq!(size_of(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn durations_keep_four_digits_in_the_unit_that_fits() {

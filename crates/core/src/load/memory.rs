@@ -14,7 +14,7 @@ use super::gauge;
 use super::map::Map;
 use super::scratch::{Place, Scratch};
 use crate::Error;
-use crate::profile::{Bytes, FileBytes, Kept, Pages, Profile, Residency, Shelf};
+use crate::profile::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Shelf};
 use crate::units;
 
 /// What the process may keep.
@@ -26,8 +26,6 @@ static NEEDED: AtomicU64 = AtomicU64::new(0);
 /// How many of them may take less than they would.
 static BOUND: AtomicU64 = AtomicU64::new(0);
 
-/// More files than this make a run of many hosts, whose memory is bounded without anybody asking.
-const MANY: usize = 2;
 /// What a process needs beside a run.
 const BASE: u64 = 48 << 20;
 /// What the columns of an event take as a rule, bytes: see [`crate::profile::Events`].
@@ -47,28 +45,13 @@ pub fn memory_limit() -> Option<u64> {
     Some(ASKED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
 }
 
-/// Reads a size: `512MiB`, `2 GB`, `1.5g`; a number alone is bytes. `KB`, `MB`, `GB` are powers of 1000; `K`, `M`, `G` and `KiB`,
-/// `MiB`, `GiB` are powers of 1024.
+/// Reads a size that is not zero, as [`units::size_of`] does.
 ///
 /// # Errors
 /// [`Error::Usage`] with the expected form.
 pub fn size(text: &str) -> Result<u64, Error> {
     let bad = || Error::Usage(format!("expected a size such as 512MiB or 2GB, found `{text}`"));
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().map_err(|_| bad())?;
-    let unit = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "kb" => 1e3,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "mb" => 1e6,
-        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "gb" => 1e9,
-        _ => return Err(bad()),
-    };
-    let bytes = number * unit;
-    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+    units::size_of(text).filter(|bytes| *bytes > 0).ok_or_else(bad)
 }
 
 /// What a run may take, for as long as it is open.
@@ -83,10 +66,10 @@ impl Need {
     pub(super) fn of(sizes: &[u64]) -> Self {
         /// Bytes that few files take for each of theirs: their pages, columns, and what is made of them.
         const FREE: u64 = 4;
-        let is_bound = sizes.len() > MANY;
+        let is_bound = sizes.len() > FEW_FILES;
         let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
-        let largest: u64 = sizes.iter().rev().take(MANY).sum();
+        let largest: u64 = sizes.iter().rev().take(FEW_FILES).sum();
         let bytes = if is_bound { largest.saturating_add(BASE) } else { largest.saturating_mul(FREE) };
         NEEDED.fetch_add(bytes, Ordering::Relaxed);
         BOUND.fetch_add(u64::from(is_bound), Ordering::Relaxed);
@@ -261,11 +244,22 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
 
 /// Where scratch files may lie: the cache folder, then the one for temporary files.
 fn folders() -> Vec<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = set("HALOSCOPE_CACHE").filter(|path| path.is_absolute());
-    let xdg = || set("XDG_CACHE_HOME").map(|path| path.join("haloscope"));
-    let home = || set("HOME").map(|path| path.join(".cache/haloscope"));
-    own.or_else(xdg).or_else(home).into_iter().chain([std::env::temp_dir()]).collect()
+    let own = std::env::var_os("HALOSCOPE_CACHE").map(PathBuf::from).filter(|path| path.is_absolute());
+    own.or_else(user_cache).into_iter().chain([std::env::temp_dir()]).collect()
+}
+
+/// The folder for what a user's programs keep and can make again, and ours in it; `None` where the user has none.
+#[must_use]
+pub fn user_cache() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let all = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else {
+        let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+        // https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is to be ignored.
+        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(below)))
+    };
+    all.map(|folder| folder.join("haloscope"))
 }
 
 /// The columns of one file's lines: where they are kept already, else in a scratch file.
@@ -372,29 +366,6 @@ impl Shelf for Bounded {
     fn drop_pages(&self, line: usize) {
         if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
             pages.release();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_with_their_units() {
-        for (text, bytes) in [
-            ("512MiB", 512 << 20),
-            ("2GB", 2_000_000_000),
-            ("1.5g", 3 << 29),
-            ("64 M", 64 << 20),
-            ("7", 7),
-            (" 10 kb ", 10_000),
-        ] {
-            assert_eq!(size(text).unwrap(), bytes, "{text}");
-        }
-        for text in ["", "MiB", "-1", "0", "1TiB2", "1e30G", "half"] {
-            let message = size(text).unwrap_err().to_string();
-            assert!(message.contains("512MiB") && message.contains(text), "{message}");
         }
     }
 }

@@ -30,6 +30,7 @@ mod rows;
 mod shelf;
 mod sink;
 mod snapshot;
+pub(crate) use snapshot::FEW_FILES;
 mod source;
 
 pub use bytes::{Bytes, FileBytes};

@@ -13,6 +13,9 @@ use std::path::PathBuf;
 
 use super::{Bytes, Events, HloModule, HostId, Line, LineId, Plane, PlaneId, Profile, Source, device};
 
+/// More files than this make a run of many hosts, whose memory is bounded without anybody asking.
+pub(crate) const FEW_FILES: usize = 2;
+
 /// What a file holds, before it is put among others: rows count from 0.
 struct Structure {
     errors: Vec<String>,
@@ -34,9 +37,8 @@ impl Profile {
     /// file are passed over.
     #[must_use]
     pub fn from_known_files(files: Vec<(PathBuf, Bytes, Option<&[u8]>)>, mut each: impl FnMut(u64)) -> Self {
-        /// Of more files than these, the pages of those that were walked over do not stay beside the next one's.
-        const FEW: usize = 2;
-        let is_many = files.len() > FEW;
+        // The pages of those that were walked over do not stay beside the next one's.
+        let is_many = files.len() > FEW_FILES;
         let mut profile = Self::default();
         for (path, bytes, known) in files {
             let source = Source::new(path, bytes);

@@ -50,18 +50,7 @@ impl Word for Gate {
 }
 
 impl Word for Unit {
-    const ALL: &'static [Self] = &[
-        Self::Ps,
-        Self::Bytes,
-        Self::Flop,
-        Self::FlopRate,
-        Self::ByteRate,
-        Self::FlopPerByte,
-        Self::Share,
-        Self::Count,
-        Self::Ratio,
-        Self::None,
-    ];
+    const ALL: &'static [Self] = Self::ALL;
 }
 
 impl Word for Kind {

@@ -58,6 +58,20 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// All units.
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Ps,
+        Self::Bytes,
+        Self::Flop,
+        Self::FlopRate,
+        Self::ByteRate,
+        Self::FlopPerByte,
+        Self::Share,
+        Self::Count,
+        Self::Ratio,
+        Self::None,
+    ];
+
     /// The unit as text: `ps`, `B`, `FLOP`, `FLOP/s`, `B/s`, `FLOP/B`, `1` for shares, counts and ratios, or empty.
     #[must_use]
     pub fn symbol(self) -> &'static str {
@@ -87,18 +101,7 @@ impl Unit {
     /// The unit that a [word](Self::word) names; none for words that name no unit.
     #[must_use]
     pub fn of_word(word: &str) -> Self {
-        let all = [
-            Self::Ps,
-            Self::Bytes,
-            Self::Flop,
-            Self::FlopRate,
-            Self::ByteRate,
-            Self::FlopPerByte,
-            Self::Share,
-            Self::Count,
-            Self::Ratio,
-        ];
-        all.into_iter().find(|unit| unit.word() == word).unwrap_or(Self::None)
+        Self::ALL.iter().copied().find(|unit| unit.word() == word).unwrap_or(Self::None)
     }
 }
 

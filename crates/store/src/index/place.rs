@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use haloscope_core::Error;
+use haloscope_core::{Error, load, units};
 
 /// Names the cache's folder; `off` for none.
 pub const FOLDER_VARIABLE: &str = "HALOSCOPE_CACHE";
@@ -19,7 +19,7 @@ pub(super) fn folder() -> Result<Option<PathBuf>, Error> {
         Some(path) if !path.is_empty() => {
             std::path::absolute(&path).map(Some).map_err(|source| Error::Io { path: path.into(), source })
         }
-        _ => Ok(of_user().map(|folder| folder.join("haloscope"))),
+        _ => Ok(load::user_cache()),
     }
 }
 
@@ -27,39 +27,9 @@ pub(super) fn folder() -> Result<Option<PathBuf>, Error> {
 pub(super) fn max_bytes() -> Result<u64, Error> {
     let Some(text) = env::var_os(MAX_VARIABLE).filter(|text| !text.is_empty()) else { return Ok(MAX) };
     let text = text.to_string_lossy();
-    size(&text).ok_or_else(|| {
+    units::size_of(&text).ok_or_else(|| {
         Error::Usage(format!("{MAX_VARIABLE}: expected a size such as 500MB, 10GB or 2GiB, found `{text}`"))
     })
-}
-
-/// The bytes that a text such as `10GB`, `2GiB` or `4096` stands for.
-fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    number.parse::<f64>().ok().map(|number| (number * scale) as u64)
-}
-
-fn of_user() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if cfg!(windows) {
-        return absolute("LOCALAPPDATA");
-    }
-    let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-    // https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is to be ignored.
-    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(below)))
 }
 
 /// Refuses a place in a run's folder: nothing is ever written into a run.
@@ -77,22 +47,6 @@ pub(super) fn check(folder: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_read_as_people_write_them() {
-        let all = [
-            ("4096", Some(4096)),
-            ("10GB", Some(10_000_000_000)),
-            ("1.5 MiB", Some(1_572_864)),
-            ("0", Some(0)),
-        ];
-        for (text, bytes) in all {
-            assert_eq!(size(text), bytes, "{text}");
-        }
-        for text in ["", "GB", "ten", "-1", "1.2.3", "5 apples"] {
-            assert_eq!(size(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_runs_folder_is_no_place() {

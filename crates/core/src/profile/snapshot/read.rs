@@ -1,6 +1,7 @@
 //! A file's structure out of bytes. Nothing is believed of them: what does not fit makes them no structure, and places are
 //! only ever looked up within the file.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
@@ -9,9 +10,10 @@ use super::super::{
     EventMeta, HloModule, HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Span, Stat,
 };
 use super::Structure;
+use crate::packing::Unpack;
 
 pub(super) fn structure(bytes: &[u8], length: u64) -> Option<Structure> {
-    let mut from = In { rest: bytes, length };
+    let mut from = In { from: Unpack(bytes), length };
     if from.whole()? != length {
         return None;
     }
@@ -36,44 +38,30 @@ pub(super) fn structure(bytes: &[u8], length: u64) -> Option<Structure> {
             decoded: OnceLock::new(),
         });
     }
-    from.rest.is_empty().then_some(Structure { errors, warnings, hostnames, planes, lines, modules })
+    from.from.0.is_empty().then_some(Structure { errors, warnings, hostnames, planes, lines, modules })
 }
 
 struct In<'b> {
-    rest: &'b [u8],
+    from: Unpack<'b>,
     /// Bytes of the file that the structure is of.
     length: u64,
 }
 
+impl<'b> Deref for In<'b> {
+    type Target = Unpack<'b>;
+
+    fn deref(&self) -> &Unpack<'b> {
+        &self.from
+    }
+}
+
+impl DerefMut for In<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.from
+    }
+}
+
 impl<'b> In<'b> {
-    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
-        let (bytes, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(bytes)
-    }
-
-    fn whole(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.take(1)?[0];
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    /// A number of things that follow, each of a byte at least.
-    fn count(&mut self) -> Option<usize> {
-        usize::try_from(self.whole()?).ok().filter(|count| *count <= self.rest.len())
-    }
-
-    fn int(&mut self) -> Option<i64> {
-        let bits = self.whole()?;
-        Some((bits >> 1) as i64 ^ -((bits & 1) as i64))
-    }
-
     fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = self.count()?;
         self.take(length)
@@ -134,7 +122,7 @@ impl<'b> In<'b> {
         for _ in 0..self.count()? {
             let name = self.text()?;
             let stat = match self.whole()? {
-                0 => Stat::Number(f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?))),
+                0 => Stat::Number(self.float()?),
                 1 => Stat::Int(self.int()?),
                 2 => Stat::Text(self.text()?),
                 3 => Stat::Bytes(self.span()?),

@@ -1,6 +1,7 @@
 //! A file's structure into bytes.
 
 use super::super::{Plane, Profile, Span, Stat};
+use crate::packing::{put_float, put_int, put_whole};
 
 pub(super) fn structure(profile: &Profile, index: usize) -> Option<Vec<u8>> {
     let source = profile.sources.get(index)?;
@@ -31,12 +32,8 @@ pub(super) fn structure(profile: &Profile, index: usize) -> Option<Vec<u8>> {
 struct Out(Vec<u8>);
 
 impl Out {
-    fn whole(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.0.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number as u8);
+    fn whole(&mut self, number: u64) {
+        put_whole(&mut self.0, number);
     }
 
     fn count(&mut self, count: usize) {
@@ -44,7 +41,7 @@ impl Out {
     }
 
     fn int(&mut self, number: i64) {
-        self.whole((number << 1 ^ number >> 63) as u64);
+        put_int(&mut self.0, number);
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -86,7 +83,7 @@ impl Out {
             match stat {
                 Stat::Number(number) => {
                     self.whole(0);
-                    self.0.extend(number.to_bits().to_le_bytes());
+                    put_float(&mut self.0, *number);
                 }
                 Stat::Int(number) => {
                     self.whole(1);

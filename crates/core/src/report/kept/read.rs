@@ -1,14 +1,31 @@
 //! A report out of bytes. Nothing is believed of them: what does not fit makes them no report.
 
+use std::ops::{Deref, DerefMut};
+
 use super::super::{
     Cell, Column, Coverage, FileRead, Finding, Link, Node, PeakUsed, Provenance, Quality, Report,
     ScopeSummary, Series, Table, Text, Tree, Unit, Value,
 };
 use super::{LEVELS, Word, intern};
+use crate::packing::Unpack;
 
 struct In<'b> {
-    rest: &'b [u8],
+    from: Unpack<'b>,
     texts: Vec<Entry<'b>>,
+}
+
+impl<'b> Deref for In<'b> {
+    type Target = Unpack<'b>;
+
+    fn deref(&self) -> &Unpack<'b> {
+        &self.from
+    }
+}
+
+impl DerefMut for In<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.from
+    }
 }
 
 /// A text, and itself once it was needed for as long as the program lives.
@@ -18,57 +35,17 @@ struct Entry<'b> {
 }
 
 pub(super) fn report(bytes: &[u8]) -> Option<Report> {
-    let mut from = In { rest: bytes, texts: Vec::new() };
+    let mut from = In { from: Unpack(bytes), texts: Vec::new() };
     for _ in 0..from.count()? {
         let length = from.count()?;
-        let text = std::str::from_utf8(from.bytes(length)?).ok()?;
+        let text = std::str::from_utf8(from.take(length)?).ok()?;
         from.texts.push(Entry { text, kept: None });
     }
     let report = from.report()?;
-    from.rest.is_empty().then_some(report)
+    from.from.0.is_empty().then_some(report)
 }
 
 impl<'b> In<'b> {
-    fn bytes(&mut self, length: usize) -> Option<&'b [u8]> {
-        let (bytes, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(bytes)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.bytes(1).map(|bytes| bytes[0])
-    }
-
-    fn whole(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 {
-                return None;
-            }
-            number |= bits << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    /// A number of things that follow: never more than there are bytes, so that it may be reserved for.
-    fn count(&mut self) -> Option<usize> {
-        usize::try_from(self.whole()?).ok().filter(|count| *count <= self.rest.len())
-    }
-
-    fn int(&mut self) -> Option<i64> {
-        let bits = self.whole()?;
-        Some((bits >> 1) as i64 ^ -((bits & 1) as i64))
-    }
-
-    fn float(&mut self) -> Option<f64> {
-        Some(f64::from_bits(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?)))
-    }
-
     fn flag(&mut self) -> Option<bool> {
         match self.byte()? {
             0 => Some(false),
@@ -259,7 +236,7 @@ impl<'b> In<'b> {
             ceiling: self.string()?,
             lever: self.string()?,
             falsifier: self.string()?,
-            speedup: self.maybe(Self::float)?,
+            speedup: self.maybe(|from| from.float())?,
             status: self.word()?,
             links: self.all(Self::link)?,
         })

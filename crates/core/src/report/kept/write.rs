@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::{Cell, Column, Finding, Link, Node, Quality, Report, Series, Table, Value};
 use super::{LEVELS, Word};
+use crate::packing::{put_float, put_int, put_whole};
 
 /// Collects texts and numbers. What cannot be kept makes it empty at the end.
 struct Out<'r> {
@@ -27,12 +28,8 @@ pub(super) fn report(report: &Report) -> Option<Vec<u8>> {
 }
 
 impl<'r> Out<'r> {
-    fn whole(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
+    fn whole(&mut self, number: u64) {
+        put_whole(&mut self.bytes, number);
     }
 
     fn count(&mut self, count: usize) {
@@ -40,12 +37,11 @@ impl<'r> Out<'r> {
     }
 
     fn int(&mut self, number: i64) {
-        // Small numbers of either sign in few bytes.
-        self.whole((number << 1 ^ number >> 63) as u64);
+        put_int(&mut self.bytes, number);
     }
 
     fn float(&mut self, number: f64) {
-        self.bytes.extend(number.to_bits().to_le_bytes());
+        put_float(&mut self.bytes, number);
     }
 
     fn flag(&mut self, flag: bool) {
