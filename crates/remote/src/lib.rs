@@ -1,1 +1,31 @@
 //! Runs in object stores: lists them, brings their files here, writes captured ones.
+//!
+//! All calls block. They may be made from any thread, one of an asynchronous runtime too (which they then hold up).
+//!
+//! ```no_run
+//! use haloscope_remote as remote;
+//! let at = remote::Address::parse("gs://bucket/logs")?;
+//! for session in remote::sessions(&at)? {
+//!     println!("{} {} bytes", session.at, session.bytes);
+//! }
+//! # Ok::<(), remote::Error>(())
+//! ```
+
+mod address;
+mod bring;
+mod connect;
+mod error;
+mod list;
+mod mirror;
+mod place;
+mod put;
+mod sessions;
+mod web;
+
+pub use address::Address;
+pub use bring::{Brought, Progress, bring};
+pub use error::Error;
+pub use list::{Object, list};
+pub use place::{FOLDER_VARIABLE, cache_folder};
+pub use put::put;
+pub use sessions::{Session, session_at, sessions};

@@ -1,0 +1,202 @@
+//! Connections: one runtime for all, one store for each bucket, and what its errors mean.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::address::Kind;
+use crate::error::{Sort, innermost, sort};
+use crate::{Address, Error};
+
+/// Names the seconds that are waited for a connection, or for the next bytes.
+const TIMEOUT_VARIABLE: &str = "HALOSCOPE_REMOTE_TIMEOUT";
+/// How long that is if nobody says so.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long at most for a connection to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often a request that failed for no reason of its own is sent again.
+pub(crate) const RETRIES: usize = 4;
+
+/// How long is waited for the next bytes.
+pub(crate) fn timeout() -> Duration {
+    let told = std::env::var(TIMEOUT_VARIABLE).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    told.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .unwrap_or(TIMEOUT)
+}
+
+/// How long a connection may take to be made.
+pub(crate) fn connect_timeout() -> Duration {
+    timeout().min(CONNECT)
+}
+
+fn runtime() -> Result<&'static Runtime, Error> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let start = || {
+        // Another part of the program may have chosen one already: then that one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(2).thread_name("remote").enable_all();
+        builder.build().map_err(|error| error.to_string())
+    };
+    RUNTIME.get_or_init(start).as_ref().map_err(|found| Error::Network {
+        at: "this machine".to_owned(),
+        found: format!("no thread to read with could be started: {found}"),
+    })
+}
+
+/// Starts something in the background.
+pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+    runtime()?.spawn(work);
+    Ok(())
+}
+
+/// Does something and waits for it. On a thread of another runtime too: it waits as for any other thread.
+pub(crate) fn wait<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let (tell, told) = mpsc::channel();
+    spawn(async move {
+        // Who does not wait any more does not want to know.
+        let _ = tell.send(work.await);
+    })?;
+    told.recv().unwrap_or_else(|_| {
+        Err(Error::Network { at: "this machine".to_owned(), found: "the reading thread ended".to_owned() })
+    })
+}
+
+/// The store that an address is in. Not for the web.
+pub(crate) fn store(at: &Address) -> Result<Arc<dyn ObjectStore>, Error> {
+    static STORES: Mutex<BTreeMap<String, Arc<dyn ObjectStore>>> = Mutex::new(BTreeMap::new());
+    let key = at.store();
+    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = stores.get(&key) {
+        return Ok(Arc::clone(known));
+    }
+    runtime()?;
+    let made = build(at).map_err(|error| told(at, &error))?;
+    stores.insert(key, Arc::clone(&made));
+    Ok(made)
+}
+
+fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
+    let retry = RetryConfig {
+        backoff: BackoffConfig { max_backoff: Duration::from_secs(4), ..BackoffConfig::default() },
+        max_retries: RETRIES,
+        retry_timeout: timeout(),
+    };
+    let client = ClientOptions::new()
+        .with_timeout_disabled()
+        .with_read_timeout(timeout())
+        .with_connect_timeout(connect_timeout())
+        // A place that the user named by `http://` is meant; the stores' own are all `https://`.
+        .with_allow_http(true);
+    Ok(match at.kind() {
+        Kind::Amazon => {
+            let builder = AmazonS3Builder::from_env().with_bucket_name(at.bucket());
+            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+        }
+        Kind::Google => {
+            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(at.bucket());
+            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+        }
+        Kind::Azure | Kind::Web => {
+            let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(at.bucket());
+            if let Some(account) = at.account() {
+                builder = builder.with_account(account);
+            }
+            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+        }
+    })
+}
+
+/// What an error of a store means to who asked for `at`.
+pub(crate) fn told(at: &Address, error: &object_store::Error) -> Error {
+    use object_store::Error as Found;
+    let place = at.to_string();
+    let text = error.to_string();
+    let found = || said(&text).unwrap_or_else(|| innermost(error));
+    let denied = || Error::Denied { at: place.clone(), found: found(), advice: advice(at).to_owned() };
+    match error {
+        Found::NotFound { .. } => Error::Missing { at: place, found: found() },
+        Found::PermissionDenied { .. } | Found::Unauthenticated { .. } => denied(),
+        Found::Precondition { .. } | Found::NotModified { .. } => {
+            Error::Changed { at: place, found: found() }
+        }
+        Found::AlreadyExists { .. } => Error::There { at: place },
+        _ if is_of_credentials(&text) => {
+            Error::Credentials { at: place, found: innermost(error), advice: advice(at).to_owned() }
+        }
+        _ if text.contains("status code: 404") => Error::Missing { at: place, found: found() },
+        _ if text.contains("status code: 403") || text.contains("status code: 401") => denied(),
+        _ => match sort(error) {
+            Sort::Timeout => Error::Timeout { at: place, after: timeout() },
+            Sort::Connect => {
+                Error::Network { at: place, found: format!("cannot be reached: {}", innermost(error)) }
+            }
+            Sort::Other => Error::Network { at: place, found: found() },
+        },
+    }
+}
+
+/// What a store says in the XML (or JSON) of an error.
+fn said(text: &str) -> Option<String> {
+    let between = |open: &str, close: &str| {
+        let (_, rest) = text.split_once(open)?;
+        Some(rest.split_once(close)?.0.trim().to_owned()).filter(|found| !found.is_empty())
+    };
+    let code = between("<Code>", "</Code>")?;
+    Some(
+        between("<Message>", "</Message>")
+            .map_or_else(|| code.clone(), |message| format!("{code}: {message}")),
+    )
+}
+
+/// Whether an error came about when credentials were looked for: where a cloud's machines ask for theirs, the tokens of the
+/// others, and files that hold none.
+fn is_of_credentials(text: &str) -> bool {
+    const SIGNS: [&str; 12] = [
+        "169.254.169.254",
+        "169.254.170.2",
+        "metadata.google.internal",
+        "metadata/computeMetadata",
+        "oauth2/token",
+        "oauth2.googleapis.com",
+        "sts.amazonaws",
+        "redential",
+        "Account must be specified",
+        "az login",
+        "Missing access key",
+        "application default",
+    ];
+    SIGNS.iter().any(|sign| text.contains(sign)) && !text.contains("<Code>")
+}
+
+/// What to set so that a store knows who asks.
+fn advice(at: &Address) -> &'static str {
+    match at.kind() {
+        Kind::Amazon => {
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or AWS_PROFILE with a profile of \
+             ~/.aws; AWS_REGION and, for another store than Amazon's, AWS_ENDPOINT_URL; a public bucket is read with \
+             AWS_SKIP_SIGNATURE=true"
+        }
+        Kind::Google => {
+            "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a \
+             service account that may read the bucket; a public bucket is read with GOOGLE_SKIP_SIGNATURE=true"
+        }
+        Kind::Azure => {
+            "Set AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, or run `az login` \
+             and set AZURE_USE_AZURE_CLI=true; a public container is read with AZURE_SKIP_SIGNATURE=true"
+        }
+        Kind::Web => {
+            "Pass an address that carries what it needs: https://USER:PASSWORD@HOST/PATH, or a signed one"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What there is at an address.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use crate::address::Kind;
+use crate::connect::{self, told};
+use crate::{Address, Error, web};
+
+/// How many objects are looked at: below the root of a large bucket there can be more than anybody waits for.
+const MOST: usize = 500_000;
+
+/// An object in a store, or a file on a web server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Its path below the address that was asked for, with `/` between its parts; empty where that is the object itself.
+    pub path: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What the store calls this state of it; another after every change.
+    pub etag: Option<String>,
+    /// When it was written.
+    pub modified: SystemTime,
+}
+
+/// All objects at and below an address, sorted by path. On a web server: the files that its index pages link to.
+///
+/// # Errors
+/// [`Error::Missing`] if there is nothing; others if it cannot be listed.
+pub fn list(at: &Address) -> Result<Vec<Object>, Error> {
+    let place = at.clone();
+    if at.kind() == Kind::Web {
+        return connect::wait(async move { web::list(&place).await });
+    }
+    let store = connect::store(at)?;
+    connect::wait(async move { of_store(&store, &place).await })
+}
+
+async fn of_store(store: &Arc<dyn ObjectStore>, at: &Address) -> Result<Vec<Object>, Error> {
+    let prefix = Path::parse(at.path()).map_err(|error| told(at, &error.into()))?;
+    let mut objects = Vec::new();
+    let mut all = store.list((!at.path().is_empty()).then_some(&prefix));
+    while let Some(found) = all.next().await {
+        let found = found.map_err(|error| told(at, &error))?;
+        let Some(below) = below(&prefix, &found.location) else { continue };
+        objects.push(object(&found, below));
+        if objects.len() > MOST {
+            return Err(Error::Network {
+                at: at.to_string(),
+                found: format!("more than {MOST} objects lie below it: pass a prefix nearer to the run"),
+            });
+        }
+    }
+    if objects.is_empty() {
+        if at.path().is_empty() {
+            return Err(Error::Missing { at: at.to_string(), found: "the bucket is empty".to_owned() });
+        }
+        let found = store.head(&prefix).await.map_err(|error| match told(at, &error) {
+            Error::Missing { at, .. } => {
+                Error::Missing { at, found: "no object is there, and none below it".to_owned() }
+            }
+            other => other,
+        })?;
+        objects.push(object(&found, String::new()));
+    }
+    objects.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(objects)
+}
+
+/// The path of an object below a prefix; `None` for the empty objects that stand for folders.
+fn below(prefix: &Path, location: &Path) -> Option<String> {
+    let rest = location.as_ref().strip_prefix(prefix.as_ref())?.trim_start_matches('/');
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+fn object(meta: &ObjectMeta, path: String) -> Object {
+    Object { path, size: meta.size, etag: meta.e_tag.clone(), modified: meta.last_modified.into() }
+}

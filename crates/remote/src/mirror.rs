@@ -1,0 +1,247 @@
+//! The mirror: where brought files lie here, and which ranges of each are there.
+//!
+//! `remote/<hash>/plugins/profile/<session>/<file>`, where the hash is of the address and of every file's etag and size: what
+//! was changed elsewhere is another folder here. A file that is not whole yet is called `<file>.part`. Beside stands
+//! `ranges/<file>.ranges`: the sum of each range that is there, so that a reading that broke off goes on where it was.
+//!
+//! Nothing is synchronised to the disk, which would cost more than it is worth: instead the sums are looked at anew after the
+//! machine was started again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::{Error, Object, Session, place};
+
+/// The folder of the cache with what was brought.
+pub(crate) const FOLDER: &str = "remote";
+/// How many bytes are asked for at once.
+pub(crate) const RANGE: u64 = 8 << 20;
+
+/// The folder of one session's files, locked against eviction until the process ends.
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    folder: PathBuf,
+    /// Held while files are written.
+    lock: Option<File>,
+}
+
+/// Locks that are held until the process ends: what it uses is not evicted.
+static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
+impl Mirror {
+    /// Takes the session's folder, waiting while another process brings the same.
+    pub(crate) fn of(session: &Session) -> Result<Self, Error> {
+        let root = root()?;
+        make(&root).map_err(|error| Error::local(&root, &error))?;
+        let folder = root.join(key(session));
+        let path = folder.with_extension("lock");
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let lock = lock.map_err(|error| Error::local(&path, &error))?;
+        // Where there are no locks, two processes may bring the same at once; each range is written whole all the same.
+        let lock = lock.lock().is_ok().then_some(lock);
+        Ok(Self { folder, lock })
+    }
+
+    /// Lets others read, and keeps the folder from being evicted until the process ends.
+    pub(crate) fn settle(self) {
+        let Some(lock) = self.lock else { return };
+        // Nobody can come between for long: who evicts takes the lock for a moment and finds it used just now.
+        let shared = lock.unlock().and_then(|()| lock.lock_shared());
+        if shared.is_ok() {
+            HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(lock);
+        }
+    }
+
+    /// The folder of the session's files: in the usual layout, or, of a single file, the mirror's own.
+    pub(crate) fn session_folder(&self, session: &Session) -> PathBuf {
+        if session.objects.iter().any(|object| object.path.is_empty()) {
+            return self.folder.join("file");
+        }
+        self.folder.join("plugins/profile").join(safe(session.at.name()))
+    }
+
+    /// Opens what there is of a file.
+    pub(crate) fn part(&self, session: &Session, object: &Object) -> Result<Part, Error> {
+        let name = if object.path.is_empty() { session.at.name() } else { &object.path };
+        let name = safe(&crate::address::decoded(name));
+        let folder = self.session_folder(session);
+        let ranges = self.folder.join("ranges");
+        for folder in [&folder, &ranges] {
+            make(folder).map_err(|error| Error::local(folder, &error))?;
+        }
+        let path = folder.join(&name);
+        Part::open(path.clone(), ranges.join(format!("{name}.ranges")), object.size)
+            .map_err(|error| Error::local(&path, &error))
+    }
+}
+
+/// Where mirrors lie: in the cache; if that is off, in a folder of this process.
+fn root() -> Result<PathBuf, Error> {
+    let cache =
+        place::cache_folder().map_err(|error| Error::local(Path::new(place::FOLDER_VARIABLE), &error))?;
+    Ok(cache.map_or_else(
+        || std::env::temp_dir().join(format!("haloscope-{}", process::id())),
+        |folder| folder.join(FOLDER),
+    ))
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// What a session's folder is called: another name for another state of any of its files.
+fn key(session: &Session) -> String {
+    let mut text = session.at.to_string();
+    for object in &session.objects {
+        let time = object.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        // Times of stores differ between the listing and the object; where there is an etag, it alone tells.
+        let state = object.etag.clone().unwrap_or_else(|| time.as_nanos().to_string());
+        text.push_str(&format!("\n{}\t{}\t{state}", object.path, object.size));
+    }
+    format!("{:032x}", xxh3_128(text.as_bytes()))
+}
+
+/// A name that is one part of a path on every system.
+fn safe(name: &str) -> String {
+    let kept: String =
+        name.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    if kept.trim_matches('.').is_empty() { "_".to_owned() } else { kept }
+}
+
+/// A file that is being brought, or was.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Where it lies when it is whole.
+    pub(crate) path: PathBuf,
+    file: Option<File>,
+    map: Option<Mutex<File>>,
+    pub(crate) size: u64,
+    /// The numbers of the ranges that are not there yet.
+    pub(crate) missing: Vec<u64>,
+    left: AtomicU64,
+}
+
+impl Part {
+    fn open(path: PathBuf, map: PathBuf, size: u64) -> io::Result<Self> {
+        let count = size.div_ceil(RANGE);
+        let boot = boot();
+        let text = fs::read_to_string(&map).unwrap_or_default();
+        let mut lines = text.lines();
+        let head = format!("ranges of {RANGE} in {size}, boot ");
+        let known = lines.next().and_then(|line| line.strip_prefix(&head));
+        let same_boot = known.is_some_and(|known| known == boot && known != "-");
+        let is_whole = fs::metadata(&path).is_ok_and(|meta| meta.len() == size);
+        let partial = path.with_added_extension("part");
+        if is_whole && same_boot {
+            return Ok(Self::whole(path, size));
+        }
+        if is_whole {
+            fs::rename(&path, &partial)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&partial)?;
+        let mut there = std::collections::BTreeMap::new();
+        if known.is_some() && file.metadata()?.len() == size {
+            for line in lines {
+                let read = line.split_once(' ').and_then(|(number, sum)| {
+                    Some((number.parse::<u64>().ok()?, u64::from_str_radix(sum, 16).ok()?))
+                });
+                let Some((number, sum)) = read.filter(|(number, _)| *number < count) else { continue };
+                if same_boot || sum_of(&file, number, size)? == sum {
+                    there.insert(number, sum);
+                }
+            }
+        }
+        file.set_len(size)?;
+        let mut text = format!("{head}{boot}\n");
+        for (number, sum) in &there {
+            text.push_str(&format!("{number} {sum:016x}\n"));
+        }
+        fs::write(&map, text)?;
+        let map = OpenOptions::new().append(true).open(&map)?;
+        let missing: Vec<u64> = (0..count).filter(|number| !there.contains_key(number)).collect();
+        let left = AtomicU64::new(missing.len() as u64);
+        let part = Self { path, file: Some(file), map: Some(Mutex::new(map)), size, missing, left };
+        if part.missing.is_empty() {
+            part.finish()?;
+        }
+        Ok(part)
+    }
+
+    fn whole(path: PathBuf, size: u64) -> Self {
+        Self { path, file: None, map: None, size, missing: Vec::new(), left: AtomicU64::new(0) }
+    }
+
+    /// Where a range begins and ends.
+    pub(crate) fn range(&self, number: u64) -> (u64, u64) {
+        (number * RANGE, ((number + 1) * RANGE).min(self.size))
+    }
+
+    /// Writes bytes at their place.
+    pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        write_at(file, at, bytes)
+    }
+
+    /// Notes that a range is there, and gives the file its name if it was the last.
+    pub(crate) fn done(&self, number: u64, sum: u64) -> io::Result<()> {
+        if let Some(map) = &self.map {
+            let mut map = map.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            map.write_all(format!("{number} {sum:016x}\n").as_bytes())?;
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.finish()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        fs::rename(self.path.with_added_extension("part"), &self.path)
+    }
+}
+
+/// The sum of a range that lies in a file.
+fn sum_of(mut file: &File, number: u64, size: u64) -> io::Result<u64> {
+    let (from, to) = (number * RANGE, ((number + 1) * RANGE).min(size));
+    file.seek(SeekFrom::Start(from))?;
+    let mut sum = Xxh3::new();
+    let mut left = to - from;
+    let mut block = vec![0; 1 << 20];
+    while left > 0 {
+        let some = &mut block[..left.min(1 << 20) as usize];
+        file.read_exact(some)?;
+        sum.update(some);
+        left -= some.len() as u64;
+    }
+    Ok(sum.digest())
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, at)?;
+        at += written as u64;
+        bytes = &bytes[written..];
+    }
+    Ok(())
+}
+
+/// What tells one running of this machine from another; `-` where nobody says.
+fn boot() -> String {
+    let told = fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned());
+    told.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+}

@@ -1,0 +1,126 @@
+//! Writes files: all of them or none, and never over what is there.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use object_store::path::Path as Key;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+
+use crate::address::Kind;
+use crate::connect::{self, told};
+use crate::{Address, Error};
+
+/// How many bytes are sent at once. Stores take parts of 5 MiB and more, and no more than 10,000 of them.
+const PART: u64 = 16 << 20;
+/// How many parts are on their way at once.
+const AT_ONCE: usize = 4;
+
+/// Writes files below an address; their names may have `/` between their parts. Nothing of them is seen before all bytes
+/// of all of them have been taken; then they appear one after another.
+///
+/// # Errors
+/// [`Error::There`] if one of them is there already. After any error, none of them is.
+pub fn put(at: &Address, files: &[(String, &Path)]) -> Result<(), Error> {
+    if at.kind() == Kind::Web {
+        let found = "a web server, which stores nothing".to_owned();
+        return Err(Error::Address { text: at.to_string(), found });
+    }
+    let store = connect::store(at)?;
+    let files: Vec<(Address, PathBuf)> =
+        files.iter().map(|(name, path)| (at.join(name), (*path).to_owned())).collect();
+    connect::wait(async move { all(&store, &files).await })
+}
+
+/// A file whose bytes were taken, or, without any, that is yet to be written.
+type Taken = (Address, Key, Option<Box<dyn MultipartUpload>>);
+
+async fn all(store: &Arc<dyn ObjectStore>, files: &[(Address, PathBuf)]) -> Result<(), Error> {
+    let mut taken: Vec<Taken> = Vec::new();
+    for (at, path) in files {
+        match take(store, at, path).await {
+            Ok(one) => taken.push(one),
+            Err(error) => {
+                drop_all(taken).await;
+                return Err(error);
+            }
+        }
+    }
+    let mut shown: Vec<Key> = Vec::new();
+    let mut failed = None;
+    let mut left = taken.into_iter();
+    for (at, key, upload) in left.by_ref() {
+        let written = match upload {
+            Some(mut upload) => upload.complete().await,
+            None => store.put_opts(&key, PutPayload::default(), PutMode::Create.into()).await,
+        };
+        if let Err(error) = written {
+            failed = Some(told(&at, &error));
+            break;
+        }
+        shown.push(key);
+    }
+    let Some(error) = failed else { return Ok(()) };
+    drop_all(left.collect()).await;
+    for key in shown {
+        // What cannot be removed now stays; the error tells that the writing failed.
+        let _ = store.delete(&key).await;
+    }
+    Err(error)
+}
+
+async fn take(store: &Arc<dyn ObjectStore>, at: &Address, path: &Path) -> Result<Taken, Error> {
+    let key = Key::parse(at.path()).map_err(|error| told(at, &error.into()))?;
+    match store.head(&key).await {
+        Ok(_) => return Err(Error::There { at: at.to_string() }),
+        Err(object_store::Error::NotFound { .. }) => {}
+        Err(error) => return Err(told(at, &error)),
+    }
+    let local = |error: std::io::Error| Error::Local { path: path.to_owned(), found: error.to_string() };
+    let mut file = File::open(path).map_err(local)?;
+    let size = file.metadata().map_err(local)?.len();
+    if size == 0 {
+        return Ok((at.clone(), key, None));
+    }
+    let mut upload = store.put_multipart(&key).await.map_err(|error| told(at, &error))?;
+    match send(&mut file, size, upload.as_mut()).await {
+        Ok(()) => Ok((at.clone(), key, Some(upload))),
+        Err(error) => {
+            let _ = upload.abort().await;
+            Err(match error {
+                Failure::Here(error) => local(error),
+                Failure::There(error) => told(at, &error),
+            })
+        }
+    }
+}
+
+enum Failure {
+    Here(std::io::Error),
+    There(object_store::Error),
+}
+
+async fn send(file: &mut File, size: u64, upload: &mut dyn MultipartUpload) -> Result<(), Failure> {
+    let part = PART.max(size.div_ceil(9000));
+    let mut left = size;
+    while left > 0 {
+        let mut under_way = Vec::new();
+        while left > 0 && under_way.len() < AT_ONCE {
+            let mut bytes = vec![0; left.min(part) as usize];
+            file.read_exact(&mut bytes).map_err(Failure::Here)?;
+            left -= bytes.len() as u64;
+            under_way.push(upload.put_part(bytes.into()));
+        }
+        futures_util::future::try_join_all(under_way).await.map_err(Failure::There)?;
+    }
+    Ok(())
+}
+
+async fn drop_all(taken: Vec<Taken>) {
+    for (_, _, upload) in taken {
+        if let Some(mut upload) = upload {
+            let _ = upload.abort().await;
+        }
+    }
+}
