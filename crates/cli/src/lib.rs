@@ -16,7 +16,9 @@ pub use printer::Printer;
 
 /// Runs a command line and returns the exit code of its process. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {
-    match commands::dispatch(args, printer) {
+    let outcome = commands::dispatch(args, printer);
+    haloscope_store::leave();
+    match outcome {
         Ok(code) => code,
         Err(failure) => {
             printer.failure(&failure);

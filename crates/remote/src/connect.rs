@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::address::Kind;
 use crate::error::{Sort, innermost, sort};
-use crate::{Address, Error};
+use crate::{Address, Error, credentials};
 
 /// Names the seconds that are waited for a connection, or for the next bytes.
 const TIMEOUT_VARIABLE: &str = "HALOSCOPE_REMOTE_TIMEOUT";
@@ -100,7 +100,7 @@ fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
         .with_allow_http(true);
     Ok(match at.kind() {
         Kind::Amazon => {
-            let builder = AmazonS3Builder::from_env().with_bucket_name(at.bucket());
+            let builder = with_profile(AmazonS3Builder::from_env().with_bucket_name(at.bucket()));
             Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
         }
         Kind::Google => {
@@ -115,6 +115,38 @@ fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
             Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
         }
     })
+}
+
+/// Fills from the user's profile what the environment leaves open.
+fn with_profile(mut builder: AmazonS3Builder) -> AmazonS3Builder {
+    use object_store::aws::AmazonS3ConfigKey as Key;
+    let profile = credentials::of_user();
+    let is_open = |builder: &AmazonS3Builder, keys: &[Key]| {
+        keys.iter().all(|key| builder.get_config_value(key).is_none())
+    };
+    let identities = [
+        Key::AccessKeyId,
+        Key::SecretAccessKey,
+        Key::WebIdentityTokenFile,
+        Key::ContainerCredentialsRelativeUri,
+        Key::ContainerCredentialsFullUri,
+    ];
+    // A profile that is named goes before what a cluster offers, keys in the environment go before both.
+    let is_named = std::env::var_os("AWS_PROFILE").is_some_and(|name| !name.is_empty());
+    let asked = if is_named { &identities[..2] } else { &identities[..] };
+    if let (true, Some(key), Some(secret)) = (is_open(&builder, asked), profile.key, profile.secret) {
+        builder = builder.with_access_key_id(key).with_secret_access_key(secret);
+        if let Some(token) = profile.token {
+            builder = builder.with_token(token);
+        }
+    }
+    if let (true, Some(region)) = (is_open(&builder, &[Key::Region, Key::DefaultRegion]), profile.region) {
+        builder = builder.with_region(region);
+    }
+    if let (true, Some(endpoint)) = (is_open(&builder, &[Key::Endpoint, Key::S3Endpoint]), profile.endpoint) {
+        builder = builder.with_endpoint(endpoint);
+    }
+    builder
 }
 
 /// What an error of a store means to who asked for `at`.
@@ -132,7 +164,14 @@ pub(crate) fn told(at: &Address, error: &object_store::Error) -> Error {
         }
         Found::AlreadyExists { .. } => Error::There { at: place },
         _ if is_of_credentials(&text) => {
-            Error::Credentials { at: place, found: innermost(error), advice: advice(at).to_owned() }
+            let by_others = credentials::of_user().by_others.filter(|_| at.kind() == Kind::Amazon);
+            let more = by_others.map_or_else(String::new, |how| {
+                format!(
+                    "The profile of ~/.aws has `{how}`, which only Amazon's tools follow: run `eval \"$(aws configure \
+                     export-credentials --format env)\"` first. "
+                )
+            });
+            Error::Credentials { at: place, found: innermost(error), advice: format!("{more}{}", advice(at)) }
         }
         _ if text.contains("status code: 404") => Error::Missing { at: place, found: found() },
         _ if text.contains("status code: 403") || text.contains("status code: 401") => denied(),

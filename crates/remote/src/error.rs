@@ -101,6 +101,31 @@ impl Error {
         if matches!(self, Self::Address { .. }) { 2 } else { 3 }
     }
 
+    /// What it is about: an address without its secrets, or a path here.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self {
+            Self::Denied { at, .. }
+            | Self::Missing { at, .. }
+            | Self::Timeout { at, .. }
+            | Self::Network { at, .. }
+            | Self::Credentials { at, .. }
+            | Self::Changed { at, .. }
+            | Self::There { at } => at.clone(),
+            Self::Address { text, .. } => text.clone(),
+            Self::Local { path, .. } => path.display().to_string(),
+        }
+    }
+
+    /// What it says, without [its place](Self::place) where that stands first.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let text = self.to_string();
+        let rest =
+            text.strip_prefix(&self.place()).map(|rest| rest.trim_start_matches([':', ' ']).to_owned());
+        rest.unwrap_or(text)
+    }
+
     pub(crate) fn local(path: &std::path::Path, error: &io::Error) -> Self {
         Self::Local { path: path.to_owned(), found: error.to_string() }
     }

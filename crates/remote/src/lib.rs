@@ -14,6 +14,7 @@
 mod address;
 mod bring;
 mod connect;
+mod credentials;
 mod error;
 mod list;
 mod mirror;
@@ -26,6 +27,7 @@ pub use address::Address;
 pub use bring::{Brought, Progress, bring};
 pub use error::Error;
 pub use list::{Object, list};
+pub use mirror::{ABOUT, FOLDER as MIRROR, leave};
 pub use place::{FOLDER_VARIABLE, cache_folder};
 pub use put::put;
 pub use sessions::{Session, session_at, sessions};

@@ -19,7 +19,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use crate::{Error, Object, Session, place};
 
 /// The folder of the cache with what was brought.
-pub(crate) const FOLDER: &str = "remote";
+pub const FOLDER: &str = "remote";
+/// The file in each mirror that names its address in its first line. It is written anew each time that the run is asked for.
+pub const ABOUT: &str = "about";
 /// How many bytes are asked for at once.
 pub(crate) const RANGE: u64 = 8 << 20;
 
@@ -45,6 +47,9 @@ impl Mirror {
         let lock = lock.map_err(|error| Error::local(&path, &error))?;
         // Where there are no locks, two processes may bring the same at once; each range is written whole all the same.
         let lock = lock.lock().is_ok().then_some(lock);
+        make(&folder).map_err(|error| Error::local(&folder, &error))?;
+        let about = folder.join(ABOUT);
+        fs::write(&about, format!("{}\n", session.at)).map_err(|error| Error::local(&about, &error))?;
         Ok(Self { folder, lock })
     }
 
@@ -85,10 +90,23 @@ impl Mirror {
 fn root() -> Result<PathBuf, Error> {
     let cache =
         place::cache_folder().map_err(|error| Error::local(Path::new(place::FOLDER_VARIABLE), &error))?;
-    Ok(cache.map_or_else(
-        || std::env::temp_dir().join(format!("haloscope-{}", process::id())),
-        |folder| folder.join(FOLDER),
-    ))
+    let Some(folder) = cache else { return Ok(own()) };
+    Ok(folder.join(FOLDER))
+}
+
+/// The folder of this process, for where nothing is to be kept.
+fn own() -> PathBuf {
+    std::env::temp_dir().join(format!("haloscope-remote-{}", process::id()))
+}
+
+/// Removes what this process brought for itself alone, the cache being off. To be called at its end.
+pub fn leave() {
+    let folder = own();
+    if folder.is_dir() {
+        HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        // What cannot be removed is the system's to clean up, as all temporary files.
+        let _ = fs::remove_dir_all(folder);
+    }
 }
 
 fn make(folder: &Path) -> io::Result<()> {

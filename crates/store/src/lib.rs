@@ -14,6 +14,7 @@
 //! ```
 
 mod error;
+mod find;
 mod index;
 mod ledger;
 mod listing;
@@ -33,6 +34,8 @@ use haloscope_core::load;
 use haloscope_core::profile::Profile;
 
 pub use error::Error;
+pub use find::find;
+pub use haloscope_remote::{Progress, leave};
 pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;

@@ -13,6 +13,7 @@ use haloscope_core::units;
 use haloscope_store::{Cache, Indexes, Question};
 
 use super::export::to_file;
+use super::find::find;
 use super::{kept, source_root};
 use crate::args::{Asked, Format};
 use crate::{Failure, Printer, progress};
@@ -27,11 +28,11 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         return Ok(0);
     };
     let cache = kept::cache(matches)?;
-    let run = load::find(path)?;
+    let run = find(path)?;
     say_which(&run, printer);
     let mut others = Vec::new();
     for path in &asked.others {
-        let other = load::find(path)?;
+        let other = find(path)?;
         say_which(&other, printer);
         others.push(other);
     }
@@ -128,7 +129,7 @@ fn say_memory(printer: &mut Printer) {
 /// Names the session that was taken where there was a choice.
 pub(super) fn say_which(run: &Run, printer: &mut Printer) {
     if run.chosen_from > 1 {
-        printer.note(format_args!("newest of {} sessions: {}", run.chosen_from, run.path.display()));
+        printer.note(format_args!("newest of {} sessions: {}", run.chosen_from, load::shown(&run.path)));
     }
 }
 

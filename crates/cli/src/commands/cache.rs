@@ -25,6 +25,11 @@ const COLUMNS: &[Column] = &[
         "Their size",
         "Those answers on disk; one about several files counts at each",
     ),
+    Column::bytes(
+        "brought_bytes",
+        "Brought",
+        "The run's files, brought from elsewhere; unknown for files here",
+    ),
     Column::count("used_s", "Used", "When something of it was used last, seconds since 1970"),
 ];
 
@@ -62,6 +67,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 #[derive(Default)]
 struct Row {
     index_bytes: Option<u64>,
+    brought_bytes: Option<u64>,
     answers: u64,
     answers_bytes: u64,
     used_s: u64,
@@ -80,6 +86,8 @@ fn report(contents: &Contents) -> Report {
             if item.analysis.is_some() {
                 row.answers += 1;
                 row.answers_bytes += item.bytes;
+            } else if item.is_mirror {
+                row.brought_bytes = Some(row.brought_bytes.unwrap_or(0) + item.bytes);
             } else {
                 row.index_bytes = Some(row.index_bytes.unwrap_or(0) + item.bytes);
             }
@@ -94,6 +102,7 @@ fn report(contents: &Contents) -> Report {
             row.index_bytes.into(),
             row.answers.into(),
             row.answers_bytes.into(),
+            row.brought_bytes.into(),
             row.used_s.into(),
         ]);
     }

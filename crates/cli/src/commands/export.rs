@@ -80,7 +80,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         stacks: Stacks::named(word("stacks").unwrap_or("events"))?,
     };
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let run = load::find(&path)?;
+    let run = super::find::find(&path)?;
     say_which(&run, printer);
     let profile = load::open(&run)?;
     let export = Export::of(&profile, &ask)?;

@@ -8,6 +8,7 @@ use haloscope_core::units;
 use haloscope_store::Cache;
 
 use super::analysis::say_which;
+use super::find::find;
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
@@ -32,12 +33,15 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         let hint = "HALOSCOPE_CACHE is `off`, or the user has no home; set it to a folder";
         return Err(Failure::Usage("there is no cache to write to".into(), hint.into()));
     };
-    let run = load::find(path)?;
+    let run = find(path)?;
     say_which(&run, printer);
     let (profile, indexes) = cache.open(&run)?;
     if indexes.is_empty() {
         let hint = "only files .xplane.pb that were written more than two seconds ago are indexed";
-        return Err(Failure::Nothing(format!("{} has nothing to index", run.path.display()), hint.into()));
+        return Err(Failure::Nothing(
+            format!("{} has nothing to index", load::shown(&run.path)),
+            hint.into(),
+        ));
     }
     let written = cache.build(&profile, &indexes, &|| true);
     let written = written.map_err(|error| Failure::File(cache.folder().to_owned(), error))?;

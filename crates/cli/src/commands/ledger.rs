@@ -151,7 +151,7 @@ fn run_add(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let time = time.map_err(|message| Failure::Usage(format!("--time: {message}"), String::new()))?;
     let open = |id: &str, printer: &mut Printer| -> Result<Option<(load::Run, Profile)>, Failure> {
         let Some(path) = matches.get_one::<PathBuf>(id) else { return Ok(None) };
-        let run = load::find(path)?;
+        let run = super::find::find(path)?;
         say_which(&run, printer);
         let profile = load::open(&run)?;
         Ok(Some((run, profile)))

@@ -6,6 +6,7 @@ mod cache;
 mod completions;
 mod demo;
 mod export;
+mod find;
 mod index;
 pub(crate) mod kept;
 mod ledger;

@@ -74,7 +74,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     };
     let scope = scope_of(matches)?;
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let run = load::find(&path)?;
+    let run = super::find::find(&path)?;
     say_which(&run, printer);
     let profile = Arc::new(load::open(&run)?);
     let name = run_name(&run.path);
@@ -92,7 +92,8 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
 pub(super) fn run_name(path: &Path) -> String {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let shown = PathBuf::from(load::shown(path));
+    let path = path.canonicalize().ok().filter(|_| shown == path).unwrap_or(shown);
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
     let own = parts.next().unwrap_or_else(|| "run".to_owned());
     match (parts.next().as_deref(), parts.next().as_deref(), parts.next()) {

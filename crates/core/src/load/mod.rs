@@ -9,6 +9,7 @@ mod memory;
 mod open;
 mod progress;
 mod scratch;
+mod shown;
 mod source_text;
 mod trace_json;
 
@@ -17,4 +18,5 @@ pub use gauge::peak as peak_memory;
 pub use memory::{bound_memory, memory_limit, set_memory_limit, size, user_cache};
 pub use open::{Known, from_bytes, open, open_with};
 pub use progress::{Part, opening};
+pub use shown::{show_as, shown};
 pub use source_text::{NoText, SourceRoot, SourceText};

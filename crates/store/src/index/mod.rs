@@ -84,6 +84,10 @@ impl Cache {
             self.trouble.set(format!("the cache in {} cannot be written: {error}", self.folder.display()));
     }
 
+    fn mirror_folder(&self) -> PathBuf {
+        self.folder.join(haloscope_remote::MIRROR)
+    }
+
     fn answers_folder(&self) -> PathBuf {
         self.folder.join("answers")
     }

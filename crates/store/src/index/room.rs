@@ -12,18 +12,20 @@ const SIZE: &str = "size";
 /// How long that word is believed.
 const BELIEVED: Duration = Duration::from_secs(600);
 
-/// What is evicted as one: an answer, or the index of a file.
+/// What is evicted as one: an answer, the index of a file, or a run that was brought here.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
     pub(super) used: SystemTime,
     pub(super) is_folder: bool,
+    /// It is a run that was brought here from elsewhere.
+    pub(super) is_mirror: bool,
 }
 
 impl Cache {
     /// Counts what was written, and makes room where it is too much.
-    pub(super) fn wrote(&self, bytes: u64) {
+    pub(crate) fn wrote(&self, bytes: u64) {
         let path = self.folder.join(SIZE);
         let counted = fs::metadata(&path).and_then(|meta| meta.modified()).ok();
         let is_believed =
@@ -90,7 +92,13 @@ impl Cache {
         writing::sweep(&self.folder);
         writing::sweep(&answers);
         for (path, meta) in entries(&answers).filter(|(path, meta)| is_kept(path) && meta.is_file()) {
-            items.push(Item { path, bytes: meta.len(), used: used(&meta), is_folder: false });
+            items.push(Item {
+                path,
+                bytes: meta.len(),
+                used: used(&meta),
+                is_folder: false,
+                is_mirror: false,
+            });
         }
         for (path, meta) in entries(&self.index_folder()).filter(|(_, meta)| meta.is_dir()) {
             writing::sweep(&path);
@@ -98,7 +106,13 @@ impl Cache {
                 entries(&path).filter(|(path, _)| is_kept(path)).map(|(_, meta)| meta).collect();
             let bytes = files.iter().map(Metadata::len).sum();
             let used = files.iter().map(used).max().unwrap_or_else(|| used(&meta));
-            items.push(Item { path, bytes, used, is_folder: true });
+            items.push(Item { path, bytes, used, is_folder: true, is_mirror: false });
+        }
+        for (path, meta) in entries(&self.mirror_folder()).filter(|(_, meta)| meta.is_dir()) {
+            // Written anew each time that the run is asked for.
+            let used = fs::metadata(path.join(haloscope_remote::ABOUT))
+                .map_or_else(|_| used(&meta), |about| used(&about));
+            items.push(Item { bytes: bytes_below(&path), path, used, is_folder: true, is_mirror: true });
         }
         items
     }
@@ -110,6 +124,11 @@ impl Cache {
         let _ = fs::remove_file(self.folder.join(SIZE));
         gone
     }
+}
+
+/// Bytes of all files below a folder.
+fn bytes_below(folder: &Path) -> u64 {
+    entries(folder).map(|(path, meta)| if meta.is_dir() { bytes_below(&path) } else { meta.len() }).sum()
 }
 
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, Metadata)> {

@@ -20,13 +20,15 @@ pub struct Contents {
     pub items: Vec<Entry>,
 }
 
-/// An answer, or the index of a file.
+/// An answer, the index of a file, or a run from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The analysis of an answer; `None` for an index.
     pub analysis: Option<String>,
     /// The profiles that it is about; empty where nobody can tell, for an index that was only begun.
     pub files: Vec<String>,
+    /// It is a run that was brought here from elsewhere, and `files` its address.
+    pub is_mirror: bool,
     /// Bytes on disk.
     pub bytes: u64,
     /// When it was used last.
@@ -49,6 +51,11 @@ impl Cache {
 }
 
 fn entry(item: &Item) -> Entry {
+    if item.is_mirror {
+        let about = fs::read_to_string(item.path.join(haloscope_remote::ABOUT)).unwrap_or_default();
+        let files = about.lines().take(1).map(str::to_owned).collect();
+        return Entry { analysis: None, files, is_mirror: true, bytes: item.bytes, used: item.used };
+    }
     let file = if item.is_folder {
         let items = fs::read_dir(&item.path).into_iter().flatten().flatten().map(|item| item.path());
         items.filter(|path| room::is_kept(path)).min()
@@ -57,7 +64,7 @@ fn entry(item: &Item) -> Entry {
     };
     let key = file.and_then(|path| key(&path)).unwrap_or_default();
     let analysis = (!item.is_folder).then(|| key.lines().nth(1).unwrap_or("?").to_owned());
-    Entry { analysis, files: paths(&key), bytes: item.bytes, used: item.used }
+    Entry { analysis, files: paths(&key), is_mirror: false, bytes: item.bytes, used: item.used }
 }
 
 /// The key that a file of the cache carries.
