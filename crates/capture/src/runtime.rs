@@ -1,0 +1,25 @@
+//! The threads that calls run on: this crate's own, so that doors of any kind can wait for them.
+
+use std::sync::OnceLock;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::Error;
+
+/// Waiting needs no more; what is written is written on threads that may block.
+const WORKERS: usize = 2;
+
+/// The runtime of the process.
+///
+/// # Errors
+/// [`Error::Local`] where the system gives no threads.
+pub(crate) fn get() -> Result<&'static Runtime, Error> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made =
+        Builder::new_multi_thread().worker_threads(WORKERS).thread_name("capture").enable_all().build();
+    let made = made.map_err(|source| Error::Local { what: "start threads".into(), source })?;
+    Ok(RUNTIME.get_or_init(|| made))
+}

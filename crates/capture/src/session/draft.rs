@@ -1,0 +1,179 @@
+//! Files that become a session.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use prost::bytes::Bytes;
+
+use super::{Captured, Destination, File, PROFILES, host_of, names, now_name};
+use crate::server::Server;
+use crate::{Error, Event, Watch};
+
+/// What folders of sessions that are not whole begin with.
+const HIDDEN: &str = ".haloscope-";
+/// A hidden folder that is older was left by a process that died.
+const OLD: Duration = Duration::from_secs(24 * 3600);
+/// So many sessions of one second have names.
+const SAME_SECOND: u32 = 1000;
+
+/// A profile that a server sent, in a file without its name.
+#[derive(Debug)]
+pub(crate) struct Part {
+    path: PathBuf,
+    host: String,
+    server: Server,
+    bytes: u64,
+}
+
+/// A session that is not whole yet. What was made for it goes with it, unless it is finished.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    /// What it is to be called; with a number behind it if that name is taken by then and nobody asked for this one.
+    pub name: String,
+    is_asked: bool,
+    /// Where the sessions lie.
+    profiles: PathBuf,
+    /// Where its files lie until it is whole.
+    folder: PathBuf,
+    /// Folders that were made for it, the outermost first.
+    made: Vec<PathBuf>,
+}
+
+impl Draft {
+    /// A place beside the sessions of a log folder. It finds out whether the folder takes files before anybody is asked.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] where the name is taken, [`Error::Local`] where the folder cannot be written to.
+    pub(crate) fn begin(destination: &Destination, name: Option<&str>) -> Result<Self, Error> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let Destination::Folder(root) = destination;
+        let profiles = root.join(PROFILES);
+        let (is_asked, name) = (name.is_some(), name.map_or_else(now_name, str::to_owned));
+        let path = profiles.join(&name);
+        if is_asked && path.exists() {
+            return Err(Error::Exists { path });
+        }
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = profiles.join(format!("{HIDDEN}{}-{count}", process::id()));
+        let missing = folder.ancestors().take_while(|folder| !folder.exists());
+        let mut made: Vec<_> = missing.map(Path::to_owned).collect();
+        made.retain(|folder| !folder.as_os_str().is_empty());
+        made.reverse();
+        let draft = Self { name, is_asked, profiles, folder, made };
+        fs::create_dir_all(&draft.folder).map_err(|source| local("make", &draft.folder, source))?;
+        sweep(&draft.profiles, &draft.folder);
+        Ok(draft)
+    }
+
+    /// Where the profile of a server is written meanwhile.
+    pub(crate) fn part_path(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{number}.part"))
+    }
+
+    /// Gives the session its name and place.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] where the name is taken by now, [`Error::Local`] where the system refuses.
+    pub(crate) fn finish(mut self, parts: Vec<Part>, watch: &dyn Watch) -> Result<Captured, Error> {
+        let owners: Vec<_> = parts.iter().map(|part| (part.host.clone(), part.server.clone())).collect();
+        let names = names::of_files(&owners);
+        for (part, name) in parts.iter().zip(&names) {
+            let path = self.folder.join(name);
+            fs::rename(&part.path, &path).map_err(|source| local("name", &path, source))?;
+        }
+        synchronise(&self.folder);
+        let path = self.place()?;
+        synchronise(&self.profiles);
+        // The hidden folder is gone; all above it is in use.
+        self.made.clear();
+        let owned = parts.into_iter().zip(names).map(|(part, name)| {
+            let Part { host, server, bytes, .. } = part;
+            watch.event(&Event::Written { path: &path.join(&name), bytes });
+            File { name, host, server: server.to_string(), bytes }
+        });
+        let files = owned.collect();
+        let session = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Captured { session, path: path.display().to_string(), files, remarks: Vec::new() })
+    }
+
+    /// Renames the folder to the session's name, or to one with a number where nobody asked for the name.
+    fn place(&self) -> Result<PathBuf, Error> {
+        for number in 1..=SAME_SECOND {
+            let name = if number == 1 { self.name.clone() } else { format!("{}_{number}", self.name) };
+            let path = self.profiles.join(name);
+            // A rename would take the place of an empty folder, which may be another's who is about to fill it.
+            let outcome = if path.exists() { Err(taken()) } else { fs::rename(&self.folder, &path) };
+            match outcome {
+                Ok(()) => return Ok(path),
+                Err(why) if is_taken(&why) && !self.is_asked => {}
+                Err(why) if is_taken(&why) => return Err(Error::Exists { path }),
+                Err(source) => return Err(local("name", &path, source)),
+            }
+        }
+        Err(Error::Exists { path: self.profiles.join(&self.name) })
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.made.is_empty() {
+            return;
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+        // Those that others use by now are not empty, and stay.
+        for folder in self.made.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Writes what a server sent, and sees to it that it is on the disk.
+///
+/// # Errors
+/// [`Error::Local`] where the disk does not take it.
+pub(crate) fn keep(path: PathBuf, server: Server, space: &Bytes) -> Result<Part, Error> {
+    let written = (|| {
+        let mut file = fs::File::create(&path)?;
+        file.write_all(space)?;
+        file.sync_all()
+    })();
+    written.map_err(|source| local("write", &path, source))?;
+    let host = host_of(space).unwrap_or_else(|| server.host.clone());
+    Ok(Part { path, host, server, bytes: space.len() as u64 })
+}
+
+fn local(verb: &str, path: &Path, source: io::Error) -> Error {
+    Error::Local { what: format!("{verb} {}", path.display()), source }
+}
+
+fn taken() -> io::Error {
+    io::Error::from(io::ErrorKind::AlreadyExists)
+}
+
+fn is_taken(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
+}
+
+/// Names in a folder are on the disk after this, where the system offers it.
+fn synchronise(folder: &Path) {
+    // Where folders cannot be opened as files, there is nothing to be done.
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// Removes what processes that died left beside the sessions.
+fn sweep(profiles: &Path, own: &Path) {
+    let Ok(entries) = fs::read_dir(profiles) else { return };
+    let is_hidden = |name: &OsStr| name.to_string_lossy().starts_with(HIDDEN);
+    for entry in entries.flatten().filter(|entry| is_hidden(&entry.file_name()) && entry.path() != own) {
+        let modified = entry.metadata().and_then(|meta| meta.modified());
+        let age = modified.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        if age.is_some_and(|age| age > OLD) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
