@@ -146,6 +146,7 @@ impl Connection {
         }
         match status.code() {
             Code::Unimplemented => Error::Unimplemented { server, what: method.what },
+            Code::NotFound if method.name != PROFILE.name => Error::Idle { server },
             Code::AlreadyExists => Error::Busy { server, message },
             code => Error::Failed { server, code: format!("{code:?}"), message },
         }

@@ -1,8 +1,10 @@
 //! One session of one or several servers.
 
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::try_join_all;
+use prost::bytes::Bytes;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -19,6 +21,10 @@ const LEAD: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// Where servers cannot write. Those that send their profiles do not look at it; those that are too old for that and write them
+/// say so, and leave nothing in the program's folder.
+const NOWHERE: &str = "/dev/null/haloscope";
+
 /// Profiles the servers of a request at one time, and lays what they recorded below `destination` as one session: whole, or not
 /// at all. With [`Request::on_server`] the servers write themselves, and `destination` is not used.
 ///
@@ -34,16 +40,25 @@ pub fn capture(
 ) -> Result<Captured, Error> {
     let servers = request.check()?;
     let runtime = runtime::get()?;
-    if let Some(root) = &request.on_server {
+    if let Some(log_folder) = &request.on_server {
         let session = request.session.clone().unwrap_or_else(now_name);
-        let asked = Asked { request, servers: &servers, session: &session, draft: None, watch, stop };
+        let root = below(log_folder, PROFILES);
+        let asked = Asked { request, servers: &servers, session: &session, draft: None, root, watch, stop };
         runtime.block_on(asked.with_retries())?;
-        return Ok(elsewhere(root, session, &servers));
+        return Ok(elsewhere(log_folder, session, &servers));
     }
     let draft = Draft::begin(destination, request.session.as_deref())?;
     let session = draft.name.clone();
-    let asked = Asked { request, servers: &servers, session: &session, draft: Some(&draft), watch, stop };
-    let parts = runtime.block_on(asked.with_retries())?;
+    let root = NOWHERE.to_owned();
+    let mut asked =
+        Asked { request, servers: &servers, session: &session, draft: Some(&draft), root, watch, stop };
+    let mut parts = runtime.block_on(asked.with_retries());
+    // What an old server on this machine writes can be had all the same.
+    if matches!(parts, Err(Error::Old { .. })) && servers.iter().all(Server::is_here) {
+        asked.root = draft.writable()?;
+        parts = runtime.block_on(asked.with_retries());
+    }
+    let parts = parts?;
     if stop.is_stopped() {
         return Err(Error::Stopped);
     }
@@ -57,6 +72,8 @@ struct Asked<'a> {
     session: &'a str,
     /// Where profiles go; `None` where servers write them.
     draft: Option<&'a Draft>,
+    /// The folder that servers write to which do not send their profiles.
+    root: String,
     watch: &'a dyn Watch,
     stop: &'a Stop,
 }
@@ -119,11 +136,15 @@ impl Asked<'_> {
             }
         };
         let message = self.message(&at.server, start_ns);
-        let reply: ProfileResponse = at.call(PROFILE, message, busy, self.stop, look).await?;
+        let reply = at.call(PROFILE, message, busy, self.stop, look).await;
+        let reply: ProfileResponse = reply.map_err(|error| self.or_old(error))?;
         let Some(draft) = self.draft else {
             return if reply.empty_trace { Err(Error::Empty { server }) } else { Ok(None) };
         };
-        let space = of_reply(&server, reply)?;
+        let space = match of_reply(&server, reply) {
+            Err(Error::Old { server }) => self.written(&at.server).ok_or(Error::Old { server })?,
+            other => other?,
+        };
         self.watch.event(&Event::Received { server: &server, bytes: space.len() as u64 });
         let (path, owner) = (draft.part_path(number), at.server.clone());
         let kept = spawn_blocking(move || keep(path, owner, &space)).await;
@@ -134,16 +155,33 @@ impl Asked<'_> {
         Ok(Some(kept?))
     }
 
+    /// What an old server says of the folder that it cannot write to means that it is old.
+    fn or_old(&self, error: Error) -> Error {
+        match error {
+            Error::Failed { server, message, .. }
+                if self.root == NOWHERE && message.contains("/dev/null") =>
+            {
+                Error::Old { server }
+            }
+            other => other,
+        }
+    }
+
+    /// What a server of this machine wrote in place of sending it.
+    fn written(&self, server: &Server) -> Option<Bytes> {
+        let path = Path::new(&self.root).join(self.session).join(host_name(server) + ".xplane.pb");
+        std::fs::read(path).ok().filter(|bytes| !bytes.is_empty()).map(Bytes::from)
+    }
+
     fn message(&self, server: &Server, start_ns: u64) -> ProfileRequest {
-        let Request { options, duration, on_server, .. } = self.request;
-        let root = on_server.as_deref().map(|root| below(root, PROFILES)).unwrap_or_default();
+        let Request { options, duration, .. } = self.request;
         ProfileRequest {
             duration_ms: milliseconds(*duration),
             opts: Some(options.to_proto(self.session, *duration, start_ns)),
-            repository_root: root,
+            repository_root: self.root.clone(),
             session_id: self.session.to_owned(),
             host_name: host_name(server),
-            emit_xspace: on_server.is_none(),
+            emit_xspace: self.draft.is_some(),
             ..ProfileRequest::default()
         }
     }

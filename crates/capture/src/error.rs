@@ -1,7 +1,7 @@
 //! Why there is no profile: which server, what was expected, what was found, what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why there is no profile.
@@ -63,6 +63,12 @@ pub enum Error {
         /// What the server said.
         message: String,
     },
+    /// There is nothing to take or to end: continuous profiling was not started.
+    #[error("{server}: the program is not being profiled continuously")]
+    Idle {
+        /// `host:port`.
+        server: String,
+    },
     /// The server answered that it recorded nothing.
     #[error("{server}: the profile is empty: nothing ran, or nothing that the levels asked for record")]
     Empty {
@@ -99,6 +105,14 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The object store did not take the session, or its address is malformed.
+    #[error("{source}{}", still_here(kept.as_deref()))]
+    Store {
+        /// What the store said.
+        source: haloscope_remote::Error,
+        /// The folder on this machine in which the session still lies, where it had been taken.
+        kept: Option<PathBuf>,
+    },
     /// It was stopped.
     #[error("stopped before the profile was taken; nothing was written")]
     Stopped,
@@ -115,10 +129,15 @@ impl Error {
             | Self::Other { server, .. }
             | Self::Unimplemented { server, .. }
             | Self::Busy { server, .. }
+            | Self::Idle { server }
             | Self::Empty { server }
             | Self::Old { server }
             | Self::Failed { server, .. } => Some(server),
-            Self::Usage(_) | Self::Exists { .. } | Self::Local { .. } | Self::Stopped => None,
+            Self::Usage(_)
+            | Self::Exists { .. }
+            | Self::Local { .. }
+            | Self::Store { .. }
+            | Self::Stopped => None,
         }
     }
 
@@ -133,11 +152,13 @@ impl Error {
             Self::Other { .. } => "other",
             Self::Unimplemented { .. } => "unimplemented",
             Self::Busy { .. } => "busy",
+            Self::Idle { .. } => "idle",
             Self::Empty { .. } => "empty",
             Self::Old { .. } => "old",
             Self::Failed { .. } => "failed",
             Self::Exists { .. } => "exists",
             Self::Local { .. } => "local",
+            Self::Store { .. } => "store",
             Self::Stopped => "stopped",
         }
     }
@@ -162,14 +183,15 @@ impl Error {
                 "pass the port given to start_server, not that of TensorBoard, XProf or a coordinator"
             }
             Self::Unimplemented { what, .. } if what.contains("continuous") => {
-                "continuous profiling needs JAX 0.8 or later; `haloscope capture --every 10m` takes profiles again and again \
-                 without it"
+                "a newer release of the program's framework may have it (JAX 0.10 has); `haloscope capture --every 10m` takes \
+                 profiles again and again without it"
             }
             Self::Unimplemented { .. } => "the program's framework decides what its profiler service offers",
             Self::Busy { .. } => {
                 "wait until it has ended (--retries 5 tries again), or end it: `haloscope capture --continuous stop` where it \
                  is a continuous one"
             }
+            Self::Idle { .. } => "`haloscope capture HOST:PORT --continuous start` starts it",
             Self::Empty { .. } => {
                 "was the program running steps at that time? A longer --duration, or --retries 3, waits for work"
             }
@@ -177,7 +199,14 @@ impl Error {
                 "--on-server DIR names a log folder that the server can write to; the session lies there, on the server's disk"
             }
             Self::Exists { .. } => "give another --session, or leave it out: then the time is the name",
-            Self::Usage(_) | Self::Failed { .. } | Self::Local { .. } | Self::Stopped => return None,
+            Self::Store { kept: Some(_), .. } => {
+                "copy the kept folder to where the session belongs, or analyse it where it lies"
+            }
+            Self::Usage(_)
+            | Self::Failed { .. }
+            | Self::Local { .. }
+            | Self::Store { .. }
+            | Self::Stopped => return None,
         })
     }
 
@@ -189,6 +218,7 @@ impl Error {
             Self::Usage(_) => 2,
             Self::Empty { .. } => 4,
             Self::Stopped => 130,
+            Self::Store { source, .. } => source.exit_code(),
             _ => 3,
         }
     }
@@ -205,6 +235,11 @@ impl Error {
                 | Self::Failed { .. }
         )
     }
+}
+
+fn still_here(kept: Option<&Path>) -> String {
+    kept.map(|folder| format!("; the session that was taken is kept in {}", folder.display()))
+        .unwrap_or_default()
 }
 
 /// `1.5 s`.

@@ -40,6 +40,12 @@ impl Server {
         Ok(Self { host: host.to_owned(), port })
     }
 
+    /// Whether it is on this machine, as far as its address tells: a port may be forwarded.
+    pub(crate) fn is_here(&self) -> bool {
+        let is_loopback = self.host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        is_loopback || self.host.eq_ignore_ascii_case("localhost")
+    }
+
     /// The address as HTTP has it.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod draft;
 mod names;
+mod remote;
 mod reply;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ pub(crate) use draft::{Draft, Part, keep};
 pub(crate) use names::now_name;
 pub(crate) use reply::of_reply;
 
+use haloscope_remote::Address;
 use names::host_of;
 
 use crate::Error;
@@ -18,24 +20,27 @@ use crate::Error;
 pub(crate) const PROFILES: &str = "plugins/profile";
 
 /// Where sessions are laid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Destination {
     /// A log folder on this machine. It is made where it is not there.
     Folder(PathBuf),
+    /// A log folder in an object store.
+    Remote(Address),
 }
 
 impl Destination {
-    /// Reads a path.
+    /// Reads a path, or an address such as `gs://bucket/logs`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is neither.
+    /// [`Error::Usage`] for nothing, [`Error::Store`] for an address that is malformed.
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.is_empty() {
-            return Err(Error::Usage("expected a log folder to write to, found nothing".into()));
+            return Err(Error::Usage("expected a log folder or a URL to write to, found nothing".into()));
         }
-        if text.contains("://") {
-            return Err(Error::Usage(format!("expected a log folder of this machine, found `{text}`")));
+        if Address::is_one(text) {
+            let at = Address::parse(text);
+            return at.map(Self::Remote).map_err(|source| Error::Store { source, kept: None });
         }
         Ok(Self::Folder(PathBuf::from(text)))
     }
@@ -45,6 +50,7 @@ impl Destination {
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Folder(folder) => Some(folder),
+            Self::Remote(_) => None,
         }
     }
 }

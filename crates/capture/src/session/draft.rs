@@ -8,9 +8,10 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use haloscope_remote::Address;
 use prost::bytes::Bytes;
 
-use super::{Captured, Destination, File, PROFILES, host_of, names, now_name};
+use super::{Captured, Destination, File, PROFILES, host_of, names, now_name, remote};
 use crate::server::Server;
 use crate::{Error, Event, Watch};
 
@@ -19,7 +20,10 @@ const HIDDEN: &str = ".haloscope-";
 /// A hidden folder that is older was left by a process that died.
 const OLD: Duration = Duration::from_secs(24 * 3600);
 /// So many sessions of one second have names.
-const SAME_SECOND: u32 = 1000;
+pub(super) const SAME_SECOND: u32 = 1000;
+
+/// Where old servers write, in the draft's folder.
+const WRITTEN: &str = "written";
 
 /// A profile that a server sent, in a file without its name.
 #[derive(Debug)]
@@ -36,37 +40,48 @@ pub(crate) struct Draft {
     /// What it is to be called; with a number behind it if that name is taken by then and nobody asked for this one.
     pub name: String,
     is_asked: bool,
-    /// Where the sessions lie.
-    profiles: PathBuf,
-    /// Where its files lie until it is whole.
+    destination: Destination,
+    /// Where its files lie until it is whole: beside the other sessions; of one for an object store, in a temporary folder.
     folder: PathBuf,
     /// Folders that were made for it, the outermost first.
     made: Vec<PathBuf>,
 }
 
 impl Draft {
-    /// A place beside the sessions of a log folder. It finds out whether the folder takes files before anybody is asked.
+    /// A place for a session. It finds out whether the folder takes files before anybody is asked.
     ///
     /// # Errors
-    /// [`Error::Exists`] where the name is taken, [`Error::Local`] where the folder cannot be written to.
+    /// [`Error::Exists`] or [`Error::Store`] where the name is taken, [`Error::Local`] where the folder cannot be written to.
     pub(crate) fn begin(destination: &Destination, name: Option<&str>) -> Result<Self, Error> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let Destination::Folder(root) = destination;
-        let profiles = root.join(PROFILES);
         let (is_asked, name) = (name.is_some(), name.map_or_else(now_name, str::to_owned));
-        let path = profiles.join(&name);
-        if is_asked && path.exists() {
-            return Err(Error::Exists { path });
-        }
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = profiles.join(format!("{HIDDEN}{}-{count}", process::id()));
+        let own = format!("{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = match destination {
+            Destination::Folder(root) => {
+                let profiles = root.join(PROFILES);
+                let path = profiles.join(&name);
+                if is_asked && path.exists() {
+                    return Err(Error::Exists { path });
+                }
+                profiles.join(format!("{HIDDEN}{own}"))
+            }
+            Destination::Remote(root) => {
+                let at = remote::session_at(root, &name);
+                if is_asked && remote::is_taken(&at) {
+                    return Err(remote::there(&at));
+                }
+                std::env::temp_dir().join(format!("haloscope-capture-{own}"))
+            }
+        };
         let missing = folder.ancestors().take_while(|folder| !folder.exists());
         let mut made: Vec<_> = missing.map(Path::to_owned).collect();
         made.retain(|folder| !folder.as_os_str().is_empty());
         made.reverse();
-        let draft = Self { name, is_asked, profiles, folder, made };
+        let draft = Self { name, is_asked, destination: destination.clone(), folder, made };
         fs::create_dir_all(&draft.folder).map_err(|source| local("make", &draft.folder, source))?;
-        sweep(&draft.profiles, &draft.folder);
+        if let Some(beside) = draft.folder.parent().filter(|_| destination.folder().is_some()) {
+            sweep(beside, &draft.folder);
+        }
         Ok(draft)
     }
 
@@ -75,10 +90,21 @@ impl Draft {
         self.folder.join(format!("{number}.part"))
     }
 
+    /// A folder that goes with the draft, for servers of this machine that can only write.
+    ///
+    /// # Errors
+    /// [`Error::Local`] where it cannot be made.
+    pub(crate) fn writable(&self) -> Result<String, Error> {
+        let path = self.folder.join(WRITTEN);
+        let made = fs::create_dir_all(&path).and_then(|()| path.canonicalize());
+        Ok(made.map_err(|source| local("make", &path, source))?.display().to_string())
+    }
+
     /// Gives the session its name and place.
     ///
     /// # Errors
-    /// [`Error::Exists`] where the name is taken by now, [`Error::Local`] where the system refuses.
+    /// [`Error::Exists`] where the name is taken by now, [`Error::Local`] where the system refuses, [`Error::Store`] where an
+    /// object store does.
     pub(crate) fn finish(mut self, parts: Vec<Part>, watch: &dyn Watch) -> Result<Captured, Error> {
         let owners: Vec<_> = parts.iter().map(|part| (part.host.clone(), part.server.clone())).collect();
         let names = names::of_files(&owners);
@@ -86,36 +112,54 @@ impl Draft {
             let path = self.folder.join(name);
             fs::rename(&part.path, &path).map_err(|source| local("name", &path, source))?;
         }
-        synchronise(&self.folder);
-        let path = self.place()?;
-        synchronise(&self.profiles);
-        // The hidden folder is gone; all above it is in use.
-        self.made.clear();
+        let _ = fs::remove_dir_all(self.folder.join(WRITTEN));
+        let (session, path) = match self.destination.clone() {
+            Destination::Folder(root) => self.place(&root.join(PROFILES))?,
+            Destination::Remote(root) => self.send(&root, &names)?,
+        };
         let owned = parts.into_iter().zip(names).map(|(part, name)| {
             let Part { host, server, bytes, .. } = part;
-            watch.event(&Event::Written { path: &path.join(&name), bytes });
+            watch.event(&Event::Written { path: &Path::new(&path).join(&name), bytes });
             File { name, host, server: server.to_string(), bytes }
         });
         let files = owned.collect();
-        let session = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Captured { session, path: path.display().to_string(), files, remarks: Vec::new() })
+        Ok(Captured { session, path, files, remarks: Vec::new() })
     }
 
-    /// Renames the folder to the session's name, or to one with a number where nobody asked for the name.
-    fn place(&self) -> Result<PathBuf, Error> {
+    /// Renames the folder to the session's name, or to one with a number where nobody asked for the name; its name and path.
+    fn place(&mut self, profiles: &Path) -> Result<(String, String), Error> {
+        synchronise(&self.folder);
         for number in 1..=SAME_SECOND {
             let name = if number == 1 { self.name.clone() } else { format!("{}_{number}", self.name) };
-            let path = self.profiles.join(name);
+            let path = profiles.join(&name);
             // A rename would take the place of an empty folder, which may be another's who is about to fill it.
             let outcome = if path.exists() { Err(taken()) } else { fs::rename(&self.folder, &path) };
             match outcome {
-                Ok(()) => return Ok(path),
+                Ok(()) => {
+                    // The hidden folder is gone; all above it is in use.
+                    self.made.clear();
+                    synchronise(profiles);
+                    return Ok((name, path.display().to_string()));
+                }
                 Err(why) if is_taken(&why) && !self.is_asked => {}
                 Err(why) if is_taken(&why) => return Err(Error::Exists { path }),
                 Err(source) => return Err(local("name", &path, source)),
             }
         }
-        Err(Error::Exists { path: self.profiles.join(&self.name) })
+        Err(Error::Exists { path: profiles.join(&self.name) })
+    }
+
+    /// Sends the files to an object store. Where that fails, they stay here: nobody can take the profile again.
+    fn send(&mut self, root: &Address, names: &[String]) -> Result<(String, String), Error> {
+        let paths: Vec<_> = names.iter().map(|name| (name.clone(), self.folder.join(name))).collect();
+        let files: Vec<_> = paths.iter().map(|(name, path)| (name.clone(), path.as_path())).collect();
+        match remote::send(root, &self.name, self.is_asked, &files) {
+            Ok((name, at)) => Ok((name, at.to_string())),
+            Err(source) => {
+                self.made.clear();
+                Err(Error::Store { source, kept: Some(self.folder.clone()) })
+            }
+        }
     }
 }
 
