@@ -15,6 +15,8 @@ pub enum Failure {
     Shared(Arc<Error>),
     /// A tool of XProf's had no answer.
     Compat(haloscope_compat::Error),
+    /// No profile could be taken.
+    Capture(haloscope_capture::Error),
     /// The command line was malformed in a way that the parser cannot know; with a hint, which may be empty.
     Usage(String, String),
     /// Nothing of what was asked for is there; with a hint, which may be empty.
@@ -30,6 +32,12 @@ pub enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Core(error)
+    }
+}
+
+impl From<haloscope_capture::Error> for Failure {
+    fn from(error: haloscope_capture::Error) -> Self {
+        Self::Capture(error)
     }
 }
 
@@ -64,6 +72,7 @@ impl Failure {
             Self::Core(error) => error.exit_code(),
             Self::Shared(error) => error.exit_code(),
             Self::Compat(error) => error.exit_code(),
+            Self::Capture(error) => error.exit_code(),
             Self::Usage(..) => 2,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Output(_) | Self::File(..) | Self::Server(_) => 3,
@@ -81,6 +90,7 @@ impl Failure {
             Self::Core(error) => Some(error.to_string()),
             Self::Shared(error) => Some(error.to_string()),
             Self::Compat(error) => Some(error.to_string()),
+            Self::Capture(error) => Some(error.to_string()),
             Self::Usage(message, _) | Self::Nothing(message, _) | Self::Server(message) => {
                 Some(message.clone())
             }
@@ -93,6 +103,7 @@ impl Failure {
         match self {
             Self::Core(error) => hint(error).map(str::to_owned),
             Self::Shared(error) => hint(error).map(str::to_owned),
+            Self::Capture(error) => error.hint().map(str::to_owned),
             Self::Usage(_, hint) | Self::Nothing(_, hint) if !hint.is_empty() => Some(hint.clone()),
             _ => None,
         }

@@ -3,6 +3,7 @@
 mod analysis;
 mod browser;
 mod cache;
+mod capture;
 mod completions;
 mod demo;
 mod export;
@@ -34,6 +35,7 @@ struct Other {
 }
 
 const OTHERS: &[Other] = &[
+    Other { command: capture::command, run: capture::run },
     Other { command: serve::command, run: serve::run },
     Other { command: mcp::command, run: mcp::run },
     Other { command: xprof::command, run: xprof::run },

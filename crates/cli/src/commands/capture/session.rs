@@ -1,0 +1,29 @@
+//! A captured session, opened where it lies.
+
+use std::path::Path;
+
+use haloscope_capture::Captured;
+use haloscope_core::analyses::{self, Params};
+use haloscope_core::load::{self, Run};
+use haloscope_core::report::Report;
+use haloscope_core::scope::Scope;
+
+use crate::Failure;
+
+/// The run of a session; `None` where it does not lie on this machine.
+pub(super) fn here(captured: &Captured) -> Result<Option<Run>, Failure> {
+    let path = Path::new(&captured.path);
+    if !path.exists() {
+        return Ok(None);
+    }
+    Ok(Some(load::find(path)?))
+}
+
+/// The overview of a run.
+pub(super) fn overview(run: &Run) -> Result<Report, Failure> {
+    let profile = load::open(run)?;
+    let Some(analysis) = analyses::find("overview") else {
+        return Err(Failure::Nothing("there is no analysis `overview`".into(), String::new()));
+    };
+    Ok(analyses::run(analysis, &profile, &Scope::default(), &Params::default())?)
+}
