@@ -5,7 +5,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::try_join_all;
 use prost::bytes::Bytes;
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::call::{Connection, PROFILE};
@@ -146,13 +145,7 @@ impl Asked<'_> {
             other => other?,
         };
         self.watch.event(&Event::Received { server: &server, bytes: space.len() as u64 });
-        let (path, owner) = (draft.part_path(number), at.server.clone());
-        let kept = spawn_blocking(move || keep(path, owner, &space)).await;
-        let kept = kept.map_err(|why| Error::Local {
-            what: "write what the server sent".into(),
-            source: std::io::Error::other(why),
-        })?;
-        Ok(Some(kept?))
+        Ok(Some(keep(draft.part_path(number), at.server.clone(), space).await?))
     }
 
     /// What an old server says of the folder that it cannot write to means that it is old.

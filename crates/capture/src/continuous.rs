@@ -59,7 +59,7 @@ pub fn snapshot(
         let reply: ProfileResponse = connection.call(SNAPSHOT, message, Duration::ZERO, stop, look).await?;
         let space = of_reply(&name, reply)?;
         watch.event(&Event::Received { server: &name, bytes: space.len() as u64 });
-        keep(draft.part_path(number), server.clone(), &space)
+        keep(draft.part_path(number), server.clone(), space).await
     };
     let all = servers.iter().enumerate().map(|(number, server)| one(number, server));
     let parts = runtime::get()?.block_on(try_join_all(all))?;

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use haloscope_remote::Address;
 use prost::bytes::Bytes;
+use tokio::task::spawn_blocking;
 
 use super::{Captured, Destination, File, PROFILES, host_of, names, now_name, remote};
 use crate::server::Server;
@@ -176,11 +177,16 @@ impl Drop for Draft {
     }
 }
 
-/// Writes what a server sent, and sees to it that it is on the disk.
+/// Writes what a server sent, and sees to it that it is on the disk, on a thread that may block.
 ///
 /// # Errors
 /// [`Error::Local`] where the disk does not take it.
-pub(crate) fn keep(path: PathBuf, server: Server, space: &Bytes) -> Result<Part, Error> {
+pub(crate) async fn keep(path: PathBuf, server: Server, space: Bytes) -> Result<Part, Error> {
+    let written = spawn_blocking(move || write(path, server, &space)).await;
+    written.map_err(|why| Error::Local { what: "write a profile".into(), source: io::Error::other(why) })?
+}
+
+fn write(path: PathBuf, server: Server, space: &Bytes) -> Result<Part, Error> {
     let written = (|| {
         let mut file = fs::File::create(&path)?;
         file.write_all(space)?;

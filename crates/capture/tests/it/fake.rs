@@ -71,6 +71,8 @@ pub(crate) enum Behaviour {
     EmptyAtFirst(Bytes),
     /// Answers without a profile, as servers before that field do.
     Old,
+    /// Answers so too, and writes the profile where it was told to, as those servers do.
+    Writes(Bytes),
     /// Never answers.
     Hangs,
     /// Ends with its whole runtime after this time.
@@ -160,6 +162,15 @@ impl Drop for Unfinished {
     }
 }
 
+/// As JAX 0.4.30 does.
+fn write(asked: &Asked, space: &Bytes) -> Result<Answer, Status> {
+    let folder = std::path::Path::new(&asked.repository_root).join(&asked.session_id);
+    let path = folder.join(format!("{}.xplane.pb", asked.host_name));
+    std::fs::create_dir_all(folder).map_err(|_| Status::internal("/dev/null is not a directory"))?;
+    std::fs::write(path, space).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(Answer::default())
+}
+
 impl Handler {
     async fn profile(self, asked: Asked) -> Result<Answer, Status> {
         let number = {
@@ -178,6 +189,7 @@ impl Handler {
                 Ok(Answer { empty_trace: true, ..Answer::default() })
             }
             Behaviour::Old => Ok(Answer::default()),
+            Behaviour::Writes(space) => write(&asked, space),
             Behaviour::Damaged => Ok(Answer { xspace: vec![0x0a, 0xff].into(), ..Answer::default() }),
             Behaviour::Refuses(status) => Err(status.clone()),
             Behaviour::Hangs => std::future::pending().await,

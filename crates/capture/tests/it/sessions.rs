@@ -125,6 +125,22 @@ fn an_old_server_writes_itself_where_it_is_told_to() {
 }
 
 #[test]
+fn what_old_servers_of_this_machine_write_becomes_a_session_like_any_other() {
+    let temporary = tempfile::tempdir().unwrap();
+    let servers: Vec<_> = ["w-0", "w-1"].map(|host| Fake::new(Behaviour::Writes(space(host, 3)))).into();
+    let captured = into(temporary.path(), &request(servers.iter().map(Fake::name))).unwrap();
+    let mut left: Vec<_> =
+        fs::read_dir(&captured.path).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["w-0.xplane.pb", "w-1.xplane.pb"]);
+    let beside = fs::read_dir(temporary.path().join("logs/plugins/profile")).unwrap().count();
+    assert_eq!(beside, 1, "what they wrote is not left beside it");
+    let roots: Vec<_> =
+        servers[0].asked.lock().unwrap().iter().map(|asked| asked.repository_root.clone()).collect();
+    assert!(roots[0].starts_with("/dev/null/") && roots[1].contains(".haloscope-"), "{roots:?}");
+}
+
+#[test]
 fn a_delay_is_kept() {
     let temporary = tempfile::tempdir().unwrap();
     let server = Fake::new(Behaviour::Sends(space("w", 1)));

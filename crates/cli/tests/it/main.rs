@@ -6,6 +6,7 @@
 mod agents;
 mod analyses;
 mod cache;
+mod capture;
 mod command_line;
 mod damaged;
 mod errors;

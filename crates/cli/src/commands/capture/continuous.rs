@@ -4,10 +4,10 @@ use haloscope_capture::{Stop, continuous};
 
 use super::options::Ask;
 use super::show::Show;
-use super::shown;
+use super::{interrupt, shown};
 use crate::{Failure, Printer};
 
-pub(super) fn run(action: &str, ask: &Ask, stop: &Stop, printer: &mut Printer) -> Result<u8, Failure> {
+pub(super) fn run(action: &str, ask: &Ask, printer: &mut Printer) -> Result<u8, Failure> {
     let servers = &ask.request.servers;
     match action {
         "start" => {
@@ -32,9 +32,11 @@ pub(super) fn run(action: &str, ask: &Ask, stop: &Stop, printer: &mut Printer) -
         }
         _ => {
             let session = ask.request.session.as_deref();
+            let stop = Stop::new();
+            interrupt::ends(&stop);
             let captured = {
                 let show = Show::new();
-                continuous::snapshot(servers, &ask.destination, session, &show, stop)?
+                continuous::snapshot(servers, &ask.destination, session, &show, &stop)?
             };
             shown(&captured, &ask.output, ask.is_overview, printer)?;
         }

@@ -42,14 +42,14 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let ask = Ask::of(matches)?;
-    let stop = Stop::new();
-    interrupt::ends(&stop);
-    if let Some(action) = &ask.continuous {
-        return continuous::run(action, &ask, &stop, printer);
-    }
     if ask.is_monitor {
         return watch(&ask, printer);
     }
+    if let Some(action) = &ask.continuous {
+        return continuous::run(action, &ask, printer);
+    }
+    let stop = Stop::new();
+    interrupt::ends(&stop);
     if let Some(condition) = &ask.when {
         return when::run(condition, &ask, &stop, printer);
     }
@@ -70,7 +70,7 @@ fn one(ask: &Ask, stop: &Stop) -> Result<Captured, Failure> {
     Ok(capture(&ask.request, &ask.destination, &show, stop)?)
 }
 
-/// Says where a session lies, and prints its overview or, where none is wanted or can be had, its path.
+/// Says where a session lies, and prints its overview or, where none is wanted or can be had, its path. That there is none is no failure.
 fn shown(
     captured: &Captured,
     output: &Asked,
@@ -88,7 +88,14 @@ fn shown(
         printer.note("its overview cannot be had from here: the session does not lie on this machine");
         return printer.data(|out| writeln!(out, "{}", captured.path));
     };
-    super::analysis::write(&session::overview(&run)?, output, printer)
+    match session::overview(&run) {
+        Ok(report) => super::analysis::write(&report, output, printer),
+        // The session was taken, which is what was asked for.
+        Err(failure) => {
+            every::say(&failure, printer);
+            printer.data(|out| writeln!(out, "{}", captured.path))
+        }
+    }
 }
 
 /// What the servers say of themselves.

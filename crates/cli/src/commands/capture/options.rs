@@ -147,6 +147,9 @@ impl Ask {
         if request.session.is_some() && (every.is_some() || when.is_some()) {
             return usage("--session names one session", "leave it out: sessions are named after their time");
         }
+        if matches.contains_id("count") && every.is_none() && when.is_none() {
+            return usage("--count goes with --every or --when", "such as --every 10m --count 6");
+        }
         let output = word("output");
         if continuous.as_deref() == Some("snapshot") && output.is_none() {
             return usage("--continuous snapshot needs -o LOGDIR", "it says where the session is written");

@@ -94,7 +94,7 @@ fn look(condition: &Condition, ask: &Ask, folder: &Looks, stop: &Stop) -> Result
     // Python's calls cost the program too much for a mere look.
     options.python_tracer_level = 0;
     let duration = ask.probe;
-    let request = Request { duration, options, session: None, ..ask.request.clone() };
+    let request = Request { duration, options, delay: Duration::ZERO, ..ask.request.clone() };
     let captured = capture(&request, &Destination::Folder(folder.0.clone()), &Silent, stop)?;
     let report = match session::here(&captured)? {
         Some(run) => session::overview(&run),
