@@ -9,7 +9,7 @@ use super::{Analysis, Params, Run};
 use crate::Error;
 use crate::derive::select::Selection;
 use crate::derive::steps::Steps;
-use crate::derive::{ops, quality};
+use crate::derive::{capture_advice, ops, quality};
 use crate::profile::{Line, Plane, Profile};
 use crate::report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
 use crate::scope::Scope;
@@ -62,6 +62,22 @@ const LINES: &[Column] = &[
     Column::text("host", "Host", "Host."),
 ];
 
+const RECORDED: &[Column] = &[
+    Column::text("what", "What", "What a capture may hold."),
+    Column::text(
+        "recorded",
+        "Recorded",
+        "yes; no, though there may have been something to record; or does not apply: the run has nothing of the kind.",
+    ),
+    Column::text(
+        "serves",
+        "Serves",
+        "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
+    ),
+    Column::text("next", "At the next capture", "The setting that records it, where it is lacking."),
+    Column::text("id", "Id", "Its name in scripts."),
+];
+
 const MODULES: &[Column] = &[
     Column::text("module", "Module", "Name."),
     Column::text("program_id", "Program", "Program id."),
@@ -90,7 +106,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         planes.iter().flat_map(|p| profile.lines_of(p.id)).filter(|l| l.event_count > 0).collect();
     let stats = count_stats(profile, &lines);
     let events: u64 = lines.iter().map(|l| l.event_count).sum();
-    remarks(profile, scope, &hosts, notes);
+    let recorded = remarks(profile, scope, &hosts, notes);
     if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
         quality::not_used("devices, modules, steps and windows", notes);
     }
@@ -136,6 +152,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     ];
     let tables = vec![
         host_table(profile, &hosts),
+        recorded,
         plane_table(profile, &planes),
         line_table(profile, &lines),
         module_table(profile, &hosts),
@@ -144,7 +161,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     Ok(Report { values, tables, ..Report::default() })
 }
 
-fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) {
+/// Adds the remarks, and says what the capture recorded, for which the ops are looked at once.
+fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) -> Table {
     quality::all_events(profile, hosts, notes);
     for host in profile.hosts.iter().filter(|h| h.capture_ps.is_none()) {
         notes.add(
@@ -167,7 +185,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
                     "there is nothing to say about devices",
                     "",
                 );
-                return;
+                return recorded_table(&capture_advice::lacks::parts(profile, hosts, None, &[]));
             }
         };
     for text in &selection.left_out {
@@ -201,6 +219,21 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
             notes.add("damaged_hlo", Severity::Warning, message, "its ops have no FLOPs from HLO", "");
         }
     }
+    recorded_table(&capture_advice::lacks::parts(profile, hosts, Some(&selection), &ops))
+}
+
+fn recorded_table(parts: &[capture_advice::lacks::Part]) -> Table {
+    let mut table = Table::new("recorded", "What the capture recorded", RECORDED);
+    for part in parts {
+        table.push(vec![
+            part.label.into(),
+            part.state.word().into(),
+            part.serves.into(),
+            part.cure.as_str().into(),
+            part.id.into(),
+        ]);
+    }
+    table
 }
 
 fn host_table(profile: &Profile, chosen: &[bool]) -> Table {
