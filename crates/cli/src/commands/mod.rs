@@ -13,6 +13,7 @@ pub(crate) mod kept;
 mod ledger;
 mod mcp;
 mod report;
+mod run;
 mod serve;
 mod skill;
 pub(crate) mod source_root;
@@ -37,6 +38,7 @@ struct Other {
 const OTHERS: &[Other] = &[
     Other { command: capture::command, run: capture::run },
     Other { command: serve::command, run: serve::run },
+    Other { command: run::command, run: run::run },
     Other { command: mcp::command, run: mcp::run },
     Other { command: xprof::command, run: xprof::run },
     Other { command: export::command, run: export::run },

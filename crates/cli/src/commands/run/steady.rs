@@ -1,0 +1,188 @@
+//! When a program is worth capturing: short looks at it until two of them show the same pace.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use haloscope_capture::{Destination, Error, Options, Request, Silent, Stop};
+use haloscope_core::derive::pace::Pace;
+use haloscope_core::load;
+
+use super::args::{Asked, WarmUp};
+use super::shim::Shim;
+use crate::Printer;
+
+/// The first look; later ones are longer where steps are.
+const FIRST: Duration = Duration::from_millis(500);
+/// The longest look.
+const LONGEST: Duration = Duration::from_secs(30);
+/// A look wants so many steps.
+const STEPS: f64 = 8.0;
+/// Between looks at first; doubled as long as nothing is to be seen, up to [`REST`].
+const PAUSE: Duration = Duration::from_millis(200);
+const REST: Duration = Duration::from_secs(10);
+/// Programs that work and show no step in this time are taken not to step.
+const STEPLESS: Duration = Duration::from_secs(20);
+/// How often stops and new servers are looked for.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Found {
+    /// Steps at this pace.
+    Steps(Pace),
+    /// The time is up, and there are no steps.
+    NoSteps,
+}
+
+/// Why looking ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The program ended, or somebody wants us to end.
+    Stopped,
+    /// A look failed for good.
+    Failed(String),
+}
+
+/// Looks at a program.
+pub(super) struct Looks<'a> {
+    asked: &'a Asked,
+    shim: &'a Shim,
+    stop: &'a Stop,
+    length: Duration,
+    pause: Duration,
+}
+
+impl<'a> Looks<'a> {
+    pub(super) fn new(asked: &'a Asked, shim: &'a Shim, stop: &'a Stop) -> Self {
+        Self { asked, shim, stop, length: FIRST, pause: PAUSE }
+    }
+
+    /// Waits for a server, and then until the program is worth capturing.
+    ///
+    /// # Errors
+    /// [`Why`] it is not.
+    pub(super) fn until_steady(&mut self, printer: &mut Printer) -> Result<Found, Why> {
+        while self.shim.servers().is_empty() {
+            self.wait(BETWEEN)?;
+        }
+        let began = Instant::now();
+        if let WarmUp::Time(time) = self.asked.warm_up {
+            self.wait(time)?;
+            if self.asked.duration.is_some() {
+                return Ok(Found::NoSteps);
+            }
+        }
+        let mut last: Option<Pace> = None;
+        let mut works_since: Option<Instant> = None;
+        loop {
+            let pace = self.look()?;
+            if let Some(pace) = &pace
+                && let Some(found) = self.judge(pace, last.as_ref(), &mut works_since)?
+            {
+                return Ok(found);
+            }
+            if began.elapsed() >= self.asked.max_wait {
+                printer.note(format_args!("steps are not steady after {}", super::seconds(began.elapsed())));
+                let pace = pace.or(last).filter(|pace| pace.period_ps.is_some());
+                return Ok(pace.map_or(Found::NoSteps, Found::Steps));
+            }
+            self.adapt(pace.as_ref());
+            self.wait(self.pause.min(self.asked.max_wait.saturating_sub(began.elapsed())))?;
+            last = pace.or(last);
+        }
+    }
+
+    /// What a look says, if that is enough.
+    fn judge(
+        &self,
+        pace: &Pace,
+        last: Option<&Pace>,
+        works_since: &mut Option<Instant>,
+    ) -> Result<Option<Found>, Why> {
+        if !pace.has_few_steps() {
+            match self.asked.warm_up {
+                WarmUp::Time(_) => return Ok(Some(Found::Steps(pace.clone()))),
+                WarmUp::Steps(steps) => {
+                    let period = u64::try_from(pace.period_ps.unwrap_or_default() / 1000).unwrap_or_default();
+                    self.wait(Duration::from_nanos(period).saturating_mul(steps))?;
+                    return Ok(Some(Found::Steps(pace.clone())));
+                }
+                WarmUp::UntilSteady => {}
+            }
+        }
+        if last.is_some_and(|last| pace.is_steady_after(last)) {
+            return Ok(Some(Found::Steps(pace.clone())));
+        }
+        // Steps that are longer than the look are waited for; work without any is not.
+        let has_no_step = pace.has_work && pace.period_ps.is_none() && !pace.is_compiling();
+        if !has_no_step {
+            *works_since = None;
+            return Ok(None);
+        }
+        let since = works_since.get_or_insert_with(Instant::now);
+        Ok((since.elapsed() >= STEPLESS && self.length >= LONGEST / 4).then_some(Found::NoSteps))
+    }
+
+    /// A short profile of the first process; `None` where there was nothing to see, or another profile is taken.
+    fn look(&self) -> Result<Option<Pace>, Why> {
+        let Some(server) = self.shim.servers().addresses().into_iter().next() else {
+            // The process is gone: perhaps another comes.
+            return self.wait(BETWEEN).map(|()| None);
+        };
+        let mut options = Options::default();
+        options.host_tracer_level =
+            options.host_tracer_level.min(self.asked.options.host_tracer_level.max(1));
+        options.device_tracer_level = self.asked.options.device_tracer_level;
+        options.advanced = self.asked.options.advanced.clone();
+        let request = Request { duration: self.length, options, ..Request::new([server]) };
+        let folder = self.shim.looks();
+        let taken =
+            haloscope_capture::capture(&request, &Destination::Folder(folder.clone()), &Silent, self.stop);
+        let pace = match taken {
+            Ok(captured) => {
+                let run = load::find(captured.path.as_ref());
+                let pace = run.and_then(|run| load::open(&run)).and_then(|profile| Pace::of(&profile));
+                Ok(pace.ok())
+            }
+            Err(_) if self.stop.is_stopped() => Err(Why::Stopped),
+            // Nothing ran, or the program profiles itself: later there may be more.
+            Err(Error::Busy { .. } | Error::Empty { .. } | Error::Died { .. } | Error::Refused { .. }) => {
+                Ok(None)
+            }
+            Err(error) => Err(Why::Failed(error.to_string())),
+        };
+        // Looks are not kept.
+        let _ = fs::remove_dir_all(folder);
+        pace
+    }
+
+    /// Makes the next look long enough for steps, and rests where there was nothing to see.
+    fn adapt(&mut self, pace: Option<&Pace>) {
+        let Some(pace) = pace.filter(|pace| pace.has_work) else {
+            self.pause = (self.pause * 2).min(REST);
+            return;
+        };
+        self.pause = PAUSE;
+        let wanted = match pace.period_ps {
+            Some(period) => Duration::from_secs_f64(period as f64 * 1e-12 * STEPS),
+            None => self.length * 2,
+        };
+        self.length = wanted.clamp(FIRST, LONGEST);
+    }
+
+    /// Sleeps this long, or ends where the program does.
+    fn wait(&self, time: Duration) -> Result<(), Why> {
+        let until = Instant::now() + time;
+        loop {
+            if self.stop.is_stopped() {
+                return Err(Why::Stopped);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            thread::sleep(left.min(BETWEEN));
+        }
+    }
+}
