@@ -3,6 +3,7 @@
 mod condition;
 mod continuous;
 mod every;
+mod explain;
 mod interrupt;
 mod options;
 mod session;
@@ -37,10 +38,14 @@ pub(super) fn command() -> Command {
              haloscope capture localhost:9999 --continuous start",
         )
         .args(options::args())
+        .arg(explain::arg())
         .args(crate::args::output_args())
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    if let Some(question) = matches.get_one::<String>("explain") {
+        return explain::run(question, printer);
+    }
     let ask = Ask::of(matches)?;
     if ask.is_monitor {
         return watch(&ask, printer);

@@ -133,7 +133,7 @@ fn capture(
             Ok(captured) => return Ok(captured),
             Err(Error::Busy { .. }) if tries < TRIES => thread::sleep(Duration::from_secs(1)),
             Err(_) if stop.is_stopped() => return Err(explain(&steady::Why::Stopped, shim, child)),
-            Err(error) => return Err(Nothing::new(error.to_string(), "")),
+            Err(error) => return Err(Nothing::new(error.to_string(), error.hint().unwrap_or_default())),
         }
     }
 }
@@ -180,7 +180,8 @@ fn say_captured(captured: &Captured, asked: &Asked, printer: &mut Printer) {
     for remark in &captured.remarks {
         printer.note(remark);
     }
-    if asked.no_overview {
+    // In an object store it is nothing to read at once.
+    if asked.no_overview || !Path::new(&captured.path).exists() {
         return;
     }
     match overview(Path::new(&captured.path), printer) {

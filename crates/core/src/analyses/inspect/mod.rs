@@ -74,7 +74,7 @@ const RECORDED: &[Column] = &[
         "Serves",
         "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
     ),
-    Column::text("next", "At the next capture", "The setting that records it, where it is lacking."),
+    Column::text("next", "At the next capture", "nothing, or the setting that records what is lacking."),
     Column::text("id", "Id", "Its name in scripts."),
 ];
 

@@ -42,7 +42,7 @@ pub struct Part {
     pub state: State,
     /// The questions of [`super::questions`] that need it.
     pub serves: &'static str,
-    /// What to do at the next capture; empty where nothing needs to be done.
+    /// What to do at the next capture: `nothing`, or the setting that records it.
     pub cure: String,
 }
 
@@ -137,7 +137,7 @@ pub fn parts(
 /// What to do about a part that is lacking: from the table of settings where one names it.
 fn cure(id: &str, state: State) -> String {
     if state != State::Lacking {
-        return String::new();
+        return "nothing".to_owned();
     }
     if let Some(setting) = settings().iter().find(|setting| setting.lacks == id) {
         return said(setting);
@@ -228,7 +228,7 @@ mod tests {
             "tpu_perf_counters=true in advanced_configuration"
         );
         assert!(cure("step_markers", State::Lacking).starts_with("jax.profiler.StepTraceAnnotation"));
-        assert_eq!(cure("python_calls", State::Recorded), "");
+        assert_eq!(cure("python_calls", State::Recorded), "nothing");
     }
 
     #[test]

@@ -38,8 +38,7 @@ pub fn environment(question: &Question, platform: &str) -> String {
     text
 }
 
-/// The command that captures a running program with these settings. Options of the profiler that every capture has by
-/// default are left out.
+/// The command that captures a running program with these settings. What has no flag of its own is the same in every capture.
 #[must_use]
 pub fn command(question: &Question, platform: &str) -> String {
     let mut text = "haloscope capture HOST:PORT -o LOGDIR".to_owned();
@@ -47,7 +46,6 @@ pub fn command(question: &Question, platform: &str) -> String {
         let value = &setting.value;
         match (setting.kind, setting.name.as_str()) {
             (Kind::Option, "host_tracer_level") => _ = write!(text, " --host-tracer-level {value}"),
-            (Kind::Option, "device_tracer_level") => _ = write!(text, " --device-tracer-level {value}"),
             (Kind::Option, "python_tracer_level") => _ = write!(text, " --python-tracer-level {value}"),
             (Kind::Advanced, "tpu_trace_mode") => _ = write!(text, " --tpu-trace-mode {value}"),
             (Kind::Advanced, name) => _ = write!(text, " --option {name}={value}"),
