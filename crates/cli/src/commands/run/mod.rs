@@ -125,14 +125,18 @@ fn capture(
             printer.note(format_args!("found no steps; capturing {}{whose}", seconds(duration)))
         }
     }
-    let request = Request { duration, options: asked.options.clone(), ..Request::new(servers) };
+    let mut request = Request { duration, options: asked.options.clone(), ..Request::new(servers) };
     let mut tries = 0;
     loop {
         tries += 1;
         match haloscope_capture::capture(&request, &destination, &Silent, stop) {
             Ok(captured) => return Ok(captured),
-            Err(Error::Busy { .. }) if tries < TRIES => thread::sleep(Duration::from_secs(1)),
             Err(_) if stop.is_stopped() => return Err(explain(&steady::Why::Stopped, shim, child)),
+            // The program may profile itself, or start a server of its own in place of ours.
+            Err(Error::Busy { .. } | Error::Refused { .. } | Error::Died { .. }) if tries < TRIES => {
+                thread::sleep(Duration::from_secs(1));
+                request.servers = shim.servers().addresses();
+            }
             Err(error) => return Err(Nothing::new(error.to_string(), error.hint().unwrap_or_default())),
         }
     }

@@ -23,6 +23,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const REST: Duration = Duration::from_secs(10);
 /// Programs that work and show no step in this time are taken not to step.
 const STEPLESS: Duration = Duration::from_secs(20);
+/// Looks in a row that may fail. With the rests between them, these are minutes.
+const FAILURES: u32 = 20;
 /// How often stops and new servers are looked for.
 const BETWEEN: Duration = Duration::from_millis(50);
 
@@ -51,11 +53,13 @@ pub(super) struct Looks<'a> {
     stop: &'a Stop,
     length: Duration,
     pause: Duration,
+    /// Looks in a row that a server refused or that held nothing.
+    failures: u32,
 }
 
 impl<'a> Looks<'a> {
     pub(super) fn new(asked: &'a Asked, shim: &'a Shim, stop: &'a Stop) -> Self {
-        Self { asked, shim, stop, length: FIRST, pause: PAUSE }
+        Self { asked, shim, stop, length: FIRST, pause: PAUSE, failures: 0 }
     }
 
     /// Waits for a server, and then until the program is worth capturing.
@@ -125,7 +129,7 @@ impl<'a> Looks<'a> {
     }
 
     /// A short profile of the first process; `None` where there was nothing to see, or another profile is taken.
-    fn look(&self) -> Result<Option<Pace>, Why> {
+    fn look(&mut self) -> Result<Option<Pace>, Why> {
         let Some(server) = self.shim.servers().addresses().into_iter().next() else {
             // The process is gone: perhaps another comes.
             return self.wait(BETWEEN).map(|()| None);
@@ -142,15 +146,23 @@ impl<'a> Looks<'a> {
         let pace = match taken {
             Ok(captured) => {
                 let run = load::find(captured.path.as_ref());
+                self.failures = 0;
                 let pace = run.and_then(|run| load::open(&run)).and_then(|profile| Pace::of(&profile));
                 Ok(pace.ok())
             }
             Err(_) if self.stop.is_stopped() => Err(Why::Stopped),
-            // Nothing ran, or the program profiles itself: later there may be more.
-            Err(Error::Busy { .. } | Error::Empty { .. } | Error::Died { .. } | Error::Refused { .. }) => {
-                Ok(None)
+            Err(
+                error @ (Error::Usage(_)
+                | Error::Local { .. }
+                | Error::Unimplemented { .. }
+                | Error::Old { .. }
+                | Error::Exists { .. }),
+            ) => Err(Why::Failed(error.to_string())),
+            // Nothing ran, the program profiles itself, or its server gave way to another: later there may be more.
+            Err(error) => {
+                self.failures += 1;
+                if self.failures < FAILURES { Ok(None) } else { Err(Why::Failed(error.to_string())) }
             }
-            Err(error) => Err(Why::Failed(error.to_string())),
         };
         // Looks are not kept.
         let _ = fs::remove_dir_all(folder);
