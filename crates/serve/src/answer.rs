@@ -81,7 +81,21 @@ impl Failure {
     }
 
     pub(crate) fn method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, Sort::Usage, "everything here is read with GET", "")
+        let error = "everything here is read with GET; /api/capture takes POST and DELETE too";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Sort::Usage, error, "")
+    }
+
+    pub(crate) fn busy(error: impl Into<String>, hint: &'static str) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, Sort::Usage, error, hint)
+    }
+
+    /// What it says, without what to do.
+    pub(crate) fn error(&self) -> &str {
+        &self.error
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
     fn unreadable(error: impl Into<String>) -> Self {
@@ -227,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_answered_and_the_next_question_too() {
-        let app = Arc::new(App::new(Store::in_memory(), None, None).unwrap());
+        let app = Arc::new(App::of(crate::Config::new(Store::in_memory())).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..100 {
             let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {

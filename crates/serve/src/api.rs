@@ -64,11 +64,12 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
     .await
 }
 
-/// The registry, and whether there is a history of runs beside it: what a menu is made of.
+/// The registry, whether there is a history of runs beside it, and whether captures are offered: what a menu is made of.
 pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
     Query::of(&uri, &[])?;
     let all: Vec<_> = analyses::ALL.iter().map(|a| describe(a)).collect();
-    Json::of(&json!({"analyses": all, "ledger": app.ledger.is_some()}))
+    let capture = app.captures.is_offered(&app.store);
+    Json::of(&json!({"analyses": all, "ledger": app.ledger.is_some(), "capture": capture}))
 }
 
 fn describe(analysis: &Analysis) -> Value {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use haloscope_core::load::SourceRoot;
 use haloscope_store::{Ledger, Store};
 
+use crate::capture::CaptureHosts;
+
 /// The port that is tried unless another is given.
 pub(crate) const PORT: u16 = 7070;
 
@@ -26,6 +28,8 @@ pub struct Config {
     pub sources: Option<SourceRoot>,
     /// The history of runs that the page shows.
     pub ledger: Option<Ledger>,
+    /// Which profiler servers may be asked for a profile from the page. What comes is written below the store's folder.
+    pub capture: CaptureHosts,
 }
 
 impl Config {
@@ -40,6 +44,7 @@ impl Config {
             ui: None,
             sources: None,
             ledger: None,
+            capture: CaptureHosts::default(),
         }
     }
 }

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn what_a_hundred_ask_at_once_is_computed_once_and_then_forgotten() {
-        let app = Arc::new(App::new(Store::in_memory(), None, None).unwrap());
+        let app = Arc::new(App::of(crate::Config::new(Store::in_memory())).unwrap());
         let times = Arc::new(AtomicUsize::new(0));
         let ask = |question: &str, fails: bool| {
             let times = Arc::clone(&times);

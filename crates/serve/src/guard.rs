@@ -5,6 +5,8 @@
 //! - **Origin**, where a browser sends one, must be that same host.
 //! - **Token**, where one is set, must come with every request to the API and to `/mcp`. The page's own files hold nothing secret. Another
 //!   front end knows of no token: who opens it with the right one gets a cookie, which its requests bring back.
+//! - **Acting**: what does more than read also refuses a request that another page made a browser send. A picture or a link sends
+//!   no Origin with its GET, which XProf's route for captures takes; a browser says where such a request comes from all the same.
 //! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
 
 use std::net::IpAddr;
@@ -135,6 +137,23 @@ pub(crate) async fn origin(State(guard): State<Arc<Guard>>, request: Request, ne
         Ok(()) => next.run(request).await,
         Err(failure) => failure.into_response(),
     }
+}
+
+/// Where a browser says that a request comes from: `same-origin`, `same-site`, `cross-site`, or `none` for an address that was
+/// typed, or that another program opened. Programs do not say.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Refuses to act, rather than to read, for anything in a browser but a page of this server's.
+pub(crate) async fn acting(request: Request, next: Next) -> Response {
+    let said = request.headers().get_all(FETCH_SITE);
+    if said.iter().all(|site| site.as_bytes() == b"same-origin") {
+        return next.run(request).await;
+    }
+    let failure = Failure::forbidden(
+        "this is asked for from the page of this server only",
+        "open the page and capture there, or use `haloscope capture`",
+    );
+    failure.into_response()
 }
 
 pub(crate) async fn token(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {

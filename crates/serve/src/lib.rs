@@ -14,6 +14,7 @@
 mod agents;
 mod answer;
 mod api;
+mod capture;
 mod config;
 mod error;
 mod flights;
@@ -30,6 +31,7 @@ mod timeline;
 mod workers;
 mod xprof;
 
+pub use capture::{CaptureHosts, HostRule};
 pub use config::Config;
 pub use error::Error;
 pub use page::report_template;

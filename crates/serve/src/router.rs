@@ -1,14 +1,13 @@
 //! Which path is answered by what.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{OriginalUri, State};
+use axum::extract::{DefaultBodyLimit, OriginalUri, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{delete, get, post};
 use haloscope_core::load::SourceRoot;
 use haloscope_store::{Ledger, Store, Watch};
 use tokio::sync::Semaphore;
@@ -18,6 +17,8 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use crate::answer::Failure;
+use crate::capture::{self, Captures};
+use crate::config::Config;
 use crate::error::Error;
 use crate::flights::Flights;
 use crate::guard::{self, Guard};
@@ -48,10 +49,14 @@ pub(crate) struct App {
     pub(crate) ledger: Option<Ledger>,
     /// What XProf's routes answered last.
     pub(crate) answers: Answers,
+    /// What is captured from the page.
+    pub(crate) captures: Captures,
 }
 
 impl App {
-    pub(crate) fn new(store: Store, web_root: Option<PathBuf>, ui: Option<PathBuf>) -> Result<Self, Error> {
+    /// What a server at `config.addr` shares.
+    pub(crate) fn of(config: Config) -> Result<Self, Error> {
+        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = Arc::new(Semaphore::new(cores));
         let other_page = ui.is_some();
@@ -65,9 +70,10 @@ impl App {
             workers,
             threads: Workers::new(cores)?,
             flights: Flights::default(),
-            sources: None,
-            ledger: None,
+            sources,
+            ledger,
             answers: Answers::default(),
+            captures: Captures::new(capture, addr),
         })
     }
 }
@@ -75,17 +81,9 @@ impl App {
 pub(crate) type AppState = State<Arc<App>>;
 
 /// The router of a server that listens on `addr`.
-pub(crate) fn new(
-    addr: SocketAddr,
-    token: Option<String>,
-    store: Store,
-    web_root: Option<PathBuf>,
-    ui: Option<PathBuf>,
-    sources: Option<SourceRoot>,
-    ledger: Option<Ledger>,
-) -> Result<Router, Error> {
-    let app = Arc::new(App { sources, ledger, ..App::new(store, web_root, ui)? });
+pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Router {
     let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
+    let acting = || middleware::from_fn(guard::acting);
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
         .route("/version", get(api::version))
@@ -96,37 +94,43 @@ pub(crate) fn new(
         .route("/source", get(source::text))
         .route("/ledger", get(ledger::history))
         .route("/ledger/advice", get(ledger::advice))
+        .merge(
+            Router::new()
+                .route("/capture", post(capture::start).layer(acting()).get(capture::all))
+                .route("/capture/{id}", delete(capture::cancel).layer(acting()).get(capture::progress))
+                .layer(DefaultBodyLimit::max(capture::BODY)),
+        )
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(middleware::from_fn(patience))
         .layer(token());
-    let agents = Router::new().route_service("/mcp", agents::service(&app, addr)).layer(token());
+    let agents = Router::new().route_service("/mcp", agents::service(app, addr)).layer(token());
     let router = Router::new()
         .nest("/api", api)
         .merge(agents)
         .merge(xprof::routes().layer(middleware::from_fn(patience)).layer(token()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
-        router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(&app)))
+        router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(app)))
     } else {
         let below = format!("{}/{{*rest}}", xprof::PREFIX);
         router.route(&below, get(xprof::ui::nothing)).fallback(get(crate::page::file))
     };
     let compressed = DefaultPredicate::new().and(timeline::tile::is_compressed);
-    Ok(router
+    router
         .method_not_allowed_fallback(method)
-        .with_state(app)
+        .with_state(Arc::clone(app))
         .layer(CatchPanicLayer::custom(answer::panicked))
         // A page of this machine gains more from speed than from the last few percent of size.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressed))
         .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::origin))
-        .layer(middleware::map_response_with_state(guard, guard::headers)))
+        .layer(middleware::map_response_with_state(guard, guard::headers))
 }
 
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::router;
+use crate::router::{self, App};
 
 /// How long requests that are being answered are waited for after a signal to stop.
 const GRACE: Duration = Duration::from_secs(3);
@@ -20,7 +21,8 @@ pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
     token: Option<String>,
-    app: Router,
+    router: Router,
+    app: Arc<App>,
 }
 
 impl Server {
@@ -30,16 +32,17 @@ impl Server {
     /// [`Error::TokenNeeded`] for an address that other machines reach without a token, [`Error::Listen`] if it cannot
     /// be listened on, [`Error::WebRoot`] if the folder of the page is none.
     pub async fn bind(config: Config) -> Result<Self, Error> {
-        let Config { addr, token, store, web_root, ui, sources, ledger } = config;
-        match &token {
+        let addr = config.addr;
+        match &config.token {
             None if !addr.ip().to_canonical().is_loopback() => return Err(Error::TokenNeeded(addr)),
             Some(token) if token.is_empty() => return Err(Error::EmptyToken),
             _ => {}
         }
         let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
         let addr = listener.local_addr()?;
-        let app = router::new(addr, token.clone(), store, web_root, ui, sources, ledger)?;
-        Ok(Self { listener, addr, token, app })
+        let token = config.token.clone();
+        let app = Arc::new(App::of(Config { addr, ..config })?);
+        Ok(Self { listener, addr, router: router::new(addr, token.clone(), &app), token, app })
     }
 
     /// The address it listens on, with the port that the system chose where 0 was asked for.
@@ -59,12 +62,18 @@ impl Server {
         url
     }
 
-    /// Answers until `shutdown` is ready, then finishes what it is answering.
+    /// Answers until `shutdown` is ready, then ends captures and finishes what it is answering.
     ///
     /// # Errors
     /// [`Error::System`] if the listener breaks.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        Ok(axum::serve(self.listener, self.app).with_graceful_shutdown(shutdown).await?)
+        let app = self.app;
+        let shutdown = async move {
+            shutdown.await;
+            // Who waits for a capture over XProf's route is answered with its end.
+            tokio::task::spawn_blocking(move || app.captures.end());
+        };
+        Ok(axum::serve(self.listener, self.router).with_graceful_shutdown(shutdown).await?)
     }
 }
 

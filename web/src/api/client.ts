@@ -1,6 +1,6 @@
 /** The one door to the server. */
 
-import type { Analyses, Progress, Report, Runs, SourceText } from "./types";
+import type { Analyses, Capture, CaptureAsked, Captures, Progress, Report, Runs, SourceText } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `writing`:
  * its files are not complete yet; `offline`: the server was not reached; `other`: it did not say. */
@@ -37,13 +37,21 @@ function textField(body: unknown, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-async function request(url: string, accept: string, signal?: AbortSignal): Promise<Response> {
+interface Sent {
+  readonly method: "POST" | "DELETE";
+  readonly body?: unknown;
+}
+
+async function request(url: string, accept: string, signal?: AbortSignal, sent?: Sent): Promise<Response> {
   const token = new URLSearchParams(location.search).get("token");
   const headers: Record<string, string> = { Accept: accept };
   if (token !== null && token !== "") headers["Authorization"] = `Bearer ${token}`;
+  if (sent?.body !== undefined) headers["Content-Type"] = "application/json";
+  const how: RequestInit =
+    sent === undefined ? {} : { method: sent.method, ...(sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) };
   let response: Response;
   try {
-    response = await fetch(url, { headers, ...(signal ? { signal } : {}) });
+    response = await fetch(url, { ...how, headers, ...(signal ? { signal } : {}) });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     throw new ApiError(
@@ -103,4 +111,26 @@ export function getSource(path: string, signal?: AbortSignal): Promise<SourceTex
 /** Whether the server was given a folder of sources. */
 export function getSourceState(signal?: AbortSignal): Promise<{ readonly available: boolean }> {
   return getJson(apiUrl("source", []), signal);
+}
+
+async function send<T>(url: string, sent: Sent): Promise<T> {
+  const response = await request(url, "application/json", undefined, sent);
+  return (await response.json()) as T;
+}
+
+/** Whether something can be captured, of which servers, and the captures so far, the newest first. */
+export function getCaptures(signal?: AbortSignal): Promise<Captures> {
+  return getJson("/api/capture", signal);
+}
+
+export function startCapture(asked: CaptureAsked): Promise<Capture> {
+  return send("/api/capture", { method: "POST", body: asked });
+}
+
+export function getCapture(id: string): Promise<Capture> {
+  return getJson(`/api/capture/${encodeURIComponent(id)}`);
+}
+
+export function endCapture(id: string): Promise<Capture> {
+  return send(`/api/capture/${encodeURIComponent(id)}`, { method: "DELETE" });
 }

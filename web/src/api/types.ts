@@ -61,6 +61,8 @@ export interface Analyses {
   readonly analyses: readonly AnalysisInfo[];
   /** Whether `/api/ledger` has a history of runs. An older server does not say. */
   readonly ledger?: boolean;
+  /** Whether `/api/capture` captures. An older server does not say. */
+  readonly capture?: boolean;
 }
 
 export interface Value {
@@ -217,4 +219,61 @@ export interface SourceText {
   /** Below the folder that the server was given. */
   readonly path: string;
   readonly text: string;
+}
+
+/** What `/api/capture` is asked for. */
+export interface CaptureAsked {
+  /** `host:port` each. */
+  readonly servers: readonly string[];
+  readonly duration_ms: number;
+  readonly delay_ms: number;
+  readonly retries: number;
+  /** `name=value` each: tracer levels and any other option of the profiler. */
+  readonly options: readonly string[];
+}
+
+export interface CaptureServer {
+  readonly server: string;
+  /** connecting, retrying, waiting, profiling, receiving or received. */
+  readonly state: string;
+  readonly elapsed_ms: number;
+  /** Null until some came. */
+  readonly bytes: number | null;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Why it is asked again. */
+  readonly why: string | null;
+}
+
+/** A capture under way, or what came of it. */
+export interface Capture {
+  readonly id: string;
+  /** What its slowest server does, or writing, ending, done, failed or cancelled. */
+  readonly state: string;
+  readonly elapsed_ms: number;
+  /** Until the common start; null where it is not known yet. */
+  readonly starts_in_ms: number | null;
+  readonly duration_ms: number;
+  readonly delay_ms: number;
+  readonly servers: readonly CaptureServer[];
+  readonly session: string | null;
+  readonly path: string | null;
+  /** The id in the list of runs. */
+  readonly run: string | null;
+  readonly files: readonly { readonly name: string; readonly host: string; readonly server: string; readonly bytes: number }[];
+  readonly remarks: readonly string[];
+  readonly error: string | null;
+  readonly hint: string | null;
+}
+
+export interface Captures {
+  readonly available: boolean;
+  /** Why nothing can be captured. */
+  readonly why: string | null;
+  /** The log folder that sessions are written to. */
+  readonly folder: string | null;
+  /** Whether any server may be asked; else those that `servers` name. */
+  readonly any_server: boolean;
+  readonly servers: readonly string[];
+  readonly captures: readonly Capture[];
 }

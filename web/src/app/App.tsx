@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { captureIsOpen } from "../state/capture";
 import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
 import { follow as followListing } from "../state/listing";
@@ -7,6 +8,7 @@ import { runId, runs as runsSignal } from "../state/runs";
 import { pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
+import { CaptureButton, CaptureLayer } from "./capture/CaptureButton";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
 import { LinkButton } from "./LinkButton";
@@ -76,6 +78,7 @@ export function App() {
         </a>
         <RunPicker runs={listed} />
         <div class="top-actions">
+          {analyses.data?.capture === true && <CaptureButton />}
           <LinkButton />
           <ThemeButton />
           <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" data-tip="Help and keys (?)">
@@ -103,7 +106,7 @@ export function App() {
         <ScopeBar />
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
-          {noRuns && <NoRuns logdir={listed?.logdir ?? ""} />}
+          {noRuns && <NoRuns logdir={listed?.logdir ?? ""} canCapture={analyses.data?.capture === true} />}
           <ReadingBanner />
           {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
           {current === null && analyses.loading && <Loading what="the list of pages" />}
@@ -112,12 +115,13 @@ export function App() {
         </main>
       </div>
       <TipLayer />
+      <CaptureLayer />
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   );
 }
 
-function NoRuns({ logdir }: { readonly logdir: string }) {
+function NoRuns({ logdir, canCapture }: { readonly logdir: string; readonly canCapture: boolean }) {
   return (
     <div class="notice">
       <p class="notice-title">No profiles found</p>
@@ -125,6 +129,11 @@ function NoRuns({ logdir }: { readonly logdir: string }) {
         Nothing under <code>{logdir}</code> ends in <code>.xplane.pb</code>. Record one with <code>jax.profiler.trace("{logdir}")</code>, or
         start with <code>haloscope demo</code>.
       </p>
+      {canCapture && (
+        <button type="button" onClick={() => (captureIsOpen.value = true)}>
+          Capture one from a running program
+        </button>
+      )}
     </div>
   );
 }

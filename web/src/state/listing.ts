@@ -14,9 +14,10 @@ const PAUSE_MS = 2000;
 /** The newest complete run that came while the page was open; null where there is none, or somebody has seen it. */
 export const arrived = signal<RunInfo | null>(null);
 
-async function look(): Promise<void> {
+/** Asks whether there is a newer listing, and shows it. */
+export async function look(): Promise<void> {
   const before = runs.value;
-  if (document.hidden || before?.listing === undefined) return;
+  if (before?.listing === undefined) return;
   // A server that does not answer is named where something is asked of it.
   const fresh = await getRunsUnless(before.listing).catch(() => null);
   if (fresh === null || runs.value !== before) return;
@@ -32,7 +33,7 @@ export function follow(): () => void {
   let ended = false;
   const again = async (): Promise<void> => {
     clearTimeout(timer);
-    await look();
+    if (!document.hidden) await look();
     if (!ended) timer = window.setTimeout(() => void again(), PAUSE_MS);
   };
   const seen = (): void => {

@@ -10,6 +10,7 @@ import { demoSteps, folderSteps } from "./act.mjs";
 import { compareSteps } from "./compare.mjs";
 import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
+import { captureChecks } from "./capture.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { ledgerServer, ledgerSteps } from "./ledger.mjs";
 import { liveSteps } from "./live.mjs";
@@ -152,6 +153,8 @@ async function main() {
     } finally {
       rmSync(growing, { recursive: true, force: true });
     }
+
+    await captureChecks(browser, check);
 
     await reportChecks(browser, log.folder, check);
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_serve::Config;
+use haloscope_serve::{CaptureHosts, Config};
 use haloscope_store::{Ledger, Store};
 
 use super::{browser, kept, source_root};
@@ -46,6 +46,17 @@ pub(super) fn command() -> Command {
                 .value_name("PATH")
                 .value_parser(value_parser!(PathBuf))
                 .help("Shows this history of runs too: a file or folder that `haloscope ledger add` writes to"),
+        )
+        .arg(
+            Arg::new("capture-hosts")
+                .long("capture-hosts")
+                .value_name("LIST")
+                .value_parser(value_parser!(CaptureHosts))
+                .help(
+                    "Profiler servers that the page may capture from: hosts such as worker-3, *.tpu.internal, 10.0.0.0/8 or \
+                     localhost:9999, with commas; `any` or `none`. Without it any where only this machine reaches the server, \
+                     else none",
+                ),
         )
         .arg(kept::arg())
         .args(address_args())
@@ -112,6 +123,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         ui: matches.get_one::<PathBuf>("ui").cloned(),
         sources: source_root::of(matches)?,
         ledger: ledger(matches)?,
+        capture: matches.try_get_one("capture-hosts").ok().flatten().cloned().unwrap_or_default(),
         store,
     };
     let served = haloscope_serve::run(config, |url| {

@@ -5,6 +5,7 @@
 
 mod answers;
 mod asked;
+mod capture;
 mod csv;
 mod lists;
 mod python;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::middleware::from_fn;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use haloscope_compat::Answer;
@@ -24,6 +26,7 @@ use serde_json::json;
 pub(crate) use answers::Answers;
 
 use crate::answer::blocking;
+use crate::guard;
 use crate::router::{App, AppState};
 use asked::Asked;
 use reply::{Refusal, json, reply, text};
@@ -51,7 +54,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         ("version", get(version)),
         ("config", get(config)),
         ("generate_cache", post(generate_cache).get(needs_post)),
-        ("capture_profile", get(capture_profile).post(capture_profile)),
+        ("capture_profile", get(capture::profile).post(capture::profile).layer(from_fn(guard::acting))),
     ];
     // XProf's page asks for its graphs below `///data`, which XProf's server reads as `/data`.
     let prefixes = [String::new(), PREFIX.to_owned(), format!("//{PREFIX}")];
@@ -109,15 +112,9 @@ async fn version() -> Response {
     text(StatusCode::OK, VERSION)
 }
 
-async fn config() -> Outcome {
-    // Nothing can be captured from here yet, so the page does not offer it.
-    json(&json!({"hideCaptureProfileButton": true, "srcPathPrefix": null, "enableTabNameLabel": false}))
-}
-
-async fn capture_profile() -> Response {
-    let error = "Haloscope's server does not capture profiles yet: capture with jax.profiler.trace, or with XProf, into the \
-                 log folder; the run is listed as soon as its files are there";
-    reply(StatusCode::NOT_IMPLEMENTED, "application/json", python::to_json(&json!({ "error": error })))
+async fn config(State(app): AppState) -> Outcome {
+    let hide = !blocking(app, |app| Ok::<_, Refusal>(app.captures.is_offered(&app.store))).await?;
+    json(&json!({"hideCaptureProfileButton": hide, "srcPathPrefix": null, "enableTabNameLabel": false}))
 }
 
 async fn needs_post() -> Refusal {

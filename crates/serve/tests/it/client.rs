@@ -77,8 +77,18 @@ impl TestServer {
 
     /// A GET whose path and headers go over the wire as they are; `Host` is the caller's.
     pub(crate) fn raw(&self, path: &str, headers: &str) -> Answer {
+        self.wire("GET", path, headers, "")
+    }
+
+    /// A request with a body, with these headers beside those that it must have.
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let host = format!("Host: 127.0.0.1:{}\r\nContent-Length: {}\r\n", self.addr.port(), body.len());
+        self.wire(method, path, &(host + headers), body)
+    }
+
+    fn wire(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.addr.port())).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n{body}").unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
         let split = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("an answer with headers");
@@ -97,13 +107,25 @@ impl TestServer {
     }
 }
 
-impl Drop for TestServer {
-    fn drop(&mut self) {
+impl TestServer {
+    /// Stops it, and looks at what is left before its folder goes.
+    pub(crate) fn stop_and(mut self, look: impl FnOnce()) {
+        self.end();
+        look();
+    }
+
+    fn end(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
             assert!(std::thread::panicking() || ended.is_ok(), "the server panicked");
         }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -5,10 +5,12 @@
 mod agents;
 mod api;
 mod asked;
+mod capture;
 mod client;
 mod ledger;
 mod live;
 mod page;
+mod partial;
 mod security;
 mod source;
 mod xprof;
