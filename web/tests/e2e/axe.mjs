@@ -62,6 +62,16 @@ export async function audit(browser, origin, run) {
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keys and words" }).waitFor();
   await look("help");
+  await visit(page, origin, { run });
+  await page.getByRole("button", { name: "Capture a profile" }).click();
+  const dialog = page.getByRole("dialog", { name: "Capture a profile" });
+  await dialog.getByText("The session lands below").waitFor();
+  await dialog.getByText("Tracers and options").click();
+  await look("the capture dialog");
+  await dialog.getByLabel("Servers").fill("nowhere");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("alert").waitFor();
+  await look("the capture dialog with a wrong field");
   await visit(page, origin, { run, steps: "777" });
   await look("nothing in scope");
   await close();
