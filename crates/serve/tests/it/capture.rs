@@ -1,5 +1,5 @@
-//! Captures over HTTP: who may ask for them, and what becomes of those that come to nothing. What becomes of others is seen with a
-//! real program in `web/tests/e2e/capture.mjs`.
+//! Captures over HTTP: who may ask for them, and what becomes of those that come to nothing. `profiler` has those that
+//! succeed, `web/tests/e2e/capture.mjs` those of a real program.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;

@@ -11,6 +11,7 @@ mod ledger;
 mod live;
 mod page;
 mod partial;
+mod profiler;
 mod security;
 mod source;
 mod xprof;
