@@ -214,7 +214,7 @@ fn holds_profiles(folder: &Path) -> bool {
     let items = fs::read_dir(folder).into_iter().flatten().flatten();
     items.map(|item| item.file_name()).any(|name| {
         let name = name.to_string_lossy();
-        name.ends_with(".xplane.pb") || name.ends_with(".xplane.pb.gz")
+        [".xplane.pb", ".xplane.pb.gz", ".xplane.riegeli"].iter().any(|ending| name.ends_with(ending))
     })
 }
 

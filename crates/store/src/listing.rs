@@ -155,6 +155,6 @@ fn below(root: &Path, folder: &Path) -> String {
 fn stem(path: &Path) -> String {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let short = name.strip_suffix(".gz").unwrap_or(&name);
-    let endings = [".xplane.pb", ".pb", ".trace.json", ".json"];
+    let endings = [".xplane.pb", ".xplane.riegeli", ".pb", ".trace.json", ".json"];
     endings.iter().find_map(|ending| short.strip_suffix(ending)).unwrap_or(short).to_owned()
 }

@@ -28,6 +28,7 @@
 mod event;
 mod fault;
 mod fault_words;
+mod merge;
 mod metadata;
 mod plane;
 mod space;
@@ -37,6 +38,7 @@ pub mod write;
 
 pub use event::{EventTime, EventView, Events};
 pub use fault::{Fault, FaultKind, Faults};
+pub use merge::merge;
 pub use metadata::{EventMetadataView, StatMetadataView};
 pub use plane::{LineView, PlaneView, RawLine};
 pub use space::SpaceView;

@@ -296,6 +296,11 @@ fn stats(out: &mut Vec<u8>, number: u32, all: &[Stat]) {
     }
 }
 
+/// Appends a length-delimited field whose content is there already.
+pub(crate) fn field(out: &mut Vec<u8>, number: u32, value: &[u8]) {
+    bytes(out, number, value);
+}
+
 fn message(out: &mut Vec<u8>, number: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     body(&mut inner);

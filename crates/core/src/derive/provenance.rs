@@ -90,6 +90,9 @@ fn damage(profile: &Profile, notes: &mut Notes) {
         if let Some(trace) = &source.trace_json {
             super::quality::trace_json(&file, trace, notes);
         }
+        if let Some(pieces) = &source.pieces {
+            super::quality::pieces(&file, pieces, notes);
+        }
         for text in &source.errors {
             notes.add(
                 "profiler_error",

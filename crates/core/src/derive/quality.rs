@@ -5,7 +5,7 @@ use super::ops::Op;
 use super::select::Selection;
 use super::steps::{StepClass, Steps};
 use crate::Error;
-use crate::profile::{DeviceKind, Line, LineKind, Profile, TraceJson};
+use crate::profile::{DeviceKind, Line, LineKind, Pieces, Profile, TraceJson};
 use crate::report::{Notes, Severity};
 use crate::units;
 
@@ -214,6 +214,22 @@ fn events_of<'p>(profile: &'p Profile, lines: impl Iterator<Item = &'p Line>, no
                 "",
             );
         }
+    }
+}
+
+/// Records that could not be read.
+pub fn pieces(file: &str, pieces: &Pieces, notes: &mut Notes) {
+    if let Some(why) = &pieces.why {
+        notes.add(
+            "lost_records",
+            Severity::Error,
+            format!(
+                "{file}: {} chunks or records could not be read, {} records were: {why}",
+                pieces.lost, pieces.records
+            ),
+            "what they hold is in none of the numbers",
+            "copy the file again, or capture again if the profiler was stopped while it wrote",
+        );
     }
 }
 

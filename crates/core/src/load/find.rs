@@ -37,7 +37,10 @@ pub struct Session {
 const DEPTH: usize = 8;
 
 /// What XSpace files are called.
-const SUFFIXES: [&str; 2] = [".xplane.pb", ".xplane.pb.gz"];
+pub(super) const SUFFIXES: [&str; 3] = [".xplane.pb", ".xplane.pb.gz", RECORDS];
+
+/// Those in pieces.
+const RECORDS: &str = ".xplane.riegeli";
 
 fn is_profile(path: &Path) -> bool {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -161,10 +164,14 @@ impl Contents {
         if self.files.is_empty() {
             self.take_traces();
         }
-        // Packed and unpacked, a file is one host, not two.
+        // Packed and unpacked, whole and in pieces, a file is one host, not two.
         let all = self.files.clone();
-        self.files
-            .retain(|f| f.extension().is_none_or(|e| e != "gz") || !all.contains(&f.with_extension("")));
+        let is_copy = |file: &PathBuf| match file.extension().and_then(|ending| ending.to_str()) {
+            Some("gz") => all.contains(&file.with_extension("")),
+            Some("riegeli") => ["pb", "pb.gz"].iter().any(|other| all.contains(&file.with_extension(other))),
+            _ => false,
+        };
+        self.files.retain(|file| !is_copy(file));
         self.files.sort();
         let modified = self.modified.unwrap_or(SystemTime::UNIX_EPOCH);
         let session = Session { name, path: path.to_owned(), files: self.files, bytes: self.bytes, modified };

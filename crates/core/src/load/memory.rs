@@ -15,6 +15,7 @@ use super::map::Map;
 use super::scratch::{Place, Scratch};
 use crate::Error;
 use crate::profile::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Shelf};
+use crate::profile::{Bytes, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
 use crate::units;
 
 /// What the process may keep.
@@ -135,6 +136,60 @@ pub(super) fn file(map: Map) -> Bytes {
     let pages = Arc::new(FilePages(map));
     PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
     Box::new(Mapped(pages))
+}
+
+/// The bytes of a profile that were unpacked. Where they are many they lie in a scratch file, whose pages may go too.
+pub(super) fn unpacked(bytes: Vec<u8>) -> Bytes {
+    const MANY: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+    if bytes.len() < MANY {
+        return Box::new(bytes);
+    }
+    match Scratch::below(folders()).put(&bytes, &[]) {
+        Some((place, kept)) => {
+            let pages = Arc::new(UnpackedPages(place));
+            PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
+            Box::new(Unpacked { bytes: kept.head, pages })
+        }
+        None => Box::new(bytes),
+    }
+}
+
+#[derive(Debug)]
+struct UnpackedPages(Place);
+
+impl Pages for UnpackedPages {
+    fn release(&self) {
+        self.0.release();
+    }
+
+    fn used(&self) -> u32 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct Unpacked {
+    bytes: Segment,
+    pages: Arc<UnpackedPages>,
+}
+
+impl Deref for Unpacked {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl FileBytes for Unpacked {
+    fn changed(&self) -> Option<String> {
+        let lost = "expected what was unpacked there, found that a part of the scratch file is gone: its disk failed";
+        self.pages.0.is_lost().then(|| lost.to_owned())
+    }
+
+    fn drop_pages(&self, range: Range<usize>) {
+        self.pages.0.release_part(range);
+    }
 }
 
 /// The pages of a profile. They go first: columns are made of them, and names are few.

@@ -8,6 +8,7 @@ pub mod map;
 mod memory;
 mod open;
 mod progress;
+mod riegeli;
 mod scratch;
 mod shown;
 mod source_text;

@@ -10,11 +10,12 @@ use haloscope_hlo::{BufferAssignment, Form, Module};
 use haloscope_xspace::SpaceView;
 
 use crate::Error;
+use crate::load::find;
 use crate::load::map::{Map, Watch};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
-use crate::load::{Run, dump, flags_text, trace_json};
-use crate::profile::{Bytes, Profile, ProgramFile, Segment, Shelf, Stage};
+use crate::load::{Run, dump, flags_text, riegeli, trace_json};
+use crate::profile::{Bytes, Pieces, Profile, ProgramFile, Segment, Shelf, Stage};
 
 /// What is known of a file from before.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
     let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut traces = Vec::new();
+    let (mut traces, mut pieces) = (Vec::new(), Vec::new());
     for path in &run.files {
         if trace_json::is_named(path) {
             match unchanged(path, || trace_json::open(path)) {
@@ -68,6 +69,19 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
                 Ok((bytes, trace)) => {
                     traces.push((files.len(), trace));
                     files.push((path.clone(), Box::new(bytes) as Bytes));
+                }
+                Err(error @ Error::Changed { .. }) => return Err(error),
+                Err(error) => failed.push(error),
+            }
+            continue;
+        }
+        if let Ok(bytes) = &read
+            && riegeli::is_meant(bytes)
+        {
+            match of_whole(path, bytes, || unpack(path, bytes)) {
+                Ok((bytes, own)) => {
+                    pieces.push((files.len(), own));
+                    files.push((path.clone(), bytes));
                 }
                 Err(error @ Error::Changed { .. }) => return Err(error),
                 Err(error) => failed.push(error),
@@ -114,6 +128,11 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
             source.trace_json = Some(trace);
         }
     }
+    for (file, own) in pieces {
+        if let Some(source) = profile.sources.get_mut(file) {
+            source.pieces = Some(own);
+        }
+    }
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
     memory::bound(&mut profile, need)?;
@@ -132,6 +151,12 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
         profile.sources.iter_mut().for_each(|source| source.trace_json = Some(trace.clone()));
         return Ok(profile);
     }
+    if riegeli::is_meant(&bytes) {
+        let (space, own) = unpack(&path, &bytes)?;
+        let mut profile = Profile::from_files(vec![(path, space)]);
+        profile.sources.iter_mut().for_each(|source| source.pieces = Some(own.clone()));
+        return Ok(profile);
+    }
     if flags_text::is_meant(&path, &bytes) {
         return Ok(Profile::from_flags(path, Box::new(bytes)));
     }
@@ -141,10 +166,17 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     Ok(Profile::from_files(vec![(path, Box::new(bytes))]))
 }
 
+/// The profile that a file of records holds.
+fn unpack(path: &Path, bytes: &[u8]) -> Result<(Bytes, Pieces), Error> {
+    let (space, own) = riegeli::convert(path, bytes)?;
+    check(path, &space)?;
+    Ok((memory::unpacked(space), own))
+}
+
 /// Whether a file holds HLO rather than a profile.
 fn is_program(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_named_profile = name.ends_with(".xplane.pb") || name.ends_with(".xplane.pb.gz");
+    let is_named_profile = find::SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
     if !is_named_profile && Form::of(bytes).is_some() {
         return Ok(true);
     }
@@ -231,6 +263,9 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let found = match space.faults.kept().first() {
         _ if bytes.is_empty() => {
             "found an empty file; the profiler may have been killed before it wrote".to_owned()
+        }
+        _ if riegeli::is_named(path) => {
+            "found no Riegeli records: the first bytes are others than those of such a file; fetch it again".to_owned()
         }
         _ if bytes.starts_with(b"{") && looks_like_text(bytes) => {
             "found JSON without trace events (a list traceEvents, or a list of objects with ph); pass the .xplane.pb file"

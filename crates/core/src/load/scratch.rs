@@ -50,6 +50,12 @@ impl Place {
         self.map.is_cut()
     }
 
+    /// Lets go of the pages that lie wholly in a part of it.
+    pub(crate) fn release_part(&self, part: Range<usize>) {
+        let at = |place: usize| self.range.start.saturating_add(place).min(self.range.end);
+        self.map.drop_pages(at(part.start)..at(part.end));
+    }
+
     /// Lets go of its pages.
     pub(crate) fn release(&self) {
         self.map.drop_pages(self.range.clone());

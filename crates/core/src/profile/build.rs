@@ -18,7 +18,7 @@ use crate::units::LARGEST_PS;
 const EPOCH_NS: i64 = 100_000_000_000_000_000;
 
 /// Endings of files, without `.gz`, before which the host's name stands.
-const ENDINGS: [&str; 4] = [".xplane.pb", ".pb", ".trace.json", ".json"];
+const ENDINGS: [&str; 5] = [".xplane.pb", ".xplane.riegeli", ".pb", ".trace.json", ".json"];
 
 impl Profile {
     /// A profile from the bytes of one or more files, in the order given. Damage is kept in [`Source::faults`].

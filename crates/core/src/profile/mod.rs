@@ -46,7 +46,7 @@ pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
 pub use program::ProgramFile;
 pub use residency::{Pages, Residency};
 pub use shelf::{Kept, Shelf};
-pub use source::{Source, Span, TraceJson};
+pub use source::{Pieces, Source, Span, TraceJson};
 
 /// A typed position in one of the profile's tables.
 macro_rules! handle {

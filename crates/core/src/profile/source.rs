@@ -25,6 +25,8 @@ pub struct Source {
     pub hostnames: Vec<String>,
     /// What is to be said of a trace in JSON, which this was made of.
     pub trace_json: Option<TraceJson>,
+    /// The pieces that it was merged from, where it came in some.
+    pub pieces: Option<Pieces>,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
@@ -53,6 +55,17 @@ pub struct TraceJson {
     pub cut: Option<String>,
 }
 
+/// The records of a file of records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// Records that were read.
+    pub records: u64,
+    /// Chunks and records that could not be.
+    pub lost: u64,
+    /// Why the first of those could not be.
+    pub why: Option<String>,
+}
+
 /// A place in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
@@ -72,6 +85,7 @@ impl Source {
             warnings,
             hostnames,
             trace_json: None,
+            pieces: None,
             buffers: None,
             shelf: None,
             held: None,

@@ -21,7 +21,8 @@ const LARGEST: usize = 256 << 20;
 
 /// Files whose bytes are all that a report on them depends on, by the endings of their names. A compiled program is not one:
 /// other files may stand beside it.
-const ENDINGS: [&str; 4] = [".xplane.pb", ".xplane.pb.gz", ".trace.json", ".trace.json.gz"];
+const ENDINGS: [&str; 5] =
+    [".xplane.pb", ".xplane.pb.gz", ".xplane.riegeli", ".trace.json", ".trace.json.gz"];
 
 /// What was asked, of files as they were when it was asked.
 #[derive(Debug, Clone)]

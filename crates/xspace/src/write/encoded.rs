@@ -22,6 +22,11 @@ impl EncodedLine {
         message(&mut self.events, 4, |out| event.encode(out));
     }
 
+    /// Adds an event that was written by somebody else.
+    pub(crate) fn push_encoded(&mut self, event: &[u8]) {
+        super::bytes(&mut self.events, 4, event);
+    }
+
     /// Bytes that the events take.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -5,6 +5,7 @@
 mod cut;
 mod flips;
 mod malformed;
+mod merge;
 mod raw;
 mod real;
 mod round_trip;

@@ -7,7 +7,8 @@ use crate::profile::Profile;
 /// Parts of a path that every profiler writes and that tell nothing.
 const EMPTY_WORDS: &[&str] = &["plugins", "profile", ".", ""];
 /// Endings of profiles, longest first.
-const ENDINGS: &[&str] = &[".xplane.pb.gz", ".xplane.pb", ".trace.json.gz", ".trace.json", ".pb", ".txt"];
+const ENDINGS: &[&str] =
+    &[".xplane.pb.gz", ".xplane.pb", ".xplane.riegeli", ".trace.json.gz", ".trace.json", ".pb", ".txt"];
 
 /// A label for each run: the shortest part of its path that tells it from all the others, from the end: the session or the
 /// log folder's name, with what stands above it where that is not enough. Runs with the same path are numbered.

@@ -5,7 +5,11 @@ use crate::packing::{put_float, put_int, put_whole};
 
 pub(super) fn structure(profile: &Profile, index: usize) -> Option<Vec<u8>> {
     let source = profile.sources.get(index)?;
-    if source.faults.count() > 0 || source.trace_json.is_some() || profile.is_program() || profile.is_flags()
+    if source.faults.count() > 0
+        || source.trace_json.is_some()
+        || source.pieces.is_some()
+        || profile.is_program()
+        || profile.is_flags()
     {
         return None;
     }

@@ -19,8 +19,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Remarks on the data that mean missing events.
-const MISSING: [&str; 5] =
-    ["dropped_events", "exactly_one_million_events", "damaged_events", "trace_json_limit", "trace_json_cut"];
+const MISSING: [&str; 6] = [
+    "dropped_events",
+    "exactly_one_million_events",
+    "damaged_events",
+    "lost_records",
+    "trace_json_limit",
+    "trace_json_cut",
+];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let profile = evidence.profile;
@@ -30,6 +36,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     for source in &profile.sources {
         if let Some(trace) = &source.trace_json {
             quality::trace_json("the file", trace, &mut notes);
+        }
+        if let Some(pieces) = &source.pieces {
+            quality::pieces("the file", pieces, &mut notes);
         }
     }
     let is_missing =
