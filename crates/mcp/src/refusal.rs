@@ -93,6 +93,12 @@ impl From<StoreError> for Refusal {
                 error.to_string(),
                 "call again in a few seconds: it is answered when its files are complete",
             ),
+            StoreError::Bringing { .. } => {
+                Self::new(error.to_string(), "call again in a few seconds: it goes on meanwhile")
+            }
+            StoreError::Far(_) => {
+                Self::new(error.to_string(), "say it to the person: the place of the runs cannot be read")
+            }
             StoreError::UnknownRun(_) => Self::new(error.to_string(), "`xprof_list_runs` lists the runs"),
             other => Self::new(other.to_string(), "name a run by the id that `xprof_list_runs` gives"),
         }

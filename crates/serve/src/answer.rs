@@ -114,6 +114,16 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, Sort::Writing, error, hint)
     }
 
+    fn bringing(error: impl Into<String>) -> Self {
+        let hint = "ask again: its files are brought here meanwhile";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Sort::Writing, error, hint)
+    }
+
+    fn far(error: impl Into<String>) -> Self {
+        let hint = "the place of the runs answers the server, not the page: what is wrong there is to be put right there";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
+    }
+
     pub(crate) fn nothing(error: impl Into<String>, hint: &'static str) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Nothing, error, hint)
     }
@@ -166,6 +176,8 @@ impl From<StoreError> for Failure {
             StoreError::Outside(_) | StoreError::NoPath(_) => Self::forbidden(error.to_string(), ""),
             StoreError::Read(error) => Self::from(&*error),
             StoreError::StillWritten { .. } => Self::writing(error.to_string()),
+            StoreError::Bringing { .. } => Self::bringing(error.to_string()),
+            StoreError::Far(_) => Self::far(error.to_string()),
             _ => Self::bug(&error.to_string()),
         }
     }

@@ -1,6 +1,7 @@
 //! The routes of the API. Each reads its parameters, asks the core, and passes on what it says.
 
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -35,6 +36,8 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
     blocking(app, move |app| {
         let runs = match known {
             None => app.store.list()?,
+            // Why the place cannot be listed is to be told, also where the runs are the same.
+            Some(_) if app.store.stale().is_some() => app.store.list()?,
             Some(tag) => match app.store.list_unless(tag)? {
                 None => return Ok(StatusCode::NO_CONTENT.into_response()),
                 Some(runs) => runs,
@@ -57,7 +60,11 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
             "default": complete.map(|r| &r.id),
             "listing": format!("{:016x}", Store::tag(&runs)),
             "version": env!("CARGO_PKG_VERSION"),
-            "logdir": app.store.root().map(|r| r.display().to_string()).unwrap_or_default(),
+            "stale": app.store.stale().map(|stale| json!({
+                "since_ms": u64::try_from(stale.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or_default(),
+                "why": stale.why,
+            })),
+            "logdir": app.store.place().unwrap_or_default(),
         }))
         .map(IntoResponse::into_response)
     })

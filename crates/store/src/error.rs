@@ -11,7 +11,9 @@ pub enum Error {
     #[error("there is no run `{0}`")]
     UnknownRun(String),
     /// A folder that a request names lies in none of the places that may be named.
-    #[error("{0} is not below a folder that this server may read; `--root DIR` at its start adds one")]
+    #[error(
+        "{0} is not below a folder that this server may read; `--root DIR` (or `--root URL`) at its start adds one"
+    )]
     Outside(String),
     /// A folder that a request names is no absolute path of this machine.
     #[error("expected the absolute path of a folder on the server's machine, found `{0}`")]
@@ -24,9 +26,28 @@ pub enum Error {
         /// Its length now, in bytes.
         bytes: u64,
     },
+    /// Its files lie elsewhere, and are not all here yet.
+    #[error("{at} is being brought here: {bytes} of {of} bytes; ask again when it is done")]
+    Bringing {
+        /// The run.
+        at: String,
+        /// Bytes that are here.
+        bytes: u64,
+        /// Bytes that there are.
+        of: u64,
+    },
+    /// What lies elsewhere cannot be had.
+    #[error(transparent)]
+    Far(Box<haloscope_remote::Error>),
     /// Its files, or the folder, cannot be read.
     #[error(transparent)]
     Read(Arc<haloscope_core::Error>),
+}
+
+impl From<haloscope_remote::Error> for Error {
+    fn from(error: haloscope_remote::Error) -> Self {
+        Self::Far(Box::new(error))
+    }
 }
 
 impl From<haloscope_core::Error> for Error {

@@ -1,6 +1,6 @@
 //! Where runs live: lists the profiles below a folder and keeps the ones in use open.
 //!
-//! A [`Store`] looks at one place (a log folder, a session folder or a file) and only reads. Runs are named by what the
+//! A [`Store`] looks at one place (a log folder, a session folder or a file, here or in a bucket) and only reads. Runs are named by what the
 //! listing says, so no request can reach a path outside that place.
 //!
 //! ```no_run
@@ -15,6 +15,7 @@
 
 mod error;
 mod find;
+mod far;
 mod index;
 mod ledger;
 mod listing;
@@ -32,10 +33,12 @@ use std::time::SystemTime;
 
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
+use haloscope_remote::Address;
 
 pub use error::Error;
 pub use find::find;
 pub use haloscope_remote::{Progress, leave};
+pub use far::Stale;
 pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
@@ -44,6 +47,7 @@ pub use partly::{Partly, Reading, State};
 pub use warm::Asking;
 pub use watch::{Tag, Watch};
 
+use far::{Bringings, Far};
 use listing::Listed;
 use opened::Opened;
 use settle::Settling;
@@ -59,6 +63,12 @@ const OPEN_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct Store {
     root: Option<PathBuf>,
+    /// The place, where it lies elsewhere.
+    far: Option<Far>,
+    /// The files of its runs that are brought here.
+    bringings: Bringings,
+    /// What requests may name that lies elsewhere.
+    far_roots: Vec<Address>,
     /// Where folders may lie that a request names: the root, and those given.
     roots: Vec<PathBuf>,
     in_memory: Mutex<Vec<Arc<Run>>>,
@@ -73,13 +83,17 @@ pub struct Store {
 }
 
 impl Store {
-    /// The runs at `root`: a log folder, a session folder or a single profile. There need not be any yet.
+    /// The runs at `root`: a log folder, a session folder or a single profile, or the address of one of these elsewhere
+    /// (`gs://bucket/logs`). There need not be any yet.
     ///
     /// # Errors
-    /// [`Error::Read`] if there is no such file or folder.
+    /// [`Error::Read`] if there is no such file or folder, [`Error::Far`] for what is no address.
     pub fn new(root: &Path) -> Result<Self, Error> {
+        if let Some(at) = places::address(root)? {
+            return Ok(Self { far_roots: vec![at.clone()], far: Some(Far::new(at)), ..Self::in_memory() });
+        }
         let io = |source| haloscope_core::Error::Io { path: root.to_owned(), source };
-        let root = root.canonicalize().map_err(io)?;
+        let root = load::native(root).canonicalize().map_err(io)?;
         Ok(Self { roots: vec![root.clone()], root: Some(root), ..Self::in_memory() })
     }
 
@@ -88,6 +102,9 @@ impl Store {
     pub fn in_memory() -> Self {
         Self {
             root: None,
+            far: None,
+            bringings: Bringings::default(),
+            far_roots: Vec::new(),
             roots: Vec::new(),
             in_memory: Mutex::default(),
             listed: Mutex::default(),
@@ -109,12 +126,28 @@ impl Store {
             root.canonicalize().map_err(|source| haloscope_core::Error::Io { path: root.clone(), source })
         };
         for root in roots {
-            self.roots.push(real(root)?);
+            match places::address(root)? {
+                Some(at) => self.far_roots.push(at),
+                None => self.roots.push(real(root)?),
+            }
         }
         Ok(self)
     }
 
-    /// The place, with links resolved; `None` for a store in memory.
+    /// The place as it is shown: its path with links resolved, or its address; `None` for a store in memory.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        let far = || self.far.as_ref().map(|far| far.at.to_string());
+        self.root.as_ref().map(|root| root.display().to_string()).or_else(far)
+    }
+
+    /// Why the listing may be old, if it is: the place lies elsewhere, and could not be listed the last time.
+    #[must_use]
+    pub fn stale(&self) -> Option<Stale> {
+        self.far.as_ref()?.stale()
+    }
+
+    /// The place, with links resolved; `None` for a store in memory, and for one whose place lies elsewhere.
     #[must_use]
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
@@ -151,6 +184,11 @@ impl Store {
             for one in &mut listed {
                 one.info.writing = self.settling.unfinished(one).is_some();
             }
+            runs.extend(listed.iter().map(|l| l.info.clone()));
+            *lock(&self.listed) = listed;
+        }
+        if let Some(far) = &self.far {
+            let listed = listing::of_sessions(&far.at, far.sessions()?);
             runs.extend(listed.iter().map(|l| l.info.clone()));
             *lock(&self.listed) = listed;
         }
@@ -198,15 +236,33 @@ impl Store {
     }
 
     fn open_listed(&self, key: &str, listed: Listed) -> Result<Arc<Run>, Error> {
-        let files = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
         self.opened.get(key, listed.stamps(), || {
-            self.settling.check(&listed)?;
-            let (profile, indexes) = match &self.cache {
+            if listed.far.is_none() {
+                self.settling.check(&listed)?;
+            }
+            let (files, shown) = self.files_of(&listed)?;
+            let (mut profile, indexes) = match &self.cache {
                 Some(cache) => cache.open(&files)?,
                 None => (load::open(&files)?, Indexes::default()),
             };
+            for source in &mut profile.sources {
+                if let Some((_, name)) = shown.iter().find(|(own, _)| *own == source.path) {
+                    source.path.clone_from(name);
+                }
+            }
             Ok(Run::new(listed.info, profile, indexes))
         })
+    }
+
+    /// The files of a run here, and, of those that lie elsewhere, what they are called there. They are brought if need be.
+    fn files_of(&self, listed: &Listed) -> Result<(load::Run, Vec<(PathBuf, PathBuf)>), Error> {
+        let Some(session) = &listed.far else {
+            let run = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
+            return Ok((run, Vec::new()));
+        };
+        let brought = self.bringings.bring(session)?;
+        let shown = far::shown(session, &brought.files);
+        Ok((load::Run { files: brought.files, path: brought.folder, chosen_from: 1 }, shown))
     }
 
     /// A listed run and its files as they are now; `name` is for the error.

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haloscope_core::{Error, load};
+use haloscope_remote::{Address, Object, Session};
+
+use crate::far::STAYS;
 
 /// A run, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,6 +45,9 @@ pub(crate) struct Listed {
     pub(crate) info: RunInfo,
     pub(crate) path: PathBuf,
     pub(crate) files: Vec<PathBuf>,
+    /// Of a run that lies elsewhere: its objects. There are no `files` then until they are brought.
+    pub(crate) far: Option<Box<Session>>,
+    seen: Instant,
     stamps: Vec<Stamp>,
 }
 
@@ -62,6 +69,16 @@ fn file_id(meta: &Metadata) -> FileId {
 }
 #[cfg(not(unix))]
 fn file_id(_: &Metadata) -> FileId {}
+
+/// An object's state in place of a file's.
+#[cfg(unix)]
+fn object_id(object: &Object) -> FileId {
+    let mut hasher = DefaultHasher::new();
+    object.etag.hash(&mut hasher);
+    (0, hasher.finish(), 0, 0)
+}
+#[cfg(not(unix))]
+fn object_id(_: &Object) -> FileId {}
 
 impl Stamp {
     pub(crate) fn of(path: &Path) -> Option<Self> {
@@ -96,7 +113,34 @@ impl Listed {
             modified: stamps.iter().map(|s| s.1).max()?,
             writing: false,
         };
-        Some(Self { info, path, files, stamps })
+        Some(Self { info, path, files, far: None, seen: Instant::now(), stamps })
+    }
+
+    /// A run that lies elsewhere.
+    pub(crate) fn elsewhere(id: String, session: Session) -> Self {
+        let name = |object: &Object| {
+            let name = if object.path.is_empty() { session.at.name() } else { &object.path };
+            stem(Path::new(name))
+        };
+        let id_of = |object: &Object| Stamp(object.size, object.modified, object_id(object));
+        let path = session.at.to_string();
+        let info = RunInfo {
+            id,
+            name: if session.objects.iter().any(|object| object.path.is_empty()) {
+                stem(Path::new(&session.name))
+            } else {
+                session.name.clone()
+            },
+            path: path.clone(),
+            hosts: session.objects.iter().map(name).collect(),
+            size_bytes: session.bytes,
+            modified: session.modified,
+            // An object appears when it is whole.
+            writing: false,
+        };
+        let stamps = session.objects.iter().map(id_of).collect();
+        let (files, seen) = (Vec::new(), Instant::now());
+        Self { info, path: path.into(), files, far: Some(Box::new(session)), seen, stamps }
     }
 
     pub(crate) fn stamps(&self) -> Vec<Stamp> {
@@ -109,6 +153,9 @@ impl Listed {
     }
 
     pub(crate) fn is_unchanged(&self) -> bool {
+        if self.far.is_some() {
+            return self.seen.elapsed() < STAYS;
+        }
         self.files.iter().zip(&self.stamps).all(|(file, stamp)| Stamp::of(file).as_ref() == Some(stamp))
     }
 }
@@ -133,6 +180,27 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Listed>, Error> {
         of_session(id, session, &[root.to_owned()])
     };
     Ok(sessions.iter().filter_map(run).collect())
+}
+
+/// The runs of a place that lies elsewhere.
+pub(crate) fn of_sessions(at: &Address, sessions: Vec<Session>) -> Vec<Listed> {
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for session in &sessions {
+        *named.entry(session.name.clone()).or_default() += 1;
+    }
+    let root = at.to_string();
+    let id = |session: &Session| {
+        if named.get(&session.name).is_some_and(|count| *count > 1) {
+            let path = session.at.to_string();
+            let below = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_matches('/');
+            return if below.is_empty() { ".".to_owned() } else { below.to_owned() };
+        }
+        if session.objects.iter().any(|object| object.path.is_empty()) {
+            return stem(Path::new(&session.name));
+        }
+        session.name.clone()
+    };
+    sessions.into_iter().map(|session| Listed::elsewhere(id(&session), session)).collect()
 }
 
 /// The run that a session makes, without the files that lie in none of `roots`: a link may lead anywhere, and what it leads

@@ -42,6 +42,8 @@ pub enum State {
     /// Nothing, or nobody asked for a part of it.
     #[default]
     Idle,
+    /// Its files lie elsewhere, and are brought here.
+    Bringing,
     /// Its files are opened.
     Opening,
     /// The events of its devices are read.
@@ -56,6 +58,7 @@ impl State {
     pub fn word(self) -> &'static str {
         match self {
             Self::Idle => "idle",
+            Self::Bringing => "bringing",
             Self::Opening => "opening",
             Self::Reading => "reading",
             Self::Read => "read",
@@ -101,6 +104,10 @@ impl Store {
         if listed.info.hosts.len() <= MANY {
             return self.whole(id);
         }
+        if listed.far.is_some() {
+            // One host alone is not here before all are.
+            return self.whole(id);
+        }
         self.settling.check(&listed)?;
         let of = listed.info.hosts.len();
         let filling = self.filling(id, listed);
@@ -118,6 +125,11 @@ impl Store {
     /// How far the reading of a run has come, for which [`Store::partly`] was asked.
     #[must_use]
     pub fn reading(&self, id: &str) -> Reading {
+        let listed = lock(&self.listed).iter().find(|listed| listed.info.id == id).cloned();
+        let session = listed.as_ref().and_then(|listed| listed.far.as_deref());
+        if let Some(part) = session.and_then(|session| self.bringings.part(session)) {
+            return Reading { state: State::Bringing, part };
+        }
         let known = lock(&self.fillings.0).iter().find(|filling| filling.id == id).cloned();
         known.map(|filling| filling.reading()).unwrap_or_default()
     }

@@ -78,12 +78,20 @@ impl Store {
         params: &Params,
     ) -> Option<Question> {
         self.cache.as_ref()?;
-        let files = |listed: Listed| load::Run { files: listed.files, path: listed.path, chosen_from: 1 };
+        let files = |listed: Listed| match &listed.far {
+            None => Some(load::Run { files: listed.files, path: listed.path, chosen_from: 1 }),
+            // What is not here yet has not been asked about by this process.
+            Some(session) => self.bringings.brought(session).map(|here| load::Run {
+                files: here.files,
+                path: here.folder,
+                chosen_from: 1,
+            }),
+        };
         let listed = |id: &&str| {
             let is_in_memory = lock(&self.in_memory).iter().any(|run| run.info.id == **id);
             (!is_in_memory).then(|| self.find(id, |l| l.info.id == **id).ok()).flatten()
         };
-        let runs: Vec<load::Run> = ids.iter().map(|id| listed(id).map(files)).collect::<Option<_>>()?;
+        let runs: Vec<load::Run> = ids.iter().map(|id| listed(id).and_then(files)).collect::<Option<_>>()?;
         Question::new(analysis, &runs.iter().collect::<Vec<_>>(), scope, params)
     }
 

@@ -14,6 +14,8 @@ use crate::{Error, Run, RunInfo, Store, lock};
 
 /// The time between two looks, at least and at most.
 const PAUSE: Duration = Duration::from_secs(2);
+/// At least, where the place lies elsewhere.
+const FAR_PAUSE: Duration = Duration::from_secs(15);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The pause is this many times as long as the look.
 const SHARE: u32 = 50;
@@ -94,14 +96,16 @@ impl Store {
     #[must_use]
     pub fn watch(self: &Arc<Self>, then: impl Fn(&Arc<Run>) + Send + Sync + 'static) -> Watch {
         let stop = Stop::default();
-        if self.root().is_none() {
+        if self.place().is_none() {
             return Watch(stop);
         }
+        // What lies elsewhere is brought when somebody wants it: to bring it costs time and money.
+        let is_near = self.root().is_some();
         let (store, told) = (Arc::downgrade(self), stop.clone());
         let looking = named("haloscope-watch", move || look(&store, &told));
         let (store, told) = (Arc::downgrade(self), stop.clone());
         // Without threads to spare the place is listed when somebody asks, as ever.
-        if looking {
+        if looking && is_near {
             named("haloscope-warmer", move || warm(&store, &told, &then));
         }
         Watch(stop)
@@ -120,8 +124,9 @@ fn look(store: &Weak<Store>, stop: &Stop) {
         let is_listed = held.list().is_ok();
         lock(&held.last.0).is_watched = is_listed;
         let took = begun.elapsed();
+        let least = if held.root().is_some() { PAUSE } else { FAR_PAUSE };
         drop(held);
-        if stop.wait((took * SHARE).clamp(PAUSE, LONGEST_PAUSE)) {
+        if stop.wait((took * SHARE).clamp(least, LONGEST_PAUSE)) {
             break;
         }
     }

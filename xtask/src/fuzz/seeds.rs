@@ -26,6 +26,9 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
     collect(&root().join("fixtures"), &mut files)?;
     files.sort_unstable();
     let mut written = 0;
+    if name == "riegeli_load" {
+        return records(corpus);
+    }
     for path in files {
         let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let seeds = if file.ends_with(".xplane.pb") {
@@ -53,6 +56,30 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
             fs::write(corpus.join(format!("seed-{written}-{i}")), seed)?;
             written += 1;
         }
+    }
+    Ok(written)
+}
+
+/// The chunks that Riegeli's own writer made of two records, one of each packing and form.
+fn records(corpus: &Path) -> Result<usize> {
+    let folder = root().join("crates/core/src/load/riegeli/vectors");
+    let mut files = Vec::new();
+    collect(&folder, &mut files)?;
+    files.sort_unstable();
+    // A chunk's header, behind those of the first block and of the signature.
+    const AT: usize = 64;
+    const HEADER: usize = 40;
+    let mut written = 0;
+    for path in files.iter().filter(|path| path.extension().is_none()) {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let Some((header, data)) = bytes.get(AT..).and_then(|chunk| chunk.split_at_checked(HEADER)) else {
+            continue;
+        };
+        let length = u16::try_from(data.len())?.to_le_bytes();
+        let is_transposed = u8::from(header[24] == b't');
+        let seed = [&[is_transposed, header[25], header[32], header[33]], &length[..], data].concat();
+        fs::write(corpus.join(format!("seed-{written}")), seed)?;
+        written += 1;
     }
     Ok(written)
 }

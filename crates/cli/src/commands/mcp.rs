@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
                 .value_name("LOGDIR")
                 .default_value(".")
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder whose runs are offered; a session folder or a .xplane.pb file will do"),
+                .help("Log folder whose runs are offered, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file will do"),
         )
         .arg(
             Arg::new("page")
@@ -39,7 +39,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     let store = Store::new(folder).map_err(said)?.with_cache(kept::cache(matches)?);
     let runs = store.list().map_err(said)?.len();
     let word = if runs == 1 { "run" } else { "runs" };
-    printer.note(format_args!("{runs} {word} in {}", folder.display()));
+    printer.note(format_args!("{runs} {word} in {}", store.place().unwrap_or_default()));
     if io::stdin().is_terminal() {
         printer.note("an agent's program starts this and speaks the protocol on stdin; Ctrl-D ends it");
     }

@@ -23,16 +23,16 @@ pub(super) fn command() -> Command {
                 .value_name("LOGDIR")
                 .default_value(".")
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder whose runs are offered; a session folder or a .xplane.pb file will do"),
+                .help("Log folder whose runs are offered, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file will do"),
         )
         .arg(
             Arg::new("root")
                 .long("root")
-                .value_name("DIR")
+                .value_name("DIR|URL")
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(PathBuf))
                 .help(
-                    "Lets requests name sessions below this folder too, as XProf's session_path and run_path; may be \
+                    "Lets requests name sessions below this folder or address too, as XProf's session_path and run_path; may be \
                      repeated",
                 ),
         )
@@ -105,11 +105,12 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     let roots: Vec<PathBuf> = matches.get_many("root").unwrap_or_default().cloned().collect();
     let store = Store::new(&folder).and_then(|store| store.with_roots(&roots)).map_err(said)?;
     let store = store.with_cache(kept::cache(matches)?);
+    // An address is shown without its secrets.
+    let place = store.place().unwrap_or_default();
     match store.list().map_err(said)?.len() {
-        0 => printer
-            .note(format_args!("no profile in {} yet; the page lists them as they come", folder.display())),
-        1 => printer.note(format_args!("1 run in {}", folder.display())),
-        runs => printer.note(format_args!("{runs} runs in {}", folder.display())),
+        0 => printer.note(format_args!("no profile in {place} yet; the page lists them as they come")),
+        1 => printer.note(format_args!("1 run in {place}")),
+        runs => printer.note(format_args!("{runs} runs in {place}")),
     }
     listen(matches, store, printer)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{dump, trace_json};
+use super::{dump, native, trace_json};
 use crate::Error;
 
 /// The files of one run, and how they were found.
@@ -53,6 +53,7 @@ fn is_profile(path: &Path) -> bool {
 /// # Errors
 /// [`Error::Io`] if it cannot be read, [`Error::Input`] if there is neither profile nor program in it.
 pub fn find(path: &Path) -> Result<Run, Error> {
+    let path = &native(path);
     let io = |source| Error::Io { path: path.to_owned(), source };
     if fs::metadata(path).map_err(io)?.is_file() {
         return Ok(Run { files: vec![path.to_owned()], path: path.to_owned(), chosen_from: 1 });
@@ -212,3 +213,6 @@ fn session_name(root: &Path, folder: &Path) -> String {
     }
     name.join("/")
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,10 @@ pub(super) fn runs() -> Tool {
         let about = |run: &haloscope_store::RunInfo| json!({"run": run.id, "hosts": run.hosts.len(), "size_bytes": run.size_bytes});
         let shaped = Shaped::default().with("count", json!(runs.len()));
         let shaped = shaped.list("runs", runs.iter().map(|run| json!(run.id)).collect());
+        let shaped = match context.store.stale() {
+            Some(stale) => shaped.with("stale", json!(format!("the list is an older one: {}", stale.why))),
+            None => shaped,
+        };
         Ok(shaped.list("about", runs.iter().map(about).collect()))
     })
 }

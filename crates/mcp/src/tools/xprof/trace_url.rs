@@ -41,8 +41,7 @@ pub(super) fn tool() -> Tool {
                 shaped = if page.is_empty() { shaped.with(name, address) } else { shaped.and(name, address) };
             }
             if context.page.is_none() {
-                let place =
-                    context.store.root().map_or_else(|| ".".to_owned(), |root| root.display().to_string());
+                let place = context.store.place().unwrap_or_else(|| ".".to_owned());
                 let command = format!("haloscope serve '{}'", place.replace('\'', r"'\''"));
                 let note = "no page is served by this server: run the command; it says the address and token that it serves under";
                 shaped = shaped
