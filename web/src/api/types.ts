@@ -20,6 +20,8 @@ export interface Runs {
   readonly logdir: string;
   /** Stands for this listing, to ask for another one with. */
   readonly listing?: string;
+  /** The place lies elsewhere and cannot be listed now: when it could last, and why. */
+  readonly stale?: { readonly since_ms: number; readonly why: string } | null;
 }
 
 /** How far the reading of a run has come. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { captureIsOpen } from "../state/capture";
+import { formatDate } from "../base/format";
 import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
 import { follow as followListing } from "../state/listing";
@@ -107,6 +108,8 @@ export function App() {
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
           {noRuns && <NoRuns logdir={listed?.logdir ?? ""} canCapture={analyses.data?.capture === true} />}
+          {listed?.stale != null && <StaleRuns since={listed.stale.since_ms} why={listed.stale.why} />}
+          {noRuns && <NoRuns logdir={listed?.logdir ?? ""} />}
           <ReadingBanner />
           {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
           {current === null && analyses.loading && <Loading what="the list of pages" />}
@@ -122,6 +125,16 @@ export function App() {
 }
 
 function NoRuns({ logdir, canCapture }: { readonly logdir: string; readonly canCapture: boolean }) {
+function StaleRuns({ since, why }: { readonly since: number; readonly why: string }) {
+  return (
+    <div class="notice" role="status">
+      <p class="notice-title">The list of runs is an older one</p>
+      <p>{`It is of ${formatDate(since)}: ${why}`}</p>
+    </div>
+  );
+}
+
+function NoRuns({ logdir }: { readonly logdir: string }) {
   return (
     <div class="notice">
       <p class="notice-title">No profiles found</p>
