@@ -2,7 +2,7 @@
 
     python3 tests/riegeli/run.py --bin target/release/haloscope [--out target/riegeli] [RUNS...]
 
-Each profile of RUNS (fixtures/runs/cpu-train, tpu-train) is cut into pieces as the profiler cuts it: a few lines a piece, long
+Each profile of RUNS (fixtures/runs/cpu-train, tpu-gate) is cut into pieces as the profiler cuts it: a few lines a piece, long
 lines into several, each piece with all names. The pieces are written in each packing, simple and transposed. What XProf and we
 say of them must be what each says of the whole; and of the pieces, we must say what XProf says.
 
@@ -168,7 +168,7 @@ def main():
     out = asked.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     writer, xprof = python_of("HALOSCOPE_RIEGELI_PYTHON", out), python_of("HALOSCOPE_XPROF_PYTHON", out)
-    runs = asked.runs or [Path("fixtures/runs/cpu-train"), Path("fixtures/runs/tpu-train")]
+    runs = asked.runs or [Path("fixtures/runs/cpu-train"), Path("fixtures/runs/tpu-gate")]
     failures = []
 
     def expect(what, holds, seen=""):
