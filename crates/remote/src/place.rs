@@ -14,16 +14,6 @@ pub fn cache_folder() -> io::Result<Option<PathBuf>> {
     match std::env::var_os(FOLDER_VARIABLE) {
         Some(word) if word == "off" => Ok(None),
         Some(path) if !path.is_empty() => std::path::absolute(&path).map(Some),
-        _ => Ok(of_user().map(|folder| folder.join("haloscope"))),
+        _ => Ok(haloscope_core::load::user_cache()),
     }
-}
-
-fn of_user() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if cfg!(windows) {
-        return absolute("LOCALAPPDATA");
-    }
-    let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-    // https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is to be ignored.
-    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(below)))
 }

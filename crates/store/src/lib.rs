@@ -14,8 +14,8 @@
 //! ```
 
 mod error;
-mod find;
 mod far;
+mod find;
 mod index;
 mod ledger;
 mod listing;
@@ -36,9 +36,9 @@ use haloscope_core::profile::Profile;
 use haloscope_remote::Address;
 
 pub use error::Error;
+pub use far::Stale;
 pub use find::find;
 pub use haloscope_remote::{Progress, leave};
-pub use far::Stale;
 pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;

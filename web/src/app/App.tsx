@@ -109,7 +109,6 @@ export function App() {
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
           {noRuns && <NoRuns logdir={listed?.logdir ?? ""} canCapture={analyses.data?.capture === true} />}
           {listed?.stale != null && <StaleRuns since={listed.stale.since_ms} why={listed.stale.why} />}
-          {noRuns && <NoRuns logdir={listed?.logdir ?? ""} />}
           <ReadingBanner />
           {runId.value !== null && current !== null && <LazyPage key={current.info.id} entry={current} />}
           {current === null && analyses.loading && <Loading what="the list of pages" />}
@@ -124,7 +123,6 @@ export function App() {
   );
 }
 
-function NoRuns({ logdir, canCapture }: { readonly logdir: string; readonly canCapture: boolean }) {
 function StaleRuns({ since, why }: { readonly since: number; readonly why: string }) {
   return (
     <div class="notice" role="status">
@@ -134,7 +132,7 @@ function StaleRuns({ since, why }: { readonly since: number; readonly why: strin
   );
 }
 
-function NoRuns({ logdir }: { readonly logdir: string }) {
+function NoRuns({ logdir, canCapture }: { readonly logdir: string; readonly canCapture: boolean }) {
   return (
     <div class="notice">
       <p class="notice-title">No profiles found</p>

@@ -14,8 +14,7 @@ use super::gauge;
 use super::map::Map;
 use super::scratch::{Place, Scratch};
 use crate::Error;
-use crate::profile::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Shelf};
-use crate::profile::{Bytes, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
+use crate::profile::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
 use crate::units;
 
 /// What the process may keep.

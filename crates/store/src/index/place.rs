@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use haloscope_core::{Error, load, units};
+use haloscope_core::{Error, units};
 
 pub use haloscope_remote::FOLDER_VARIABLE;
 
@@ -14,13 +14,6 @@ const MAX: u64 = 10_000_000_000;
 
 /// The folder that the environment names, else the user's own; `None` where it is off, or the user has none.
 pub(super) fn folder() -> Result<Option<PathBuf>, Error> {
-    match env::var_os(FOLDER_VARIABLE) {
-        Some(word) if word == "off" => Ok(None),
-        Some(path) if !path.is_empty() => {
-            std::path::absolute(&path).map(Some).map_err(|source| Error::Io { path: path.into(), source })
-        }
-        _ => Ok(load::user_cache()),
-    }
     haloscope_remote::cache_folder().map_err(|source| Error::Io { path: FOLDER_VARIABLE.into(), source })
 }
 
@@ -31,26 +24,6 @@ pub(super) fn max_bytes() -> Result<u64, Error> {
     units::size_of(&text).ok_or_else(|| {
         Error::Usage(format!("{MAX_VARIABLE}: expected a size such as 500MB, 10GB or 2GiB, found `{text}`"))
     })
-}
-
-/// The bytes that a text such as `10GB`, `2GiB` or `4096` stands for.
-fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    number.parse::<f64>().ok().map(|number| (number * scale) as u64)
 }
 
 /// Refuses a place in a run's folder: nothing is ever written into a run.
