@@ -137,8 +137,7 @@ impl Drop for Fake {
 
 /// A profile of a host with one plane whose name has this many bytes.
 pub(crate) fn space(host: &str, bytes: usize) -> Bytes {
-    let plane =
-        Plane { name: "x".repeat(bytes).into(), lines: vec![Line::new(1, "steps")], ..Plane::default() };
+    let plane = Plane { name: "x".repeat(bytes), lines: vec![Line::new(1, "steps")], ..Plane::default() };
     let space = Space { planes: vec![plane], hostnames: vec![host.to_owned()], ..Space::default() };
     Bytes::from(space.to_bytes())
 }

@@ -8,15 +8,16 @@ use haloscope_core::load::{self, Run};
 use haloscope_core::report::Report;
 use haloscope_core::scope::Scope;
 
+use super::super::find::find;
 use crate::Failure;
 
-/// The run of a session; `None` where it does not lie on this machine.
+/// The run of a session, brought from an object store where it lies in one; `None` where it lies on another machine.
 pub(super) fn here(captured: &Captured) -> Result<Option<Run>, Failure> {
     let path = Path::new(&captured.path);
-    if !path.exists() {
+    if !captured.path.contains("://") && !path.exists() {
         return Ok(None);
     }
-    Ok(Some(load::find(path)?))
+    Ok(Some(find(path)?))
 }
 
 /// The overview of a run.
