@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn of_several_servers_the_slowest_is_told() {
         let mut servers = BTreeMap::from([("a:1".to_owned(), State::Received(1 << 20))]);
-        assert_eq!(words(&servers), "received 1.0 MiB");
+        assert_eq!(words(&servers), "received 1.000 MiB");
         servers.insert("b:1".into(), State::Profiling { elapsed_s: 0.4, of_s: 1.0 });
         assert_eq!(words(&servers), "1 of 2 servers done; profiling: 0.4 of 1.0 s");
         servers.insert("c:1".into(), State::Connecting);
