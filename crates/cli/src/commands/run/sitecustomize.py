@@ -55,12 +55,13 @@ def _is_imported(name):
 
 
 class _Jax:
-    """The server of JAX. A program may start one of its own: then that one is used."""
+    """The server of JAX. A program may start one of its own beside it, or have one already: then that one is used."""
 
     name = "jax"
 
     def __init__(self):
         self.own = None
+        self.kept = None
 
     def is_ready(self):
         bridge = sys.modules.get("jax._src.xla_bridge")
@@ -82,7 +83,7 @@ class _Jax:
         return port
 
     def patch(self, module):
-        """Lets the program start a server of its own, which takes the place of ours."""
+        """Lets the program start a server of its own: JAX allows one, and that one would be ours."""
         original = getattr(module, "start_server", None)
         if original is None:
             return
@@ -90,10 +91,12 @@ class _Jax:
 
         def start_server(port, *rest, **named):
             if jax.own is not None and getattr(module, "_profiler_server", None) is jax.own:
+                # Ended while it records, it would wait for itself. So it stays, where JAX does not see it.
+                jax.kept, jax.own = jax.own, None
                 module._profiler_server = None
-                jax.own = None
             server = original(port, *rest, **named)
-            _tell("jax.server", "%d" % port)
+            if jax.kept is None:
+                _tell("jax.server", "%d" % port)
             return server
 
         start_server.__doc__ = original.__doc__
