@@ -122,7 +122,7 @@ fn capture(
             seconds(duration)
         )),
         Found::NoSteps => {
-            printer.note(format_args!("found no steps; capturing {}{whose}", seconds(duration)))
+            printer.note(format_args!("found no steps; capturing {}{whose}", seconds(duration)));
         }
     }
     let mut request = Request { duration, options: asked.options.clone(), ..Request::new(servers) };

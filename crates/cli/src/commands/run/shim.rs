@@ -82,7 +82,7 @@ impl Shim {
         vec![
             ("PYTHONPATH", paths),
             ("HALOSCOPE_RUN_DIR", self.said().into_os_string()),
-            ("HALOSCOPE_LOGDIR", OsString::from(absolute(&asked.out))),
+            ("HALOSCOPE_LOGDIR", absolute(&asked.out)),
         ]
     }
 
