@@ -23,8 +23,8 @@ import stores
 
 RUNS = Path(__file__).resolve().parents[2] / "fixtures/runs"
 OLD, NEW = RUNS / "cpu-infer", RUNS / "cpu-train"
-# The share of a plain parallel download's speed that is asked for, and the size that it is measured with.
-SHARE, LARGE = 0.8, 500_000_000
+# The share of a plain parallel download's speed that is asked for.
+SHARE = 0.8
 
 
 class Asked:
@@ -87,7 +87,9 @@ def store(name, ask, out, python):
 
         for what, at in [("prefix", f"{url}/none"), ("bucket", url.replace(stores.BUCKET, "no-such-bucket"))]:
             gone, _ = ask("overview", at, **env(link.port))
-            failed += check(f"{name}: a missing {what}", gone.returncode == 3 and at in gone.stderr and "not found" in gone.stderr, gone.stderr)
+            # Google answers 404; its emulator 500, with these words.
+            words = ["not found", *(["no bucket named"] if name == "gs" else [])]
+            failed += check(f"{name}: a missing {what}", gone.returncode == 3 and at in gone.stderr and any(word in gone.stderr for word in words), gone.stderr)
         none, _ = ask("overview", f"{url}/other", **env(link.port))
         failed += check(f"{name}: no profile", none.returncode == 3 and "no profile" in none.stderr, none.stderr)
         denied, _ = ask("overview", f"{url}/logs", **env(links.serve(links.Refusing)))
@@ -118,7 +120,7 @@ def padded(folder, size):
             file.write(block[: min(1 << 20, left - at)])
 
 
-def web(ask, out):
+def web(ask, out, large):
     """A web server: index pages, a cut connection, a change while reading, and the speed over 20 ms."""
     failed = []
     site = Path(tempfile.mkdtemp(dir=out))
@@ -132,9 +134,9 @@ def web(ask, out):
     failed += check("web: missing", gone.returncode == 3 and "404" in gone.stderr, gone.stderr)
 
     folder = site / "big/plugins/profile/large"
-    padded(folder, LARGE)
+    padded(folder, large)
     cache = tempfile.mkdtemp(dir=out)
-    cut = links.Link(port, most=LARGE // 2)
+    cut = links.Link(port, most=large // 2)
     url = f"127.0.0.1:{{}}/big/"
     # The address names the port, so that both links stand at the same one, one after the other.
     first, _ = ask("overview", f"http://{url.format(cut.port)}", cache=cache)
@@ -142,34 +144,37 @@ def web(ask, out):
     before, cut.most = cut.passed, None
     second, _ = ask("overview", f"http://{url.format(cut.port)}", cache=cache)
     rest = cut.passed - before
-    failed += check("web: resumed", second.returncode == 0 and rest < LARGE * 0.8, f"{rest} bytes {second.stderr}")
+    failed += check("web: resumed", second.returncode == 0 and rest < large * 0.8, f"{rest} bytes {second.stderr}")
     brought = next(Path(cache).rglob("*.xplane.pb"), None)
     same = brought and brought.read_bytes() == (folder / "host.xplane.pb").read_bytes()
     failed += check("web: the same bytes", same)
     shutil.rmtree(cache)
 
     ratios = []
+    # Up to three times: other work on the machine slows one and not the other.
     for _ in range(3):
-        plain = download(links.Link(port, delay=0.01).port, out)
+        plain = download(links.Link(port, delay=0.01).port, out, large)
         cache = tempfile.mkdtemp(dir=out)
         done, seconds = ask("overview", f"http://{url.format(links.Link(port, delay=0.01).port)}", cache=cache)
         shutil.rmtree(cache)
         failed += check("web: over 20 ms", done.returncode == 0, done.stderr)
         ratios.append(plain / seconds)
-        print(f"      500 MB over 20 ms: plain parallel download {plain:.2f} s, haloscope with its answer {seconds:.2f} s, {plain / seconds:.2f} of its speed", flush=True)
+        print(f"      {large / 1e6:.0f} MB over 20 ms: plain parallel download {plain:.2f} s, haloscope with its answer {seconds:.2f} s, {plain / seconds:.2f} of its speed", flush=True)
+        if ratios[-1] >= SHARE:
+            break
     return failed + check(f"web: {max(ratios):.2f} of a plain parallel download, at least {SHARE}", max(ratios) >= SHARE)
 
 
-def download(port, out, parts=16):
+def download(port, out, large, parts=16):
     """Seconds of a plain parallel download: so many connections, each a part, into one file."""
     target = Path(tempfile.mkdtemp(dir=out)) / "plain"
     started = time.monotonic()
     with target.open("wb") as file:
-        file.truncate(LARGE)
-    share = -(-LARGE // parts)
+        file.truncate(large)
+    share = -(-large // parts)
 
     def one(number):
-        first, last = number * share, min((number + 1) * share, LARGE) - 1
+        first, last = number * share, min((number + 1) * share, large) - 1
         request = urllib.request.Request(f"http://127.0.0.1:{port}/big/plugins/profile/large/host.xplane.pb")
         request.add_header("Range", f"bytes={first}-{last}")
         with urllib.request.urlopen(request) as answer, target.open("r+b") as file:
@@ -189,6 +194,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--out", default=Path("target/remote"), type=Path)
     parser.add_argument("--only", choices=[*stores.ALL, "web"])
+    parser.add_argument("--large", type=int, default=500_000_000, help="bytes of the run that is sent over the slow link")
     asked = parser.parse_args()
     out = asked.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -198,7 +204,7 @@ def main():
         if asked.only in (None, name):
             failed += store(name, ask, out, stores.tools(out))
     if asked.only in (None, "web"):
-        failed += web(ask, out)
+        failed += web(ask, out, asked.large)
     if failed:
         sys.exit(f"{len(failed)} failed: " + "; ".join(failed))
 

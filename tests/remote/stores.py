@@ -75,7 +75,7 @@ def google(out, python, files):
     binary = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     os.chmod(binary, 0o755)
     port = free_port()
-    here = ["-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-public-host", f"127.0.0.1:{port}"]
+    here = ["-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-public-host", "127.0.0.1"]
     process = start([binary, *here, "-port", str(port)], port)
     base = f"http://127.0.0.1:{port}"
     post(f"{base}/storage/v1/b?project=p", json.dumps({"name": BUCKET}).encode(), "application/json")
