@@ -22,8 +22,8 @@ use crate::{Error, Object, Session, place};
 pub const FOLDER: &str = "remote";
 /// The file in each mirror that names its address in its first line. It is written anew each time that the run is asked for.
 pub const ABOUT: &str = "about";
-/// How many bytes are asked for at once.
-pub(crate) const RANGE: u64 = 8 << 20;
+/// How many bytes are asked for at once, at least and at most.
+const RANGES: [u64; 2] = [1 << 20, 8 << 20];
 
 /// The folder of one session's files, locked against eviction until the process ends.
 #[derive(Debug)]
@@ -151,11 +151,12 @@ pub(crate) struct Part {
 
 impl Part {
     fn open(path: PathBuf, map: PathBuf, size: u64) -> io::Result<Self> {
-        let count = size.div_ceil(RANGE);
+        let range = range_of(size);
+        let count = size.div_ceil(range);
         let boot = boot();
         let text = fs::read_to_string(&map).unwrap_or_default();
         let mut lines = text.lines();
-        let head = format!("ranges of {RANGE} in {size}, boot ");
+        let head = format!("ranges of {range} in {size}, boot ");
         let known = lines.next().and_then(|line| line.strip_prefix(&head));
         let same_boot = known.is_some_and(|known| known == boot && known != "-");
         let is_whole = fs::metadata(&path).is_ok_and(|meta| meta.len() == size);
@@ -201,7 +202,7 @@ impl Part {
 
     /// Where a range begins and ends.
     pub(crate) fn range(&self, number: u64) -> (u64, u64) {
-        (number * RANGE, ((number + 1) * RANGE).min(self.size))
+        bounds(number, self.size)
     }
 
     /// Writes bytes at their place.
@@ -227,9 +228,21 @@ impl Part {
     }
 }
 
+/// How large the ranges of a file are: small enough that some of them are whole where a reading breaks off early.
+fn range_of(size: u64) -> u64 {
+    let [least, most] = RANGES;
+    (size / 64).next_multiple_of(least).clamp(least, most)
+}
+
+/// Where a range begins and ends.
+fn bounds(number: u64, size: u64) -> (u64, u64) {
+    let range = range_of(size);
+    (number * range, ((number + 1) * range).min(size))
+}
+
 /// The sum of a range that lies in a file.
 fn sum_of(mut file: &File, number: u64, size: u64) -> io::Result<u64> {
-    let (from, to) = (number * RANGE, ((number + 1) * RANGE).min(size));
+    let (from, to) = bounds(number, size);
     file.seek(SeekFrom::Start(from))?;
     let mut sum = Xxh3::new();
     let mut left = to - from;
