@@ -80,6 +80,7 @@ class Files(http.server.BaseHTTPRequestHandler):
         more = [("ETag", f'"{size}-{path.stat().st_mtime_ns}"'), ("Content-Type", "application/octet-stream")]
         if asked:
             first, last = (int(n) for n in asked.removeprefix("bytes=").split("-"))
+            last = min(last, size - 1)
             more.append(("Content-Range", f"bytes {first}-{last}/{size}"))
         self._head(206 if asked else 200, last - first + 1, more)
         if self.command == "HEAD":
