@@ -81,7 +81,7 @@ impl Mirror {
             make(folder).map_err(|error| Error::local(folder, &error))?;
         }
         let path = folder.join(&name);
-        Part::open(path.clone(), ranges.join(format!("{name}.ranges")), object.size)
+        Part::open(path.clone(), &ranges.join(format!("{name}.ranges")), object.size)
             .map_err(|error| Error::local(&path, &error))
     }
 }
@@ -150,11 +150,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    fn open(path: PathBuf, map: PathBuf, size: u64) -> io::Result<Self> {
+    fn open(path: PathBuf, map: &Path, size: u64) -> io::Result<Self> {
         let range = range_of(size);
         let count = size.div_ceil(range);
         let boot = boot();
-        let text = fs::read_to_string(&map).unwrap_or_default();
+        let text = fs::read_to_string(map).unwrap_or_default();
         let mut lines = text.lines();
         let head = format!("ranges of {range} in {size}, boot ");
         let known = lines.next().and_then(|line| line.strip_prefix(&head));
@@ -185,8 +185,8 @@ impl Part {
         for (number, sum) in &there {
             text.push_str(&format!("{number} {sum:016x}\n"));
         }
-        fs::write(&map, text)?;
-        let map = OpenOptions::new().append(true).open(&map)?;
+        fs::write(map, text)?;
+        let map = OpenOptions::new().append(true).open(map)?;
         let missing: Vec<u64> = (0..count).filter(|number| !there.contains_key(number)).collect();
         let left = AtomicU64::new(missing.len() as u64);
         let part = Self { path, file: Some(file), map: Some(Mutex::new(map)), size, missing, left };
