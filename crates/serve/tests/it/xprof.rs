@@ -198,8 +198,12 @@ fn sessions_can_be_named_by_their_folder_below_the_roots_alone() {
             assert!(text.contains("--root"), "{outside}: {text}");
         }
     }
-    for word in ["logs", "..", "gs://bucket/run"] {
+    for word in ["logs", ".."] {
         refused(&server.get(&format!("/runs?session_path={word}")), 400);
+    }
+    // Addresses are understood, and are none of the roots.
+    for word in ["gs://bucket/run", "http://127.0.0.1:1/run"] {
+        refused(&server.get(&format!("/runs?session_path={word}")), 403);
     }
     let Some(tool) = haloscope_compat::TOOLS.first() else { return };
     let query = format!("/data?run=absent&tag={}&session_path={session}", tool.id);
