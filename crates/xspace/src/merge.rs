@@ -85,9 +85,9 @@ fn merge_planes(pieces: &[Piece<'_>], out: &mut Vec<u8>) {
         }
     }
     let lines: Vec<EncodedLine> = lines(pieces, &renamed).iter().map(|parts| line::merge(parts)).collect();
-    let (event_metadata, stat_metadata) = tables.finish();
     let name = String::from_utf8_lossy(first.name).into_owned();
-    let plane = Plane { id: first.id, name, lines: Vec::new(), event_metadata, stat_metadata, stats };
+    let mut plane = Plane { id: first.id, name, stats, ..Plane::default() };
+    tables.put_into(&mut plane);
     plane.append_to(&lines, out);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::PlaneView;
-use crate::write::{Event, EventMetadata, Stat, StatMetadata, Value};
+use crate::write::{Event, EventMetadata, Plane, Stat, StatMetadata, Value};
 
 /// What the pieces so far said.
 #[derive(Default)]
@@ -120,8 +120,10 @@ impl Tables {
         Some(id)
     }
 
-    pub(super) fn finish(self) -> (Vec<(i64, EventMetadata)>, Vec<(i64, StatMetadata)>) {
-        (self.events.into_iter().collect(), self.stats.into_iter().collect())
+    /// Puts the tables into the plane that they are of.
+    pub(super) fn put_into(self, plane: &mut Plane) {
+        plane.event_metadata = self.events.into_iter().collect();
+        plane.stat_metadata = self.stats.into_iter().collect();
     }
 }
 
