@@ -10,7 +10,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// A path that is not there or cannot be opened.
-    #[error("cannot read {}: {source}", crate::load::shown(path))]
+    #[error("cannot read {}: {source}", crate::naming::shown(path))]
     Io {
         /// What was to be read.
         path: PathBuf,
@@ -18,7 +18,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file or folder that is not what was expected.
-    #[error("cannot read {}: {message}", crate::load::shown(path))]
+    #[error("cannot read {}: {message}", crate::naming::shown(path))]
     Input {
         /// What was read.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum Error {
     /// A file was written to, or cut, while the answer was computed from it: the numbers may be wrong, so there are none.
     #[error(
         "{} changed while it was read: {change}. An answer from it could be wrong; ask again when nothing writes to it",
-        crate::load::shown(path)
+        crate::naming::shown(path)
     )]
     Changed {
         /// The file.

@@ -24,6 +24,7 @@ mod error;
 pub mod export;
 pub mod ledger;
 pub mod load;
+pub mod naming;
 mod packing;
 pub mod present;
 pub mod profile;

@@ -78,7 +78,12 @@ fn session(at: &Address, folder: &str, objects: Vec<Object>) -> Option<Session> 
     }
     // Packed and unpacked, a file is one host, not two.
     let all: Vec<String> = kept.iter().map(|object| object.path.clone()).collect();
-    kept.retain(|object| object.path.strip_suffix(".gz").is_none_or(|path| !all.iter().any(|a| a == path)));
+    let has_pb =
+        |path: &str| path.strip_suffix(".riegeli").is_some_and(|stem| all.contains(&format!("{stem}.pb")));
+    kept.retain(|object| {
+        let unpacked = object.path.strip_suffix(".gz");
+        unpacked.is_none_or(|path| !all.iter().any(|a| a == path)) && !has_pb(&object.path)
+    });
     let modified = kept.iter().map(|object| object.modified).max()?;
     for object in &mut kept {
         object.path = file_name(&object.path).to_owned();
@@ -131,6 +136,7 @@ mod tests {
                 ("events.out.tfevents.1", 99),
                 ("plugins/profile/one/a.xplane.pb", 10),
                 ("plugins/profile/one/a.xplane.pb.gz", 10),
+                ("plugins/profile/one/a.xplane.riegeli", 10),
                 ("plugins/profile/one/b.xplane.pb", 11),
                 ("plugins/profile/one/b.trace.json.gz", 90),
                 ("train/plugins/profile/two/a.xplane.pb", 20),

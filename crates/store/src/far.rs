@@ -2,7 +2,6 @@
 //! files are brought here when somebody opens it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -151,7 +150,7 @@ impl Bringings {
 impl Bringing {
     fn run(&self) {
         let note = |progress: Progress| lock(&self.far).progress = Some(progress);
-        let end = haloscope_remote::bring(&self.session, &note);
+        let end = crate::find::bring(&self.session, &note);
         lock(&self.far).end = Some(end);
         self.moved.notify_all();
     }
@@ -164,12 +163,6 @@ impl Bringing {
             Some(Err(_)) => false,
         }
     }
-}
-
-/// What a file is called for people: its address, and not where it lies here.
-pub(crate) fn shown(session: &Session, files: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
-    let address = |path: &str| PathBuf::from(session.at.join(path).to_string());
-    files.iter().cloned().zip(session.objects.iter().map(|object| address(&object.path))).collect()
 }
 
 #[cfg(test)]

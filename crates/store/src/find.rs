@@ -1,10 +1,10 @@
 //! Where a RUN argument leads: to files here, or to some elsewhere, which are brought here first.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use haloscope_core::Error;
-use haloscope_core::load;
-use haloscope_remote::{self as remote, Address, Progress, Session};
+use haloscope_core::{load, naming};
+use haloscope_remote::{self as remote, Address, Brought, Progress, Session};
 
 use crate::Cache;
 
@@ -14,7 +14,9 @@ use crate::Cache;
 /// # Errors
 /// As [`load::find`]; [`Error::Usage`] for what is no address, [`Error::Input`] for what cannot be had from elsewhere.
 pub fn find(run: &Path, watch: &dyn Fn(Progress)) -> Result<load::Run, Error> {
-    let Some(text) = run.to_str().filter(|text| Address::is_one(text)) else { return load::find(run) };
+    let Some(text) = run.to_str().filter(|text| Address::is_one(text) && !text.starts_with("file:")) else {
+        return load::find(run);
+    };
     let at = Address::parse(text).map_err(|error| Error::Usage(error.to_string()))?;
     let mut all = remote::sessions(&at).map_err(said)?;
     let chosen_from = all.len();
@@ -25,25 +27,30 @@ pub fn find(run: &Path, watch: &dyn Fn(Progress)) -> Result<load::Run, Error> {
         return Err(Error::Input { path: at.to_string().into(), message: message.to_owned() });
     }
     let newest = all.swap_remove(0);
-    let (path, files) = bring(&newest, watch)?;
-    Ok(load::Run { files, path, chosen_from })
+    let brought = bring(&newest, watch).map_err(said)?;
+    Ok(load::Run { chosen_from, ..run_of(&newest, brought) })
 }
 
-/// Brings a session: its folder here, or its one file, and its files.
-fn bring(session: &Session, watch: &dyn Fn(Progress)) -> Result<(PathBuf, Vec<PathBuf>), Error> {
-    let brought = remote::bring(session, watch).map_err(said)?;
+/// Brings a session. From then on its files are called by their addresses, and count in the cache.
+pub(crate) fn bring(session: &Session, watch: &dyn Fn(Progress)) -> Result<Brought, remote::Error> {
+    let brought = remote::bring(session, watch)?;
     for (file, object) in brought.files.iter().zip(&session.objects) {
-        load::show_as(file.clone(), session.at.join(&object.path).to_string());
+        naming::show_as(file.clone(), session.at.join(&object.path).to_string());
     }
     if !brought.kept
         && let Ok(Some(cache)) = Cache::of_user()
     {
         cache.wrote(session.bytes);
     }
+    Ok(brought)
+}
+
+/// What was brought as a run here: its folder, or its one file.
+pub(crate) fn run_of(session: &Session, brought: Brought) -> load::Run {
     let is_file = session.objects.iter().any(|object| object.path.is_empty());
     let path = brought.files.first().filter(|_| is_file).cloned().unwrap_or(brought.folder);
-    load::show_as(path.clone(), session.at.to_string());
-    Ok((path, brought.files))
+    naming::show_as(path.clone(), session.at.to_string());
+    load::Run { files: brought.files, path, chosen_from: 1 }
 }
 
 fn said(error: remote::Error) -> Error {

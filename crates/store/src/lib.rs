@@ -240,29 +240,21 @@ impl Store {
             if listed.far.is_none() {
                 self.settling.check(&listed)?;
             }
-            let (files, shown) = self.files_of(&listed)?;
-            let (mut profile, indexes) = match &self.cache {
+            let files = self.files_of(&listed)?;
+            let (profile, indexes) = match &self.cache {
                 Some(cache) => cache.open(&files)?,
                 None => (load::open(&files)?, Indexes::default()),
             };
-            for source in &mut profile.sources {
-                if let Some((_, name)) = shown.iter().find(|(own, _)| *own == source.path) {
-                    source.path.clone_from(name);
-                }
-            }
             Ok(Run::new(listed.info, profile, indexes))
         })
     }
 
-    /// The files of a run here, and, of those that lie elsewhere, what they are called there. They are brought if need be.
-    fn files_of(&self, listed: &Listed) -> Result<(load::Run, Vec<(PathBuf, PathBuf)>), Error> {
+    /// The files of a run here. Those that lie elsewhere are brought if need be.
+    fn files_of(&self, listed: &Listed) -> Result<load::Run, Error> {
         let Some(session) = &listed.far else {
-            let run = load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 };
-            return Ok((run, Vec::new()));
+            return Ok(load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 });
         };
-        let brought = self.bringings.bring(session)?;
-        let shown = far::shown(session, &brought.files);
-        Ok((load::Run { files: brought.files, path: brought.folder, chosen_from: 1 }, shown))
+        Ok(find::run_of(session, self.bringings.bring(session)?))
     }
 
     /// A listed run and its files as they are now; `name` is for the error.

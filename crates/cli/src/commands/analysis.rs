@@ -129,7 +129,11 @@ fn say_memory(printer: &mut Printer) {
 /// Names the session that was taken where there was a choice.
 pub(super) fn say_which(run: &Run, printer: &mut Printer) {
     if run.chosen_from > 1 {
-        printer.note(format_args!("newest of {} sessions: {}", run.chosen_from, load::shown(&run.path)));
+        printer.note(format_args!(
+            "newest of {} sessions: {}",
+            run.chosen_from,
+            haloscope_core::naming::shown(&run.path)
+        ));
     }
 }
 

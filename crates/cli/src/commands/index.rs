@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use haloscope_core::load;
+use haloscope_core::naming;
 use haloscope_core::units;
 use haloscope_store::Cache;
 
@@ -39,7 +39,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     if indexes.is_empty() {
         let hint = "only files .xplane.pb that were written more than two seconds ago are indexed";
         return Err(Failure::Nothing(
-            format!("{} has nothing to index", load::shown(&run.path)),
+            format!("{} has nothing to index", naming::shown(&run.path)),
             hint.into(),
         ));
     }

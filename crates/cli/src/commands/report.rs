@@ -92,7 +92,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
 pub(super) fn run_name(path: &Path) -> String {
-    let shown = PathBuf::from(load::shown(path));
+    let shown = PathBuf::from(haloscope_core::naming::shown(path));
     let path = path.canonicalize().ok().filter(|_| shown == path).unwrap_or(shown);
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
     let own = parts.next().unwrap_or_else(|| "run".to_owned());

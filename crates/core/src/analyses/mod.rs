@@ -400,7 +400,7 @@ fn answer(
 fn with_damage(error: Error, profile: &Profile) -> Error {
     let Error::Nothing(message) = error else { return error };
     let damaged =
-        profile.sources.iter().find_map(|s| Some((crate::load::shown(&s.path), s.faults.kept().first()?)));
+        profile.sources.iter().find_map(|s| Some((crate::naming::shown(&s.path), s.faults.kept().first()?)));
     let lost = profile.left_out.first().map(|reason| format!("{message} ({reason})"));
     Error::Nothing(match damaged {
         Some((path, fault)) => format!("{message} ({path} is damaged {fault})"),

@@ -36,7 +36,7 @@ pub(crate) fn add_files(report: &mut Report, profile: &Profile, notes: &mut Note
 }
 
 fn files(profile: &Profile) -> impl Iterator<Item = FileRead> {
-    let read = |s: &Source| FileRead { path: crate::load::shown(&s.path), bytes: s.bytes().len() as u64 };
+    let read = |s: &Source| FileRead { path: crate::naming::shown(&s.path), bytes: s.bytes().len() as u64 };
     profile.sources.iter().map(read)
 }
 

@@ -130,7 +130,9 @@ impl Contents {
             let Ok(meta) = fs::metadata(&path) else { continue };
             if meta.is_dir() {
                 // A link to a folder could lead in a circle; profiles are not laid out with links.
-                if entry.file_type().is_ok_and(|t| !t.is_symlink()) {
+                // A session that is being captured lies in a folder with such a name until it is whole.
+                let is_draft = entry.file_name().to_string_lossy().starts_with(".haloscope-");
+                if !is_draft && entry.file_type().is_ok_and(|t| !t.is_symlink()) {
                     found.folders.push(path);
                 }
             } else if is_profile(&path) {

@@ -11,7 +11,6 @@ mod open;
 mod progress;
 mod riegeli;
 mod scratch;
-mod shown;
 mod source_text;
 mod trace_json;
 
@@ -21,5 +20,4 @@ pub use memory::{bound_memory, memory_limit, set_memory_limit, size, user_cache}
 pub use native::native;
 pub use open::{Known, from_bytes, open, open_with};
 pub use progress::{Part, opening};
-pub use shown::{show_as, shown};
 pub use source_text::{NoText, SourceRoot, SourceText};

@@ -110,7 +110,7 @@ fn row(profile: &Profile, stage: &HloModule, is_used: bool, decoded: Option<&Dec
 
 fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: usize, notes: &mut Notes) {
     for (stage, decoded) in profile.stages.iter().zip(decoded) {
-        let path = crate::load::shown(&profile.sources[stage.source].path);
+        let path = crate::naming::shown(&profile.sources[stage.source].path);
         match decoded {
             Err(reason) => notes.add(
                 "damaged_hlo",
