@@ -19,6 +19,7 @@ import urllib.request
 from pathlib import Path
 
 import links
+import more
 import stores
 
 RUNS = Path(__file__).resolve().parents[2] / "fixtures/runs"
@@ -84,6 +85,8 @@ def store(name, ask, out, python):
         failed += check(f"{name}: with the cache off", off.returncode == 0 and numbers(off.stdout) == numbers(here.stdout), off.stderr)
         both, _ = ask("compare", f"{url}/logs/plugins/profile/a-old", session, cache=cache, **env(link.port))
         failed += check(f"{name}: compared", both.returncode == 0, both.stderr)
+        failed += more.commands(ask, out, name, session, env(link.port), check)
+        failed += more.captured(ask, name, url, env(link.port), check)
 
         for what, at in [("prefix", f"{url}/none"), ("bucket", url.replace(stores.BUCKET, "no-such-bucket"))]:
             gone, _ = ask("overview", at, **env(link.port))
