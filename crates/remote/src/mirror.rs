@@ -7,12 +7,14 @@
 //! Nothing is synchronised to the disk, which would cost more than it is worth: instead the sums are looked at anew after the
 //! machine was started again.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
@@ -24,6 +26,10 @@ pub const FOLDER: &str = "remote";
 pub const ABOUT: &str = "about";
 /// How many bytes are asked for at once, at least and at most.
 const RANGES: [u64; 2] = [1 << 20, 8 << 20];
+/// How long is waited for a lock that somebody keeps though files are missing, as when they were removed by hand, and how often
+/// is looked meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The folder of one session's files, locked against eviction until the process ends.
 #[derive(Debug)]
@@ -37,7 +43,7 @@ pub(crate) struct Mirror {
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 impl Mirror {
-    /// Takes the session's folder, waiting while another process brings the same.
+    /// Takes the session's folder, waiting while another brings the same.
     pub(crate) fn of(session: &Session) -> Result<Self, Error> {
         let root = root()?;
         make(&root).map_err(|error| Error::local(&root, &error))?;
@@ -45,12 +51,39 @@ impl Mirror {
         let path = folder.with_extension("lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let lock = lock.map_err(|error| Error::local(&path, &error))?;
-        // Where there are no locks, two processes may bring the same at once; each range is written whole all the same.
-        let lock = lock.lock().is_ok().then_some(lock);
-        make(&folder).map_err(|error| Error::local(&folder, &error))?;
-        let about = folder.join(ABOUT);
+        let mirror = Self { folder, lock: None };
+        let lock = mirror.wait(lock, session);
+        make(&mirror.folder).map_err(|error| Error::local(&mirror.folder, &error))?;
+        let about = mirror.folder.join(ABOUT);
         fs::write(&about, format!("{}\n", session.at)).map_err(|error| Error::local(&about, &error))?;
-        Ok(Self { folder, lock })
+        Ok(Self { lock, ..mirror })
+    }
+
+    /// The lock: shared where all files are here, so that any number of processes use them, else for us alone. Where there are no
+    /// locks, or somebody keeps one though files are missing, two processes may bring the same at once; each range is written
+    /// whole all the same.
+    fn wait(&self, lock: File, session: &Session) -> Option<File> {
+        let begun = Instant::now();
+        loop {
+            lock.lock_shared().ok()?;
+            if self.is_whole(session) {
+                return Some(lock);
+            }
+            lock.unlock().ok()?;
+            match lock.try_lock() {
+                Ok(()) => return Some(lock),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(LOOK),
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Whether all files of the session are here.
+    fn is_whole(&self, session: &Session) -> bool {
+        session.objects.iter().all(|object| {
+            let (path, map) = self.places(session, object);
+            is_whole(&path, &fs::read_to_string(map).unwrap_or_default(), object.size)
+        })
     }
 
     /// Lets others read, and keeps the folder from being evicted until the process ends.
@@ -73,16 +106,19 @@ impl Mirror {
 
     /// Opens what there is of a file.
     pub(crate) fn part(&self, session: &Session, object: &Object) -> Result<Part, Error> {
-        let name = if object.path.is_empty() { session.at.name() } else { &object.path };
-        let name = safe(&crate::address::decoded(name));
-        let folder = self.session_folder(session);
-        let ranges = self.folder.join("ranges");
-        for folder in [&folder, &ranges] {
+        let (path, map) = self.places(session, object);
+        for folder in [&path, &map].into_iter().filter_map(|path| path.parent()) {
             make(folder).map_err(|error| Error::local(folder, &error))?;
         }
-        let path = folder.join(&name);
-        Part::open(path.clone(), &ranges.join(format!("{name}.ranges")), object.size)
-            .map_err(|error| Error::local(&path, &error))
+        Part::open(path.clone(), &map, object.size).map_err(|error| Error::local(&path, &error))
+    }
+
+    /// Where a file lies, and where it is noted which of its ranges are there.
+    fn places(&self, session: &Session, object: &Object) -> (PathBuf, PathBuf) {
+        let name = if object.path.is_empty() { session.at.name() } else { &object.path };
+        let name = safe(&crate::address::decoded(name));
+        let map = self.folder.join("ranges").join(format!("{name}.ranges"));
+        (self.session_folder(session).join(name), map)
     }
 }
 
@@ -151,20 +187,18 @@ pub(crate) struct Part {
 
 impl Part {
     fn open(path: PathBuf, map: &Path, size: u64) -> io::Result<Self> {
-        let range = range_of(size);
-        let count = size.div_ceil(range);
+        let count = size.div_ceil(range_of(size));
         let boot = boot();
         let text = fs::read_to_string(map).unwrap_or_default();
         let mut lines = text.lines();
-        let head = format!("ranges of {range} in {size}, boot ");
+        let head = head(size);
         let known = lines.next().and_then(|line| line.strip_prefix(&head));
         let same_boot = known.is_some_and(|known| known == boot && known != "-");
-        let is_whole = fs::metadata(&path).is_ok_and(|meta| meta.len() == size);
         let partial = path.with_added_extension("part");
-        if is_whole && same_boot {
+        if is_whole(&path, &text, size) {
             return Ok(Self::whole(path, size));
         }
-        if is_whole {
+        if has_size(&path, size) {
             fs::rename(&path, &partial)?;
         }
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&partial)?;
@@ -228,6 +262,21 @@ impl Part {
     }
 }
 
+/// Whether a file is here and was brought since the machine was started, by what is noted of its ranges.
+fn is_whole(path: &Path, ranges: &str, size: u64) -> bool {
+    let known = ranges.lines().next().and_then(|line| line.strip_prefix(&head(size)));
+    has_size(path, size) && known.is_some_and(|known| known != "-" && known == boot())
+}
+
+fn has_size(path: &Path, size: u64) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.len() == size)
+}
+
+/// How the notes of a file's ranges begin; what tells the machine's running follows.
+fn head(size: u64) -> String {
+    format!("ranges of {} in {size}, boot ", range_of(size))
+}
+
 /// How large the ranges of a file are: small enough that some of them are whole where a reading breaks off early.
 fn range_of(size: u64) -> u64 {
     let [least, most] = RANGES;
@@ -275,4 +324,44 @@ fn write_at(file: &File, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
 fn boot() -> String {
     let told = fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned());
     told.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Address;
+
+    fn session() -> Session {
+        let object =
+            Object { path: "a.xplane.pb".into(), size: 5, etag: None, modified: std::time::UNIX_EPOCH };
+        let at = Address::parse("gs://b/run").unwrap();
+        Session { name: "run".into(), at, objects: vec![object], modified: std::time::UNIX_EPOCH, bytes: 5 }
+    }
+
+    fn lock(folder: &Path) -> File {
+        OpenOptions::new().write(true).create(true).truncate(false).open(folder.join("lock")).unwrap()
+    }
+
+    #[test]
+    fn a_session_that_is_here_is_shared_and_one_that_is_not_is_brought_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mirror = Mirror { folder: folder.path().join("mirror"), lock: None };
+        let session = session();
+        let own = mirror.wait(lock(folder.path()), &session).unwrap();
+        assert!(lock(folder.path()).try_lock_shared().is_err(), "it is ours alone while files are missing");
+        let part = mirror.part(&session, &session.objects[0]).unwrap();
+        part.write(0, b"12345").unwrap();
+        part.done(0, 7).unwrap();
+        drop(own);
+        if boot() == "-" {
+            return;
+        }
+        let begun = Instant::now();
+        let first = mirror.wait(lock(folder.path()), &session);
+        let second = mirror.wait(lock(folder.path()), &session);
+        assert!(first.is_some() && second.is_some() && begun.elapsed() < PATIENCE);
+        // Removed by hand while somebody uses it: nobody waits for ever.
+        fs::remove_file(part.path).unwrap();
+        assert!(mirror.wait(lock(folder.path()), &session).is_none());
+    }
 }

@@ -216,7 +216,7 @@ impl Page<'_> {
     /// The sentences of a row, below it; with labels where there are several columns of them.
     fn prose(&mut self, table: &Table, columns: &[usize], place: usize) -> io::Result<()> {
         for (column, cell) in columns.iter().filter_map(|i| {
-            let text = table.rows.get(place)?.get(*i)?.as_text()?;
+            let text = table.rows.get(place)?.get(*i)?.as_text().filter(|text| !text.is_empty())?;
             Some((table.columns.get(*i)?, text))
         }) {
             let label = if columns.len() > 1 {

@@ -74,7 +74,11 @@ const RECORDED: &[Column] = &[
         "Serves",
         "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
     ),
-    Column::text("next", "At the next capture", "nothing, or the setting that records what is lacking."),
+    Column::prose(
+        "next",
+        "At the next capture",
+        "The setting that records what is lacking; empty where nothing is.",
+    ),
     Column::text("id", "Id", "Its name in scripts."),
 ];
 

@@ -137,7 +137,7 @@ pub fn parts(
 /// What to do about a part that is lacking: from the table of settings where one names it.
 fn cure(id: &str, state: State) -> String {
     if state != State::Lacking {
-        return "nothing".to_owned();
+        return String::new();
     }
     if let Some(setting) = settings().iter().find(|setting| setting.lacks == id) {
         return said(setting);
@@ -228,7 +228,7 @@ mod tests {
             "tpu_perf_counters=true in advanced_configuration"
         );
         assert!(cure("step_markers", State::Lacking).starts_with("jax.profiler.StepTraceAnnotation"));
-        assert_eq!(cure("python_calls", State::Recorded), "nothing");
+        assert_eq!(cure("python_calls", State::Recorded), "");
     }
 
     #[test]
