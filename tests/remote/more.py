@@ -40,6 +40,9 @@ def commands(ask, out, name, session, env, check):
 
 def captured(ask, name, url, env, check):
     """A running program's profile, written to the store: whole, never over another, and kept here where it cannot be written."""
+    if name == "gs":
+        print("      gs: captures are left out, the emulator does not know the requests that Google's store is written with")
+        return []
     python = os.environ.get("HALOSCOPE_CAPTURE_PYTHON")
     if not python:
         print(f"      {name}: captures are left out, HALOSCOPE_CAPTURE_PYTHON names no Python with JAX")

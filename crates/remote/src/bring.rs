@@ -1,6 +1,7 @@
 //! Brings the files of a session here: many ranges at once, and only those that are not here yet.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -16,7 +17,7 @@ use crate::connect::{self, told};
 use crate::mirror::{Mirror, Part};
 use crate::{Address, Error, Object, Session, web};
 
-/// How many ranges are asked for at once: on a link of 20 ms this many of 8 MiB fill a gigabyte a second.
+/// How many requests are under way at once.
 const AT_ONCE: usize = 16;
 
 /// How far a bringing is.
@@ -53,13 +54,9 @@ pub fn bring(session: &Session, watch: &dyn Fn(Progress)) -> Result<Brought, Err
     for object in &session.objects {
         let part = Arc::new(mirror.part(session, object)?);
         let at = session.at.join(&object.path);
-        for number in &part.missing {
-            jobs.push_back(Job {
-                part: Arc::clone(&part),
-                at: at.clone(),
-                object: object.clone(),
-                number: *number,
-            });
+        for numbers in spans(&part.missing) {
+            let part = Arc::clone(&part);
+            jobs.push_back(Job { part, at: at.clone(), object: object.clone(), numbers });
         }
         parts.push(part);
     }
@@ -74,19 +71,45 @@ pub fn bring(session: &Session, watch: &dyn Fn(Progress)) -> Result<Brought, Err
     Ok(Brought { folder, files, kept })
 }
 
-/// A range that is to be brought.
+/// Ranges that follow one another, as many at a time as give each connection one request: what is asked for in one costs the
+/// link's time once.
+fn spans(missing: &[u64]) -> Vec<Range<u64>> {
+    let most = missing.len().div_ceil(AT_ONCE) as u64;
+    let mut spans: Vec<Range<u64>> = Vec::new();
+    for &number in missing {
+        match spans.last_mut() {
+            Some(span) if span.end == number && span.end - span.start < most => span.end += 1,
+            _ => spans.push(number..number + 1),
+        }
+    }
+    spans
+}
+
+/// Ranges that are to be brought, one behind the other.
 struct Job {
     part: Arc<Part>,
     at: Address,
     object: Object,
-    number: u64,
+    numbers: Range<u64>,
 }
 
 impl Job {
     fn bytes(&self) -> u64 {
-        let (from, to) = self.part.range(self.number);
+        let (from, to) = self.bounds();
         to - from
     }
+
+    /// Where they begin and end.
+    fn bounds(&self) -> (u64, u64) {
+        (self.part.range(self.numbers.start).0, self.part.range(self.numbers.end - 1).1)
+    }
+}
+
+/// How far a job is: where the next byte belongs, in which range that is, and the sum of the bytes of it that came.
+struct Place {
+    at: u64,
+    number: u64,
+    sum: Xxh3,
 }
 
 /// Where bytes come from.
@@ -134,54 +157,57 @@ fn fetch(at: &Address, jobs: VecDeque<Job>, watch: &dyn Fn(u64)) -> Result<(), E
     failed.map_or(Ok(()), Err)
 }
 
-/// Brings one range; where it breaks off after some bytes came, from there.
+/// Brings ranges; where they break off after some bytes came, from there.
 async fn one(source: &Source, job: &Job, tell: &mpsc::Sender<Result<u64, Error>>) -> Result<(), Error> {
-    let (mut at, to) = job.part.range(job.number);
-    let mut sum = Xxh3::new();
-    let local = |error: std::io::Error| Error::local(&job.part.path, &error);
+    let (from, to) = job.bounds();
+    let mut place = Place { at: from, number: job.numbers.start, sum: Xxh3::new() };
     loop {
-        let before = at;
-        let broke = match some(source, job, &mut at, to, &mut sum, tell).await {
-            Ok(()) if at == to => break,
+        let before = place.at;
+        let broke = match some(source, job, &mut place, to, tell).await {
+            Ok(()) if place.at == to => return Ok(()),
             Ok(()) => {
-                let found = format!("the answer ended {} bytes early", to - at);
+                let found = format!("the answer ended {} bytes early", to - place.at);
                 Error::Network { at: job.at.to_string(), found }
             }
             Err(error) => error,
         };
-        if at == before || !matches!(broke, Error::Network { .. } | Error::Timeout { .. }) {
+        if place.at == before || !matches!(broke, Error::Network { .. } | Error::Timeout { .. }) {
             return Err(broke);
         }
     }
-    job.part.done(job.number, sum.digest()).map_err(local)
 }
 
-/// Brings bytes of a range from `at` on, for as long as they come.
+/// Brings bytes up to `to`, for as long as they come.
 async fn some(
     source: &Source,
     job: &Job,
-    at: &mut u64,
+    place: &mut Place,
     to: u64,
-    sum: &mut Xxh3,
     tell: &mpsc::Sender<Result<u64, Error>>,
 ) -> Result<(), Error> {
-    let (mut stream, mut over) = open(source, job, *at, to).await?;
+    let local = |error: std::io::Error| Error::local(&job.part.path, &error);
+    let (mut stream, mut over) = open(source, job, place.at, to).await?;
     while let Some(bytes) = stream.next().await {
         let mut bytes = bytes?;
         let passed = over.min(bytes.len() as u64);
         over -= passed;
         let _ = bytes.split_to(passed as usize);
-        bytes.truncate((to - *at).min(bytes.len() as u64) as usize);
-        if bytes.is_empty() {
-            if *at == to {
-                return Ok(());
+        while !bytes.is_empty() && place.at < to {
+            let end = job.part.range(place.number).1;
+            let some = bytes.split_to((end - place.at).min(bytes.len() as u64) as usize);
+            job.part.write(place.at, &some).map_err(local)?;
+            place.sum.update(&some);
+            place.at += some.len() as u64;
+            if place.at == end {
+                job.part.done(place.number, place.sum.digest()).map_err(local)?;
+                place.number += 1;
+                place.sum.reset();
             }
-            continue;
+            let _ = tell.send(Ok(some.len() as u64));
         }
-        job.part.write(*at, &bytes).map_err(|error| Error::local(&job.part.path, &error))?;
-        sum.update(&bytes);
-        *at += bytes.len() as u64;
-        let _ = tell.send(Ok(bytes.len() as u64));
+        if place.at == to {
+            return Ok(());
+        }
     }
     Ok(())
 }
@@ -213,5 +239,22 @@ async fn open(source: &Source, job: &Job, from: u64, to: u64) -> Result<Answer, 
                 answer.bytes_stream().map(move |bytes| bytes.map_err(|error| web::told(&at, &error)));
             Ok((stream.boxed(), over))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans;
+
+    #[test]
+    fn ranges_that_follow_one_another_are_asked_for_together() {
+        assert_eq!(spans(&[]), []);
+        assert_eq!(spans(&[3]), [3..4]);
+        // As many as there are requests: each by itself.
+        assert_eq!(spans(&(0..16).collect::<Vec<_>>()).len(), 16);
+        assert_eq!(spans(&(0..60).collect::<Vec<_>>())[..2], [0..4, 4..8]);
+        // What is here already lies between.
+        let missing: Vec<u64> = (0..40).filter(|number| *number != 1).collect();
+        assert_eq!(spans(&missing)[..3], [0..1, 2..5, 5..8]);
     }
 }

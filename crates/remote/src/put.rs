@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use object_store::path::Path as Key;
-use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload, PutResult};
 
 use crate::address::Kind;
 use crate::connect::{self, told};
 use crate::{Address, Error};
 
-/// How many bytes are sent at once. Stores take parts of 5 MiB and more, and no more than 10,000 of them.
+/// How many bytes are sent at once; smaller files take one request. Stores take parts of 5 MiB and more, and no more than 10,000
+/// of them.
 const PART: u64 = 16 << 20;
 /// How many parts are on their way at once.
 const AT_ONCE: usize = 4;
@@ -33,8 +34,15 @@ pub fn put(at: &Address, files: &[(String, &Path)]) -> Result<(), Error> {
     connect::wait(async move { all(&store, &files).await })
 }
 
-/// A file whose bytes were taken, or, without any, that is yet to be written.
-type Taken = (Address, Key, Option<Box<dyn MultipartUpload>>);
+/// A file that is ready to appear.
+type Taken = (Address, Key, How);
+
+enum How {
+    /// Its bytes were taken.
+    Sent(Box<dyn MultipartUpload>),
+    /// It is small, and is written in one request, which also sees to it that nothing is there.
+    Whole(PathBuf),
+}
 
 async fn all(store: &Arc<dyn ObjectStore>, files: &[(Address, PathBuf)]) -> Result<(), Error> {
     let mut taken: Vec<Taken> = Vec::new();
@@ -52,11 +60,11 @@ async fn all(store: &Arc<dyn ObjectStore>, files: &[(Address, PathBuf)]) -> Resu
     let mut left = taken.into_iter();
     for (at, key, upload) in left.by_ref() {
         let written = match upload {
-            Some(mut upload) => upload.complete().await,
-            None => store.put_opts(&key, PutPayload::default(), PutMode::Create.into()).await,
+            How::Sent(mut upload) => upload.complete().await.map_err(|error| told(&at, &error)),
+            How::Whole(path) => whole(store, &at, &key, &path).await,
         };
         if let Err(error) = written {
-            failed = Some(told(&at, &error));
+            failed = Some(error);
             break;
         }
         shown.push(key);
@@ -70,6 +78,17 @@ async fn all(store: &Arc<dyn ObjectStore>, files: &[(Address, PathBuf)]) -> Resu
     Err(error)
 }
 
+async fn whole(
+    store: &Arc<dyn ObjectStore>,
+    at: &Address,
+    key: &Key,
+    path: &Path,
+) -> Result<PutResult, Error> {
+    let bytes = std::fs::read(path).map_err(|error| Error::local(path, &error))?;
+    let written = store.put_opts(key, PutPayload::from(bytes), PutMode::Create.into()).await;
+    written.map_err(|error| told(at, &error))
+}
+
 async fn take(store: &Arc<dyn ObjectStore>, at: &Address, path: &Path) -> Result<Taken, Error> {
     let key = Key::parse(at.path()).map_err(|error| told(at, &error.into()))?;
     match store.head(&key).await {
@@ -77,15 +96,15 @@ async fn take(store: &Arc<dyn ObjectStore>, at: &Address, path: &Path) -> Result
         Err(object_store::Error::NotFound { .. }) => {}
         Err(error) => return Err(told(at, &error)),
     }
-    let local = |error: std::io::Error| Error::Local { path: path.to_owned(), found: error.to_string() };
+    let local = |error: std::io::Error| Error::local(path, &error);
     let mut file = File::open(path).map_err(local)?;
     let size = file.metadata().map_err(local)?.len();
-    if size == 0 {
-        return Ok((at.clone(), key, None));
+    if size <= PART {
+        return Ok((at.clone(), key, How::Whole(path.to_owned())));
     }
     let mut upload = store.put_multipart(&key).await.map_err(|error| told(at, &error))?;
     match send(&mut file, size, upload.as_mut()).await {
-        Ok(()) => Ok((at.clone(), key, Some(upload))),
+        Ok(()) => Ok((at.clone(), key, How::Sent(upload))),
         Err(error) => {
             let _ = upload.abort().await;
             Err(match error {
@@ -119,7 +138,7 @@ async fn send(file: &mut File, size: u64, upload: &mut dyn MultipartUpload) -> R
 
 async fn drop_all(taken: Vec<Taken>) {
     for (_, _, upload) in taken {
-        if let Some(mut upload) = upload {
+        if let How::Sent(mut upload) = upload {
             let _ = upload.abort().await;
         }
     }
