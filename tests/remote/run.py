@@ -200,15 +200,17 @@ def main():
     parser.add_argument("--only", choices=[*stores.ALL, "web"])
     parser.add_argument("--large", type=int, default=500_000_000, help="bytes of the run that is sent over the slow link")
     asked = parser.parse_args()
-    out = asked.out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    ask = Asked(asked.bin, out)
+    tools = asked.out.resolve()
+    tools.mkdir(parents=True, exist_ok=True)
     failed = []
-    for name in stores.ALL:
-        if asked.only in (None, name):
-            failed += store(name, ask, out, stores.tools(out))
-    if asked.only in (None, "web"):
-        failed += web(ask, out, asked.large)
+    with tempfile.TemporaryDirectory(dir=tools) as folder:
+        out = Path(folder)
+        ask = Asked(asked.bin, out)
+        for name in stores.ALL:
+            if asked.only in (None, name):
+                failed += store(name, ask, out, stores.tools(tools))
+        if asked.only in (None, "web"):
+            failed += web(ask, out, asked.large)
     if failed:
         sys.exit(f"{len(failed)} failed: " + "; ".join(failed))
 

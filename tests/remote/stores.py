@@ -19,7 +19,7 @@ KEY = base64.b64encode(b"k" * 32).decode()
 
 
 def tools(out):
-    """The Python that has them; they are fetched once. Azurite's program lies in OUT/node_modules."""
+    """The Python that has them, below OUT; they are fetched once. Azurite lies in OUT/node_modules."""
     python = out / "venv/bin/python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", out / "venv"], check=True)
@@ -96,7 +96,7 @@ def google(out, python, files):
 def azure(out, python, files):
     """Azurite."""
     port = free_port()
-    program = out / "node_modules/.bin/azurite-blob"
+    program = python.parents[2] / "node_modules/.bin/azurite-blob"
     where = ["--blobPort", str(port), "--location", out / f"azurite-{port}", "--silent", "--skipApiVersionCheck"]
     process = start([program, *where], port, AZURITE_ACCOUNTS=f"account:{KEY}")
     code = (
