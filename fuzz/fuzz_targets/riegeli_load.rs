@@ -30,7 +30,9 @@ fn chunk(file: &mut Vec<u8>, kind: u8, records: u64, decoded: u64, data: &[u8]) 
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut file = vec![0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0];
+    let mut file = vec![
+        0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
+    ];
     chunk(&mut file, b's', 0, 0, &[]);
     let mut rest = bytes;
     while let [kind, records, d0, d1, l0, l1, behind @ ..] = rest {

@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn ranges_that_follow_one_another_are_asked_for_together() {
         assert_eq!(spans(&[]), []);
-        assert_eq!(spans(&[3]), [3..4]);
+        assert_eq!(spans(&[3, 9]), [3..4, 9..10]);
         // As many as there are requests: each by itself.
         assert_eq!(spans(&(0..16).collect::<Vec<_>>()).len(), 16);
         assert_eq!(spans(&(0..60).collect::<Vec<_>>())[..2], [0..4, 4..8]);

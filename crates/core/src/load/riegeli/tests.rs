@@ -28,14 +28,14 @@ impl Writer {
         let mut end = begin;
         let mut left = chunk.len() as u64;
         while left > 0 {
-            if end % 65_536 == 0 {
+            if end.is_multiple_of(65_536) {
                 end += 24;
             }
             let part = left.min(65_536 - end % 65_536);
             (end, left) = (end + part, left - part);
         }
         for (i, byte) in chunk.iter().enumerate() {
-            if self.bytes.len() % 65_536 == 0 {
+            if self.bytes.len().is_multiple_of(65_536) {
                 let at = self.bytes.len() as u64;
                 let mut header = Vec::new();
                 header.extend((at - begin).to_le_bytes());
