@@ -1,6 +1,6 @@
 //! What a profiler is asked to record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::Error;
@@ -139,7 +139,7 @@ impl Options {
     /// The message, for a capture of this length.
     pub(crate) fn to_proto(&self, session: &str, duration: Duration, start_ns: u64) -> ProfileOptions {
         let trace = self.host_traceme_filter_mask;
-        let advanced: HashMap<_, _> =
+        let advanced: BTreeMap<_, _> =
             self.advanced.iter().map(|(key, setting)| (key.clone(), setting.to_proto())).collect();
         ProfileOptions {
             version: VERSION,

@@ -1,6 +1,6 @@
 //! The messages of `tensorflow.ProfilerService`, as far as they are used. The reply's `XSpace` stays bytes: it is the file.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use prost::bytes::Bytes;
 use prost::{Message, Oneof};
@@ -51,8 +51,8 @@ pub(crate) struct ProfileOptions {
     pub repository_path: String,
     #[prost(message, optional, tag = "11")]
     pub trace_options: Option<TraceOptions>,
-    #[prost(map = "string, message", tag = "12")]
-    pub advanced_configuration: HashMap<String, Advanced>,
+    #[prost(btree_map = "string, message", tag = "12")]
+    pub advanced_configuration: BTreeMap<String, Advanced>,
     #[prost(bool, tag = "13")]
     pub raise_error_on_start_failure: bool,
     #[prost(string, tag = "14")]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haloscope_capture::{Destination, Request, Silent, Stop, capture};
+use haloscope_core::derive::stats::Summary;
 use haloscope_core::report::{Cell, Value};
 use haloscope_core::units;
 
@@ -127,11 +128,8 @@ pub(super) fn number_of(value: &Value) -> Option<f64> {
 }
 
 fn median(values: &VecDeque<f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+    let values: Vec<f64> = values.iter().copied().collect();
+    Some(Summary::of(&values)?.p50)
 }
 
 /// A folder for looks, which goes with the value.

@@ -110,15 +110,15 @@ fn capture(
     let found = looks.until_steady(printer).map_err(|why| explain(&why, shim, child))?;
     let duration = match (&found, asked.duration) {
         (_, Some(duration)) => duration,
-        (Found::Steps(pace), None) => length(asked.steps, pace.period_ps.unwrap_or_default()),
+        (Found::Steps(period_ps), None) => length(asked.steps, *period_ps),
         (Found::NoSteps, None) => Duration::from_secs(2),
     };
     let servers = shim.servers().addresses();
     let whose = if servers.len() == 1 { String::new() } else { format!(" of {} processes", servers.len()) };
     match &found {
-        Found::Steps(pace) => printer.note(format_args!(
+        Found::Steps(period_ps) => printer.note(format_args!(
             "steps are steady at {}; capturing {}{whose}",
-            units::duration_ps(pace.period_ps.unwrap_or_default() as f64),
+            units::duration_ps(*period_ps as f64),
             seconds(duration)
         )),
         Found::NoSteps => {

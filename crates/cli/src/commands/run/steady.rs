@@ -31,8 +31,8 @@ const BETWEEN: Duration = Duration::from_millis(50);
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
-    /// Steps at this pace.
-    Steps(Pace),
+    /// Steps, this far from one start to the next one's, picoseconds.
+    Steps(i64),
     /// The time is up, and there are no steps.
     NoSteps,
 }
@@ -88,8 +88,8 @@ impl<'a> Looks<'a> {
             }
             if began.elapsed() >= self.asked.max_wait {
                 printer.note(format_args!("steps are not steady after {}", super::seconds(began.elapsed())));
-                let pace = pace.or(last).filter(|pace| pace.period_ps.is_some());
-                return Ok(pace.map_or(Found::NoSteps, Found::Steps));
+                let period = pace.or(last).and_then(|pace| pace.period_ps);
+                return Ok(period.map_or(Found::NoSteps, Found::Steps));
             }
             self.adapt(pace.as_ref());
             self.wait(self.pause.min(self.asked.max_wait.saturating_sub(began.elapsed())))?;
@@ -104,19 +104,20 @@ impl<'a> Looks<'a> {
         last: Option<&Pace>,
         works_since: &mut Option<Instant>,
     ) -> Result<Option<Found>, Why> {
-        if !pace.has_few_steps() {
+        if let Some(period_ps) = pace.period_ps.filter(|_| !pace.has_few_steps()) {
             match self.asked.warm_up {
-                WarmUp::Time(_) => return Ok(Some(Found::Steps(pace.clone()))),
+                WarmUp::Time(_) => return Ok(Some(Found::Steps(period_ps))),
                 WarmUp::Steps(steps) => {
-                    let period = u64::try_from(pace.period_ps.unwrap_or_default() / 1000).unwrap_or_default();
-                    self.wait(Duration::from_nanos(period).saturating_mul(steps))?;
-                    return Ok(Some(Found::Steps(pace.clone())));
+                    self.wait(Duration::from_nanos(period_ps.unsigned_abs() / 1000).saturating_mul(steps))?;
+                    return Ok(Some(Found::Steps(period_ps)));
                 }
                 WarmUp::UntilSteady => {}
             }
         }
-        if last.is_some_and(|last| pace.is_steady_after(last)) {
-            return Ok(Some(Found::Steps(pace.clone())));
+        if let Some(period_ps) = pace.period_ps
+            && last.is_some_and(|last| pace.is_steady_after(last))
+        {
+            return Ok(Some(Found::Steps(period_ps)));
         }
         // Steps that are longer than the look are waited for; work without any is not.
         let has_no_step = pace.has_work && pace.period_ps.is_none() && !pace.is_compiling();

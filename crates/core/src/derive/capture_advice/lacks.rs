@@ -42,7 +42,7 @@ pub struct Part {
     pub state: State,
     /// The questions of [`super::questions`] that need it.
     pub serves: &'static str,
-    /// What to do at the next capture: `nothing`, or the setting that records it.
+    /// The setting that records it at the next capture; empty where it is not lacking.
     pub cure: String,
 }
 
