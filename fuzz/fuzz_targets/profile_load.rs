@@ -4,23 +4,25 @@
 
 use std::sync::Arc;
 
-use haloscope_core::analyses;
-use haloscope_core::derive::timeline::Timeline;
-use haloscope_core::load;
-use haloscope_core::profile::LineId;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_time::analysis;
+use haloscope_timeline::Timeline;
+use haloscope_profile::load;
+use haloscope_profile::LineId;
+use haloscope_report::scope::Scope;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(profile) = load::from_bytes("fuzz.xplane.pb", bytes.to_owned()) else { return };
     for analysis in analyses::ALL {
-        if let Ok(report) = analyses::run(analysis, &profile, &Scope::default(), &Default::default()) {
+        if let Ok(report) = analysis::run(analysis, &profile, &Scope::default(), &Default::default()) {
             let _ = report.to_json();
         }
     }
     let steady = Scope { steady: true, window_ps: Some((1, 1_000_000)), ..Scope::default() };
     if let Some(overview) = analyses::find("overview") {
-        let _ = analyses::run(overview, &profile, &steady, &Default::default());
+        let _ = analysis::run(overview, &profile, &steady, &Default::default());
     }
     let lines: Vec<LineId> = profile.lines.iter().map(|line| line.id).collect();
     let timeline = Timeline::new(Arc::new(profile));

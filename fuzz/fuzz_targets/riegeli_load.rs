@@ -4,7 +4,7 @@
 //! two with the length of its data, the data.
 #![no_main]
 
-use haloscope_core::load;
+use haloscope_profile::load;
 use highway::{HighwayHash, HighwayHasher, Key};
 use libfuzzer_sys::fuzz_target;
 

@@ -16,7 +16,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use haloscope_core::analyses::{self, Analysis};
+use haloscope_analyses as analyses;
+use haloscope_time::analysis::Analysis;
 
 use crate::{root, say};
 use markers::Marker;

@@ -12,11 +12,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::derive::timeline::{Colour, Timeline};
-use haloscope_core::load;
-use haloscope_core::profile::Profile;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
+use haloscope_timeline::{Colour, Timeline};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::{scan::scan, walk};
@@ -158,7 +159,7 @@ pub(crate) fn hot(args: &HotArgs) -> Result<()> {
     let analysis = |name: &str| -> Result<()> {
         let analysis = analyses::find(name).with_context(|| format!("no analysis {name}"))?;
         let profile = open()?;
-        black_box(analyses::run(analysis, &profile, &Scope::default(), &Params::default())?);
+        black_box(analysis::run(analysis, &profile, &Scope::default(), &Params::default())?);
         Ok(())
     };
     match &*args.name {
@@ -185,7 +186,7 @@ fn windows(profile: &Profile) -> Result<()> {
         let (from, length) = (SPAN_PS / 1_000_000 / 20 * i, SPAN_PS / 1_000_000 / 4);
         let window = format!("{from}us..{}us", from + length);
         let scope = Scope::from_words(|key| (key == "window").then_some(&*window))?;
-        black_box(analyses::run(ops, profile, &scope, &Params::default())?);
+        black_box(analysis::run(ops, profile, &scope, &Params::default())?);
     }
     Ok(())
 }

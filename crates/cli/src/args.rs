@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_core::analyses::{self, Analysis, Others, Param, ParamKind, Params};
-use haloscope_core::load;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{Analysis, Others, Param, ParamKind, Params};
 
 use crate::{Failure, commands};
 
@@ -113,7 +114,8 @@ pub(crate) fn bound_memory(matches: &ArgMatches) {
 /// The subcommand of an analysis of one word, with those of the analyses that begin with its word: `compute RUN` and
 /// `compute mfu RUN`.
 fn leader(leader: &'static Analysis) -> Command {
-    let members: Vec<Command> = leader.members().map(|(name, member)| analysis(member, name)).collect();
+    let members: Vec<Command> =
+        analyses::members(leader.id).map(|(name, member)| analysis(member, name)).collect();
     let command = analysis(leader, leader.id);
     if members.is_empty() {
         return command;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haloscope_core::Error;
+use haloscope_report::Error;
 
 /// Why a command did not answer.
 #[derive(Debug)]

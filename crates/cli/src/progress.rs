@@ -5,8 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use haloscope_core::load::Part;
-use haloscope_core::units;
+use haloscope_profile::load::Part;
+use haloscope_report::units;
 
 /// What is done sooner than this needs no progress.
 const PATIENCE: Duration = Duration::from_millis(600);

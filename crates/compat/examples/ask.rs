@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use haloscope_compat::{Params, answer};
-use haloscope_core::load;
+use haloscope_profile::load;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(2);

@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// The engine had no answer.
     #[error(transparent)]
-    Core(#[from] haloscope_core::Error),
+    Core(#[from] haloscope_report::Error),
     /// An answer that could not be written down.
     #[error("cannot write the answer: {0}")]
     Internal(String),
@@ -39,14 +39,14 @@ impl Error {
     #[must_use]
     pub fn http_status(&self) -> u16 {
         match self {
-            Self::UnknownTool { .. } | Self::Usage(_) | Self::Core(haloscope_core::Error::Usage(_)) => 400,
-            Self::Missing { .. } | Self::Core(haloscope_core::Error::Nothing(_)) => 404,
-            Self::Core(haloscope_core::Error::Changed { .. }) => 409,
+            Self::UnknownTool { .. } | Self::Usage(_) | Self::Core(haloscope_report::Error::Usage(_)) => 400,
+            Self::Missing { .. } | Self::Core(haloscope_report::Error::Nothing(_)) => 404,
+            Self::Core(haloscope_report::Error::Changed { .. }) => 409,
             Self::Core(_) | Self::Internal(_) => 500,
         }
     }
 
-    /// The exit code of a process that ends with this error, as in [`haloscope_core::Error::exit_code`].
+    /// The exit code of a process that ends with this error, as in [`haloscope_report::Error::exit_code`].
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

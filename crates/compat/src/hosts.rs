@@ -1,6 +1,6 @@
 //! Which hosts a question is about.
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 
 use crate::{Error, Params};
 

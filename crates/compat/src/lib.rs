@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use haloscope_compat::{Params, answer};
-//! use haloscope_core::load;
+//! use haloscope_profile::load;
 //!
 //! let profile = load::open(&load::find("logs".as_ref())?)?;
 //! let answer = answer(&profile, "hlo_stats", &Params::default())?;
@@ -28,7 +28,7 @@ mod steps;
 mod text;
 mod tools;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 pub use answer::Answer;
 pub use error::Error;

@@ -1,6 +1,6 @@
 //! Which HLO module a question is about.
 
-use haloscope_core::profile::{Decoded, HloModule, Profile};
+use haloscope_profile::{Decoded, HloModule, Profile};
 
 use crate::{Error, Param, Params};
 

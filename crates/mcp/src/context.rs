@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use haloscope_core::analyses::{Analysis, Params};
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
 use haloscope_store::{Run, Store};
+use haloscope_time::analysis::{Analysis, Params};
 
 use crate::recent::Recent;
 use crate::{Arguments, Refusal};
@@ -87,7 +87,7 @@ impl Context {
     /// The report of an analysis, computed now or a moment ago.
     ///
     /// # Errors
-    /// As [`haloscope_core::analyses::run_with`].
+    /// As [`haloscope_time::analysis::run_with`].
     pub fn report(
         &self,
         run: &Arc<Run>,

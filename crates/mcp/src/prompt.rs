@@ -1,8 +1,10 @@
 //! The prompt that leads an agent through the nine steps of a diagnosis, filled with what the run says to each.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::report::{Cell, Table};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Table};
+use haloscope_time::analysis::Params;
 use rmcp::model::{Prompt, PromptArgument};
 
 use crate::{Arguments, Context, Refusal};

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use haloscope_core::analyses::Params;
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
 use haloscope_store::Run;
+use haloscope_time::analysis::Params;
 
 use crate::Refusal;
 

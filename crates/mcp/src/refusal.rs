@@ -1,6 +1,6 @@
 //! Why a tool has no answer, and what to call next.
 
-use haloscope_core::Error as CoreError;
+use haloscope_report::Error as CoreError;
 use haloscope_store::Error as StoreError;
 
 /// Why a tool has no answer: what is wrong, and the next step.

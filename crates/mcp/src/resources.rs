@@ -1,8 +1,10 @@
 //! Runs and reports as resources, for clients that attach them to a conversation.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_report::scope::Scope;
 use haloscope_store::RunInfo;
+use haloscope_time::analysis::Params;
 use rmcp::model::{ListResourcesResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
 

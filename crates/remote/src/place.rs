@@ -14,6 +14,6 @@ pub fn cache_folder() -> io::Result<Option<PathBuf>> {
     match std::env::var_os(FOLDER_VARIABLE) {
         Some(word) if word == "off" => Ok(None),
         Some(path) if !path.is_empty() => std::path::absolute(&path).map(Some),
-        _ => Ok(haloscope_core::load::user_cache()),
+        _ => Ok(haloscope_profile::load::user_cache()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haloscope_core::Error as CoreError;
+use haloscope_report::Error as CoreError;
 use haloscope_store::Error as StoreError;
 
 use crate::router::App;

@@ -7,9 +7,10 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use haloscope_core::analyses::{self, Analysis, Others, ParamKind, Params};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_report::scope::Scope;
 use haloscope_store::{Run, Store, Tag};
+use haloscope_time::analysis::{self, Analysis, Others, ParamKind, Params};
 use serde_json::{Value, json};
 
 use crate::answer::{Failure, Json, blocking, compute};
@@ -80,7 +81,7 @@ pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
 }
 
 fn describe(analysis: &Analysis) -> Value {
-    let param = |p: &analyses::Param| {
+    let param = |p: &analysis::Param| {
         let (kind, choices): (_, &[&str]) = match p.kind {
             ParamKind::Choice(words) => ("choice", words),
             ParamKind::Count => ("count", &[]),
@@ -143,7 +144,7 @@ pub(crate) async fn report(
         if partial && app.store.known(&ids, analysis, &scope, &params).is_none() {
             let mut part = scope.clone();
             if let (run, Some(note)) = partial::open(app, &query, &mut part)? {
-                let mut report = analyses::run(analysis, &run.profile, &part, &params)?;
+                let mut report = analysis::run(analysis, &run.profile, &part, &params)?;
                 report.quality.insert(0, note);
                 return Ok(Json::text(report.to_json()));
             }
@@ -173,7 +174,7 @@ pub(crate) fn warm(run: &Arc<Run>) {
     for id in ["overview", "ops"] {
         if let Some(analysis) = analyses::find(id) {
             // Whoever asks is told why there is none.
-            let _ = analyses::run_with(analysis, &run.profile, &[], &Scope::default(), &Params::default());
+            let _ = analysis::run_with(analysis, &run.profile, &[], &Scope::default(), &Params::default());
         }
     }
 }

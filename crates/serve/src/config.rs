@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use haloscope_core::load::SourceRoot;
+use haloscope_profile::load::SourceRoot;
 use haloscope_store::{Ledger, Store};
 
 use crate::capture::CaptureHosts;

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::Uri;
-use haloscope_core::Error;
-use haloscope_core::ledger::{self, Ask, Ledger};
-use haloscope_core::report::Report;
+use haloscope_analyses::ledger::{self, Ask, Ledger};
+use haloscope_report::Error;
+use haloscope_report::Report;
 
 use crate::answer::{Failure, Json, compute};
 use crate::api::Answer;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::Uri;
-use haloscope_core::report::{Quality, Severity};
-use haloscope_core::scope::Scope;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Quality, Severity};
 use haloscope_store::Run;
 use serde_json::json;
 

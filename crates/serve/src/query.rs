@@ -1,7 +1,7 @@
 //! The part of an address behind the question mark.
 
 use axum::http::Uri;
-use haloscope_core::profile::LineId;
+use haloscope_profile::LineId;
 
 use crate::answer::Failure;
 

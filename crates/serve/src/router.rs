@@ -8,7 +8,7 @@ use axum::extract::{DefaultBodyLimit, OriginalUri, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use haloscope_core::load::SourceRoot;
+use haloscope_profile::load::SourceRoot;
 use haloscope_store::{Ledger, Store, Watch};
 use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::Uri;
-use haloscope_core::load::NoText;
+use haloscope_profile::load::NoText;
 use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking};

@@ -41,7 +41,7 @@ pub enum Error {
     Far(Box<haloscope_remote::Error>),
     /// Its files, or the folder, cannot be read.
     #[error(transparent)]
-    Read(Arc<haloscope_core::Error>),
+    Read(Arc<haloscope_report::Error>),
 }
 
 impl From<haloscope_remote::Error> for Error {
@@ -50,8 +50,8 @@ impl From<haloscope_remote::Error> for Error {
     }
 }
 
-impl From<haloscope_core::Error> for Error {
-    fn from(error: haloscope_core::Error) -> Self {
+impl From<haloscope_report::Error> for Error {
+    fn from(error: haloscope_report::Error) -> Self {
         Self::Read(Arc::new(error))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use haloscope_core::load::Part;
+use haloscope_profile::load::Part;
 use haloscope_remote::{Address, Brought, Progress, Session};
 
 use crate::{Error, lock};

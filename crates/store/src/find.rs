@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use haloscope_core::Error;
-use haloscope_core::{load, naming};
+use haloscope_profile::load;
 use haloscope_remote::{self as remote, Address, Brought, Progress, Session};
+use haloscope_report::Error;
+use haloscope_report::naming;
 
 use crate::Cache;
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use haloscope_core::Error;
-use haloscope_core::ledger::{self, Entry};
+use haloscope_analyses::ledger::{self, Entry};
+use haloscope_report::Error;
 
 use crate::lock;
 

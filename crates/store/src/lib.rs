@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use haloscope_core::load;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
 use haloscope_remote::Address;
 
 pub use error::Error;
@@ -92,7 +92,7 @@ impl Store {
         if let Some(at) = places::address(root)? {
             return Ok(Self { far_roots: vec![at.clone()], far: Some(Far::new(at)), ..Self::in_memory() });
         }
-        let io = |source| haloscope_core::Error::Io { path: root.to_owned(), source };
+        let io = |source| haloscope_report::Error::Io { path: root.to_owned(), source };
         let root = load::native(root).canonicalize().map_err(io)?;
         Ok(Self { roots: vec![root.clone()], root: Some(root), ..Self::in_memory() })
     }
@@ -123,7 +123,7 @@ impl Store {
     /// [`Error::Read`] for a root that is not there.
     pub fn with_roots(mut self, roots: &[PathBuf]) -> Result<Self, Error> {
         let real = |root: &PathBuf| {
-            root.canonicalize().map_err(|source| haloscope_core::Error::Io { path: root.clone(), source })
+            root.canonicalize().map_err(|source| haloscope_report::Error::Io { path: root.clone(), source })
         };
         for root in roots {
             match places::address(root)? {

@@ -6,8 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use haloscope_core::{Error, load};
+use haloscope_profile::load;
 use haloscope_remote::{Address, Object, Session};
+use haloscope_report::Error;
 
 use crate::far::STAYS;
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use haloscope_core::derive::timeline::Timeline;
-use haloscope_core::load;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
+use haloscope_timeline::Timeline;
 
 use crate::listing::{RunInfo, Stamp};
 use crate::{Error, Indexes, lock};

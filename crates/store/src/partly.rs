@@ -4,9 +4,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use haloscope_core::derive::op_rows::holds_ops;
-use haloscope_core::load::{self, Part};
-use haloscope_core::profile::{HostId, LineKind, Profile};
+use haloscope_profile::load::{self, Part};
+use haloscope_profile::{HostId, LineKind, Profile};
+use haloscope_time::op_rows::holds_ops;
 
 use crate::listing::{Listed, Stamp};
 use crate::{Error, Indexes, Run, Store, lock};

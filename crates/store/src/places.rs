@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haloscope_core::load;
+use haloscope_profile::load;
 use haloscope_remote::{Address, Session};
 
 use crate::listing::{Listed, of_session};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haloscope_core::analyses::{self, Analysis, Params};
-use haloscope_core::load;
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_profile::load;
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Analysis, Params};
 
 use crate::listing::Listed;
 use crate::{Cache, Error, Question, Run, Store, lock};
@@ -32,7 +32,7 @@ impl Store {
     /// without opening the runs.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`Error::Read`] too with what [`analyses::run_with`] says.
+    /// As [`Store::open`]; [`Error::Read`] too with what [`analysis::run_with`] says.
     pub fn report(
         &self,
         ids: &[&str],
@@ -52,7 +52,7 @@ impl Store {
         let [profile, others @ ..] = profiles.as_slice() else {
             return Err(Error::UnknownRun(String::new()));
         };
-        let report = analyses::run_with(analysis, profile, others, scope, params)?;
+        let report = analysis::run_with(analysis, profile, others, scope, params)?;
         // A window is one of very many, and soon computed of a run that is open.
         let is_worth_it = begun.elapsed() >= WORTH && scope.window_ps.is_none();
         if is_worth_it

@@ -150,7 +150,7 @@ fn many_who_ask_at_once_share_one_opening_and_its_error() {
             // Long enough for the others to come.
             std::thread::sleep(Duration::from_millis(200));
             if fails {
-                return Err(haloscope_core::Error::Nothing("nothing there".into()).into());
+                return Err(haloscope_report::Error::Nothing("nothing there".into()).into());
             }
             Ok(Run::new(
                 Store::in_memory_info("x", &Profile::default()),

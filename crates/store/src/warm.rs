@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use haloscope_core::derive::op_rows::holds_ops;
-use haloscope_core::profile::{LineId, LineKind, Profile};
+use haloscope_profile::{LineId, LineKind, Profile};
+use haloscope_time::op_rows::holds_ops;
 
 use crate::watch::Stop;
 use crate::{Run, RunInfo, Store};

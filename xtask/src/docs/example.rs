@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load;
-use haloscope_core::present::{self, Layout};
-use haloscope_core::profile::Profile;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
+use haloscope_report::present::{self, Layout};
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
 
 /// The output of a command line such as `ops fixtures/runs/cpu-train --by category --limit 5`, as a block of a page.
 ///
@@ -43,7 +44,7 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     let others: Vec<Profile> = others.into_iter().map(open).collect::<Result<_>>()?;
     let others: Vec<&Profile> = others.iter().collect();
     let scope = Scope::from_words(option)?;
-    let report = analyses::run_with(analysis, &profile, &others, &scope, &params)?;
+    let report = analysis::run_with(analysis, &profile, &others, &scope, &params)?;
     if let Some(table) = layout.only
         && report.table(table).is_none()
         && report.tree(table).is_none()

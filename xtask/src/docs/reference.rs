@@ -1,8 +1,9 @@
 //! The reference of an analysis: its registry entry, and the values and columns of its reports.
 
 use anyhow::Result;
-use haloscope_core::analyses::{Analysis, Param, ParamKind, Params};
-use haloscope_core::report::{Column, Kind, Report, Status, Unit, Value};
+use haloscope_analyses as analyses;
+use haloscope_report::{Column, Kind, Report, Status, Unit, Value};
+use haloscope_time::analysis::{Analysis, Param, ParamKind, Params};
 
 use super::runs::Runs;
 
@@ -183,7 +184,6 @@ pub(super) fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haloscope_core::analyses;
 
     #[test]
     fn the_scope_is_that_of_the_command_line() {

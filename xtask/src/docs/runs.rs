@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use haloscope_core::Error;
-use haloscope_core::analyses::{self, Analysis, Params};
-use haloscope_core::load::{self, Run};
-use haloscope_core::profile::Profile;
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_profile::Profile;
+use haloscope_profile::load::{self, Run};
+use haloscope_report::Error;
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Analysis, Params};
 
 /// Opened runs, by name.
 pub(super) struct Runs(Vec<Profile>);
@@ -39,7 +39,7 @@ impl Runs {
     /// Whatever an analysis says other than that there is nothing.
     pub(super) fn reports(&self, analysis: &Analysis, params: &Params) -> Result<Vec<Report>> {
         let answers =
-            self.0.iter().map(|profile| analyses::run(analysis, profile, &Scope::default(), params));
+            self.0.iter().map(|profile| analysis::run(analysis, profile, &Scope::default(), params));
         answers
             .filter(|answer| !matches!(answer, Err(Error::Nothing(_))))
             .map(|answer| answer.map_err(Into::into))

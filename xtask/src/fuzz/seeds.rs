@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load;
-use haloscope_core::report::kept;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
 use haloscope_hlo::{Module, TextOptions};
+use haloscope_profile::load;
+use haloscope_report::codec as kept;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
 use haloscope_xspace::write::{Plane, Space, Value};
 use haloscope_xspace::{SpaceView, StatValue};
 
@@ -94,7 +95,7 @@ fn reports(bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let Ok(profile) = load::from_bytes("seed.xplane.pb", bytes) else { return Vec::new() };
     let answers = analyses::ALL
         .iter()
-        .filter_map(|analysis| analyses::run(analysis, &profile, &Scope::default(), &Params::default()).ok());
+        .filter_map(|analysis| analysis::run(analysis, &profile, &Scope::default(), &Params::default()).ok());
     answers.filter_map(|report| kept::to_bytes(&report)).collect()
 }
 

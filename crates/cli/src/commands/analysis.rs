@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use clap::ArgMatches;
-use haloscope_core::Error;
-use haloscope_core::analyses::{self, Analysis};
-use haloscope_core::load::{self, Part, Run};
-use haloscope_core::present::{self, Layout};
-use haloscope_core::profile::Profile;
-use haloscope_core::report::{Gate, Report, Table, Tree};
-use haloscope_core::units;
+use haloscope_profile::Profile;
+use haloscope_profile::load::{self, Part, Run};
+use haloscope_report::Error;
+use haloscope_report::present::{self, Layout};
+use haloscope_report::units;
+use haloscope_report::{Gate, Report, Table, Tree};
 use haloscope_store::{Cache, Indexes, Question};
+use haloscope_time::analysis::{self, Analysis};
 
 use super::export::to_file;
 use super::find::find;
@@ -24,7 +24,7 @@ const FILE_WIDTH: usize = 120;
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let asked = Asked::from_matches(analysis, matches)?;
     let Some(path) = &asked.run else {
-        write(&analyses::run_alone(analysis, &asked.params)?, &asked, printer)?;
+        write(&analysis::run_alone(analysis, &asked.params)?, &asked, printer)?;
         return Ok(0);
     };
     let cache = kept::cache(matches)?;
@@ -94,7 +94,7 @@ fn compute(
     let [profile, others @ ..] = profiles.as_slice() else {
         return Err(Failure::Nothing("no run was given".into(), String::new()));
     };
-    let ask = || analyses::run_with(analysis, profile, others, &asked.scope, &asked.params);
+    let ask = || analysis::run_with(analysis, profile, others, &asked.scope, &asked.params);
     let report = progress::while_doing("reading events", || Part::decoded(profile), ask)?;
     Ok((report, opened))
 }
@@ -132,7 +132,7 @@ pub(super) fn say_which(run: &Run, printer: &mut Printer) {
         printer.note(format_args!(
             "newest of {} sessions: {}",
             run.chosen_from,
-            haloscope_core::naming::shown(&run.path)
+            haloscope_report::naming::shown(&run.path)
         ));
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use clap::{ArgMatches, Command};
-use haloscope_core::report::{Column, Report, Status, Table, Unit, Value};
-use haloscope_core::units;
+use haloscope_report::units;
+use haloscope_report::{Column, Report, Status, Table, Unit, Value};
 use haloscope_store::{Cache, Contents};
 
 use super::analysis::write;

@@ -1,12 +1,13 @@
 //! `haloscope demo`: the overview of a profile that comes with the program, and the page over it.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load;
-use haloscope_core::present::{self, Layout};
-use haloscope_core::profile::Profile;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
+use haloscope_report::present::{self, Layout};
+use haloscope_report::scope::Scope;
 use haloscope_store::Store;
+use haloscope_time::analysis::{self, Params};
 
 use super::serve;
 use crate::{Failure, Printer};
@@ -45,7 +46,7 @@ fn profile() -> Result<Profile, Failure> {
 
 fn overview(profile: &Profile, printer: &mut Printer) -> Result<(), Failure> {
     let Some(analysis) = analyses::find("overview") else { return Ok(()) };
-    let report = analyses::run(analysis, profile, &Scope::default(), &Params::default())?;
+    let report = analysis::run(analysis, profile, &Scope::default(), &Params::default())?;
     let layout = Layout { width: printer.width(), colour: printer.colour(), ..Layout::default() };
     printer.data(|out| present::table(&report, &layout, out))
 }

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use haloscope_core::export::{Ask, Export, Format, Stacks, Written};
-use haloscope_core::load;
+use haloscope_profile::load;
+use haloscope_timeline::export::{Ask, Export, Format, Stacks, Written};
 
 use super::analysis::say_which;
 use crate::args::{scope_args, scope_of};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haloscope_core::Error;
-use haloscope_core::load::{Part, Run};
+use haloscope_profile::load::{Part, Run};
+use haloscope_report::Error;
 
 use crate::progress;
 

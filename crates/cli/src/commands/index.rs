@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use haloscope_core::naming;
-use haloscope_core::units;
+use haloscope_report::naming;
+use haloscope_report::units;
 use haloscope_store::Cache;
 
 use super::analysis::say_which;

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_core::Error;
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::ledger::{self, Against, Ask, Decision, Entry, Time};
-use haloscope_core::load;
-use haloscope_core::profile::Profile;
-use haloscope_core::report::Cell;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_analyses::ledger::{self, Against, Ask, Decision, Entry, Time};
+use haloscope_profile::Profile;
+use haloscope_profile::load;
+use haloscope_report::Cell;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
 use haloscope_store::Ledger;
+use haloscope_time::analysis::{self, Params};
 
 use super::analysis::{say_which, write};
 use super::report::run_name;
@@ -191,7 +192,7 @@ fn against(
     printer: &mut Printer,
 ) -> Result<Option<Against>, Failure> {
     let Some(compare) = analyses::find("compare") else { return Ok(None) };
-    let report = match analyses::run_with(compare, baseline, &[run], &Scope::default(), &Params::default()) {
+    let report = match analysis::run_with(compare, baseline, &[run], &Scope::default(), &Params::default()) {
         Ok(report) => report,
         // The run's own numbers are worth keeping all the same.
         Err(Error::Nothing(why)) => {

@@ -23,7 +23,7 @@ mod xprof;
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
-use haloscope_core::analyses;
+use haloscope_analyses as analyses;
 
 use crate::{Failure, Printer, args};
 

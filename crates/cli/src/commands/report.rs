@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use haloscope_core::Error;
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::derive::excerpt;
-use haloscope_core::derive::select::Selection;
-use haloscope_core::derive::timeline::Timeline;
-use haloscope_core::load;
-use haloscope_core::profile::{LineId, LineKind, Profile};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+use haloscope_profile::load;
+use haloscope_profile::{LineId, LineKind, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
+use haloscope_time::select::Selection;
+use haloscope_timeline::Timeline;
+use haloscope_timeline::excerpt;
 use serde_json::{Map, Value, json};
 
 use super::analysis::say_which;
@@ -92,7 +93,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
 pub(super) fn run_name(path: &Path) -> String {
-    let shown = PathBuf::from(haloscope_core::naming::shown(path));
+    let shown = PathBuf::from(haloscope_report::naming::shown(path));
     let path = path.canonicalize().ok().filter(|_| shown == path).unwrap_or(shown);
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
     let own = parts.next().unwrap_or_else(|| "run".to_owned());
@@ -122,7 +123,7 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
     let (mut reports, mut cut) = (Map::new(), Map::new());
     for id in ANALYSES {
         let Some(analysis) = analyses::find(id) else { continue };
-        let mut answer = match analyses::run(analysis, profile, scope, &Params::default()) {
+        let mut answer = match analysis::run(analysis, profile, scope, &Params::default()) {
             Ok(report) => report,
             Err(error @ (Error::Usage(_) | Error::Changed { .. })) => return Err(error.into()),
             Err(error) => {

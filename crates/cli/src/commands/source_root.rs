@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
-use haloscope_core::load::SourceRoot;
-use haloscope_core::report::{Cell, Report, Text};
-use haloscope_core::units;
+use haloscope_profile::load::SourceRoot;
+use haloscope_report::units;
+use haloscope_report::{Cell, Report, Text};
 
 use crate::{Failure, Printer};
 

@@ -1,7 +1,7 @@
 //! `haloscope version`: what to put into a bug report.
 
 use clap::{ArgMatches, Command};
-use haloscope_core::report;
+use haloscope_report as report;
 
 use crate::{Failure, Printer};
 

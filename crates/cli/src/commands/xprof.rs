@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_compat::{Params, TOOLS};
-use haloscope_core::load;
+use haloscope_profile::load;
 
 use crate::{Failure, Printer};
 

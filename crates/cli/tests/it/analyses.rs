@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haloscope_core::analyses::ALL;
+use haloscope_analyses::ALL;
 use insta::assert_snapshot;
 
 use crate::small;

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use haloscope_core::analyses::{self, Others};
+use haloscope_analyses as analyses;
+
+use haloscope_time::analysis::Others;
 use haloscope_xspace::StatValue;
 
 use crate::support::{Outcome, command, line, root};
@@ -64,7 +66,7 @@ impl Place {
 /// The bytes of a fixture's first profile, unpacked.
 fn profile(fixture: &str) -> Vec<u8> {
     let folder = root().join("fixtures/runs").join(fixture);
-    let path = haloscope_core::load::find(&folder).unwrap().files.swap_remove(0);
+    let path = haloscope_profile::load::find(&folder).unwrap().files.swap_remove(0);
     let bytes = fs::read(&path).unwrap();
     let is_packed = path.extension().is_some_and(|ending| ending == "gz");
     if is_packed { StatValue::unzip(&bytes, 64 << 20).unwrap() } else { bytes }

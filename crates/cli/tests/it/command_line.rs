@@ -20,7 +20,7 @@ fn help() {
 
 #[test]
 fn help_of_each_analysis_fits_80_columns_and_has_an_example() {
-    for analysis in haloscope_core::analyses::ALL {
+    for analysis in haloscope_analyses::ALL {
         assert!(!analysis.question.is_empty(), "{} asks nothing", analysis.id);
         let help = process(&line(analysis, &["--help"]));
         assert_eq!(help.code, 0);
@@ -32,7 +32,7 @@ fn help_of_each_analysis_fits_80_columns_and_has_an_example() {
 
 #[test]
 fn the_example_of_each_analysis_parses() {
-    for analysis in haloscope_core::analyses::ALL {
+    for analysis in haloscope_analyses::ALL {
         // Every other part between quotes is one word.
         let parts = analysis.example.split('\'').enumerate();
         let words = parts.flat_map(|(i, part)| match i % 2 {

@@ -1,9 +1,11 @@
 //! Damaged profiles, through the library: whatever stands in a file, there is an answer or a reason, never a panic.
 
-use haloscope_core::analyses::{self, ALL, Params};
-use haloscope_core::present::{self, Layout};
-use haloscope_core::scope::Scope;
-use haloscope_core::{Error, load};
+use haloscope_analyses::ALL;
+use haloscope_profile::load;
+use haloscope_report::Error;
+use haloscope_report::present::{self, Layout};
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
 
 use crate::small;
 use crate::support::{FIXTURES, root};
@@ -19,7 +21,7 @@ fn ask_everything(bytes: Vec<u8>, damage: &str) {
             }
         };
         for analysis in ALL {
-            match analyses::run(analysis, &profile, &Scope::default(), &Params::default()) {
+            match analysis::run(analysis, &profile, &Scope::default(), &Params::default()) {
                 Ok(report) => {
                     let mut out = Vec::new();
                     present::table(&report, &Layout::default(), &mut out).unwrap();

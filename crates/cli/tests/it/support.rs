@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use haloscope_cli::Printer;
-use haloscope_core::analyses::{Analysis, Others};
+use haloscope_time::analysis::{Analysis, Others};
 
 /// Recorded runs that come with the project.
 pub(crate) const FIXTURES: [&str; 2] = ["fixtures/runs/cpu-train", "fixtures/runs/cpu-infer"];
@@ -90,9 +90,8 @@ impl Write for Shared {
 pub(crate) fn inside(args: &[&str]) -> Outcome {
     let (out, err) = (Shared::default(), Shared::default());
     // An environment variable of this process is everybody's: an option does what `command` does by one.
-    let has_option = haloscope_core::analyses::ALL
-        .iter()
-        .any(|a| a.words().eq(args.iter().copied().take(a.words().count())));
+    let has_option =
+        haloscope_analyses::ALL.iter().any(|a| a.words().eq(args.iter().copied().take(a.words().count())));
     let rest = args.iter().copied().chain(has_option.then_some("--no-cache"));
     let words = std::iter::once("haloscope").chain(rest).map(OsString::from);
     let code = haloscope_cli::run(words, &mut Printer::new(Box::new(out.clone()), Box::new(err.clone())));

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use haloscope_core::analyses::ALL;
-use haloscope_core::load;
+use haloscope_analyses::ALL;
+use haloscope_profile::load;
 
 use crate::support::{inside, line, widest};
 

@@ -1,7 +1,7 @@
 //! `haloscope xprof`: exit codes, stdout and stderr. What each tool says is tested where it lives.
 
 use haloscope_compat::{Params, TOOLS, answer};
-use haloscope_core::load;
+use haloscope_profile::load;
 
 use crate::support::{FIXTURES, process, root};
 

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::op_meta::Access;
-use haloscope_core::derive::op_rows::DeviceOps;
-use haloscope_core::derive::op_sums::Sums;
-use haloscope_core::profile::{Decoded, Device, Line, Profile};
 use haloscope_hlo::{InstructionIdx, TextOptions};
+use haloscope_profile::{Decoded, Device, Line, Profile};
+use haloscope_time::op_meta::Access;
+use haloscope_time::op_rows::DeviceOps;
+use haloscope_time::op_sums::Sums;
 
 use super::{Db, Row, hlo};
 

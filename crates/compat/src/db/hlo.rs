@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use haloscope_core::profile::{Decoded, HostId, Profile};
 use haloscope_hlo::{Instruction, Module};
+use haloscope_profile::{Decoded, HostId, Profile};
 
 use super::SourceInfo;
 

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::context::{Context, EventType};
-use haloscope_core::derive::framework_op::{Framework, FrameworkOp};
-use haloscope_core::profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
+use haloscope_profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
+use haloscope_serving::event_groups::{Context, EventType};
+use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

@@ -1,9 +1,9 @@
 //! The kernels of a run's GPUs, as many of them as XProf keeps.
 
-use haloscope_core::derive::kernels::{of_host, sort};
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
+use haloscope_time::kernels::{of_host, sort};
 
-pub(crate) use haloscope_core::derive::kernels::Kernel;
+pub(crate) use haloscope_time::kernels::Kernel;
 
 /// As many kernels are kept of each host, and of all together: those that took longest.
 const LIMIT: usize = 1000;

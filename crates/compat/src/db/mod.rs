@@ -1,7 +1,7 @@
 //! Sums by op over one or more hosts: what XProf's tools on ops are shaped from.
 //!
 //! A [`Row`] is one op of one program, a [`Db`] all of them. Times, self times and nesting are those of
-//! `haloscope_core::derive`; here they are only regrouped: an op without a program or symbol has no row, FLOPs that nobody
+//! `haloscope_time`; here they are only regrouped: an op without a program or symbol has no row, FLOPs that nobody
 //! counted are 0, idle time is a row of its own.
 
 mod gpu;
@@ -20,8 +20,8 @@ mod whole;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::profile::{Device, DeviceKind, HostId, Profile};
+use haloscope_profile::{Device, DeviceKind, HostId, Profile};
+use haloscope_serving::event_groups::Context;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

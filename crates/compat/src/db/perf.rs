@@ -1,7 +1,7 @@
 //! What the devices of a run could do at most.
 
-use haloscope_core::profile::chips;
-use haloscope_core::profile::{HostId, Plane, PlaneKind, Profile, Stat};
+use haloscope_profile::chips;
+use haloscope_profile::{HostId, Plane, PlaneKind, Profile, Stat};
 
 /// Peak rates of one device of the run.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! Rates that an op reached, and which limit is nearest.
 
-use haloscope_core::derive::op_meta::Access;
+use haloscope_time::op_meta::Access;
 
 use super::perf::bandwidth;
 use super::{Hardware, PerfEnv, Row};

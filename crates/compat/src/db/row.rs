@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::op_meta::Access;
+use haloscope_time::op_meta::Access;
 
 use super::{Db, IDLE};
 

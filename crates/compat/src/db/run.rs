@@ -1,6 +1,6 @@
 //! Which hardware a run used.
 
-use haloscope_core::profile::{HostId, PlaneKind, Profile, Stat};
+use haloscope_profile::{HostId, PlaneKind, Profile, Stat};
 
 use super::perf::Gpu;
 

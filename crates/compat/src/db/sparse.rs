@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::op_meta::{MetaIds, OpMeta};
-use haloscope_core::derive::op_rows::DeviceOps;
-use haloscope_core::derive::op_sums::{Measured, Sums};
-use haloscope_core::derive::ops::walk_nested;
-use haloscope_core::profile::{Device, Event, Line, MetaIdx, Plane, PlaneKind, Profile};
+use haloscope_profile::{Device, Event, Line, MetaIdx, Plane, PlaneKind, Profile};
+use haloscope_time::op_meta::{MetaIds, OpMeta};
+use haloscope_time::op_rows::DeviceOps;
+use haloscope_time::op_sums::{Measured, Sums};
+use haloscope_time::ops::walk_nested;
 use rustc_hash::FxHashMap;
 
 use super::row::CoreType;

@@ -4,7 +4,7 @@ mod core;
 
 use std::collections::BTreeMap;
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

@@ -1,11 +1,11 @@
 //! Ops of a TPU's TensorCore.
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::derive::op_meta::{Access, OpMeta};
-use haloscope_core::derive::op_rows::DeviceOps;
-use haloscope_core::derive::op_sums::{Measured, Sums, measured};
-use haloscope_core::derive::ops::sums_of;
-use haloscope_core::profile::{Device, Line, LineKind, Profile};
+use haloscope_profile::{Device, Line, LineKind, Profile};
+use haloscope_serving::event_groups::Context;
+use haloscope_time::op_meta::{Access, OpMeta};
+use haloscope_time::op_rows::DeviceOps;
+use haloscope_time::op_sums::{Measured, Sums, measured};
+use haloscope_time::ops::sums_of;
 
 use super::row::{CoreType, SourceInfo};
 use super::{Db, Row, sparse};

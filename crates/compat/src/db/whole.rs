@@ -1,6 +1,6 @@
 //! All ops as one, for tables that hold a row for the whole run or a step beside those of the ops.
 
-use haloscope_core::derive::op_meta::Access;
+use haloscope_time::op_meta::Access;
 
 use super::{Db, Row, add_accesses};
 

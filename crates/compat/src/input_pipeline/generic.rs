@@ -1,6 +1,6 @@
 //! The analysis of a run on GPUs, or on hosts alone.
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 
 use super::Analysis;
 use super::host::{self, InputTimes};

@@ -5,7 +5,7 @@ pub(crate) mod host;
 mod tpu;
 pub(crate) mod words;
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 
 use crate::db::Hardware;
 use crate::gviz::DataTable;

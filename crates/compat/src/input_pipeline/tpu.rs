@@ -1,6 +1,6 @@
 //! The analysis of a run on TPUs.
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 
 use super::{Analysis, generic, host, words};
 use crate::db::Hardware;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::busy::{self, Duties, Duty};
-use haloscope_core::derive::intervals::Intervals;
-use haloscope_core::profile::{HostId, Line, LineKind, Profile};
+use haloscope_profile::{HostId, Line, LineKind, Profile};
+use haloscope_time::busy::{self, Duties, Duty};
+use haloscope_time::intervals::Intervals;
 
 use super::environment::chip;
 

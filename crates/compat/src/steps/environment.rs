@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::derive::gradients;
-use haloscope_core::profile::{HostId, Plane, PlaneKind, Profile, Stat};
+use haloscope_profile::{HostId, Plane, PlaneKind, Profile, Stat};
+use haloscope_serving::event_groups::Context;
+use haloscope_time::gradients;
 use haloscope_xspace::wire::{Fields, Value};
 
 use super::GENERIC_CORE;

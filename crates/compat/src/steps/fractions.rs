@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::profile::{HostId, Plane, PlaneKind, Profile};
+use haloscope_profile::{HostId, Plane, PlaneKind, Profile};
+use haloscope_serving::event_groups::Context;
 use haloscope_xspace::StatValue;
 
 use super::environment::host_name;

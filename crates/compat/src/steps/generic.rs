@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::{Context, Lane, REGION};
-use haloscope_core::derive::framework_op::{Framework, FrameworkOp};
-use haloscope_core::profile::{Events, HostId, Plane, PlaneKind, Profile, Source, StatId};
+use haloscope_profile::{Events, HostId, Plane, PlaneKind, Profile, Source, StatId};
+use haloscope_serving::event_groups::{Context, Lane, REGION};
+use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sweep::{Span, inside, sweep};
@@ -99,7 +99,7 @@ pub(super) fn input_times(profile: &Profile, host: HostId, context: &Context) ->
     let is_input = |class| matches!(class, Class::HostWaitInput | Class::HostToDevice);
     let length = |(group, details): (i64, Details)| {
         let input = details.events.iter().filter(|e| is_input(e.0)).map(|e| e.2 - e.1);
-        (group, haloscope_core::units::sum(input))
+        (group, haloscope_report::units::sum(input))
     };
     host_events(profile, host, context).into_iter().map(length).collect()
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{CoreStep, Environment, HostSteps, StepDb, StepRow};
-use haloscope_core::profile::HostId;
+use haloscope_profile::HostId;
 
 /// Cores of the n-th host have ids from n times this.
 const CORES_PER_HOST: u32 = 1000;

@@ -16,7 +16,7 @@ pub(crate) mod tpu_step;
 
 use std::collections::BTreeMap;
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 use rayon::prelude::*;
 
 use crate::db::Hardware;

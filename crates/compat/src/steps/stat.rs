@@ -1,6 +1,6 @@
 //! Running statistics with the rounding of XProf's: sums of values and of squares, not of deviations.
 //!
-//! `haloscope_core::derive::stats` has the better formula. Here the difference shows: the deviation of steps that took
+//! `haloscope_time::stats` has the better formula. Here the difference shows: the deviation of steps that took
 //! the same time prints as `-nan` where the rounding of the squares comes out below 0, and that of zeros does too.
 
 /// Mean, deviation and extremes of the values added so far.

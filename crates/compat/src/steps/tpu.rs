@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::busy::{self, Duties, Duty};
-use haloscope_core::derive::context::Context;
-use haloscope_core::derive::op_meta::{MetaIds, OpMeta};
-use haloscope_core::derive::ops::walk_nested;
-use haloscope_core::profile::{Event, HostId, Line, LineKind, Plane, PlaneKind, Profile};
+use haloscope_profile::{Event, HostId, Line, LineKind, Plane, PlaneKind, Profile};
+use haloscope_serving::event_groups::Context;
+use haloscope_time::busy::{self, Duties, Duty};
+use haloscope_time::op_meta::{MetaIds, OpMeta};
+use haloscope_time::ops::walk_nested;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -94,7 +94,7 @@ fn common(cores: &[CoreSteps]) -> Vec<i64> {
 
 /// Adds the time of a step in which no op ran.
 fn with_idle(mut categories: BTreeMap<String, i64>, step_ps: i64) -> BTreeMap<String, i64> {
-    let ops = haloscope_core::units::sum(categories.values().copied());
+    let ops = haloscope_report::units::sum(categories.values().copied());
     *categories.entry(IDLE.to_owned()).or_default() += (step_ps - ops).max(0);
     categories
 }

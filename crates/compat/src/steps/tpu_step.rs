@@ -57,7 +57,7 @@ impl CoreTimes {
             sparse_wait: of(&["sparsecorev0 infeed wait"]),
             sparse_transform: of(&["sparsecorev0 infeed transform"]),
             sparse_outfeed: outfeed,
-            ops: haloscope_core::units::sum(categories.values().copied()) - idle,
+            ops: haloscope_report::units::sum(categories.values().copied()) - idle,
             idle,
         };
         if infeed > 0 {
@@ -211,8 +211,9 @@ fn collectives(row: &StepRow) -> (i64, i64) {
     }
     let mut longest = (0_i64, 0_i64);
     for times in row.collectives.values() {
-        let all = haloscope_core::units::sum(times.iter().map(|(_, ps)| *ps));
-        let compute = haloscope_core::units::sum(times.iter().filter_map(|(id, _)| fastest.get(id).copied()));
+        let all = haloscope_report::units::sum(times.iter().map(|(_, ps)| *ps));
+        let compute =
+            haloscope_report::units::sum(times.iter().filter_map(|(id, _)| fastest.get(id).copied()));
         if all > longest.0.saturating_add(longest.1) {
             longest = (compute, all - compute);
         }

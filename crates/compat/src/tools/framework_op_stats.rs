@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::framework_op::FrameworkOp;
-use haloscope_core::derive::gradients;
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
+use haloscope_time::framework_op::FrameworkOp;
+use haloscope_time::gradients;
 
 use super::Tool;
 use crate::db::{self, Db, Hardware, IDLE, PerfEnv, Rates, Row, RunEnv, kernels, micros, over};

@@ -1,6 +1,6 @@
 //! `hlo_stats`: time, FLOPs and bytes by HLO op.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use super::Tool;
 use crate::db::{self, Db, Hardware, PerfEnv, Rates, Row, RunEnv, micros, over};

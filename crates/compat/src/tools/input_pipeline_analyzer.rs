@@ -1,6 +1,6 @@
 //! `input_pipeline_analyzer`: whether the program waits for input, and what the host does for it.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use super::Tool;
 use crate::gviz::{DataTable, Kind};

@@ -1,6 +1,6 @@
 //! GPU kernels by total time.
 
-use haloscope_core::profile::{HostId, PlaneKind, Profile};
+use haloscope_profile::{HostId, PlaneKind, Profile};
 
 use crate::db::{Kernel, kernels};
 use crate::gviz::{Cell, DataTable, Kind};

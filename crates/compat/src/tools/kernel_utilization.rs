@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::counters;
-use haloscope_core::derive::unit_usage::{Formulas, Usage};
-use haloscope_core::profile::{Line, LineKind, Plane, Profile, Stat};
+use haloscope_profile::{Line, LineKind, Plane, Profile, Stat};
+use haloscope_program::unit_usage::{Formulas, Usage};
+use haloscope_time::counters;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 

@@ -20,7 +20,7 @@ mod tool_names;
 mod trace_viewer;
 mod utilization_viewer;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use crate::{Answer, Error, Hosts, Param, Params};
 

@@ -4,7 +4,7 @@ mod advice;
 mod analysis;
 mod latency;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use serde::Serialize;
 
 use super::Tool;

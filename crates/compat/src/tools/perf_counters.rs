@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::{counter_names, counters};
-use haloscope_core::profile::{Host, Line, Plane, Profile};
+use haloscope_profile::{Host, Line, Plane, Profile};
+use haloscope_program::counter_names;
+use haloscope_time::counters;
 use haloscope_xspace::StatValue;
 use serde::Serialize;
 

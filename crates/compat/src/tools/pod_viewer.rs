@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use serde::Serialize;
 
 use super::Tool;

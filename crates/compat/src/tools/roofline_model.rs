@@ -3,7 +3,7 @@
 mod columns;
 mod table;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use super::Tool;
 use crate::db::steps::StepOps;

@@ -6,7 +6,7 @@
 mod rules;
 mod signals;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use serde::Serialize;
 
 use super::Tool;

@@ -1,6 +1,6 @@
 //! Which tools have something to show.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use crate::tools::{Tool, offered};
 use crate::{Answer, Error, Hosts, Params};

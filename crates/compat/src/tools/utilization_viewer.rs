@@ -1,8 +1,8 @@
 //! `utilization_viewer`: how busy the units of a TPU were, from its hardware counters.
 
-use haloscope_core::derive::counters;
-use haloscope_core::derive::unit_usage::{Chip, Formulas};
-use haloscope_core::profile::{Plane, Profile, Stat};
+use haloscope_profile::{Plane, Profile, Stat};
+use haloscope_program::unit_usage::{Chip, Formulas};
+use haloscope_time::counters;
 
 use super::{Tool, perf_counters};
 use crate::gviz::{DataTable, Kind};

@@ -1,7 +1,7 @@
 //! `graph_viewer`. Texts, numbers and names are those that XProf 2.24.2 gives for the same bytes.
 
 use haloscope_compat::{Error, answer};
-use haloscope_core::load;
+use haloscope_profile::load;
 use serde_json::json;
 
 use crate::support::{ask, open, refused, text};

@@ -1,6 +1,6 @@
 //! `inference_profile`. The numbers are those of XProf 2.24.2 for the same profile.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use haloscope_xspace::write::Value;
 use serde_json::{Value as Json, json};
 

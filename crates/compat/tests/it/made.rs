@@ -1,6 +1,6 @@
 //! Small profiles written for one question each.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
 
 /// Picoseconds in a millisecond.
@@ -102,7 +102,7 @@ pub(crate) fn space(host: &str, planes: Vec<Made>) -> Space {
 /// A run of several hosts.
 pub(crate) fn run(spaces: &[(&str, Space)]) -> Profile {
     let file = |(name, space): &(&str, Space)| {
-        let bytes: haloscope_core::profile::Bytes = Box::new(space.to_bytes());
+        let bytes: haloscope_profile::Bytes = Box::new(space.to_bytes());
         (format!("{name}.xplane.pb").into(), bytes)
     };
     Profile::from_files(spaces.iter().map(file).collect())

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use haloscope_compat::{Params, answer, offered};
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use haloscope_xspace::wire::{Fields, Value as Wire};
 use haloscope_xspace::write::Value;
 use serde_json::json;

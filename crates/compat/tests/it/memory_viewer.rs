@@ -128,17 +128,19 @@ fn says_which_modules_there_are() {
 /// `memory peak` and this tool say the same of every module: peaks, position, and the buffers alive then.
 #[test]
 fn the_analysis_agrees() {
-    use haloscope_core::{analyses, report::Cell, scope::Scope};
+    use haloscope_analyses as analyses;
+    use haloscope_report::{Cell, scope::Scope};
+    use haloscope_time::analysis;
     let mut compared = 0;
     for run in ["cpu-train", "cpu-infer", "tpu-decode", "tpu-custom-call", "tpu-memory", "tpu-run-scan"] {
         let profile = open(run);
         for module in &profile.modules {
             for space in ["0", "1"] {
-                let mut params = analyses::Params::default();
+                let mut params = analysis::Params::default();
                 params.set("module", &module.label());
                 params.set("space", space);
                 let analysis = analyses::find("memory peak").unwrap();
-                let Ok(report) = analyses::run(analysis, &profile, &Scope::default(), &params) else {
+                let Ok(report) = analysis::run(analysis, &profile, &Scope::default(), &params) else {
                     continue;
                 };
                 let label = module.label();

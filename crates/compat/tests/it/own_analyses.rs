@@ -1,9 +1,11 @@
 //! Haloscope's own analyses against the answers that are XProf's, on the same profiles: where both say a number, it is the same.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::profile::Profile;
-use haloscope_core::report::{Cell, Report, Table};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_profile::Profile;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Report, Table};
+use haloscope_time::analysis::{self, Params};
 
 use crate::inference_profile::served;
 use crate::megascale_stats::sliced;
@@ -11,7 +13,7 @@ use crate::support::{ask, made, row};
 use crate::utilization_viewer::v6e;
 
 fn own(profile: &Profile, id: &str) -> Report {
-    analyses::run(analyses::find(id).unwrap(), profile, &Scope::default(), &Params::default()).unwrap()
+    analysis::run(analyses::find(id).unwrap(), profile, &Scope::default(), &Params::default()).unwrap()
 }
 
 fn number(table: &Table, row: usize, column: &str) -> f64 {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haloscope_compat::{Error, Params, answer};
-use haloscope_core::load;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
+use haloscope_profile::load;
 use serde_json::Value;
 
 fn open(run: &str) -> Profile {

@@ -14,7 +14,7 @@
 //! A number without a unit is in the column's unit. What is not known is neither equal nor unequal to anything: a row where the
 //! condition rests on it is left out, and counted.
 
-use haloscope_core::report::{Cell, Column, Kind, Table};
+use haloscope_report::{Cell, Column, Kind, Table};
 
 use super::Wrong;
 use super::literal::{Quantity, quantity};

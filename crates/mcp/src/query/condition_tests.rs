@@ -1,4 +1,4 @@
-use haloscope_core::report::{Cell, Column, Table, Unit};
+use haloscope_report::{Cell, Column, Table, Unit};
 
 use super::Condition;
 

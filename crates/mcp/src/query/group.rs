@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::report::{Cell, Column, Kind, Table, Unit};
+use haloscope_report::{Cell, Column, Kind, Table, Unit};
 
 use super::Wrong;
 

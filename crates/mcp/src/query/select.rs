@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use haloscope_core::report::{Cell, Kind, Table, Unit};
+use haloscope_report::{Cell, Kind, Table, Unit};
 
 use super::Wrong;
 use super::condition::Condition;
@@ -156,7 +156,7 @@ fn order(a: &Cell, b: &Cell) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use haloscope_core::report::Column;
+    use haloscope_report::Column;
 
     use super::*;
 

@@ -1,7 +1,9 @@
 //! Tools that are derived from the registry of analyses: one for each of those that are asked for most, one for a family, and
 //! `report` for every other, because an agent pays for the description of each tool in every conversation.
 
-use haloscope_core::analyses::{self, Analysis, FAMILIES, Family, Others, Params};
+use haloscope_analyses as analyses;
+use haloscope_analyses::{FAMILIES, Family};
+use haloscope_time::analysis::{Analysis, Others, Params};
 use serde_json::{Value, json};
 
 use super::report::draft;

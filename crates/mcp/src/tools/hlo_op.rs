@@ -1,7 +1,9 @@
 //! An op of a program: its text, and what stands around it.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::Params;
 use serde_json::{Value as Json, json};
 
 use super::report::draft;

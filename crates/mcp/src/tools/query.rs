@@ -1,7 +1,9 @@
 //! Rows of any table of any report: chosen, grouped, ordered.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::report::{Cell, Kind, Report};
+use haloscope_analyses as analyses;
+
+use haloscope_report::{Cell, Kind, Report};
+use haloscope_time::analysis::Params;
 use serde_json::{Value as Json, json};
 
 use super::{scope, scope_properties};

@@ -1,9 +1,7 @@
 //! The report of an analysis as a draft: everything it says, in the shape that a budget cuts.
 
-use haloscope_core::report::{
-    Cell, Column, Finding, Kind, Link, Node, Quality, Report, Series, Table, Tree, Unit,
-};
-use haloscope_core::units;
+use haloscope_report::units;
+use haloscope_report::{Cell, Column, Finding, Kind, Link, Node, Quality, Report, Series, Table, Tree, Unit};
 use serde_json::{Value as Json, json};
 
 use crate::draft::{Draft, Field, Item, Rows, Value};
@@ -32,7 +30,7 @@ pub fn draft(tool: &str, run: &str, report: &Report) -> Draft {
     draft
 }
 
-fn value(value: &haloscope_core::report::Value) -> Value {
+fn value(value: &haloscope_report::Value) -> Value {
     Value {
         id: value.id.to_owned(),
         value: cell(&value.value),

@@ -1,7 +1,7 @@
 //! The input schemas of tools that are derived from the registry.
 
-use haloscope_core::analyses::{Analysis, Others, Param, ParamKind};
-use haloscope_core::scope::Scope;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{Analysis, Others, Param, ParamKind};
 use serde_json::{Value, json};
 
 use crate::{Arguments, Budget, Refusal, property};

@@ -1,9 +1,9 @@
 //! A part of the timeline: what ran between two times on some tracks, added up and event by event.
 
-use haloscope_core::derive::timeline::{Search, Timeline, Track, Tracks};
-use haloscope_core::profile::LineId;
-use haloscope_core::scope::Scope;
-use haloscope_core::units;
+use haloscope_profile::LineId;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_timeline::{Search, Timeline, Track, Tracks};
 use serde_json::{Value as Json, json};
 
 use crate::{Arguments, Budget, Draft, Field, Refusal, Rows, Tool, object, property};
@@ -112,7 +112,7 @@ fn slice(run: &str, timeline: &Timeline, arguments: &Arguments) -> Result<Draft,
     let shown = |track: &Track| chosen.iter().any(|(_, other)| other.id == track.id);
     let mut listed: Vec<_> = all.map(|(group, track)| (!shown(track), group, track)).collect();
     listed.sort_by_key(|(hidden, ..)| *hidden);
-    let row = |(hidden, group, track): (bool, &haloscope_core::derive::timeline::Group, &Track)| {
+    let row = |(hidden, group, track): (bool, &haloscope_timeline::Group, &Track)| {
         vec![
             json!(track.id),
             json!(group.name),
@@ -153,7 +153,7 @@ fn rows(id: &str, title: &str, columns: &[(&str, &str)], rows: Vec<Vec<Json>>) -
     }
 }
 
-type Chosen<'a> = Vec<(&'a haloscope_core::derive::timeline::Group, &'a Track)>;
+type Chosen<'a> = Vec<(&'a haloscope_timeline::Group, &'a Track)>;
 
 /// The tracks that are asked for: of the device named, else of the first one; of a host where there is no device.
 fn chosen<'a>(tracks: &'a Tracks, arguments: &Arguments) -> Result<Chosen<'a>, Refusal> {
@@ -183,7 +183,7 @@ fn chosen<'a>(tracks: &'a Tracks, arguments: &Arguments) -> Result<Chosen<'a>, R
         }
         None => None,
     };
-    let of_device = |group: &haloscope_core::derive::timeline::Group| match &device {
+    let of_device = |group: &haloscope_timeline::Group| match &device {
         Some(name) => group.device.as_ref() == Some(name),
         None => true,
     };

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::Uri;
-use haloscope_core::derive::timeline::{FLOWS, FlowsOf, Search};
-use haloscope_core::profile::LineId;
-use haloscope_core::scope::Scope;
+use haloscope_profile::LineId;
+use haloscope_report::scope::Scope;
+use haloscope_timeline::{FLOWS, FlowsOf, Search};
 
 use crate::answer::Json;
 use crate::api::{Answer, of_run};

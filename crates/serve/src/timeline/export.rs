@@ -10,8 +10,8 @@ use axum::extract::State;
 use axum::http::{Uri, header};
 use axum::response::Response;
 use futures_core::Stream;
-use haloscope_core::export::{Ask, Export, Format, Stacks};
-use haloscope_core::scope::Scope;
+use haloscope_report::scope::Scope;
+use haloscope_timeline::export::{Ask, Export, Format, Stacks};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::answer::{Failure, blocking, compute};

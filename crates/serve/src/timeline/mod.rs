@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::routing::get;
-use haloscope_core::profile::LineId;
+use haloscope_profile::LineId;
 use std::sync::Arc;
 
 use crate::answer::Json;

@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, StatusCode, Uri, Version, header};
 use axum::response::{IntoResponse, Response};
-use haloscope_core::derive::timeline::Colour;
+use haloscope_timeline::Colour;
 
 use crate::answer::{Failure, compute};
 use crate::api::open;

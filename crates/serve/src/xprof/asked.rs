@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn equal_questions_have_equal_keys() {
         let store = Store::in_memory();
-        store.add("r", haloscope_core::profile::Profile::default());
+        store.add("r", haloscope_profile::Profile::default());
         let key = |query: &str| {
             let asked = asked(query);
             asked.place(&store).unwrap().unwrap().key("tool", &asked.params)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use haloscope_compat::ALL_HOSTS;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use haloscope_store::RunInfo;
 use serde_json::json;
 

@@ -51,7 +51,7 @@ impl From<StoreError> for Refusal {
             StoreError::UnknownRun(_) => StatusCode::NOT_FOUND,
             StoreError::Outside(_) => StatusCode::FORBIDDEN,
             StoreError::NoPath(_) => StatusCode::BAD_REQUEST,
-            StoreError::Read(why) if matches!(**why, haloscope_core::Error::Changed { .. }) => {
+            StoreError::Read(why) if matches!(**why, haloscope_report::Error::Changed { .. }) => {
                 StatusCode::CONFLICT
             }
             StoreError::StillWritten { .. } | StoreError::Bringing { .. } => StatusCode::SERVICE_UNAVAILABLE,

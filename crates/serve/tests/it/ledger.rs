@@ -1,7 +1,7 @@
 //! The history of runs: where the server was given one, as it is now.
 
-use haloscope_core::ledger::{Entry, Metric, Time};
-use haloscope_core::report::Status;
+use haloscope_analyses::ledger::{Entry, Metric, Time};
+use haloscope_report::Status;
 use haloscope_store::Ledger;
 
 use crate::client::TestServer;

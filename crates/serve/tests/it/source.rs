@@ -1,6 +1,6 @@
 //! The texts of source files: only those below the folder that the server was given.
 
-use haloscope_core::load::SourceRoot;
+use haloscope_profile::load::SourceRoot;
 
 use crate::client::TestServer;
 

@@ -84,8 +84,8 @@ fn lists_have_the_bodies_of_xprof_with_and_without_the_prefix() {
 fn tools_answer_as_the_library_does() {
     let folder = logs();
     let server = serve(folder.path());
-    let profile = haloscope_core::load::open(
-        &haloscope_core::load::find(&folder.path().join("logs/plugins/profile/top")).unwrap(),
+    let profile = haloscope_profile::load::open(
+        &haloscope_profile::load::find(&folder.path().join("logs/plugins/profile/top")).unwrap(),
     )
     .unwrap();
     let offered: Vec<String> = serde_json::from_slice(&server.get("/run_tools?run=top").body).unwrap();
@@ -263,7 +263,7 @@ fn a_table_comes_as_csv_with_a_name() {
 fn answers_are_packed_for_who_unpacks() {
     let folder = logs();
     let server = serve(folder.path());
-    let Some(tool) = haloscope_compat::offered(&haloscope_core::profile::Profile::default()).next() else {
+    let Some(tool) = haloscope_compat::offered(&haloscope_profile::Profile::default()).next() else {
         return;
     };
     let path = format!("{PREFIX}/data?run=top&tag={}", tool.id);

@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haloscope_core::analyses::{Analysis, Params};
-use haloscope_core::load;
-use haloscope_core::report::{Report, kept};
-use haloscope_core::scope::Scope;
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Report, codec as kept};
+use haloscope_time::analysis::{Analysis, Params};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::file::{self, Kind, Name};

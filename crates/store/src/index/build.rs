@@ -8,9 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haloscope_core::Error;
-use haloscope_core::load;
-use haloscope_core::profile::{Line, Profile};
+use haloscope_profile::load;
+use haloscope_profile::{Line, Profile};
+use haloscope_report::Error;
 
 use super::Cache;
 use super::identity::Stamp;

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use haloscope_core::profile::{Segment, Shared};
+use haloscope_profile::{Segment, Shared};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 8] = *b"HALOKEPT";

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use haloscope_core::Error;
+use haloscope_report::Error;
 
 pub use answers::Question;
 pub use build::Indexes;

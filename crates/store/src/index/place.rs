@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use haloscope_core::{Error, units};
+use haloscope_report::{Error, units};
 
 pub use haloscope_remote::FOLDER_VARIABLE;
 

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use haloscope_core::load::map::Map;
-use haloscope_core::profile::{Kept, Line, Profile, Segment, Shared, Shelf};
+use haloscope_profile::load::map::Map;
+use haloscope_profile::{Kept, Line, Profile, Segment, Shared, Shelf};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::file::{File, Kind, Name, Writer};

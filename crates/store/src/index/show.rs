@@ -69,7 +69,7 @@ fn entry(item: &Item) -> Entry {
 
 /// The key that a file of the cache carries.
 fn key(path: &std::path::Path) -> Option<String> {
-    let map = haloscope_core::load::map::Map::open(path).ok()?;
+    let map = haloscope_profile::load::map::Map::open(path).ok()?;
     let key = File::open(Arc::new(map))?.section(Name::of(Kind::Key))?;
     String::from_utf8(key.to_vec()).ok()
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::time::SystemTime;
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::Params;
 
 use super::*;
 
@@ -26,8 +28,8 @@ fn question(run: &load::Run, id: &str, words: &[(&str, &str)]) -> Option<Questio
 }
 
 /// A report that says of which question it is.
-fn report(analysis: &'static str, of: &str) -> haloscope_core::report::Report {
-    let mut report = haloscope_core::report::Report { analysis, ..Default::default() };
+fn report(analysis: &'static str, of: &str) -> haloscope_report::Report {
+    let mut report = haloscope_report::Report { analysis, ..Default::default() };
     report.scope.left_out.push(of.to_owned());
     report
 }

@@ -1,4 +1,4 @@
-use haloscope_core::ledger::Time;
+use haloscope_analyses::ledger::Time;
 
 use super::*;
 

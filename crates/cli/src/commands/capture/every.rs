@@ -74,6 +74,6 @@ fn say_step_time(captured: &haloscope_capture::Captured, printer: &mut Printer) 
     let report = session::overview(&run);
     let value = report.as_ref().ok().and_then(|report| report.value("step_time_p50_ps"));
     if let Some(ps) = value.and_then(super::when::number_of) {
-        printer.note(format_args!("median step {}", haloscope_core::units::duration_ps(ps)));
+        printer.note(format_args!("median step {}", haloscope_report::units::duration_ps(ps)));
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Arg;
 use clap::builder::PossibleValuesParser;
-use haloscope_core::derive::capture_advice::{self, Kind, Question, Setting, words};
+use haloscope_analyses::capture_advice::{self, Kind, Question, Setting, words};
 
 use crate::{Failure, Printer};
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use haloscope_analyses as analyses;
 use haloscope_capture::Captured;
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load::{self, Run};
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_profile::load::{self, Run};
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
+use haloscope_time::analysis::{self, Params};
 
 use super::super::find::find;
 use crate::Failure;
@@ -26,5 +27,5 @@ pub(super) fn overview(run: &Run) -> Result<Report, Failure> {
     let Some(analysis) = analyses::find("overview") else {
         return Err(Failure::Nothing("there is no analysis `overview`".into(), String::new()));
     };
-    Ok(analyses::run(analysis, &profile, &Scope::default(), &Params::default())?)
+    Ok(analysis::run(analysis, &profile, &Scope::default(), &Params::default())?)
 }

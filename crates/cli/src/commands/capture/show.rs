@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use haloscope_capture::{Event, Watch};
-use haloscope_core::units;
+use haloscope_report::units;
 
 use super::time;
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haloscope_capture::{Destination, Request, Silent, Stop, capture};
-use haloscope_core::derive::stats::Summary;
-use haloscope_core::report::{Cell, Value};
-use haloscope_core::units;
+use haloscope_report::units;
+use haloscope_report::{Cell, Value};
+use haloscope_time::stats::Summary;
 
 use super::condition::Condition;
 use super::every::{say, say_count, wait_until};

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use haloscope_core::ledger::Entry;
+use haloscope_analyses::ledger::Entry;
 
 /// The commit and the branch of the current folder, and whether its files differ from them, as git says. Without git, or
 /// outside of its folders, there is none.

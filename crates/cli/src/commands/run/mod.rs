@@ -14,13 +14,14 @@ use std::time::Duration;
 use std::{io, thread};
 
 use clap::{ArgMatches, Command};
+use haloscope_analyses as analyses;
 use haloscope_capture::{Captured, Destination, Error, Request, Silent, Stop};
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::load;
-use haloscope_core::present::{self, Layout};
-use haloscope_core::scope::Scope;
-use haloscope_core::units;
+use haloscope_profile::load;
+use haloscope_report::present::{self, Layout};
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
 use haloscope_store::Store;
+use haloscope_time::analysis::{self, Params};
 
 use super::serve;
 use crate::{Failure, Printer};
@@ -198,7 +199,7 @@ fn say_captured(captured: &Captured, asked: &Asked, printer: &mut Printer) {
 fn overview(session: &Path, printer: &Printer) -> Result<String, Failure> {
     let Some(analysis) = analyses::find("overview") else { return Ok(String::new()) };
     let profile = load::open(&load::find(session)?)?;
-    let report = analyses::run(analysis, &profile, &Scope::default(), &Params::default())?;
+    let report = analysis::run(analysis, &profile, &Scope::default(), &Params::default())?;
     let mut text = Vec::new();
     let layout = Layout { width: printer.width(), colour: false, limit: 5, ..Layout::default() };
     present::table(&report, &layout, &mut text)?;

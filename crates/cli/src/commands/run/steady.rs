@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use haloscope_capture::{Destination, Error, Options, Request, Silent, Stop};
-use haloscope_core::derive::pace::Pace;
-use haloscope_core::load;
+use haloscope_profile::load;
+use haloscope_time::pace::Pace;
 
 use super::args::{Asked, WarmUp};
 use super::shim::Shim;

@@ -1,7 +1,5 @@
 use std::collections::BTreeSet;
 
-use haloscope_core::analyses;
-
 use super::*;
 
 /// Words between backticks that are neither tools nor analyses nor commands: fields, statuses, verdicts, HLO.

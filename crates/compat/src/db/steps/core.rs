@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::derive::op_meta::OpMeta;
-use haloscope_core::derive::op_rows::DeviceOps;
-use haloscope_core::derive::op_sums::Sums;
-use haloscope_core::profile::{Device, DeviceKind, Event, HostId, Profile};
+use haloscope_profile::{Device, DeviceKind, Event, HostId, Profile};
+use haloscope_serving::event_groups::Context;
+use haloscope_time::op_meta::OpMeta;
+use haloscope_time::op_rows::DeviceOps;
+use haloscope_time::op_sums::Sums;
 use rayon::prelude::*;
 
 use crate::db::{devices_of, tpu};

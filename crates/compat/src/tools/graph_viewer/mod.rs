@@ -9,8 +9,8 @@ mod svg;
 
 use std::borrow::Cow;
 
-use haloscope_core::profile::{HloModule, Profile};
 use haloscope_hlo::{ComputationIdx, Form, InstructionIdx, Module, TextOptions};
+use haloscope_profile::{HloModule, Profile};
 
 use self::{
     dot::{Drawing, Graph},

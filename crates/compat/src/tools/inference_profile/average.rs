@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use haloscope_core::derive::inference::{Batch, Model, Phases, Request};
+use haloscope_serving::inference::{Batch, Model, Phases, Request};
 
 /// How many a second, from the first start to the last end, and how long one takes on average, in microseconds.
 pub(super) fn throughput_and_latency_us(spans: impl Iterator<Item = (u64, u64)>) -> (f64, f64) {

@@ -4,8 +4,8 @@ mod average;
 mod sample;
 mod tables;
 
-use haloscope_core::derive::inference;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
+use haloscope_serving::inference;
 
 use super::Tool;
 use crate::{Answer, Error, Hosts, Param, Params};

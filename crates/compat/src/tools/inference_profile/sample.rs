@@ -1,6 +1,6 @@
 //! Which requests and batches are shown: all of a few, and of many those around some percentiles.
 
-use haloscope_core::derive::inference::{Batch, Request};
+use haloscope_serving::inference::{Batch, Request};
 
 use crate::{Error, Params};
 

@@ -1,6 +1,6 @@
 //! The tables of models, requests, batches and tensors.
 
-use haloscope_core::derive::inference::{Batch, Model, Request};
+use haloscope_serving::inference::{Batch, Model, Request};
 
 use super::average;
 use crate::gviz::{Cell, DataTable, Kind};

@@ -5,8 +5,8 @@ mod packets;
 mod table;
 mod trace;
 
-use haloscope_core::derive::transfers;
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
+use haloscope_time::transfers;
 
 use super::Tool;
 use crate::{Answer, Error, Hosts, Param, Params};

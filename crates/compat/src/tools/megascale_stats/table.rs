@@ -1,7 +1,7 @@
 //! The table: means of each collective over its occurrences, truncated where XProf truncates.
 
-use haloscope_core::derive::transfers::{self, Transfer};
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
+use haloscope_time::transfers::{self, Transfer};
 use rustc_hash::FxHashMap;
 
 use crate::gviz::{Cell, DataTable, Kind};

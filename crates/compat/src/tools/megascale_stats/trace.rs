@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::profile::{Event, HostId, Line, Plane, Profile, Source};
+use haloscope_profile::{Event, HostId, Line, Plane, Profile, Source};
 use haloscope_xspace::{StatValue, StatView};
 use rustc_hash::FxHashMap;
 

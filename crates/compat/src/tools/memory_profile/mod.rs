@@ -1,21 +1,17 @@
 //! `memory_profile`: what the allocators of a host did, and what filled their memory at the peak.
 //!
 //! XProf takes times from the start of each thread's line, so that lines with different starts are on different clocks; its
-//! numbers are kept. Core's [`haloscope_core::derive::allocator`] has the run's clock.
+//! numbers are kept. Core's [`haloscope_program::allocator`] has the run's clock.
 
 mod peak;
 mod shape;
 
 use std::collections::BTreeMap;
 
-use haloscope_core::{
-    derive::{
-        allocator::{Allocator, AllocatorEvent, allocators},
-        context::Context,
-        data_type,
-    },
-    profile::{HostId, LineId, PlaneKind, Profile},
-};
+use haloscope_profile::{HostId, LineId, PlaneKind, Profile};
+use haloscope_program::allocator::{Allocator, AllocatorEvent, allocators};
+use haloscope_serving::event_groups::Context;
+use haloscope_time::data_type;
 
 use self::shape::{Activity, HloModule, Kind, MemoryProfile, PerAllocator, Snapshot, Stats, Summary};
 use super::Tool;

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use haloscope_core::derive::{allocator_peak, data_type};
+use haloscope_program::allocator_peak;
+use haloscope_time::data_type;
 
 use super::shape::{Active, Activity, Kind, Snapshot, Summary};
 use crate::proto_json::Int64;

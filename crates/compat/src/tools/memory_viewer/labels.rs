@@ -1,10 +1,10 @@
 //! What XProf calls a buffer.
 
-use haloscope_core::derive::{
+use haloscope_hlo::{Instruction, Module};
+use haloscope_program::{
     heap::Buffer,
     program_memory::{Group, name_of, shape_of, unpadded_bytes},
 };
-use haloscope_hlo::{Instruction, Module};
 
 use super::{
     mib,

@@ -1,6 +1,6 @@
 //! `memory_viewer`: what a program needs of a memory, instruction by instruction, and what fills it at the peak.
 //!
-//! The replay is core's ([`haloscope_core::derive::heap`]); here its buffers get XProf's labels. Two of XProf's ways are kept
+//! The replay is core's ([`haloscope_program::heap`]); here its buffers get XProf's labels. Two of XProf's ways are kept
 //! because its numbers show them: a path into a nested tuple counts by its last step alone, and a tuple is as large as its
 //! pointers.
 
@@ -8,15 +8,13 @@ mod labels;
 mod shape;
 mod timeline;
 
-use haloscope_core::{
-    derive::{
-        heap::{Buffer, Buffers},
-        program_memory::ProgramMemory,
-        scoped_memory,
-    },
-    profile::Profile,
-};
 use haloscope_hlo::{BufferAllocation, Module};
+use haloscope_profile::Profile;
+use haloscope_program::{
+    heap::{Buffer, Buffers},
+    program_memory::ProgramMemory,
+    scoped_memory,
+};
 
 use self::{
     labels::{heap_object, shape_text},

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use haloscope_core::derive::{
+use haloscope_program::{
     heap::is_indefinite,
     program_memory::{Group, name_of, unpadded_bytes},
 };

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use haloscope_core::profile::{HloModule, HostId, Profile};
 use haloscope_hlo::{InstructionIdx, Module, Opcode, TextOptions};
+use haloscope_profile::{HloModule, HostId, Profile};
 use rustc_hash::FxHashMap;
 
 use crate::db::Row;

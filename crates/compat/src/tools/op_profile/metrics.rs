@@ -1,6 +1,6 @@
 //! What a node of the tree adds up to, and its share of what the device could have done.
 
-use haloscope_core::derive::op_meta::Access;
+use haloscope_time::op_meta::Access;
 use serde::Serialize;
 
 use crate::db::{PerfEnv, Row, bandwidth, gibi, over};

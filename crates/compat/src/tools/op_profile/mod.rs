@@ -6,7 +6,7 @@ mod metrics;
 mod tree;
 mod write;
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 
 use crate::db::{self, Hardware, PerfEnv, RunEnv};
 use crate::tools::Tool;

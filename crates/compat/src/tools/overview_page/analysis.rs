@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
 
 use crate::db::{self, Db, Hardware, kernels};
 use crate::gviz::{Cell, DataTable, Kind};

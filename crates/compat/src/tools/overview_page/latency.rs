@@ -1,7 +1,7 @@
 //! How long requests took, for servers.
 
-use haloscope_core::derive::inference;
-use haloscope_core::profile::{HostId, PlaneKind, Profile};
+use haloscope_profile::{HostId, PlaneKind, Profile};
+use haloscope_serving::inference;
 
 use crate::gviz::{Cell, DataTable, Kind};
 use crate::steps::Environment;

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::allocator::allocators;
-use haloscope_core::profile::{HostId, Profile};
+use haloscope_profile::{HostId, Profile};
+use haloscope_program::allocator::allocators;
 
 use crate::db;
 use crate::input_pipeline::Analysis;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use haloscope_core::derive::context::{Context, EventType, Lane};
-use haloscope_core::derive::derived::{Derived, Detail};
-use haloscope_core::profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
+use haloscope_profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
+use haloscope_serving::event_groups::{Context, EventType, Lane};
+use haloscope_serving::xprof_lines::{Derived, Detail};
 use haloscope_xspace::{StatValue, Stats};
 use rustc_hash::FxHashSet;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::{Direction, Link, category_name};
+use haloscope_serving::event_groups::{Direction, Link, category_name};
 
 use super::args::{Arg, Value};
 use super::frames::Frames;

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use haloscope_core::derive::context::Direction;
+use haloscope_serving::event_groups::Direction;
 
 use super::order::merge;
 use super::tracks::{Row, Trace, Track};

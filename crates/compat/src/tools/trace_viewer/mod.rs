@@ -15,9 +15,9 @@ mod whole;
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::Context;
-use haloscope_core::derive::derived;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
+use haloscope_serving::event_groups::Context;
+use haloscope_serving::xprof_lines as derived;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 use args::{HostData, Value};

@@ -1,6 +1,6 @@
 //! What a timeline may be asked for.
 
-use haloscope_core::profile::HostId;
+use haloscope_profile::HostId;
 
 use crate::{Error, Hosts, Param, Params};
 
@@ -56,10 +56,7 @@ pub(super) enum Choice<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(super) fn read(
-        profile: &haloscope_core::profile::Profile,
-        params: &'a Params,
-    ) -> Result<Self, Error> {
+    pub(super) fn read(profile: &haloscope_profile::Profile, params: &'a Params) -> Result<Self, Error> {
         let number = |key: &str| -> Result<f64, Error> {
             let value: f64 = params.number(key)?.unwrap_or(0.0);
             if value.is_finite() && value >= 0.0 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use haloscope_core::derive::context::category_name;
+use haloscope_serving::event_groups::category_name;
 
 use super::args::Value;
 use super::json::Part;

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::{EventType, Link, NO_GROUP, REGION};
-use haloscope_core::derive::derived::{self, DerivedLine};
-use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_serving::event_groups::{EventType, Link, NO_GROUP, REGION};
+use haloscope_serving::xprof_lines::{self as derived, DerivedLine};
 
 use super::args::HostData;
 use super::names::Names;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_core::derive::context::{Context, Direction, EventType, Lane, Link, REGION};
-use haloscope_core::derive::derived;
-use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_serving::event_groups::{Context, Direction, EventType, Lane, Link, REGION};
+use haloscope_serving::xprof_lines as derived;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 

@@ -1,7 +1,7 @@
 //! XProf's answers, read.
 
 use haloscope_compat::Params;
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use serde_json::Value;
 
 use crate::Refusal;

@@ -1,8 +1,10 @@
 //! Two runs against each other: what a step of each takes, by framework op, and whether the difference is more than noise.
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::report::{Report, Table};
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_report::scope::Scope;
+use haloscope_report::{Report, Table};
+use haloscope_time::analysis::Params;
 use serde_json::{Value, json};
 
 use super::shaped::{Shaped, rounded};
@@ -88,7 +90,7 @@ fn shaped(a: &str, b: &str, report: &Report, top: usize) -> Shaped {
 fn changes(names: &Table) -> Vec<(f64, Value)> {
     let text_column = names.columns.first().map_or("", |column| column.id);
     let change = |row: usize| {
-        let number = |column: &str| names.cell(row, column).and_then(haloscope_core::report::Cell::number);
+        let number = |column: &str| names.cell(row, column).and_then(haloscope_report::Cell::number);
         let us = |column: &str| number(column).map(|ps| ps / 1e6);
         let name = names.cell(row, text_column).and_then(|cell| cell.as_text()).unwrap_or_default();
         let (before, after, delta) = (us("baseline_ps"), us("experiment_ps"), us("delta_ps"));

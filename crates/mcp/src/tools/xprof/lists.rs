@@ -1,6 +1,6 @@
 //! Which runs there are, and which hosts a run has.
 
-use haloscope_core::profile::Profile;
+use haloscope_profile::Profile;
 use serde_json::{Value, json};
 
 use super::shaped::Shaped;
@@ -42,7 +42,7 @@ pub(super) fn hosts() -> Tool {
 
 fn of(profile: &Profile) -> Vec<Value> {
     let devices = |host: &str| -> Vec<&str> {
-        let on_host = |device: &&haloscope_core::profile::Device| profile.host(device.host).name == host;
+        let on_host = |device: &&haloscope_profile::Device| profile.host(device.host).name == host;
         profile.devices.iter().filter(on_host).map(|device| device.name.as_str()).collect()
     };
     let names = haloscope_compat::host_names(profile);

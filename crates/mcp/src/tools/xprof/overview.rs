@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use haloscope_core::analyses::{self, Params};
-use haloscope_core::report::Report;
-use haloscope_core::scope::Scope;
+use haloscope_analyses as analyses;
+
+use haloscope_report::Report;
+use haloscope_report::scope::Scope;
 use haloscope_store::Run;
+use haloscope_time::analysis::Params;
 use serde_json::{Value, json};
 
 use super::ask::{self, Row, Table, nonzero};

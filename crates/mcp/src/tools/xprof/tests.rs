@@ -85,8 +85,8 @@ fn ops_of_the_profile_are_counted_once() {
             .expect("an answer");
     let report = {
         let run = context().open(&run("tpu-train")).expect("a run");
-        let analysis = haloscope_core::analyses::find("ops").expect("ops");
-        haloscope_core::analyses::run(analysis, &run.profile, &Default::default(), &Default::default())
+        let analysis = haloscope_analyses::find("ops").expect("ops");
+        haloscope_time::analysis::run(analysis, &run.profile, &Default::default(), &Default::default())
             .expect("a report")
     };
     let whole = report.value("self_time_ps").and_then(|v| v.value.number()).expect("a time") / 1e6;

@@ -1,0 +1,364 @@
+//! `inspect`: what a profile holds, and what it lacks.
+
+mod program;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::capture_advice;
+use haloscope_profile::{Line, Plane, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::select::Selection;
+use haloscope_time::steps::Steps;
+use haloscope_time::{ops, quality};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    id: "inspect",
+    question: "What is in this profile, what is missing, and what should the next capture do differently?",
+    params: &[],
+    needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
+    example: "inspect logs",
+    run: Run::Of(run),
+};
+
+const HOSTS: &[Column] = &[
+    Column::text("host", "Host", "The file's stem."),
+    Column::bytes("bytes", "Size", "Size of its file, unpacked."),
+    Column::count("planes", "Planes", "Planes."),
+    Column::count("lines", "Lines", "Lines with events."),
+    Column::count("events", "Events", "Events."),
+    Column::count("modules", "Modules", "HLO modules in the profile."),
+    Column::duration(
+        "capture_ps",
+        "Capture",
+        "From the profiler's start to its stop; unknown where it did not record them.",
+    ),
+    Column::count("faults", "Damage", "Malformed places."),
+];
+
+const PLANES: &[Column] = &[
+    Column::text("plane", "Plane", "Name."),
+    Column::count("lines", "Lines", "Lines with events."),
+    Column::count("events", "Events", "Events on all lines."),
+    Column::duration("start_ps", "First event", "From the start of the run."),
+    Column::duration("span_ps", "Span", "From the first event to the last end."),
+    Column::count("event_names", "Names", "Event metadata entries."),
+    Column::text("host", "Host", "Host."),
+];
+
+const LINES: &[Column] = &[
+    Column::text("line", "Line", "Name."),
+    Column::count("events", "Events", "Events with a place in time."),
+    Column::duration("start_ps", "First event", "From the start of the run."),
+    Column::duration("span_ps", "Span", "From the first event to the last end."),
+    Column::text("plane", "Plane", "The plane it belongs to."),
+    Column::count(
+        "aggregated",
+        "Aggregated",
+        "Entries that stand for several events without a place in time.",
+    ),
+    Column::text("host", "Host", "Host."),
+];
+
+const RECORDED: &[Column] = &[
+    Column::text("what", "What", "What a capture may hold."),
+    Column::text(
+        "recorded",
+        "Recorded",
+        "yes; no, though there may have been something to record; or does not apply: the run has nothing of the kind.",
+    ),
+    Column::text(
+        "serves",
+        "Serves",
+        "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
+    ),
+    Column::prose(
+        "next",
+        "At the next capture",
+        "The setting that records what is lacking; empty where nothing is.",
+    ),
+    Column::text("id", "Id", "Its name in scripts."),
+];
+
+const MODULES: &[Column] = &[
+    Column::text("module", "Module", "Name."),
+    Column::text("program_id", "Program", "Program id."),
+    Column::bytes("bytes", "Size", "Size of the serialised HloProto."),
+    Column::text("host", "Host", "Host."),
+];
+
+const STATS: &[Column] = &[
+    Column::text("stat", "Stat", "Name."),
+    Column::count("events", "Events", "Events that carry it."),
+    Column::text("plane", "Planes", "Kind of planes that have it: device or host."),
+];
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let hosts: Vec<bool> =
+        profile.hosts.iter().map(|h| scope.hosts.is_empty() || scope.hosts.contains(&h.name)).collect();
+    if !hosts.contains(&true) {
+        // The same words as everywhere else.
+        Selection::resolve(profile, scope)?;
+    }
+    if profile.is_program() {
+        return Ok(program::run(profile, scope, notes));
+    }
+    let planes: Vec<&Plane> = profile.planes.iter().filter(|p| hosts[p.host.index()]).collect();
+    let lines: Vec<&Line> =
+        planes.iter().flat_map(|p| profile.lines_of(p.id)).filter(|l| l.event_count > 0).collect();
+    let stats = count_stats(profile, &lines);
+    let events: u64 = lines.iter().map(|l| l.event_count).sum();
+    let recorded = remarks(profile, scope, &hosts, notes);
+    if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
+        quality::not_used("devices, modules, steps and windows", notes);
+    }
+    let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
+    let of_hosts = profile.sources.iter().zip(&hosts).filter(|(_, chosen)| **chosen);
+    let bytes: usize = of_hosts.map(|(s, _)| s.bytes().len()).sum();
+    let spans: Vec<_> = lines.iter().filter_map(|l| profile.events(l).span_ps()).collect();
+    let span =
+        spans.iter().map(|s| s.1).max().zip(spans.iter().map(|s| s.0).min()).map(|(end, start)| end - start);
+    let values = vec![
+        count("hosts", "Hosts", hosts.iter().filter(|h| **h).count(), "Files of the run."),
+        count(
+            "devices",
+            "Devices",
+            profile.devices.iter().filter(|d| d.active && hosts[d.host.index()]).count(),
+            "Devices with events; the CPU counts where there is no accelerator.",
+        ),
+        count("planes", "Planes", planes.len(), "Planes."),
+        count("lines", "Lines", lines.len(), "Lines with events."),
+        Value::new("events", "Events", Some(events), Unit::Count, Status::Measured, "Events on all lines."),
+        Value::new(
+            "span_ps",
+            "Span of events",
+            span,
+            Unit::Ps,
+            Status::Measured,
+            "From the first event to the last end.",
+        ),
+        count(
+            "modules",
+            "HLO modules",
+            profile.modules.iter().filter(|m| hosts[m.host.index()]).count(),
+            "HLO modules in the profile.",
+        ),
+        Value::new(
+            "file_bytes",
+            "Size of the files",
+            Some(bytes),
+            Unit::Bytes,
+            Status::Measured,
+            "The files of these hosts, unpacked.",
+        ),
+    ];
+    let tables = vec![
+        host_table(profile, &hosts),
+        recorded,
+        plane_table(profile, &planes),
+        line_table(profile, &lines),
+        module_table(profile, &hosts),
+        stats,
+    ];
+    Ok(Report { values, tables, ..Report::default() })
+}
+
+/// Adds the remarks, and says what the capture recorded, for which the ops are looked at once.
+fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) -> Table {
+    quality::all_events(profile, hosts, notes);
+    for host in profile.hosts.iter().filter(|h| h.capture_ps.is_none()) {
+        notes.add(
+            "no_capture_times",
+            Severity::Info,
+            format!("{}: the profiler did not record when the capture started and stopped", host.name),
+            "the span of all events stands for the capture; hosts without a start time are placed at 0",
+            "a newer jaxlib or TensorFlow writes a Task Environment plane",
+        );
+    }
+    quality::dropped(profile, notes);
+    let selection =
+        match Selection::resolve(profile, &Scope { hosts: scope.hosts.clone(), ..Scope::default() }) {
+            Ok(selection) => selection,
+            Err(error) => {
+                notes.add(
+                    "no_devices",
+                    Severity::Error,
+                    error.to_string(),
+                    "there is nothing to say about devices",
+                    "",
+                );
+                return recorded_table(&capture_advice::missing::parts(profile, hosts, None, &[]));
+            }
+        };
+    for text in &selection.left_out {
+        notes.add(
+            "devices_left_out",
+            Severity::Info,
+            format!("left out: {text}"),
+            "averages are over the others",
+            "",
+        );
+    }
+    let ops = ops::collect(profile, &selection);
+    if ops.is_empty() {
+        let reason = quality::no_ops(profile, &selection).to_string();
+        notes.add("no_ops", Severity::Error, reason, "no analysis of ops, rates or limits", "");
+    }
+    quality::remarks(profile, &selection, &ops, notes);
+    quality::steps(&Steps::find(profile, &selection.devices), notes);
+    if profile.modules.is_empty() {
+        notes.add(
+            "no_hlo_modules",
+            Severity::Warning,
+            "the profile holds no HLO module",
+            "no graph, no memory analysis, and on GPU and CPU no FLOPs",
+            "capture with enable_hlo_proto (on by default in JAX), and start the profiler before the programs first run",
+        );
+    }
+    for module in &profile.modules {
+        if let Err(reason) = module.decode(&profile.sources[module.source]) {
+            let message = format!("HLO module {} cannot be decoded: {reason}", module.label());
+            notes.add("damaged_hlo", Severity::Warning, message, "its ops have no FLOPs from HLO", "");
+        }
+    }
+    recorded_table(&capture_advice::missing::parts(profile, hosts, Some(&selection), &ops))
+}
+
+fn recorded_table(parts: &[capture_advice::missing::Part]) -> Table {
+    let mut table = Table::new("recorded", "What the capture recorded", RECORDED);
+    for part in parts {
+        table.push(vec![
+            part.label.into(),
+            part.state.word().into(),
+            part.serves.into(),
+            part.cure.as_str().into(),
+            part.id.into(),
+        ]);
+    }
+    table
+}
+
+fn host_table(profile: &Profile, chosen: &[bool]) -> Table {
+    let mut table = Table::new("hosts", "Hosts", HOSTS);
+    for ((index, host), source) in profile.hosts.iter().enumerate().zip(&profile.sources) {
+        if !chosen[index] {
+            continue;
+        }
+        let planes = profile.planes.iter().filter(|p| p.host.index() == index);
+        let lines: Vec<&Line> =
+            planes.clone().flat_map(|p| profile.lines_of(p.id)).filter(|l| l.event_count > 0).collect();
+        table.push(vec![
+            host.name.as_str().into(),
+            source.bytes().len().into(),
+            planes.count().into(),
+            lines.len().into(),
+            lines.iter().map(|l| l.event_count).sum::<u64>().into(),
+            profile.modules.iter().filter(|m| m.host.index() == index).count().into(),
+            host.capture_ps.map(|(from, to)| to - from).into(),
+            source.faults.count().into(),
+        ]);
+    }
+    table
+}
+
+fn plane_table(profile: &Profile, planes: &[&Plane]) -> Table {
+    let mut table = Table::new("planes", "Planes", PLANES);
+    for plane in planes {
+        let lines: Vec<&Line> = profile.lines_of(plane.id).filter(|l| l.event_count > 0).collect();
+        let spans: Vec<_> = lines.iter().filter_map(|l| profile.events(l).span_ps()).collect();
+        let first = spans.iter().map(|s| s.0).min();
+        let last = spans.iter().map(|s| s.1).max();
+        table.push(vec![
+            plane.name.as_str().into(),
+            lines.len().into(),
+            lines.iter().map(|l| l.event_count).sum::<u64>().into(),
+            first.into(),
+            last.zip(first).map(|(b, a)| b - a).into(),
+            (plane.metas.len() - 1).into(),
+            profile.host(plane.host).name.as_str().into(),
+        ]);
+    }
+    table
+}
+
+fn line_table(profile: &Profile, lines: &[&Line]) -> Table {
+    let mut table = Table::new("lines", "Lines", LINES);
+    let mut lines = lines.to_vec();
+    lines.sort_by_key(|l| (std::cmp::Reverse(l.event_count), l.id));
+    for line in lines {
+        let events = profile.events(line);
+        let span = events.span_ps();
+        let plane = profile.plane(line.plane);
+        table.push(vec![
+            line.name.as_str().into(),
+            events.len().into(),
+            span.map(|s| s.0).into(),
+            span.map(|(from, to)| to - from).into(),
+            plane.name.as_str().into(),
+            events.aggregated.len().into(),
+            profile.host(plane.host).name.as_str().into(),
+        ]);
+    }
+    table
+}
+
+fn module_table(profile: &Profile, chosen: &[bool]) -> Table {
+    let mut table = Table::new("modules", "HLO modules", MODULES);
+    let mut modules: Vec<_> = profile.modules.iter().filter(|m| chosen[m.host.index()]).collect();
+    modules.sort_by(|a, b| {
+        (b.proto.len, &a.name, a.program_id, a.host).cmp(&(a.proto.len, &b.name, b.program_id, b.host))
+    });
+    for module in modules {
+        table.push(vec![
+            module.name.as_str().into(),
+            module.program_id.map(|id| id.to_string()).into(),
+            module.proto.len.into(),
+            profile.host(module.host).name.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// How many events carry each stat. Reads every event's stats, line by line on all cores.
+fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
+    let parts: Vec<Vec<(String, bool, u64)>> =
+        lines.par_iter().map(|line| stats_of_line(profile, line)).collect();
+    let mut counts: FxHashMap<String, (u64, bool, bool)> = FxHashMap::default();
+    for (name, device, count) in parts.into_iter().flatten() {
+        let entry = counts.entry(name).or_default();
+        entry.0 += count;
+        entry.1 |= device;
+        entry.2 |= !device;
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by(|a, b| (b.1.0, &a.0).cmp(&(a.1.0, &b.0)));
+    let mut table = Table::new("stats", "Stats on events", STATS);
+    for (name, (count, device, host)) in rows {
+        let kinds = match (device, host) {
+            (true, true) => "device, host",
+            (true, false) => "device",
+            _ => "host",
+        };
+        table.push(vec![Cell::from(name), count.into(), kinds.into()]);
+    }
+    table
+}
+
+fn stats_of_line(profile: &Profile, line: &Line) -> Vec<(String, bool, u64)> {
+    let plane = profile.plane(line.plane);
+    let source = profile.source_of(plane);
+    let events = profile.events(line);
+    let mut counts: FxHashMap<i64, u64> = FxHashMap::default();
+    for index in 0..events.len() {
+        for stat in events.stats(source, index) {
+            *counts.entry(stat.metadata_id).or_default() += 1;
+        }
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_unstable();
+    let named = |(id, count)| (plane.stat_name(source, id).into_owned(), plane.kind.is_device(), count);
+    rows.into_iter().map(named).collect()
+}

@@ -1,0 +1,166 @@
+//! What a compiled program holds, where there is no profile.
+
+use rayon::prelude::*;
+
+use haloscope_hlo::{Form, Opcode};
+
+use haloscope_profile::{Decoded, HloModule, Profile};
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::quality;
+
+const STAGES: &[Column] = &[
+    Column::text("module", "Module", "Name."),
+    Column::text(
+        "stage",
+        "Stage",
+        "Where in the compilation, as the file's name says; empty where it does not.",
+    ),
+    Column::text("used", "Used", "Whether the module's analyses read this stage."),
+    Column::count("instructions", "Instructions", "Instructions in all computations."),
+    Column::count("computations", "Computations", "Computations."),
+    Column::count("fusions", "Fusions", "Fusion instructions."),
+    Column::text(
+        "scheduled",
+        "Scheduled",
+        "Whether the compiler has put the instructions in the order in which they run.",
+    ),
+    Column::text(
+        "buffers",
+        "Buffers",
+        "Whether the buffer assignment is with it, without which there is no memory analysis.",
+    ),
+    Column::text("form", "Form", "HloProto, HloModuleProto or HLO text."),
+    Column::bytes("bytes", "Size", "Size of the file, unpacked."),
+    Column::count("number", "Number", "Number of the module in the dump."),
+    Column::text("file", "File", "Name of the file."),
+];
+
+pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report {
+    if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
+        quality::not_used("devices, modules, steps and windows", notes);
+    }
+    let decoded: Vec<Result<&Decoded, &str>> =
+        profile.stages.par_iter().map(|stage| stage.decode(&profile.sources[stage.source])).collect();
+    let mut table = Table::new("stages", "Modules and stages", STAGES);
+    let (mut instructions, mut with_buffers) = (0, 0);
+    for (stage, decoded) in profile.stages.iter().zip(&decoded) {
+        let is_used = profile.modules.iter().any(|module| module.source == stage.source);
+        if let Ok(decoded) = decoded
+            && is_used
+        {
+            instructions += decoded.module.instructions().len();
+            with_buffers += usize::from(decoded.module.buffer_assignment.is_some());
+        }
+        table.push(row(profile, stage, is_used, decoded.ok()));
+    }
+    remarks(profile, &decoded, with_buffers, notes);
+    let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
+    let bytes: usize = profile.sources.iter().map(|source| source.bytes().len()).sum();
+    let values = vec![
+        count("modules", "HLO modules", profile.modules.len(), "HLO modules of the program."),
+        count("stages", "Stages", profile.stages.len(), "Files with a module at a stage of its compilation."),
+        count(
+            "instructions",
+            "Instructions",
+            instructions,
+            "Instructions of all modules, each at the stage that is used.",
+        ),
+        count("with_buffers", "With buffers", with_buffers, "Modules whose buffer assignment is with them."),
+        Value::new(
+            "file_bytes",
+            "Size of the files",
+            Some(bytes),
+            Unit::Bytes,
+            Status::Measured,
+            "All files, unpacked.",
+        ),
+    ];
+    Report { values, tables: vec![table], ..Report::default() }
+}
+
+fn row(profile: &Profile, stage: &HloModule, is_used: bool, decoded: Option<&Decoded>) -> Vec<Cell> {
+    let source = &profile.sources[stage.source];
+    let yes_or_no = |is: bool| if is { "yes" } else { "no" };
+    let module = decoded.map(|decoded| &decoded.module);
+    let fusions = module.map(|m| m.instructions().filter(|(_, i)| i.opcode == Opcode::Fusion).count());
+    let form = match Form::of(source.bytes()) {
+        Some(Form::HloProto) => "HloProto",
+        Some(Form::ModuleProto) => "HloModuleProto",
+        Some(Form::Text) => "text",
+        None => "",
+    };
+    let (name, number) = stage.stage.as_ref().map_or(("", None), |s| (s.name.as_str(), s.number));
+    let file = source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    vec![
+        stage.name.as_str().into(),
+        name.into(),
+        yes_or_no(is_used).into(),
+        module.map(|m| m.instructions().len()).into(),
+        module.map(|m| m.computations().len()).into(),
+        fusions.into(),
+        module.map(|m| yes_or_no(m.is_scheduled()).to_owned()).into(),
+        module.map(|m| yes_or_no(m.buffer_assignment.is_some()).to_owned()).into(),
+        form.into(),
+        source.bytes().len().into(),
+        number.into(),
+        file.into(),
+    ]
+}
+
+fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: usize, notes: &mut Notes) {
+    for (stage, decoded) in profile.stages.iter().zip(decoded) {
+        let path = haloscope_report::naming::shown(&profile.sources[stage.source].path);
+        match decoded {
+            Err(reason) => notes.add(
+                "damaged_hlo",
+                Severity::Warning,
+                format!("{path}: {reason}"),
+                "this stage is in none of the numbers",
+                "copy the file again, or dump the program again",
+            ),
+            Ok(decoded) if !decoded.module.unread_attributes.is_empty() => notes.add(
+                "unread_attributes",
+                Severity::Info,
+                format!(
+                    "{path} has attributes that are not known: {}",
+                    decoded.module.unread_attributes.join(", ")
+                ),
+                "what they say is left out",
+                "a newer version of this program may know them",
+            ),
+            Ok(_) => {}
+        }
+        let is_used = profile.modules.iter().any(|module| module.source == stage.source);
+        let Ok(Decoded { buffers_file: Some(beside), buffers_fault, .. }) = decoded else { continue };
+        if !is_used {
+            continue;
+        }
+        let beside = beside.display();
+        match buffers_fault {
+            Some(fault) => notes.add(
+                "damaged_buffer_assignment",
+                Severity::Warning,
+                format!("{beside}: {fault}"),
+                "no memory analysis of this module",
+                "copy the file again, or dump the program again",
+            ),
+            None => notes.add(
+                "buffers_from_text",
+                Severity::Info,
+                format!("the buffer assignment of {} was read from {beside}", stage.name),
+                "sizes and places are known, but not when temporary buffers are in use: there is no peak and no timeline",
+                "dump with --xla_dump_hlo_as_proto beside --xla_dump_to: the proto after optimisation has the heap's history",
+            ),
+        }
+    }
+    if with_buffers < profile.modules.len() {
+        notes.add(
+            "no_buffer_assignment",
+            Severity::Info,
+            format!("{} of {} modules are without their buffer assignment", profile.modules.len() - with_buffers, profile.modules.len()),
+            "no memory analysis of these",
+            "compile with --xla_dump_to=DIR --xla_dump_hlo_as_proto in XLA_FLAGS and pass DIR: the proto after optimisation has it",
+        );
+    }
+}

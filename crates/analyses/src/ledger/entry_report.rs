@@ -1,0 +1,69 @@
+//! What an entry says of its run, for who has just made it.
+
+use super::entry::Entry;
+use super::metrics::{METRICS, unit_of};
+use haloscope_report::{Column, Report, Status, Table, Unit, Value};
+
+const COLUMNS: &[Column] = &[
+    Column::text("metric", "Metric", "Id of the metric."),
+    Column::text("unit", "Unit", "Unit of the row's numbers."),
+    Column::quantity("value", "Value", "The number that is kept."),
+    Column::text("status", "Known", "How it is known."),
+    Column::count("samples", "Samples", "Steps that it is the mean of, where they are kept in short."),
+    Column::quantity("sd", "SD", "Their standard deviation."),
+];
+
+/// An entry as a report; `place` is where it was written.
+#[must_use]
+pub fn entry_report(entry: &Entry, place: &str) -> Report {
+    let text =
+        |id, label, value: Option<&str>, doc| Value::new(id, label, value, Unit::None, Status::Measured, doc);
+    let against = entry.against.as_ref();
+    let mut table = Table::new("metrics", "What is kept of the run", COLUMNS);
+    let own = METRICS.iter().filter_map(|metric| entry.metrics.get_key_value(metric.id));
+    let others = entry.metrics.iter().filter(|(id, _)| METRICS.iter().all(|metric| metric.id != **id));
+    for (id, metric) in own.chain(others) {
+        table.push(vec![
+            id.as_str().into(),
+            unit_of(&metric.unit).word().into(),
+            metric.value.into(),
+            metric.status.word().into(),
+            metric.samples.map(|s| s.n).into(),
+            metric.samples.and_then(|s| s.sd).into(),
+        ]);
+    }
+    Report {
+        analysis: "ledger add",
+        values: vec![
+            text("place", "Added to", Some(place), "File and line of the ledger."),
+            text("time", "Time", Some(&entry.time.to_string()), "When it was made, UTC."),
+            text("run", "Run", Some(&entry.run), "The run as people call it."),
+            text("commit", "Commit", entry.commit.as_deref(), "The commit that ran."),
+            text("branch", "Branch", entry.branch.as_deref(), "The branch it was on."),
+            Value::new(
+                "dirty",
+                "Files differed from it",
+                entry.dirty,
+                Unit::None,
+                Status::Measured,
+                "Whether files under version control differed from the commit.",
+            ),
+            text(
+                "verdict",
+                "Verdict",
+                against.map(|a| a.verdict.as_str()),
+                "What `compare` said against the baseline.",
+            ),
+            text("against", "Against", against.map(|a| a.run.as_str()), "The baseline, where one was given."),
+            text(
+                "decision",
+                "Decision",
+                entry.decision.map(super::Decision::word),
+                "What was done with the change.",
+            ),
+            text("note", "Note", entry.note.as_deref(), "What its writer wanted to remember."),
+        ],
+        tables: vec![table],
+        ..Report::default()
+    }
+}

@@ -1,0 +1,164 @@
+//! `comm`: what collectives cost, and how much of that other work hides.
+
+mod axes;
+mod dcn;
+mod findings;
+mod groups;
+mod sizes;
+mod skew;
+mod tables;
+mod values;
+
+use crate::{Collective, Communication, Counted, Form};
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Notes, Report, Severity};
+use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::quality;
+use haloscope_time::select::Selection;
+use haloscope_time::steps::Steps;
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "comm",
+    question: "What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?",
+    params: &[groups::MESH, groups::MESH_FILE, groups::TOPOLOGY],
+    needs: &[
+        "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
+        "step markers, to say what a step costs; else launches of a program, else the whole active window stands for one step",
+        "HLO modules: what an asynchronous fusion wraps, and how large its message is",
+    ],
+    example: "comm logs",
+    run: Run::Of(run),
+};
+
+/// What was measured, and what times are divided by.
+struct Measured<'p> {
+    comm: Communication<'p>,
+    steps: Steps,
+    /// Whether times are those of steps; else all of the active window stands for one.
+    by_step: bool,
+    /// Steps counted, each on each device.
+    count: usize,
+}
+
+impl Measured<'_> {
+    /// The mean over steps and devices of a sum over both.
+    fn per_step(&self, sum_ps: i64) -> f64 {
+        sum_ps as f64 / self.count.max(1) as f64
+    }
+
+    /// A sum over devices.
+    fn sum(&self, of: impl Fn(&crate::DeviceExposure) -> i64) -> i64 {
+        units::sum(self.comm.devices.iter().map(of))
+    }
+
+    /// Executions of collectives that are not counted.
+    fn outside(&self) -> usize {
+        self.comm.devices.iter().map(|d| d.outside).sum()
+    }
+
+    /// A share of the time of all steps.
+    fn share(&self, part_ps: i64) -> Option<f64> {
+        let all = self.sum(|d| d.step_ps);
+        (all > 0).then(|| part_ps as f64 / all as f64)
+    }
+}
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let steps = Steps::find(profile, &selection.devices);
+    let counted = Counted::of(profile, &selection, &steps, scope);
+    let comm = Communication::of(profile, &selection, &counted);
+    if comm.devices.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::steps(&steps, notes);
+    quality::events(profile, &selection, notes);
+    let seen = |d: &&&haloscope_profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
+    let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
+    quality::devices_without_ops(&silent, notes);
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
+    let count = comm.devices.iter().map(|d| d.steps).sum();
+    let measured = Measured { comm, steps, by_step: counted.by_step, count };
+    remarks(&measured, scope, notes);
+    let talk = groups::Talk::new(profile, &measured, params, notes)?;
+    let mut values = values::all(&measured);
+    values.extend(skew::values(profile, &measured, &talk));
+    if measured.comm.collectives.is_empty() {
+        return Ok(Report { values, tables: vec![tables::devices(profile, &measured)], ..Report::default() });
+    }
+    let mut tables = vec![
+        tables::kinds(&measured),
+        tables::ops(&measured),
+        tables::lines(&measured),
+        tables::methods(&measured),
+        tables::devices(profile, &measured),
+        axes::table(&measured, &talk),
+        groups::table(&measured, &talk),
+        sizes::table(&measured, &talk),
+        skew::table(profile, &measured, &talk),
+    ];
+    tables.extend(dcn::table(profile, &measured));
+    let mut findings = findings::all(profile, &measured, &talk);
+    findings.extend(skew::findings(profile, &measured, &talk));
+    findings.extend(sizes::finding(&measured, &talk));
+    findings.extend(axes::findings(&measured, &talk));
+    findings.sort_by_key(|one| std::cmp::Reverse(one.severity));
+    Ok(Report { values, tables, findings, ..Report::default() })
+}
+
+/// How many executions of asynchronous collectives there are, and how many of them lack their start or their done.
+fn unpaired(comm: &Communication<'_>) -> (usize, usize) {
+    let asynchronous = |one: &&Collective<'_>| matches!(one.form, Form::Asynchronous | Form::SparseCore);
+    let executions = comm.collectives.iter().filter(asynchronous).flat_map(|one| &one.executions);
+    executions.fold((0, 0), |(all, lacking), e| (all + 1, lacking + usize::from(e.unpaired.is_some())))
+}
+
+fn remarks(measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
+    let outside = measured.outside();
+    if outside > 0 && !scope.cuts_time() {
+        let what =
+            if measured.by_step { "outside of the counted steps" } else { "outside of the active window" };
+        notes.add(
+            "collectives_not_counted",
+            if measured.comm.collectives.is_empty() { Severity::Warning } else { Severity::Info },
+            format!("{outside} executions of collectives are {what}"),
+            "they are not in these numbers",
+            "name the time in question with --window",
+        );
+    }
+    let (asynchronous, lacking) = unpaired(&measured.comm);
+    if lacking > 0 {
+        notes.add(
+            "unpaired_collectives",
+            if lacking * 2 > asynchronous { Severity::Warning } else { Severity::Info },
+            format!(
+                "{lacking} of {asynchronous} executions of asynchronous collectives lack their start or their done"
+            ),
+            "they count as in flight only while the op that is there runs: what they hide is not seen",
+            "capture whole steps: let the profiler start before a step and stop after one",
+        );
+    }
+    if !measured.by_step {
+        notes.add(
+            "no_steps_counted",
+            Severity::Info,
+            "times are not by step: the whole of what was selected stands for one step",
+            "times a step are those of the active window",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    }
+    if let Some(words) = tables::disagreement(measured) {
+        notes.add(
+            "comm_counts_differ",
+            Severity::Info,
+            words,
+            "figures of other tools for exposed communication are not this one: see table `methods`",
+            "",
+        );
+    }
+}

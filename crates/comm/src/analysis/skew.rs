@@ -1,0 +1,243 @@
+//! Who comes last to collectives, who waits for it, and whether devices communicate alike.
+
+use super::Measured;
+use super::groups::Talk;
+use crate::skew::DeviceSkew;
+use haloscope_profile::Profile;
+use haloscope_report::units;
+use haloscope_report::{Column, Finding, Link, Severity, Status, Table, Unit, Value};
+
+const COLUMNS: &[Column] = &[
+    Column::text("device", "Device", "The device."),
+    Column::text("host", "Host", "Its host."),
+    Column::count(
+        "last",
+        "Came last",
+        "Executions to which it came last, of those that several members were captured of, where the others waited by more than the uncertainty of the clocks.",
+    ),
+    Column::count("shared", "Of", "Executions that it was captured in with other members of its group."),
+    Column::duration(
+        "caused_ps",
+        "Others waited",
+        "How long each of the others waited for it in a step, mean over them.",
+    ),
+    Column::duration(
+        "waited_ps",
+        "Waited",
+        "How long it waited for others in a step: the part of its exposed time by which it spent longer in a collective than the fastest member.",
+    ),
+    Column::duration("transfer_ps", "Transfer", "The rest of the exposed time of those executions."),
+    Column::duration(
+        "unknown_ps",
+        "Unknown",
+        "Exposed time of executions of which no other member was captured, or whose ends on two devices do not fit together.",
+    ),
+    Column::duration(
+        "clock_offset_ps",
+        "Clock offset",
+        "How far its events stand behind those of the first device that must have ended at the same moment: the median over collectives. Nothing is shifted by it.",
+    ),
+    Column::duration(
+        "clock_uncertainty_ps",
+        "Uncertainty",
+        "The spread of those ends: 1.4826 times the median absolute deviation, 1 ns at least.",
+    ),
+];
+
+/// The table by device, in the selection's order.
+pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Table {
+    let mut table = Table::new("skew", "Who comes last", COLUMNS);
+    for (own, all) in talk.skew.devices.iter().zip(&measured.comm.devices) {
+        let device = profile.device(own.device);
+        let per_step = |ps: i64| ps as f64 / all.steps.max(1) as f64;
+        let known = |ps: i64| (own.shared > 0).then(|| per_step(ps));
+        table.push(vec![
+            device.name.as_str().into(),
+            profile.host(device.host).name.as_str().into(),
+            (own.shared > 0).then_some(own.last).into(),
+            own.shared.into(),
+            known(own.caused_ps).into(),
+            known(own.waited_ps).into(),
+            known(own.known_exposed_ps - own.waited_ps).into(),
+            per_step(own.exposed_ps - own.known_exposed_ps).into(),
+            own.offset_ps.into(),
+            own.uncertainty_ps.into(),
+        ]);
+    }
+    table
+}
+
+/// How exposed time divides, who comes last, and how alike devices are.
+pub(super) fn values(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
+    let parts = talk.skew.parts(&measured.comm);
+    let time =
+        |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Ps, Status::Estimated, doc);
+    let latest = latest(measured, talk);
+    let name = |own: &DeviceSkew| profile.device(own.device).name.clone();
+    let imbalance = imbalance(measured);
+    let word = imbalance.map(|share| match share {
+        share if share > IMBALANCED => "imbalanced",
+        share if share < BALANCED => "balanced",
+        _ => "nearly balanced",
+    });
+    vec![
+        time(
+            "waiting_ps_per_step",
+            "Waiting for late members",
+            parts.waiting_ps,
+            "The part of the exposed time that goes to waiting for a member that came later: what a device spends in a collective beyond its fastest member. Only members that were captured are seen; unknown where no group had two.",
+        ),
+        time(
+            "transfer_ps_per_step",
+            "Transfer",
+            parts.transfer_ps,
+            "The rest of the exposed time of the same executions.",
+        ),
+        time(
+            "waiting_unknown_ps_per_step",
+            "Not told apart",
+            Some(parts.unknown_ps),
+            "Exposed time of executions of which only one member was captured, or whose ends do not fit together: together with the other two it is `exposed_ps_per_step`.",
+        ),
+        Value::new(
+            "last_device",
+            "Comes last",
+            latest.map(name),
+            Unit::None,
+            Status::Estimated,
+            "The device that comes last to more than half of the collectives that it shares and causes most of the waiting, by 1% of a step or more; unknown where none does.",
+        ),
+        time(
+            "last_caused_ps_per_step",
+            "Others wait for it",
+            latest.map(|own| per_step(measured, own.device, own.caused_ps)),
+            "How long each of the others waits for it in a step.",
+        ),
+        Value::new(
+            "balance",
+            "Balance over devices",
+            word,
+            Unit::None,
+            Status::Derived,
+            "By `imbalance_share`: imbalanced above 5%, balanced below 1%; unknown for fewer than two devices.",
+        ),
+        Value::new(
+            "imbalance_share",
+            "Imbalance",
+            imbalance,
+            Unit::Share,
+            Status::Derived,
+            "Most exposed time of a device less the least, over the mean.",
+        ),
+    ]
+}
+
+/// Exposed time differs by more than this share of the mean: imbalanced.
+const IMBALANCED: f64 = 0.05;
+/// By less than this: balanced.
+const BALANCED: f64 = 0.01;
+/// What costs less than this share of a step is not worth naming anybody for.
+const WORTH: f64 = 0.01;
+
+fn per_step(measured: &Measured<'_>, device: haloscope_profile::DeviceId, ps: i64) -> f64 {
+    let steps = measured.comm.devices.iter().find(|d| d.device == device).map_or(1, |d| d.steps);
+    ps as f64 / steps.max(1) as f64
+}
+
+fn step_ps(measured: &Measured<'_>) -> f64 {
+    measured.per_step(measured.sum(|d| d.step_ps))
+}
+
+/// The device that comes last, where it costs enough.
+fn latest<'t>(measured: &Measured<'_>, talk: &'t Talk) -> Option<&'t DeviceSkew> {
+    let own = talk.skew.latest()?;
+    (per_step(measured, own.device, own.caused_ps) >= WORTH * step_ps(measured)).then_some(own)
+}
+
+/// Exposed time by device, a step.
+fn exposed(measured: &Measured<'_>) -> Vec<f64> {
+    measured.comm.devices.iter().map(|d| d.exposed_ps as f64 / d.steps.max(1) as f64).collect()
+}
+
+fn imbalance(measured: &Measured<'_>) -> Option<f64> {
+    let all = exposed(measured);
+    let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+    let (most, least) =
+        (all.iter().copied().fold(0.0, f64::max), all.iter().copied().fold(f64::MAX, f64::min));
+    (all.len() > 1 && mean > 0.0).then(|| (most - least) / mean)
+}
+
+/// A late device; else devices that communicate unlike.
+pub(super) fn findings(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Finding> {
+    match latest(measured, talk) {
+        Some(own) => vec![late(profile, measured, talk, own)],
+        None => imbalanced(profile, measured).into_iter().collect(),
+    }
+}
+
+fn late(profile: &Profile, measured: &Measured<'_>, talk: &Talk, own: &DeviceSkew) -> Finding {
+    let device = profile.device(own.device);
+    let caused = per_step(measured, own.device, own.caused_ps);
+    let step = step_ps(measured);
+    let speedup = step / (step - caused).max(step * 0.01);
+    let (mean, devices) = (measured.per_step(measured.sum(|d| d.exposed_ps)), measured.comm.devices.len());
+    Finding {
+        id: "late_member",
+        severity: Severity::Warning,
+        claim: format!(
+            "{} comes last to collectives: each of the others waits {} a step for it",
+            device.name,
+            units::duration_ps(caused)
+        ),
+        evidence: format!(
+            "last in {} of {} executions; the others' exposed communication is {} a step, mean of all; {} devices seen, clocks known to {}",
+            own.last,
+            own.shared,
+            units::duration_ps(mean),
+            devices,
+            units::duration_ps(talk.skew.devices.iter().filter_map(|d| d.uncertainty_ps).max().unwrap_or(0) as f64),
+        ),
+        ceiling: format!("{speedup:.2}x: {} a step, if it came with the others", units::duration_ps(caused)),
+        speedup: Some(speedup),
+        lever: "find what it does longer than the others (`hosts`): a slow chip or host, uneven shards, input or logging there".into(),
+        falsifier: "in another capture another device comes last, or it is not slower in the compute before the collective".into(),
+        status: Status::Estimated,
+        links: vec![
+            Link::to("comm").row("skew", device.name.clone()),
+            Link::to("hosts").row("devices", device.name.clone()),
+        ],
+    }
+}
+
+fn imbalanced(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
+    let share = imbalance(measured).filter(|share| *share > IMBALANCED)?;
+    let all = exposed(measured);
+    let most = all.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let least = all.iter().copied().fold(f64::MAX, f64::min);
+    let (gain, step) = (most.1 - least, step_ps(measured));
+    if gain < WORTH * step {
+        return None;
+    }
+    let device = profile.device(measured.comm.devices.get(most.0)?.device);
+    let speedup = step / (step - gain).max(step * 0.01);
+    Some(Finding {
+        id: "imbalanced_communication",
+        severity: Severity::Info,
+        claim: format!(
+            "Devices spend unlike times in exposed communication: between the most and the least lies {} of the mean",
+            units::share(share)
+        ),
+        evidence: format!(
+            "{} stands in collectives for {} a step, the least of the others for {}",
+            device.name,
+            units::duration_ps(*most.1),
+            units::duration_ps(least)
+        ),
+        ceiling: format!("{speedup:.2}x at most: {} a step, if all spent as little", units::duration_ps(gain)),
+        speedup: Some(speedup),
+        lever: "those that spend least come last: see in `hosts` what they do longer; where all work alike, compare what each group sends".into(),
+        falsifier: "the same devices spend alike in another capture".into(),
+        status: Status::Derived,
+        links: vec![Link::to("comm").row("devices", device.name.clone()), Link::to("hosts")],
+    })
+}

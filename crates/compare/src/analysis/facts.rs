@@ -1,0 +1,117 @@
+//! The table of facts, and what the differing ones mean.
+
+use crate::{Fact, Same};
+use haloscope_report::{Column, Finding, Link, Severity, Status, Table};
+
+const FACTS: &[Column] = &[
+    Column::text("what", "Fact", "What is compared."),
+    Column::text("baseline", "Baseline", "That of the baseline; unknown where its profile does not tell."),
+    Column::text("experiment", "Experiment", "That of the experiment."),
+    Column::text("same", "Same", "same, differs or unknown."),
+    Column::flag(
+        "breaks",
+        "Breaks",
+        "Whether the runs did not do the same work because of it: another chip, number of devices, mesh, type of products, shapes.",
+    ),
+    Column::text("fact", "Id", "A stable name of the fact."),
+];
+
+/// All facts, those that must match first.
+pub fn table(facts: &[Fact]) -> Table {
+    let mut table = Table::new("facts", "What both runs are", FACTS);
+    for fact in facts {
+        table.push(vec![
+            fact.label.as_str().into(),
+            fact.baseline.as_deref().into(),
+            fact.experiment.as_deref().into(),
+            fact.same.word().into(),
+            fact.breaks().into(),
+            fact.id.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// A finding for each fact that makes the runs incomparable, and one for versions and options that differ.
+pub fn findings(facts: &[Fact], anyway: bool) -> Vec<Finding> {
+    let mut all: Vec<Finding> =
+        facts.iter().filter(|fact| fact.breaks()).map(|fact| breaks(fact, anyway)).collect();
+    let others: Vec<&Fact> = facts.iter().filter(|fact| fact.same == Same::No && !fact.must_match).collect();
+    if !others.is_empty() {
+        all.push(also_differ(&others));
+    }
+    all
+}
+
+fn words(value: Option<&String>) -> &str {
+    value.map_or("unknown", String::as_str)
+}
+
+fn breaks(fact: &Fact, anyway: bool) -> Finding {
+    let label = lower(&fact.label);
+    Finding {
+        id: "not_comparable",
+        severity: if anyway { Severity::Warning } else { Severity::Error },
+        claim: format!("The runs are not comparable: they differ in {label}"),
+        evidence: format!(
+            "baseline: {}; experiment: {}",
+            words(fact.baseline.as_ref()),
+            words(fact.experiment.as_ref())
+        ),
+        ceiling: String::new(),
+        speedup: None,
+        lever: if anyway {
+            "read times a step as times of different work".to_owned()
+        } else {
+            "compare runs that do the same work; `--anyway yes` compares these all the same".to_owned()
+        },
+        falsifier: "the difference is in what the profiles say and not in what ran".to_owned(),
+        status: Status::Measured,
+        links: vec![Link::to("compare").row("facts", fact.label.clone())],
+    }
+}
+
+/// Facts that are listed in a sentence at most.
+const LISTED: usize = 6;
+
+fn also_differ(others: &[&Fact]) -> Finding {
+    let mut list: Vec<String> = others
+        .iter()
+        .take(LISTED)
+        .map(|f| {
+            format!(
+                "{}: {} and {}",
+                lower(&f.label),
+                words(f.baseline.as_ref()),
+                words(f.experiment.as_ref())
+            )
+        })
+        .collect();
+    if others.len() > LISTED {
+        list.push(format!("and {} more", others.len() - LISTED));
+    }
+    let what: Vec<String> = others.iter().take(LISTED).map(|f| lower(&f.label)).collect();
+    Finding {
+        id: "facts_differ",
+        severity: Severity::Info,
+        claim: format!("The runs also differ in {}", what.join(", ")),
+        evidence: list.join("; "),
+        ceiling: String::new(),
+        speedup: None,
+        lever: "change one thing at a time, so that a difference of time has one cause".to_owned(),
+        falsifier: "the step takes as long with only these changed".to_owned(),
+        status: Status::Measured,
+        links: vec![Link::to("compare").table("facts")],
+    }
+}
+
+/// A label inside of a sentence; names in capitals stay.
+fn lower(label: &str) -> String {
+    let mut chars = label.chars();
+    match (chars.next(), chars.next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            first.to_lowercase().chain(label.chars().skip(1)).collect()
+        }
+        _ => label.to_owned(),
+    }
+}

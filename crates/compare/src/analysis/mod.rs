@@ -1,0 +1,182 @@
+//! `compare`: what changed between runs, and whether it is more than noise.
+
+mod buffers;
+mod copies;
+pub(super) mod facts;
+mod findings;
+mod memory;
+pub(super) mod metrics;
+mod names;
+mod ops;
+mod programs;
+mod renamed;
+mod runs;
+mod side;
+pub(super) mod values;
+mod waterfall;
+
+use crate::{Fact, RunSamples, StepVerdict, Verdict, comparable, label};
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Finding, Notes, Report, Table};
+use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::quality;
+use side::Side;
+
+const ANYWAY: Param = Param {
+    id: "anyway",
+    doc: "compare runs that differ in what makes them comparable: chip, device count, mesh, types, batch, shapes",
+    kind: ParamKind::Choice(&["no", "yes"]),
+    default: "no",
+};
+
+const PICK: Param = Param {
+    id: "pick",
+    doc: "of several experiments the one that is shown in detail; 1 is the first",
+    kind: ParamKind::Count,
+    default: "1",
+};
+
+const ROWS: Param = Param {
+    id: "rows",
+    doc: "list so many ops and names at most, those that differ most first; 0 lists all",
+    kind: ParamKind::Count,
+    default: "100",
+};
+
+const RENAMED: Param = Param {
+    id: "renamed",
+    doc: "also list ops that only have another name",
+    kind: ParamKind::Choice(&["no", "yes"]),
+    default: "no",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "compare",
+    question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
+    params: &[ANYWAY, PICK, ROWS, RENAMED],
+    needs: &[
+        "several steps in each run: their spread says what is noise",
+        "HLO, to know an op again that is called otherwise now",
+    ],
+    example: "compare logs/before logs/after",
+    run: Run::Among(run),
+};
+
+fn run(
+    baseline: &Profile,
+    others: &[&Profile],
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
+    let pick = params.count(&PICK).checked_sub(1).filter(|at| *at < others.len()).ok_or_else(|| {
+        Error::Usage(format!(
+            "`pick`: expected the number of an experiment, 1 to {}, found `{}`",
+            others.len(),
+            params.text(&PICK)
+        ))
+    })?;
+    let profiles: Vec<&Profile> = std::iter::once(baseline).chain(others.iter().copied()).collect();
+    let labels = label::labels(&profiles);
+    let first = RunSamples::of(baseline, scope, notes)?;
+    quality::events(baseline, &first.selection, notes);
+    let mut held = Vec::new();
+    for (other, label) in others.iter().zip(&labels[1..]) {
+        let one = Held::of(&first, other, label, scope, params, notes)?;
+        quality::events(other, &one.run.selection, notes);
+        held.push(one);
+    }
+    let picked = &held[pick];
+    let named = [labels[0].as_str(), picked.label];
+    let mut report = picked.report(&first, scope, params);
+    report.tables.push(facts::table(&picked.facts));
+    report.tables.push(runs::runs(held.iter().map(|one| (one.label, &one.run, &one.said))));
+    report.tables.push(runs::steps([&first, &picked.run], named));
+    report.series = runs::series([&first, &picked.run], named);
+    Ok(report)
+}
+
+/// An experiment, and what may be said of it.
+struct Held<'l, 'p> {
+    label: &'l str,
+    run: RunSamples<'p>,
+    facts: Vec<Fact>,
+    said: StepVerdict,
+    anyway: bool,
+}
+
+impl<'l, 'p> Held<'l, 'p> {
+    fn of(
+        first: &RunSamples<'p>,
+        other: &'p Profile,
+        label: &'l str,
+        scope: &Scope,
+        params: &Params,
+        notes: &mut Notes,
+    ) -> Result<Self, Error> {
+        let run = RunSamples::of(other, scope, notes)?;
+        let facts = comparable::facts(first, &run, scope);
+        let anyway = params.text(&ANYWAY) == "yes";
+        let mut said = StepVerdict::of(&first.steps, &run.steps);
+        if !anyway && !comparable::are_comparable(&facts) {
+            let broken = facts.iter().filter(|fact| fact.breaks());
+            let broken: Vec<String> = broken.map(|fact| fact.label.to_lowercase()).collect();
+            said = said.not_comparable(format!("they differ in {}", broken.join(", ")));
+        }
+        Ok(Self { label, run, facts, said, anyway })
+    }
+
+    /// What is said of it against the baseline. Of runs that are not comparable: what both are, and their numbers.
+    fn report(&self, first: &RunSamples<'p>, scope: &Scope, params: &Params) -> Report {
+        let comparable = self.said.verdict != Verdict::NotComparable;
+        let mut findings = facts::findings(&self.facts, self.anyway);
+        let mut values = values::of_step(first, &self.run, &self.said);
+        let (own, others) = (metrics::of(first, scope), metrics::of(&self.run, scope));
+        let mut tables = vec![metrics::table(&own, &others, comparable)];
+        if comparable {
+            let side = Side::of(first, &self.run, self.said.clone());
+            values.extend(values::of_ops(&side));
+            tables.extend(details(&side, params));
+            // What makes runs incomparable comes before the verdict, what else differs after it.
+            let place = findings.partition_point(|finding: &Finding| finding.id == "not_comparable");
+            let memory = memory::Memory::of(&side.matches);
+            let all =
+                findings::all(&side).into_iter().chain(memory.as_ref().and_then(memory::Memory::finding));
+            findings.splice(place..place, all);
+            tables.extend(of_programs(&side, memory.as_ref(), params));
+        }
+        Report { values, tables, findings, ..Report::default() }
+    }
+}
+
+/// How many rows are listed at most.
+fn limit(params: &Params) -> usize {
+    match params.count(&ROWS) {
+        0 => usize::MAX,
+        rows => rows,
+    }
+}
+
+/// The tables of what the programs are, and what they need.
+fn of_programs(side: &Side<'_, '_>, memory: Option<&memory::Memory>, params: &Params) -> Vec<Table> {
+    let rows = limit(params);
+    let mut tables: Vec<Table> = memory.map(memory::Memory::table).into_iter().collect();
+    tables.extend(buffers::buffers(&side.matches, rows));
+    tables.extend(copies::copies(side.a, side.b, &side.matches, rows));
+    tables.push(programs::programs(&side.matches));
+    tables
+}
+
+/// The tables of what changed.
+fn details(side: &Side<'_, '_>, params: &Params) -> Vec<Table> {
+    let rows = limit(params);
+    let mut tables =
+        vec![waterfall::table(side), ops::table(side, rows), names::names(side, rows), names::classes(side)];
+    if params.text(&RENAMED) == "yes" {
+        tables.push(renamed::renamed(side));
+    }
+    tables.push(renamed::regrouped(side));
+    tables
+}

@@ -1,0 +1,237 @@
+//! A budget held against a run: whether the value, or the interval that holds it, lies within the limit.
+
+use super::budget::{Budget, Kind, Limit};
+use super::interval::{self, Interval};
+use super::metric::{Reading, Source, Spread};
+use super::outcome::{Judged, Outcome};
+use super::quantity::{cell, words};
+use haloscope_report::Error;
+use haloscope_report::{Column, Table, Unit};
+
+/// The confidence of intervals that are only shown.
+pub(super) const SHOWN: f64 = 0.95;
+
+const COLUMNS: &[Column] = &[
+    Column::text(
+        "metric",
+        "Metric",
+        "The metric's id: see `metrics`, or a value of another analysis, `analysis.value`.",
+    ),
+    Column::text("asked", "Asked", "What was asked of it."),
+    Column::text(
+        "verdict",
+        "Verdict",
+        "`pass`, `fail`, or `unknown`, which keeps the gate shut unless the budget allows it.",
+    ),
+    Column::text("unit", "Unit", "Unit of the numbers of the row."),
+    Column::quantity(
+        "limit",
+        "Limit",
+        "The limit as a number; of one that is relative to the baseline, that of this baseline.",
+    ),
+    Column::quantity("baseline", "Baseline", "The baseline's value."),
+    Column::quantity("value", "Value", "The run's value."),
+    Column::quantity(
+        "low",
+        "Low",
+        "Lower end of the interval that holds the value with the confidence asked for, else with 95%; unknown where a run has one number.",
+    ),
+    Column::quantity("high", "High", "Upper end."),
+    Column::prose("why", "Why", "What decided."),
+];
+
+/// The table of all budgets.
+pub(super) fn table(judged: &[Judged]) -> Table {
+    let mut table = Table::new("budgets", "Budgets", COLUMNS);
+    judged.iter().for_each(|one| table.push(one.cells.clone()));
+    table
+}
+
+/// Holds a budget against a run, and against its baseline where the limit is relative to one.
+///
+/// # Errors
+/// [`Error::Usage`] for a metric or a unit that does not exist.
+pub(super) fn judge(
+    budget: &Budget,
+    run: &Source<'_>,
+    baseline: Option<&Source<'_>>,
+) -> Result<Judged, Error> {
+    let now = run.read(&budget.metric)?;
+    let before = baseline.map(|source| source.read(&budget.metric)).transpose()?;
+    let before = before.as_ref();
+    let asked = format!("{} {}", budget.kind.key(), budget.limit);
+    if let Some(text) = &now.text {
+        let why = format!(
+            "it is `{text}`, not a number: budgets are for numbers, --claim '{}=={text}' for words",
+            now.id
+        );
+        return Err(Error::Usage(format!("the file of budgets: [{}]: {why}", now.id)));
+    }
+    let (outcome, limit, interval, why) = match (now.value, budget.kind.is_relative(), before) {
+        (None, ..) => (Outcome::Unknown, None, None, format!("unknown: {}", now.about)),
+        (Some(_), true, None) => {
+            (Outcome::Unknown, None, None, "there is no baseline to hold it against: give --baseline".into())
+        }
+        (Some(_), true, Some(Reading { value: None, about, .. })) => {
+            (Outcome::Unknown, None, None, format!("unknown of the baseline: {about}"))
+        }
+        (Some(value), true, Some(before @ Reading { value: Some(old), .. })) => {
+            relative(budget, &now, value, before, *old)?
+        }
+        (Some(value), false, _) => absolute(budget, &now, value)?,
+    };
+    let over = limit
+        .zip(now.value)
+        .filter(|_| outcome == Outcome::Fail && now.unit == Unit::Ps && budget.kind.is_upper());
+    let number = |v: Option<f64>| cell(v, now.unit);
+    let cells = vec![
+        now.id.as_str().into(),
+        asked.as_str().into(),
+        outcome.word().into(),
+        now.unit.word().into(),
+        number(limit),
+        number(before.and_then(|b| b.value)),
+        number(now.value),
+        number(interval.map(|i| i.low)),
+        number(interval.map(|i| i.high)),
+        why.as_str().into(),
+    ];
+    Ok(Judged {
+        what: format!("{} {asked}", now.id),
+        outcome,
+        may_be_unknown: budget.allow_unknown,
+        against_baseline: budget.kind.is_relative(),
+        why,
+        speedup: over.filter(|(limit, _)| *limit > 0.0).map(|(limit, value)| value / limit),
+        seen_in: now.seen_in,
+        cells,
+    })
+}
+
+type Decided = (Outcome, Option<f64>, Option<Interval>, String);
+
+fn absolute(budget: &Budget, now: &Reading, value: f64) -> Result<Decided, Error> {
+    let limit = match budget.read(now.unit)? {
+        Limit::Absolute(limit) | Limit::OfBaseline(limit) => limit,
+    };
+    let interval = of(now, budget.confidence.unwrap_or(SHOWN));
+    let (outcome, why) = decide(budget, now, value, limit, interval);
+    Ok((outcome, Some(limit), interval, why))
+}
+
+/// `old` is the baseline's value.
+fn relative(
+    budget: &Budget,
+    now: &Reading,
+    value: f64,
+    before: &Reading,
+    old: f64,
+) -> Result<Decided, Error> {
+    let sign = if budget.kind == Kind::MaxIncrease { 1.0 } else { -1.0 };
+    let (limit, factor, shift) = match budget.read(now.unit)? {
+        Limit::Absolute(amount) => (old + sign * amount, 1.0, sign * amount),
+        Limit::OfBaseline(share) => (old * (1.0 + sign * share), 1.0 + sign * share, 0.0),
+    };
+    // The baseline varies too: the interval is that of the difference from the limit, put around the limit.
+    let interval = match (&before.spread, &now.spread) {
+        (Spread::Mean(a), Spread::Mean(b)) => {
+            let moved: Vec<f64> = a.iter().map(|v| v * factor + shift).collect();
+            interval::difference(&moved, b, budget.confidence.unwrap_or(SHOWN))
+                .map(|d| Interval { low: limit + d.low, high: limit + d.high })
+        }
+        _ => None,
+    };
+    let (outcome, why) = decide(budget, now, value, limit, interval);
+    Ok((outcome, Some(limit), interval, why))
+}
+
+/// The interval that holds a metric with a confidence, where it has samples.
+pub(super) fn of(reading: &Reading, confidence: f64) -> Option<Interval> {
+    match &reading.spread {
+        Spread::Once => None,
+        Spread::Mean(samples) => interval::mean(samples, confidence),
+        Spread::Median(samples) => interval::median(samples, confidence),
+    }
+}
+
+fn decide(
+    budget: &Budget,
+    now: &Reading,
+    value: f64,
+    limit: f64,
+    interval: Option<Interval>,
+) -> (Outcome, String) {
+    let bound = Bound { limit, is_upper: budget.kind.is_upper(), includes: true };
+    bound.decide(now, value, interval, budget.confidence)
+}
+
+/// A limit of a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    /// The limit.
+    pub limit: f64,
+    /// Whether the value may not be larger; else it may not be smaller.
+    pub is_upper: bool,
+    /// Whether the value may be the limit.
+    pub includes: bool,
+}
+
+impl Bound {
+    fn keeps(&self, value: f64) -> bool {
+        let kept = if self.is_upper { value < self.limit } else { value > self.limit };
+        kept || self.includes && value == self.limit
+    }
+
+    /// Whether a value keeps the limit. With a confidence the interval decides: all of it on the right side passes, all of it
+    /// on the wrong side fails, and one that holds the limit is unknown.
+    pub(super) fn decide(
+        &self,
+        now: &Reading,
+        value: f64,
+        interval: Option<Interval>,
+        confidence: Option<f64>,
+    ) -> (Outcome, String) {
+        let show = |v: f64| words(v, now.unit);
+        let by_value = Outcome::Pass.when(self.keeps(value));
+        let relation = match (by_value, self.is_upper) {
+            (Outcome::Pass, true) => "is within",
+            (Outcome::Pass, false) => "reaches",
+            (_, true) => "is over",
+            (_, false) => "falls short of",
+        };
+        let said = format!("{} {relation} {}", show(value), show(self.limit));
+        let Some(confidence) = confidence else { return (by_value, said) };
+        let sure = words(confidence, Unit::Share);
+        match (interval, &now.spread) {
+            (None, Spread::Once) => {
+                (by_value, format!("{said}; a run has one such number, so that no confidence applies"))
+            }
+            (None, _) => (
+                Outcome::Unknown,
+                format!(
+                    "{said}, but too few samples tell how sure that is: capture more steps, or leave confidence out"
+                ),
+            ),
+            (Some(Interval { low, high }), _) => {
+                let within = format!("{} to {} at {sure}", show(low), show(high));
+                match (self.keeps(low), self.keeps(high)) {
+                    (true, true) => (Outcome::Pass, format!("{said} ({within})")),
+                    (false, false) => (Outcome::Fail, format!("{said} ({within})")),
+                    _ => (
+                        Outcome::Unknown,
+                        format!(
+                            "{said}, but it may lie anywhere from {within}, which is on both sides: more steps would tell"
+                        ),
+                    ),
+                }
+            }
+        }
+    }
+}
+
+impl Outcome {
+    /// This where it holds, else a failure.
+    pub(super) fn when(self, holds: bool) -> Self {
+        if holds { self } else { Self::Fail }
+    }
+}

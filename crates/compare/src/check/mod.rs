@@ -1,0 +1,275 @@
+//! `check`: whether a run keeps what was asked of it.
+//!
+//! Four things can be asked: that it is no slower than a baseline ([`gate`]), that metrics keep budgets ([`budget`], [`judge`]),
+//! that claims on it are true ([`claims`], [`floor`], [`wall`]), and that what was predicted to be in the program is ([`expect`]).
+//! Each check passes, fails or is unknown ([`outcome`]), and what is unknown does not pass unless that was allowed.
+
+mod budget;
+mod claims;
+mod device_time;
+mod expect;
+mod floor;
+mod gate;
+mod interval;
+mod judge;
+mod metric;
+mod outcome;
+mod quantity;
+mod summary;
+mod wall;
+
+use regex::Regex;
+
+use budget::Budgets;
+use gate::Against;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Gate, Notes, Report, Severity, Unit};
+use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::quality;
+use haloscope_time::select::Selection;
+use haloscope_time::steps::Steps;
+use metric::Source;
+use outcome::Judged;
+
+const BUDGET: Param = Param {
+    id: "budget",
+    doc: "limits of metrics, as TOML: see docs/analyses/check.md",
+    kind: ParamKind::Document,
+    default: "",
+};
+const CLAIM: Param = Param {
+    id: "claim",
+    doc: "what is claimed of the run, such as latency<=0.71ms: a metric, one of <= < >= > == !=, and a limit",
+    kind: ParamKind::Texts,
+    default: "",
+};
+const FLOOR: Param = Param {
+    id: "floor",
+    doc: "the least time that is physically possible, such as 0.5ms: a result below it is a fault and no win",
+    kind: ParamKind::Text,
+    default: "",
+};
+const WALL: Param = Param {
+    id: "wall",
+    doc: "a benchmark's JSON: its wall times are held against the device's",
+    kind: ParamKind::Document,
+    default: "",
+};
+const EXPECT: Param = Param {
+    id: "expect",
+    doc: "a regular expression that a kernel, fusion, custom call or op must match which was compiled and ran",
+    kind: ParamKind::Texts,
+    default: "",
+};
+const KERNEL: Param = Param {
+    id: "kernel",
+    doc: "a regular expression of the ops whose executions `latency` and --wall are about, in place of the whole program's",
+    kind: ParamKind::Text,
+    default: "",
+};
+const TOLERANCE: Param = Param {
+    id: "tolerance",
+    doc: "how much slower than the baseline passes, such as 1%; a budget with step_time.max_increase takes its place",
+    kind: ParamKind::Text,
+    default: "0%",
+};
+const CONFIDENCE: Param = Param {
+    id: "confidence",
+    doc: "how sure budgets and claims must be, such as 0.95: the whole interval must keep the limit [default: the value decides]",
+    kind: ParamKind::Text,
+    default: "",
+};
+const UNKNOWN: Param = Param {
+    id: "unknown",
+    doc: "what becomes of checks that nobody can tell",
+    kind: ParamKind::Choice(&["fail", "pass"]),
+    default: "fail",
+};
+const ANYWAY: Param = Param {
+    id: "anyway",
+    doc: "hold against the baseline runs that differ in what makes them comparable: chip, batch, shapes",
+    kind: ParamKind::Choice(&["no", "yes"]),
+    default: "no",
+};
+
+/// Finds an analysis by its id or slug: a budget may name a value of any.
+pub type Find = fn(&str) -> Option<&'static Analysis>;
+
+/// The analysis. The registry gives `run`, which hands [`run`] its own [`Find`]: what any analysis can be asked for is known
+/// there alone.
+#[must_use]
+pub const fn analysis(run: Run) -> Analysis {
+    Analysis {
+        id: "check",
+        question: "Does this run keep its budgets, and is it no slower than its baseline?",
+        params: &[BUDGET, CLAIM, FLOOR, WALL, EXPECT, KERNEL, TOLERANCE, CONFIDENCE, UNKNOWN, ANYWAY],
+        needs: &[
+            "a baseline, budgets, claims or expectations",
+            "several steps in each run: their spread says what is noise",
+        ],
+        example: "check logs/after --baseline logs/before --budget budget.toml",
+        run,
+    }
+}
+
+/// What was asked, and what came of it.
+#[derive(Default)]
+struct Checked {
+    budgets: Vec<Judged>,
+    claims: Vec<Judged>,
+    wall: Vec<Judged>,
+    wins: Vec<Judged>,
+    expected: Vec<Judged>,
+    /// That a comparison was asked for which nobody can make.
+    not_comparable: bool,
+}
+
+impl Checked {
+    fn groups(&self) -> [(&'static str, &[Judged]); 5] {
+        [
+            ("budgets", &self.budgets),
+            ("claims", &self.claims),
+            ("wall", &self.wall),
+            ("wall_wins", &self.wins),
+            ("expected", &self.expected),
+        ]
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Judged> {
+        self.groups().into_iter().flat_map(|(_, group)| group)
+    }
+
+    /// The gate; `None` where nothing was asked.
+    fn gate(&self) -> Option<Gate> {
+        if self.not_comparable {
+            return Some(Gate::NotComparable);
+        }
+        self.all().next()?;
+        Some(Gate::of(!self.all().any(Judged::blocks)))
+    }
+}
+
+/// What the parameters say beside the checks themselves.
+struct Terms {
+    kernel: Option<Regex>,
+    confidence: Option<f64>,
+    tolerance: f64,
+    floor_ps: Option<f64>,
+    allow_unknown: bool,
+}
+
+impl Terms {
+    fn read(params: &Params) -> Result<Self, Error> {
+        let given =
+            |param: &Param| Some(params.text(param).trim().to_owned()).filter(|text| !text.is_empty());
+        let number = |param: &Param, unit| {
+            let read = |text: String| {
+                quantity::parse(&text, unit).map_err(|why| Error::Usage(format!("--{}: {why}", param.id)))
+            };
+            given(param).map(read).transpose()
+        };
+        let confidence = number(&CONFIDENCE, Unit::Share)?;
+        if let Some(confidence) = confidence.filter(|c| *c <= 0.0 || *c >= 1.0) {
+            return Err(Error::Usage(format!(
+                "--confidence lies between 0 and 1, such as 0.95; found {confidence}"
+            )));
+        }
+        Ok(Self {
+            kernel: given(&KERNEL).map(|text| expect::pattern(KERNEL.id, &text)).transpose()?,
+            confidence,
+            tolerance: number(&TOLERANCE, Unit::Share)?.unwrap_or_default().max(0.0),
+            floor_ps: number(&FLOOR, Unit::Ps)?,
+            allow_unknown: params.text(&UNKNOWN) == "pass",
+        })
+    }
+}
+
+/// Answers it.
+///
+/// # Errors
+/// [`Error::Usage`] for what cannot be asked, [`Error::Nothing`] where the runs have nothing to hold.
+pub fn run(
+    profile: &Profile,
+    baseline: Option<&Profile>,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+    find: Find,
+) -> Result<Report, Error> {
+    let terms = Terms::read(params)?;
+    let budgets = match params.text(&BUDGET) {
+        text if text.trim().is_empty() => {
+            Budgets { allow_unknown: terms.allow_unknown, ..Budgets::default() }
+        }
+        text => budget::parse(text, terms.confidence, terms.allow_unknown)?,
+    };
+    let claimed = claims::parse(params.text(&CLAIM))?;
+    let source = Source::new(profile, scope, terms.kernel.as_ref(), find);
+    let before = baseline.map(|baseline| Source::new(baseline, scope, terms.kernel.as_ref(), find));
+    let against = before.as_ref().map(|before| Against::of(before, &source, params.text(&ANYWAY) == "yes"));
+    let against = against.transpose()?;
+    remarks(profile, scope, notes);
+
+    let mut checked = Checked::default();
+    if let Some(against) = &against {
+        checked.not_comparable = !against.is_comparable();
+        checked.budgets.extend(against.judge(&budgets.all, terms.tolerance, budgets.allow_unknown));
+    }
+    // What cannot be compared has no baseline to be held against.
+    let comparable = before.as_ref().filter(|_| !checked.not_comparable);
+    for budget in &budgets.all {
+        checked.budgets.push(judge::judge(budget, &source, comparable)?);
+    }
+    let allow_unknown = budgets.allow_unknown;
+    let of_claims = claims::Terms { confidence: terms.confidence, floor_ps: terms.floor_ps, allow_unknown };
+    checked.claims = claims::judge(&claimed, &source, &of_claims)?;
+    let mut tables = vec![judge::table(&checked.budgets), claims::table(&checked.claims)];
+    if !params.text(&WALL).trim().is_empty() {
+        let device = source.read("latency")?;
+        let device_before = comparable.map(|before| before.read("latency")).transpose()?;
+        let wall =
+            wall::judge(params.text(&WALL), &device, device_before.as_ref(), terms.floor_ps, allow_unknown)?;
+        if !wall.guessed.is_empty() {
+            notes.add(
+                "wall_unit_guessed",
+                Severity::Info,
+                format!("the benchmark's file does not say the unit of {}", wall.guessed.join(", ")),
+                "they are taken for milliseconds",
+                "end their keys in p50_ms, p50_us or p50_ns",
+            );
+        }
+        tables.extend(wall.tables());
+        (checked.wall, checked.wins) = (wall.times, wall.wins);
+    }
+    checked.expected = expect::judge(params.text(&EXPECT), &source, allow_unknown)?;
+    tables.push(expect::table(&checked.expected));
+    // Of what was not asked there is nothing to show.
+    tables.retain(|table| !table.rows.is_empty());
+    match &against {
+        Some(against) => tables.extend(against.tables()),
+        None => tables.push(summary::metrics(&source)?),
+    }
+    let gate = checked.gate();
+    if gate.is_none() {
+        // A compiled program keeps budgets of memory and of what was built, but has no metrics to show.
+        Selection::resolve(profile, scope)?;
+        summary::nothing_asked(notes);
+    }
+    Ok(Report {
+        values: summary::values(&checked, gate, against.as_ref()),
+        tables,
+        findings: summary::findings(&checked, against.as_ref(), &floor::beaten(&source)),
+        gate,
+        ..Report::default()
+    })
+}
+
+/// What the run lacks for any of this.
+fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
+    // Whoever asks for what such a run does not have is told so at the check itself.
+    let Ok(selection) = Selection::resolve(profile, scope) else { return };
+    quality::events(profile, &selection, notes);
+    quality::steps(&Steps::find(profile, &selection.devices), notes);
+}

@@ -1,0 +1,326 @@
+//! What hosts do while devices have no program to run: that time in disjoint parts, each of which one rule claims.
+//!
+//! The time is [`Class::Between`], and that part of [`Class::Input`] in which the thread that launches programs does not wait
+//! for input: loaders that work ahead on threads of their own hold nobody up. What comes first takes its time first.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::Evidence;
+use super::host_events::{Doing, HostEvents};
+use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, Profile};
+use haloscope_time::account::{Account, Class};
+use haloscope_time::input::{Pipeline, Stage};
+use haloscope_time::intervals::Intervals;
+use haloscope_time::launches::Launch;
+use haloscope_time::ops::walk_innermost;
+
+/// The clocks of host and device agree to about this much, picoseconds.
+const CLOCKS_PS: i64 = 10_000_000;
+/// A read that returns sooner had nothing to wait for, picoseconds.
+const WAITS_PS: i64 = 5_000_000;
+
+/// The time between programs in which hosts did one thing, summed over devices, picoseconds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Part {
+    pub ps: i64,
+    /// Stretches of time.
+    pub count: usize,
+    /// The longest stretch.
+    pub longest: Option<Stretch>,
+    /// What the host's events are called, with their time in these stretches, longest first.
+    pub names: Vec<Named>,
+}
+
+/// Stretches of time by what a host did in them; `None` stands for waits for input.
+type Stretches = BTreeMap<(Option<Doing>, HostId), Vec<(i64, i64)>>;
+
+/// A stretch of time on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub device: DeviceId,
+    pub start_ps: i64,
+    pub end_ps: i64,
+}
+
+/// Host events of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Named {
+    pub name: String,
+    pub host: HostId,
+    /// Their time in the stretches, once for each host.
+    pub ps: i64,
+    /// How many reach into them.
+    pub count: u64,
+    /// The time of all of these, the parts outside of the stretches too.
+    pub total_ps: i64,
+}
+
+/// The parts.
+#[derive(Debug, Default)]
+pub(crate) struct HostTime {
+    /// Whether any host thread recorded an event.
+    pub has_events: bool,
+    parts: BTreeMap<Doing, Part>,
+    /// What of [`Doing::Launch`] lies inside programs: gaps between kernels of a GPU.
+    pub launch_inside_ps: i64,
+    /// Time in which the launching thread waits for input, summed over devices.
+    pub input: Part,
+    /// The event of any thread that best tells what goes on in the longest stretch of [`Doing::Other`].
+    pub meanwhile: Option<Named>,
+    /// What the stages of each host's input pipeline did meanwhile.
+    pub pipelines: Vec<Pipeline>,
+    /// Compilations after a host's first device began to work and before its last one ended.
+    pub compiled: Compiled,
+}
+
+/// Compilations beside the devices' work.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled {
+    /// Time in which a host compiles, summed over hosts, picoseconds.
+    pub ps: i64,
+    /// The events, longest first.
+    pub events: Vec<Named>,
+    /// The calls that compiled, such as `PjitFunction(step)`.
+    pub calls: Vec<String>,
+}
+
+impl HostTime {
+    /// A part; empty where there is none.
+    pub(crate) fn part(&self, doing: Doing) -> Cow<'_, Part> {
+        self.parts.get(&doing).map_or_else(|| Cow::Owned(Part::default()), Cow::Borrowed)
+    }
+}
+
+impl HostTime {
+    /// The stage that limits input: of the hosts' slowest stages the one that worked longest while devices waited.
+    pub(crate) fn slowest_stage(&self) -> Option<&Stage> {
+        self.pipelines.iter().filter_map(Pipeline::slowest).max_by_key(|stage| stage.work.length())
+    }
+}
+
+impl Evidence<'_> {
+    /// The time between programs by what hosts did.
+    pub(crate) fn host(&self) -> &HostTime {
+        self.host.get_or_init(|| self.host_time())
+    }
+
+    fn host_time(&self) -> HostTime {
+        let mut events: FxHashMap<HostId, HostEvents> = FxHashMap::default();
+        let mut time = HostTime::default();
+        let mut sets: Stretches = BTreeMap::new();
+        let mut hulls: BTreeMap<HostId, Vec<(i64, i64)>> = BTreeMap::new();
+        for (position, device) in self.selection.devices.iter().enumerate() {
+            let Some(Some(account)) = self.accounts().get(position) else { continue };
+            let host = events.entry(device.host).or_insert_with(|| HostEvents::of(self.profile, device.host));
+            time.has_events |= host.has_events;
+            let parts = parts(device, account, self.selection.window(position), host);
+            for (doing, set) in parts.by_doing {
+                let part = time.parts.entry(doing).or_default();
+                add(part, device, &set);
+                sets.entry((Some(doing), device.host)).or_default().extend(set.as_slice());
+            }
+            time.launch_inside_ps = time.launch_inside_ps.saturating_add(parts.launch_inside_ps);
+            add(&mut time.input, device, &parts.input);
+            hulls.entry(device.host).or_default().push(active(account));
+            sets.entry((None, device.host)).or_default().extend(parts.input.as_slice());
+        }
+        for (id, hull) in hulls {
+            let Some(host) = events.get(&id) else { continue };
+            let from = hull.iter().map(|h| h.0).min().unwrap_or(0);
+            let to = hull.iter().map(|h| h.1).max().unwrap_or(0);
+            let cut = host.spans(Doing::Compile).intersect(&Intervals::one(from, to));
+            time.compiled.ps = time.compiled.ps.saturating_add(cut.length());
+            time.compiled.events.extend(host.named(self.profile, id, &cut, Doing::Compile));
+            let calls = host.named(self.profile, id, &cut, Doing::Launch).into_iter().map(|call| call.name);
+            time.compiled.calls.extend(calls.filter(|name| name.starts_with("PjitFunction(")));
+        }
+        longest_first(&mut time.compiled.events);
+        for ((doing, id), set) in sets {
+            let (Some(host), set) = (events.get(&id), Intervals::union_of(set)) else { continue };
+            let names = match doing {
+                Some(Doing::Other) => innermost(self.profile, host, id, &set),
+                Some(doing) => host.named(self.profile, id, &set, doing),
+                None => host.named(self.profile, id, &set, Doing::Input),
+            };
+            if doing.is_none() {
+                time.pipelines.push(Pipeline::of(self.profile, id, Some(&set)));
+            }
+            let part = match doing {
+                Some(doing) => time.parts.entry(doing).or_default(),
+                None => &mut time.input,
+            };
+            part.names.extend(names);
+            longest_first(&mut part.names);
+        }
+        let longest = time.parts.get(&Doing::Other).and_then(|part| part.longest);
+        time.meanwhile = longest.and_then(|stretch| {
+            let host = self.profile.device(stretch.device).host;
+            super::host_events::covering(self.profile, host, stretch.start_ps, stretch.end_ps)
+        });
+        time
+    }
+}
+
+fn longest_first(names: &mut [Named]) {
+    names.sort_by(|a, b| (b.ps, b.total_ps, &a.name, a.host).cmp(&(a.ps, a.total_ps, &b.name, b.host)));
+}
+
+/// From a device's first op to its last.
+fn active(account: &Account) -> (i64, i64) {
+    let end = |class| account.part(class).hull();
+    let (from, to) = account.span;
+    (end(Class::Before).map_or(from, |h| h.1), end(Class::After).map_or(to, |h| h.0))
+}
+
+fn add(part: &mut Part, device: &Device, set: &Intervals) {
+    part.ps = part.ps.saturating_add(set.length());
+    part.count += set.as_slice().len();
+    for &(start_ps, end_ps) in set.as_slice() {
+        if part.longest.is_none_or(|longest| end_ps - start_ps > longest.end_ps - longest.start_ps) {
+            part.longest = Some(Stretch { device: device.id, start_ps, end_ps });
+        }
+    }
+}
+
+/// The parts of one device.
+struct Parts {
+    by_doing: Vec<(Doing, Intervals)>,
+    launch_inside_ps: i64,
+    input: Intervals,
+}
+
+fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &HostEvents) -> Parts {
+    let clip = |set: Intervals| cut.map_or_else(|| set.clone(), |cut| set.intersect(cut));
+    let waiting = clip(account.part(Class::Input).clone());
+    let input =
+        if host.waits_for_input() { waiting.intersect(host.spans(Doing::Input)) } else { waiting.clone() };
+    let between = clip(account.part(Class::Between).clone()).union(&waiting.minus(&input));
+    let reads = reads(&between, host.spans(Doing::Read), &account.launches);
+    let mut free = between;
+    let mut by_doing = Vec::new();
+    for doing in [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch] {
+        let spans = if doing == Doing::Read { &reads } else { host.spans(doing) };
+        by_doing.push((doing, free.intersect(spans)));
+        free = free.minus(spans);
+    }
+    by_doing.push((Doing::Other, free));
+    let inside = clip(account.part(Class::Inside).clone()).intersect(host.spans(Doing::Launch));
+    let launch_inside_ps = if device.kind == DeviceKind::Gpu { inside.length() } else { 0 };
+    Parts { by_doing, launch_inside_ps, input }
+}
+
+/// The gaps that blocking reads explain. A device that runs dry while its host waits for a result has nothing else in its
+/// queue: the gap lasts until the next launch. Without the read, what the host does after it would have run beside the program
+/// before the gap: so much of the rest, and no more, is due to the read. A read that outlasts the gap waits for a program that
+/// is on its way already, and explains nothing.
+fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals {
+    let mut found = Vec::new();
+    let all: Vec<(i64, i64)> = reads.as_slice().iter().copied().filter(|r| r.1 - r.0 >= WAITS_PS).collect();
+    for &(start, end) in gaps.as_slice() {
+        let first = all.partition_point(|read| read.1 < start.saturating_sub(CLOCKS_PS));
+        let mut ahead = launches[..launches.partition_point(|l| l.start_ps < start)]
+            .last()
+            .map_or(0, |l| l.end_ps - l.start_ps);
+        for read in all[first..].iter().take_while(|read| read.0 < end).filter(|read| read.1 < end) {
+            let from = read.0.max(start);
+            let to = read.1.max(start).saturating_add(std::mem::take(&mut ahead)).min(end);
+            found.push((from, to));
+        }
+    }
+    Intervals::union_of(found)
+}
+
+/// What the launching thread does in this time, by the innermost event.
+fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) -> Vec<Named> {
+    let Some(line) = host.main else { return Vec::new() };
+    let line = profile.line(line);
+    let plane = profile.plane(line.plane);
+    let source = profile.source_of(plane);
+    let mut sums: BTreeMap<u32, (i64, u64)> = BTreeMap::new();
+    let events = profile.events(line);
+    walk_innermost(events.iter(), |event, from, to| {
+        let inside = set.overlap(from, to);
+        if inside > 0 {
+            let sum = sums.entry(event.meta).or_default();
+            sum.0 = sum.0.saturating_add(inside);
+            sum.1 += 1;
+        }
+    });
+    let named = |(meta, (ps, count))| Named {
+        name: plane.meta_label(source, meta).into_owned(),
+        host: id,
+        ps,
+        count,
+        total_ps: ps,
+    };
+    sums.into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(parts: &[(i64, i64)]) -> Intervals {
+        Intervals::union_of(parts.to_vec())
+    }
+
+    fn launch(start_ps: i64, end_ps: i64) -> Launch {
+        Launch { program_id: None, module: String::new(), start_ps, end_ps }
+    }
+
+    #[test]
+    fn parts_are_disjoint_and_add_up_to_the_time_without_a_program() {
+        use crate::tests::{Made, US, with_evidence};
+        let mut tpu = Made::tpu(0);
+        let starts = || (0..10).map(|i| i * 1000 * US);
+        tpu.programs(&starts().map(|at| ("jit_step(7)", at, 400 * US)).collect::<Vec<_>>());
+        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, 400 * US)).collect::<Vec<_>>());
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        let events = [
+            ("block_until_ready", 350, 100),
+            ("Iterator::Map", 460, 50),
+            ("backend_compile", 440, 130),
+            ("debug_callback", 550, 80),
+            ("DevicePut", 840, 55),
+            ("PjitFunction(f)", 880, 80),
+        ];
+        for (name, after, length) in events {
+            for at in starts() {
+                host.event(name, at + after * US, length * US, &[]);
+            }
+        }
+        with_evidence(vec![tpu, host], |evidence| {
+            let host = evidence.host();
+            let kinds =
+                [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch, Doing::Other];
+            let parts: Vec<i64> = kinds.iter().map(|doing| host.part(*doing).ps).collect();
+            let times = evidence.times();
+            assert!(parts.iter().all(|ps| *ps > 0), "{parts:?}");
+            let all = times.of(Class::Between) + times.of(Class::Input);
+            assert_eq!(parts.iter().sum::<i64>() + host.input.ps, all);
+        });
+    }
+
+    #[test]
+    fn a_read_explains_as_much_of_a_gap_as_would_have_run_beside_the_program() {
+        let us = 1_000_000;
+        let launches = [launch(0, 100 * us), launch(400 * us, 500 * us)];
+        let gap = set(&[(100 * us, 400 * us)]);
+        // The host sees the result 10 us late, and takes 290 us more, of which 100 fit beside the program.
+        let found = reads(&gap, &set(&[(20 * us, 110 * us)]), &launches);
+        assert_eq!(found, set(&[(100 * us, 210 * us)]));
+        // A read that was over long before the device ran dry explains nothing.
+        assert_eq!(reads(&gap, &set(&[(20 * us, 60 * us)]), &launches), Intervals::default());
+        // Nor does one that returns at once.
+        assert_eq!(reads(&gap, &set(&[(150 * us, 151 * us)]), &launches), Intervals::default());
+        // Nor does one that waits for the program behind the gap.
+        assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches), Intervals::default());
+        // One that begins in the gap explains what follows.
+        let found = reads(&gap, &set(&[(150 * us, 160 * us)]), &launches);
+        assert_eq!(found, set(&[(150 * us, 260 * us)]));
+    }
+}

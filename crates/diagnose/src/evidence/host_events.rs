@@ -1,0 +1,324 @@
+//! What the host's events are, by their names.
+
+use std::collections::BTreeMap;
+
+use super::host::Named;
+use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
+use haloscope_time::bound::input_work;
+use haloscope_time::compilations::is_compilation;
+use haloscope_time::intervals::Intervals;
+
+/// What a host does. Of several at once the first counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doing {
+    /// Compiles a program.
+    Compile,
+    /// Runs a callback of a program: a debug print, `io_callback`.
+    Callback,
+    /// Waits for a result of the device.
+    Read,
+    /// Moves data to or from the device.
+    Transfer,
+    /// Launches programs or kernels.
+    Launch,
+    /// Reads or prepares input.
+    Input,
+    /// Something else, or nothing that it recorded.
+    Other,
+}
+
+/// Parts of the names of callbacks from the device: JAX's (`xla_python_cpu_callback`, `debug_callback`, `io_callback`,
+/// `pure_callback`), XProf's word for prints, TensorFlow's outside compilation.
+pub(crate) const CALLBACKS: [&str; 8] = [
+    "python_cpu_callback",
+    "python_gpu_callback",
+    "debug_callback",
+    "debug_print",
+    "io_callback",
+    "pure_callback",
+    "HostCallback",
+    "XlaHostCompute",
+];
+
+/// Functions that return when a result is there, whatever thread they are seen on.
+const READS: [&str; 9] = [
+    "block_until_ready",
+    "try_to_block",
+    "_value",
+    "__array__",
+    "asarray",
+    "item",
+    "tolist",
+    "device_get",
+    "effects_barrier",
+];
+
+/// The same, only on the thread that launches: on others they hold nobody up.
+const READS_OF_LAUNCHER: [&str; 14] = [
+    "TransferFromDevice",
+    "ToLiteral",
+    "ToLiteralSync",
+    "BlockHostUntilReady",
+    "BlockHostUntilDone",
+    "BlockUntilReady",
+    "Await",
+    "cuStreamSynchronize",
+    "cuCtxSynchronize",
+    "cuEventSynchronize",
+    "cudaStreamSynchronize",
+    "cudaDeviceSynchronize",
+    "hipStreamSynchronize",
+    "hipDeviceSynchronize",
+];
+
+/// Transfers that somebody waits for; copies of GPUs are ops of the device.
+const TRANSFERS: [&str; 8] = [
+    "BatchedDevicePut",
+    "DevicePut",
+    "DevicePutWithSharding",
+    "TransferToDevice",
+    "TransferFromDevice",
+    "H2D Dispatch",
+    "D2H Dispatch",
+    "MapDmaBuffer",
+];
+
+const LAUNCHES: [&str; 19] = [
+    "PJRT_LoadedExecutable_Execute",
+    "ExecuteLaunch",
+    "ExecuteHelper",
+    "ExecuteHelperOnSingleDevice",
+    "ExecutePrepare",
+    "ExecuteThunks",
+    "EnqueueExecution",
+    "EnqueueProgram",
+    "EnqueueContinuationProgram",
+    "DoEnqueueProgram",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuGraphLaunch",
+    "cudaLaunchKernel",
+    "cudaGraphLaunch",
+    "hipLaunchKernel",
+    "hipModuleLaunchKernel",
+    "hipExtModuleLaunchKernel",
+    "hipGraphLaunch",
+];
+
+/// What an event of this name is, and whether that holds only on the thread that launches.
+pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
+    let whole = name;
+    let name = name.split_once('#').map_or(name, |(name, _)| name);
+    if CALLBACKS.iter().any(|part| name.contains(part)) {
+        return Some((Doing::Callback, false));
+    }
+    if is_compilation(whole) {
+        return Some((Doing::Compile, false));
+    }
+    if name.starts_with("PjitFunction(") {
+        return Some((Doing::Launch, false));
+    }
+    let bare = name.split_once(" (").map_or(name, |(name, _)| name);
+    let bare = bare.split_once('(').map_or(bare, |(name, _)| name).trim();
+    // Python's tracer writes `$file:line function`.
+    let bare = if bare.starts_with('$') { bare.rsplit_once(' ').map_or(bare, |(_, f)| f) } else { bare };
+    let last = bare.rsplit_once("::").map_or(bare, |(_, function)| function);
+    let function = last.rsplit_once('.').map_or(last, |(_, function)| function);
+    let is = |list: &[&str]| list.contains(&function) || list.contains(&last);
+    // `=>` joins the parts of what goes on elsewhere: `Execute=>Done`.
+    if is(&READS) {
+        // `jnp.asarray` goes to the device; NumPy's and JAX's own annotation come from it.
+        (function != "asarray" || !name.starts_with('$')).then_some((Doing::Read, false))
+    } else if is(&TRANSFERS) {
+        Some((Doing::Transfer, false))
+    } else if is(&READS_OF_LAUNCHER) {
+        Some((Doing::Read, true))
+    } else if is(&LAUNCHES) || (last == "Execute" && bare.contains("Executable")) {
+        Some((Doing::Launch, false))
+    } else if bare.starts_with("TransferToDevice") {
+        Some((Doing::Transfer, false))
+    } else {
+        None
+    }
+}
+
+/// The events of one host that rules look at.
+#[derive(Debug, Default)]
+pub(super) struct HostEvents {
+    pub has_events: bool,
+    /// The thread that launches programs: the one with step markers, else with most launches.
+    pub main: Option<LineId>,
+    /// Whether the launching thread itself fetches input.
+    fetches: bool,
+    spans: BTreeMap<Doing, Intervals>,
+    kept: Vec<Kept>,
+    nothing: Intervals,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    doing: Doing,
+    only_launcher: bool,
+    line: LineId,
+    meta: u32,
+    start_ps: i64,
+    end_ps: i64,
+}
+
+impl HostEvents {
+    pub(super) fn of(profile: &Profile, host: HostId) -> Self {
+        let mut all = Self::default();
+        let mut best = (0, 0);
+        for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
+            let source = profile.source_of(plane);
+            let label = |meta: u32| plane.meta_label(source, meta);
+            let kinds: Vec<_> = (0..plane.metas.len() as u32).map(|meta| doing(&label(meta))).collect();
+            let iterators: Vec<bool> = (0..plane.metas.len() as u32)
+                .map(|meta| {
+                    label(meta).starts_with("Iterator::") || label(meta).starts_with("IteratorGetNext")
+                })
+                .collect();
+            for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
+                let events = profile.events(line);
+                all.has_events |= !events.is_empty();
+                let (mut steps, mut launches) = (0, 0);
+                for event in events.iter() {
+                    let (start_ps, end_ps) = (event.start_ps, event.end_ps);
+                    steps += u64::from(events.has(event.index, Mark::Step));
+                    let input = events.has(event.index, Mark::InputStage) || iterators[event.meta as usize];
+                    let kind = if input { Some((Doing::Input, false)) } else { kinds[event.meta as usize] };
+                    let Some((doing, only_launcher)) = kind else { continue };
+                    launches += u64::from(doing == Doing::Launch);
+                    all.kept.push(Kept {
+                        doing,
+                        only_launcher,
+                        line: line.id,
+                        meta: event.meta,
+                        start_ps,
+                        end_ps,
+                    });
+                }
+                if (steps, launches) > best {
+                    (best, all.main) = ((steps, launches), Some(line.id));
+                }
+            }
+        }
+        let main = all.main;
+        all.fetches = all.kept.iter().any(|k| k.doing == Doing::Input && Some(k.line) == main);
+        let fetches = all.fetches;
+        all.kept.retain(|k| {
+            let on_main = Some(k.line) == main;
+            (!k.only_launcher || on_main) && (k.doing != Doing::Input || on_main || !fetches)
+        });
+        let mut spans: BTreeMap<Doing, Vec<(i64, i64)>> = BTreeMap::new();
+        for kept in &all.kept {
+            spans.entry(kept.doing).or_default().push((kept.start_ps, kept.end_ps));
+        }
+        all.spans = spans.into_iter().map(|(doing, spans)| (doing, Intervals::union_of(spans))).collect();
+        if !all.fetches {
+            all.spans.insert(Doing::Input, input_work(profile, host));
+        }
+        all
+    }
+
+    /// Whether the thread that launches fetches input itself, so that it is known when it waits for some.
+    pub(super) fn waits_for_input(&self) -> bool {
+        self.fetches
+    }
+
+    /// When some thread did this.
+    pub(super) fn spans(&self, doing: Doing) -> &Intervals {
+        self.spans.get(&doing).unwrap_or(&self.nothing)
+    }
+
+    /// The events of a kind that reach into this time, by name.
+    pub(super) fn named(&self, profile: &Profile, host: HostId, set: &Intervals, doing: Doing) -> Vec<Named> {
+        let mut sums: BTreeMap<(u32, u32), Named> = BTreeMap::new();
+        for kept in self.kept.iter().filter(|kept| kept.doing == doing) {
+            let inside = set.overlap(kept.start_ps, kept.end_ps);
+            if inside == 0 {
+                continue;
+            }
+            let plane = profile.plane(profile.line(kept.line).plane);
+            let name = || plane.meta_label(profile.source_of(plane), kept.meta).into_owned();
+            let sum = sums.entry((plane.id.0, kept.meta)).or_insert_with(|| Named {
+                name: name(),
+                host,
+                ps: 0,
+                count: 0,
+                total_ps: 0,
+            });
+            sum.ps = sum.ps.saturating_add(inside);
+            sum.count += 1;
+            sum.total_ps = sum.total_ps.saturating_add(kept.end_ps - kept.start_ps);
+        }
+        sums.into_values().collect()
+    }
+}
+
+/// The shortest event on any thread of a host that covers half of a stretch of time or more.
+pub(super) fn covering(profile: &Profile, host: HostId, start_ps: i64, end_ps: i64) -> Option<Named> {
+    let mut best: Option<(i64, Named)> = None;
+    for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
+        let source = profile.source_of(plane);
+        for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
+            let events = profile.events(line);
+            for event in (0..events.rows_before(end_ps)).map(|row| events.get(row)) {
+                let inside = event.end_ps.min(end_ps) - event.start_ps.max(start_ps);
+                let length = event.end_ps - event.start_ps;
+                let covers = inside.saturating_mul(2) >= end_ps - start_ps && inside > 0;
+                if covers && best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
+                    let name = plane.meta_label(source, event.meta).into_owned();
+                    best = Some((length, Named { name, host, ps: inside, count: 1, total_ps: length }));
+                }
+            }
+        }
+    }
+    best.map(|(_, named)| named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_told_by_whole_words() {
+        let kind = |name| doing(name).map(|(doing, _)| doing);
+        for name in ["backend_compile", "$compiler.py:305 backend_compile", "TfrtTpuCompiler::Compile"] {
+            assert_eq!(kind(name), Some(Doing::Compile), "{name}");
+        }
+        for name in [
+            "$api.py:2551 block_until_ready",
+            "ArrayImpl._value",
+            "np.asarray(jax.Array)",
+            "block_until_ready",
+        ] {
+            assert_eq!(kind(name), Some(Doing::Read), "{name}");
+        }
+        for name in [
+            "PjitFunction(train_step)",
+            "PjRtCApiLoadedExecutable::Execute",
+            "cuLaunchKernel",
+            "DoEnqueueProgram",
+        ] {
+            assert_eq!(kind(name), Some(Doing::Launch), "{name}");
+        }
+        for name in ["BatchedDevicePut", "TransferToDevice H2D", "tpu::System::TransferToDevice"] {
+            assert_eq!(kind(name), Some(Doing::Transfer), "{name}");
+        }
+        for name in ["xla_ffi_python_cpu_callback", "$debugging.py:80 debug_callback", "debug_print#id=3#"] {
+            assert_eq!(kind(name), Some(Doing::Callback), "{name}");
+        }
+        let others = [
+            "tpu::System::Execute=>Done",
+            "BufferSequencingEvent::Execute",
+            "train",
+            "copy_to_host_async",
+            "items",
+            "",
+        ];
+        for name in others {
+            assert_eq!(kind(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The ops with which a device turns to its host: callbacks, transfers between slices, copies to the host's memory.
+
+use super::Evidence;
+use super::host_events::CALLBACKS;
+use haloscope_time::account::Class;
+use haloscope_time::op_meta::OpMeta;
+use haloscope_time::ops::Op;
+use haloscope_time::transfers;
+
+/// What an op is for that turns to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Callback,
+    /// Between slices, over the hosts' network.
+    Slices,
+    Offload,
+}
+
+impl<'p> Evidence<'p> {
+    /// Ops that call a function on the host.
+    pub(crate) fn callbacks(&self) -> Vec<&Op<'p>> {
+        self.turning(Turn::Callback)
+    }
+
+    /// Sends and receives of a run over several slices.
+    pub(crate) fn between_slices(&self) -> Vec<&Op<'p>> {
+        self.turning(Turn::Slices)
+    }
+
+    /// All other transfers to and from the host.
+    pub(crate) fn offloads(&self) -> Vec<&Op<'p>> {
+        self.turning(Turn::Offload)
+    }
+
+    /// Which part of the self time of [`Class::HostTransfer`] is [`Evidence::offloads`].
+    pub(crate) fn offloaded_share(&self) -> f64 {
+        self.of_transfers(&self.offloads())
+    }
+
+    /// Which part of the self time of [`Class::HostTransfer`] these ops have.
+    pub(crate) fn of_transfers(&self, ops: &[&Op<'p>]) -> f64 {
+        let transfers = |op: &&Op<'p>| Class::of(&op.meta) == Class::HostTransfer;
+        let all: f64 = self.ops().iter().filter(transfers).map(|op| op.self_ps as f64).sum();
+        let own: f64 = ops.iter().copied().filter(transfers).map(|op| op.self_ps as f64).sum();
+        if all > 0.0 { own / all } else { 0.0 }
+    }
+
+    fn turning(&self, wanted: Turn) -> Vec<&Op<'p>> {
+        let mut hosts = self.selection.devices.iter().map(|device| device.host);
+        let slices = hosts.any(|host| transfers::recorded(self.profile, host));
+        self.ops().iter().filter(|op| turn(&op.meta, slices) == Some(wanted)).collect()
+    }
+}
+
+/// `slices`: the run's hosts send messages between slices.
+fn turn(op: &OpMeta<'_>, slices: bool) -> Option<Turn> {
+    let names = [op.framework_op.as_ref(), op.expression.as_ref()];
+    let calls = CALLBACKS.iter().any(|part| names.iter().any(|name| name.contains(part)));
+    // A fusion's expression may name a scope that it merely took in.
+    let can = !op.category.contains("fusion");
+    match Class::of(op) {
+        Class::HostTransfer | Class::Infeed | Class::Compute if calls && can => Some(Turn::Callback),
+        Class::HostTransfer if slices && op.category.starts_with("host ") => Some(Turn::Slices),
+        Class::HostTransfer => Some(Turn::Offload),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ops_turn_to_the_host_for_one_thing() {
+        let op = |category: &'static str, scope: &'static str| OpMeta {
+            category: category.into(),
+            framework_op: scope.into(),
+            ..OpMeta::default()
+        };
+        assert_eq!(turn(&op("host send", "jit(f)/debug_callback"), true), Some(Turn::Callback));
+        assert_eq!(turn(&op("host send", "jit(f)/psum"), true), Some(Turn::Slices));
+        assert_eq!(turn(&op("host send", "jit(f)/put"), false), Some(Turn::Offload));
+        assert_eq!(turn(&op("custom-call", "jit(f)/pure_callback"), false), Some(Turn::Callback));
+        assert_eq!(turn(&op("loop fusion", "jit(f)/pure_callback/mul"), false), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! What a part of the time between programs looks like in words and links.
+
+use super::Evidence;
+use super::host::{Named, Part, Stretch};
+use haloscope_report::Link;
+use haloscope_report::units;
+
+impl Evidence<'_> {
+    /// A part as a share of the active window.
+    pub(crate) fn share_of(&self, part: &Part) -> f64 {
+        self.of_active(part.ps as f64)
+    }
+
+    /// The event with most time in a part, the longest stretch: `block_until_ready 20 times, 690.0 us each; …`.
+    pub(crate) fn words_of(&self, part: &Part) -> String {
+        let mut all = Vec::new();
+        all.extend(part.names.first().map(|named| self.event_words(named)));
+        all.extend(part.longest.map(|stretch| {
+            format!(
+                "{} gaps, the longest {} on {}",
+                part.count,
+                units::duration_ps((stretch.end_ps - stretch.start_ps) as f64),
+                self.profile.device(stretch.device).name
+            )
+        }));
+        all.join("; ")
+    }
+
+    /// `block_until_ready 20 times, 690.0 us each`, with the host where there are several.
+    pub(crate) fn event_words(&self, named: &Named) -> String {
+        let host = &self.profile.host(named.host).name;
+        let on = if self.profile.hosts.len() > 1 { format!(" on {host}") } else { String::new() };
+        let each = units::duration_ps(named.total_ps as f64 / named.count.max(1) as f64);
+        if named.count == 1 {
+            format!("`{}` once{on}, {each}", named.name)
+        } else {
+            format!("`{}` {} times{on}, {each} each", named.name, named.count)
+        }
+    }
+
+    /// The host's event, the table of gaps, the longest stretch on the timeline.
+    pub(crate) fn links_of(&self, part: &Part) -> Vec<Link> {
+        let host = Link::to("ops").param("on", "host");
+        let mut links = Vec::new();
+        links.extend(part.names.first().map(|named| host.row("ops", &named.name)));
+        links.push(Link::to("idle").table("gaps"));
+        links.extend(part.longest.map(|stretch| self.timeline_at(&stretch)));
+        links
+    }
+
+    /// A stretch on the timeline, with a tenth of it on either side.
+    pub(crate) fn timeline_at(&self, stretch: &Stretch) -> Link {
+        let margin = (stretch.end_ps - stretch.start_ps) / 10 + 1;
+        let link = Link::to("timeline").device(&self.profile.device(stretch.device).name);
+        link.window(stretch.start_ps.saturating_sub(margin), stretch.end_ps.saturating_add(margin))
+    }
+}

@@ -1,0 +1,146 @@
+//! What rules look at: facts of a run, each computed when a rule first asks for it.
+
+pub(super) mod collectives;
+pub(super) mod copies;
+mod devices;
+pub(super) mod host;
+mod host_counts;
+pub(super) mod host_events;
+pub(super) mod host_ops;
+mod host_words;
+pub(super) mod names;
+mod places;
+pub(super) mod stages;
+pub(super) mod work;
+
+use std::cell::OnceCell;
+
+use haloscope_profile::{Peaks, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_time::account::{self, Account, Class, Times};
+use haloscope_time::bound::Classes;
+use haloscope_time::hosts::measure::Measured;
+use haloscope_time::ops::{self, Op};
+use haloscope_time::phase;
+use haloscope_time::select::Selection;
+use haloscope_time::stats::Summary;
+use haloscope_time::steps::Steps;
+use haloscope_time::usage::Usage;
+
+/// The facts of a run. Shares are of the active window: from a device's first op to its last, mean over devices.
+pub(super) struct Evidence<'p> {
+    pub profile: &'p Profile,
+    /// A run of the same program with one thing changed, where one was given.
+    pub other: Option<&'p Profile>,
+    pub scope: &'p Scope,
+    pub selection: Selection<'p>,
+    pub peaks: Peaks,
+    ops: OnceCell<Vec<Op<'p>>>,
+    steps: OnceCell<Steps>,
+    usage: OnceCell<Usage>,
+    accounts: OnceCell<Vec<Option<Account>>>,
+    classes: OnceCell<Classes>,
+    measured: OnceCell<Result<Measured<'p>, String>>,
+    host: OnceCell<host::HostTime>,
+    times: OnceCell<Times>,
+    pieces: OnceCell<Vec<work::Piece>>,
+}
+
+impl<'p> Evidence<'p> {
+    /// The evidence of the part of a run that a scope selects.
+    pub(super) fn new(
+        profile: &'p Profile,
+        other: Option<&'p Profile>,
+        scope: &'p Scope,
+    ) -> Result<Self, Error> {
+        let selection = Selection::resolve(profile, scope)?;
+        let peaks = selection.peaks();
+        Ok(Self {
+            profile,
+            other,
+            scope,
+            selection,
+            peaks,
+            ops: OnceCell::new(),
+            steps: OnceCell::new(),
+            usage: OnceCell::new(),
+            accounts: OnceCell::new(),
+            classes: OnceCell::new(),
+            measured: OnceCell::new(),
+            host: OnceCell::new(),
+            times: OnceCell::new(),
+            pieces: OnceCell::new(),
+        })
+    }
+
+    /// The ops, largest self time first; times are sums over devices.
+    pub(super) fn ops(&self) -> &[Op<'p>] {
+        self.ops.get_or_init(|| ops::collect(self.profile, &self.selection))
+    }
+
+    /// All steps of the selected devices, those outside of the scope too.
+    pub(super) fn steps(&self) -> &Steps {
+        self.steps.get_or_init(|| Steps::find(self.profile, &self.selection.devices))
+    }
+
+    /// Busy and idle time.
+    pub(super) fn usage(&self) -> &Usage {
+        self.usage.get_or_init(|| Usage::measure(self.profile, &self.selection, self.steps()))
+    }
+
+    /// Every instant of each selected device in one class; `None` for a device without ops.
+    pub(super) fn accounts(&self) -> &[Option<Account>] {
+        self.accounts.get_or_init(|| account::of_selection(self.profile, &self.selection))
+    }
+
+    /// What the active window goes to.
+    pub(super) fn classes(&self) -> &Classes {
+        self.classes.get_or_init(|| Classes::measure(self.profile, self.usage(), self.ops(), &self.peaks))
+    }
+
+    /// The times by class in the scope, summed over devices.
+    pub(super) fn times(&self) -> Times {
+        *self.times.get_or_init(|| self.sum_times())
+    }
+
+    fn sum_times(&self) -> Times {
+        let mut sum = Times::default();
+        for (position, account) in self.accounts().iter().enumerate() {
+            if let Some(account) = account {
+                sum.add(&account.times(self.selection.window(position)));
+            }
+        }
+        sum
+    }
+
+    /// The active windows in the scope, summed over devices, picoseconds: what shares are of.
+    pub(super) fn active_ps(&self) -> f64 {
+        let times = self.times();
+        times.sum(|class| !matches!(class, Class::Before | Class::After)) as f64
+    }
+
+    /// A time summed over devices as a share of the active windows.
+    pub(super) fn of_active(&self, sum_ps: f64) -> f64 {
+        // A sum of nothing is -0, which would be shown so.
+        (sum_ps + 0.0) / self.active_ps().max(1.0)
+    }
+
+    /// The share of the active windows that a class of time has.
+    pub(super) fn share(&self, class: Class) -> f64 {
+        self.of_active(self.times().of(class) as f64)
+    }
+
+    /// Whether some op is a sign that the run computes gradients.
+    pub(super) fn computes_gradients(&self) -> bool {
+        self.ops().iter().any(|op| {
+            let op_type = op.meta.tf_op.rsplit_once(':').map_or("", |(_, op_type)| op_type);
+            phase::is_of_training(&op.meta.framework_op, op_type)
+        })
+    }
+
+    /// Mean time of the steps that statistics are taken over, picoseconds; `None` without steps.
+    pub(super) fn step_ps(&self) -> Option<f64> {
+        Summary::of(&self.steps().durations()).map(|summary| summary.mean)
+    }
+}

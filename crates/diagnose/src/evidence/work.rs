@@ -1,0 +1,291 @@
+//! What ops that compute could have taken at least, and how near to it comparable ops of the run come.
+
+use std::collections::BTreeMap;
+
+use haloscope_hlo::{ComputationIdx, InstructionIdx, Matmul, Module, Opcode};
+
+use super::Evidence;
+use haloscope_profile::{Decoded, DeviceKind, Stat};
+use haloscope_time::account::Class;
+use haloscope_time::op_meta::Access;
+use haloscope_time::ops::Op;
+use haloscope_time::stats::quantile;
+
+/// The limit that an op is nearest to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Roof {
+    /// FLOPs of the matrix unit.
+    Matrix,
+    /// FLOPs of the vector unit, whose rate is a guess from that of the matrix unit.
+    Vector,
+    /// Bytes to and from HBM.
+    Hbm,
+    /// Bytes to and from the core's vector memory.
+    Vmem,
+    /// Exponentials and their kind, of which the vector unit's rate is a guess too.
+    Exp,
+}
+
+impl Roof {
+    /// What it is a limit of, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Matrix => "peak FLOP/s",
+            Self::Vector => "the vector unit's rate",
+            Self::Hbm => "HBM bandwidth",
+            Self::Vmem => "VMEM bandwidth",
+            Self::Exp => "the rate of exponentials",
+        }
+    }
+}
+
+/// An op that computes, against its roof.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    /// Position in [`Evidence::ops`].
+    pub op: usize,
+    /// Self time summed over devices, picoseconds; scaled to the time that compute takes where streams run side by side.
+    pub time_ps: f64,
+    /// The time that the nearest limit alone explains, picoseconds.
+    pub floor_ps: f64,
+    /// Which limit that is.
+    pub roof: Roof,
+    /// The time that its FLOPs alone would take at the peak for them, picoseconds.
+    pub flops_ps: f64,
+    /// What comparable ops reach: those of its category at the same limit, else all at that limit.
+    pub reach: Reach,
+}
+
+impl Piece {
+    /// The share of the roof that it reaches; above 1 only where a limit is a guess or the counts are wrong.
+    pub(crate) fn efficiency(&self) -> f64 {
+        self.floor_ps / self.time_ps.max(1.0)
+    }
+}
+
+/// What the best of comparable ops reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reach {
+    /// Share of the roof: the best quartile's.
+    pub share: f64,
+    /// How many different ops it was taken over; 0 where there are none to compare with, and the roof itself stands for them.
+    pub peers: usize,
+    /// True where the better half of them lies within a few percent.
+    pub is_tight: bool,
+}
+
+/// Peers need this share of the active window each.
+const SMALLEST_PEER: f64 = 0.0005;
+/// Fewer peers say nothing.
+const FEWEST_PEERS: usize = 3;
+
+/// Nothing to compare with.
+const ALONE: Reach = Reach { share: 1.0, peers: 0, is_tight: false };
+
+/// What part of the matrix unit's FLOPs the vector unit does, and what part of the vector unit's are exponentials: four times
+/// 1024 lanes and one result of an exponential a lane and cycle, against matrix units of 128 x 128.
+const TPU: (f64, f64) = (1.0 / 32.0, 1.0 / 4.0);
+/// The same for chips with matrix units of 256 x 256.
+const WIDE_TPU: (f64, f64) = (1.0 / 128.0, 1.0 / 4.0);
+/// The same for GPUs with tensor cores: 128 lanes of two FLOPs, 16 of special functions.
+const GPU: (f64, f64) = (1.0 / 16.0, 1.0 / 16.0);
+
+/// Rates beside the device's peaks, FLOP/s, results a second and bytes a second; the first two are estimates.
+#[derive(Default)]
+struct Rates {
+    vector: Option<f64>,
+    exp: Option<f64>,
+    vmem_read: Option<f64>,
+    vmem_write: Option<f64>,
+}
+
+impl Evidence<'_> {
+    /// The ops that compute and of which FLOPs or bytes, and the peak for them, are known; in the order of the ops.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        self.pieces.get_or_init(|| {
+            let rates = self.rates();
+            let scale = self.compute_scale();
+            let piece = |(index, op): (usize, &Op<'_>)| {
+                let is_meant = Class::of(&op.meta) == Class::Compute && op.self_ps > 0;
+                let (floor_ps, roof, flops_ps) = is_meant.then(|| self.floor(op, &rates)).flatten()?;
+                let time_ps = op.self_ps as f64 * scale;
+                Some(Piece { op: index, time_ps, floor_ps, roof, flops_ps, reach: ALONE })
+            };
+            let pieces: Vec<Piece> = self.ops().iter().enumerate().filter_map(piece).collect();
+            self.compared(pieces)
+        })
+    }
+
+    /// Ops on several streams at once have more self time together than there is time with compute: by this factor less.
+    pub(crate) fn compute_scale(&self) -> f64 {
+        let is_compute = |op: &&Op<'_>| Class::of(&op.meta) == Class::Compute;
+        let all: f64 = self.ops().iter().filter(is_compute).map(|op| op.self_ps as f64).sum();
+        if all > 0.0 { (self.times().of(Class::Compute) as f64 / all).min(1.0) } else { 1.0 }
+    }
+
+    /// The same pieces with what comparable ones reach.
+    fn compared(&self, mut pieces: Vec<Piece>) -> Vec<Piece> {
+        let smallest = SMALLEST_PEER * self.active_ps();
+        let category = |piece: &Piece| self.ops().get(piece.op).map_or("", |op| op.meta.category.as_ref());
+        let mut same: BTreeMap<(Roof, &str), Vec<f64>> = BTreeMap::new();
+        let mut all: BTreeMap<Roof, Vec<f64>> = BTreeMap::new();
+        for piece in pieces.iter().filter(|piece| piece.time_ps >= smallest) {
+            let share = piece.efficiency().min(1.0);
+            same.entry((piece.roof, category(piece))).or_default().push(share);
+            if !is_irregular(category(piece)) {
+                all.entry(piece.roof).or_default().push(share);
+            }
+        }
+        let same: BTreeMap<_, _> = same.into_iter().map(|(key, shares)| (key, reach(shares))).collect();
+        let all: BTreeMap<_, _> = all.into_iter().map(|(key, shares)| (key, reach(shares))).collect();
+        for piece in &mut pieces {
+            let own = same.get(&(piece.roof, category(piece))).copied().flatten();
+            piece.reach = own.or_else(|| all.get(&piece.roof).copied().flatten()).unwrap_or(ALONE);
+        }
+        pieces
+    }
+
+    fn rates(&self) -> Rates {
+        let Some(device) = self.selection.devices.first() else { return Rates::default() };
+        let plane = self.profile.plane(device.plane);
+        let rate = |name| plane.stat(name).and_then(Stat::as_f64).filter(|v| *v > 0.0).map(|v| v * 1e9);
+        let (vector_part, exp_part) = match (device.kind, device.type_name.as_str()) {
+            (DeviceKind::Tpu, "TPU v6 Lite" | "TPU v7x") => WIDE_TPU,
+            (DeviceKind::Tpu, _) => TPU,
+            _ => GPU,
+        };
+        let vector = self.peaks.flops.map(|peak| peak.rate * vector_part);
+        Rates {
+            vector,
+            exp: vector.map(|rate| rate * exp_part),
+            vmem_read: rate("peak_vmem_rd_bw_gigabytes_per_second"),
+            vmem_write: rate("peak_vmem_wr_bw_gigabytes_per_second"),
+        }
+    }
+
+    /// The least time that an op could take, what limits it, and the time of its FLOPs. Unknown FLOPs of a kernel leave it
+    /// unknown; of other ops they count as none, because the compiler writes no zeros.
+    fn floor(&self, op: &Op<'_>, rates: &Rates) -> Option<(f64, Roof, f64)> {
+        let work = op.work(op.self_ps);
+        let flops = match work.flops {
+            None if op.meta.category.contains("custom") => return None,
+            flops => flops.unwrap_or(0.0),
+        };
+        let over = |amount: f64, rate: f64| if rate > 0.0 { amount / rate * 1e12 } else { 0.0 };
+        let (flop_rate, flop_roof) = if self.is_matrix(op) {
+            (self.peaks.flops.map(|p| p.rate), Roof::Matrix)
+        } else {
+            (rates.vector, Roof::Vector)
+        };
+        let runs = op.occurrences as f64;
+        let moved = |operation: u64| {
+            let own = op.meta.accesses.iter().filter(|a| a.space == Access::VMEM && a.operation == operation);
+            own.map(|a| a.bytes as f64).sum::<f64>() * runs
+        };
+        // A limit that is not known may be the one that binds.
+        let flops_ps = over(flops, flop_rate?);
+        let hbm_ps = over(work.hbm_bytes?, self.peaks.hbm?.rate);
+        let exps = self.transcendentals(op).unwrap_or(0.0) * runs;
+        let limits = [
+            (flops_ps, flop_roof),
+            (hbm_ps, Roof::Hbm),
+            (rates.vmem_read.map_or(0.0, |rate| over(moved(Access::READ), rate)), Roof::Vmem),
+            (rates.vmem_write.map_or(0.0, |rate| over(moved(Access::WRITE), rate)), Roof::Vmem),
+            (rates.exp.map_or(0.0, |rate| over(exps, rate)), Roof::Exp),
+        ];
+        let (floor_ps, roof) = limits.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (floor_ps > 0.0).then_some((floor_ps, roof, flops_ps))
+    }
+
+    /// Exponentials, logarithms and their kind in one execution of an op, where the profile holds its program.
+    pub(crate) fn transcendentals(&self, op: &Op<'_>) -> Option<f64> {
+        let (decoded, index) = self.instruction(op)?;
+        decoded.costs.instruction(index).transcendentals.map(|count| count as f64)
+    }
+
+    /// Whether an op multiplies matrices: by its HLO where there is one, else by its category.
+    pub(crate) fn is_matrix(&self, op: &Op<'_>) -> bool {
+        let category = op.meta.category.as_ref();
+        if category.contains("convolution") || category.contains("dot") || category.contains("custom") {
+            return true;
+        }
+        match self.instruction(op) {
+            Some((decoded, index)) => holds_product(&decoded.module, index, 0),
+            // The compiler builds output fusions around products.
+            None => category == "output fusion" || category.contains("gemm"),
+        }
+    }
+
+    /// The matrix products of an op, those inside of a fusion too; none where the profile does not hold its program.
+    pub(crate) fn products(&self, op: &Op<'_>) -> Vec<Matmul> {
+        let mut found = Vec::new();
+        if let Some((decoded, index)) = self.instruction(op) {
+            collect_products(&decoded.module, index, 0, &mut found);
+        }
+        found
+    }
+
+    /// The instruction of an op, where the profile holds its program.
+    pub(crate) fn instruction(&self, op: &Op<'_>) -> Option<(&Decoded, InstructionIdx)> {
+        let decoded = self.program(op.meta.program_id?)?;
+        Some((decoded, decoded.module.instruction_by_name(&op.meta.name)?))
+    }
+}
+
+/// Ops whose accesses are scattered: nothing compares to them but ops of their kind.
+pub(crate) fn is_irregular(category: &str) -> bool {
+    [
+        "gather",
+        "scatter",
+        "sort",
+        "dynamic",
+        "custom",
+        "rng",
+        "top",
+        "select",
+        "fft",
+        "cholesky",
+        "triangular",
+    ]
+    .iter()
+    .any(|word| category.contains(word) && category != "all-gather")
+}
+
+/// The best quartile of ops, where there are enough.
+fn reach(mut shares: Vec<f64>) -> Option<Reach> {
+    shares.sort_by(f64::total_cmp);
+    if shares.len() < FEWEST_PEERS {
+        return None;
+    }
+    let share = quantile(&shares, 0.75);
+    let is_tight = share - quantile(&shares, 0.5) <= 0.03 * share;
+    Some(Reach { share, peers: shares.len(), is_tight })
+}
+
+/// Deeper nesting is no compiler's.
+const DEPTH: u32 = 8;
+
+fn collect_products(module: &Module, index: InstructionIdx, depth: u32, found: &mut Vec<Matmul>) {
+    found.extend(module.matmul(index));
+    let hlo = module.instruction(index);
+    if depth < DEPTH && hlo.opcode == Opcode::Fusion {
+        for inner in
+            hlo.called_computations.iter().flat_map(|called| module.computation(*called).instructions())
+        {
+            collect_products(module, inner, depth + 1, found);
+        }
+    }
+}
+
+/// Whether an instruction, or what it calls, multiplies matrices.
+fn holds_product(module: &Module, index: InstructionIdx, depth: u32) -> bool {
+    let hlo = module.instruction(index);
+    let is_product = matches!(hlo.opcode, Opcode::Dot | Opcode::Convolution | Opcode::RaggedDot);
+    let inside = |computation: &ComputationIdx| {
+        let body = module.computation(*computation);
+        body.instructions().any(|inner| holds_product(module, inner, depth + 1))
+    };
+    is_product
+        || hlo.opcode == Opcode::CustomCall
+        || depth < DEPTH && hlo.opcode == Opcode::Fusion && hlo.called_computations.iter().any(inside)
+}

@@ -1,0 +1,200 @@
+//! `diagnose`: why a run is slow, what removing each cause could give, and what would prove it wrong.
+//!
+//! [`rules`] has one rule a file; a rule looks at [`Evidence`], compares it with [`thresholds`], and says what came of it. The
+//! causes that were found are ranked by the share of time that would go at most.
+
+mod cause;
+mod evidence;
+mod protocol;
+mod rule;
+mod rules;
+mod thresholds;
+
+use evidence::Evidence;
+use haloscope_profile::Profile;
+use haloscope_program::hlo::counters;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Column, Finding, Notes, Report, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::ceiling;
+use haloscope_time::quality;
+use protocol::{Baseline, Given};
+use rule::{Checked, Standing, Verdict};
+use thresholds::Threshold;
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "diagnose",
+    question: "Why is this run slow, what would removing each cause give at most, and what would prove that wrong?",
+    params: &[
+        MODULE,
+        counters::DOTS,
+        counters::EXPS,
+        counters::REDUCES,
+        counters::COPIES,
+        counters::DEFENSIVE,
+    ],
+    needs: &[
+        "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
+        "step markers, host events, HLO modules: each check says what it lacks",
+    ],
+    example: "diagnose logs",
+    run: Run::Between(run),
+};
+
+const CHECKS: &[Column] = &[
+    Column::text("rule", "Rule", "What was checked."),
+    Column::text(
+        "verdict",
+        "Verdict",
+        "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+    ),
+    Column::share(
+        "saved_share",
+        "Saved at most",
+        "Share of the active window that would go if the cause did; of several findings the largest.",
+    ),
+    Column::text("threshold", "Threshold", "From where on it is a finding."),
+    Column::prose("said", "Seen", "What was seen, or why it cannot be told."),
+    Column::prose("needs", "Needs", "What a profile must hold for the check; where it could not tell."),
+];
+
+const CAUSES: &[Column] = &[
+    Column::count("rank", "Rank", "By what removing the cause gives at most."),
+    Column::text("id", "Cause", "The rule that found it."),
+    Column::prose("claim", "Claim", "One sentence."),
+    Column::share(
+        "saved_share",
+        "Saved at most",
+        "Share of the active window that would go if the cause did. Causes do not add up where they share time.",
+    ),
+    Column::float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl)."),
+    Column::text("status", "Known", "measured, derived or estimated."),
+    Column::prose("falsifier", "Refuted if", "The observation that would refute it."),
+];
+
+fn run(
+    profile: &Profile,
+    other: &Profile,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
+    // Where no second run is given it is the first one again.
+    let other = Some(other).filter(|other| !std::ptr::eq(*other, profile));
+    let evidence = Evidence::new(profile, other, scope)?;
+    if evidence.ops().is_empty() {
+        return Err(quality::no_ops(profile, &evidence.selection));
+    }
+    quality::remarks(profile, &evidence.selection, evidence.ops(), notes);
+    quality::steps(evidence.steps(), notes);
+    let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
+    let ranked = ranked(&checked);
+    let is_cause = |standing: &Standing| *standing == Standing::Cause;
+    let causes: Vec<Finding> = ranked.iter().filter(|(s, _)| is_cause(s)).map(|(_, f)| f.clone()).collect();
+    let baseline = Baseline::of(&evidence);
+    let given =
+        Given { evidence: &evidence, params, baseline: &baseline, checked: &checked, causes: &causes };
+    let tables = vec![
+        protocol::table(&given),
+        causes_table(&causes),
+        protocol::utilisation_table(&baseline),
+        checks_table(&checked),
+        Threshold::table(),
+    ];
+    Ok(Report {
+        values: values(&baseline, &evidence, &checked, &causes),
+        tables,
+        findings: ranked.into_iter().map(|(_, finding)| finding).collect(),
+        ..Report::default()
+    })
+}
+
+fn values(
+    baseline: &Baseline,
+    evidence: &Evidence<'_>,
+    checked: &[Checked],
+    causes: &[Finding],
+) -> Vec<Value> {
+    let unknown = checked.iter().filter(|one| one.outcome.verdict == Verdict::Unknown).count();
+    let first = causes.first();
+    let mut all = vec![
+        Value::new(
+            "first_cause",
+            "First cause",
+            first.map(|finding| finding.id),
+            Unit::None,
+            Status::Derived,
+            "The rule whose finding ranks first; unknown where no cause was found.",
+        ),
+        Value::new(
+            "first_speedup",
+            "Its ceiling",
+            first.and_then(|finding| finding.speedup),
+            Unit::Ratio,
+            first.map_or(Status::Unknown, |finding| finding.status),
+            "Time now over time without that cause, at most.",
+        ),
+    ];
+    all.extend(baseline.values(evidence));
+    all.extend([
+        Value::new(
+            "cause_count",
+            "Causes found",
+            Some(causes.len()),
+            Unit::Count,
+            Status::Derived,
+            "Findings that cost time.",
+        ),
+        Value::new(
+            "unknown_count",
+            "Checks that could not be made",
+            Some(unknown),
+            Unit::Count,
+            Status::Derived,
+            "Checks for which the run lacks something.",
+        ),
+    ]);
+    all
+}
+
+fn causes_table(causes: &[Finding]) -> Table {
+    let mut table = Table::new("causes", "Causes, by what removing each gives at most", CAUSES);
+    for (place, finding) in causes.iter().enumerate() {
+        table.push(vec![
+            (place + 1).into(),
+            finding.id.replace('_', " ").into(),
+            finding.claim.as_str().into(),
+            finding.speedup.map(ceiling::saved_share).into(),
+            finding.speedup.into(),
+            finding.status.word().into(),
+            finding.falsifier.as_str().into(),
+        ]);
+    }
+    table
+}
+
+fn checks_table(checked: &[Checked]) -> Table {
+    let mut table = Table::new("checks", "What was checked", CHECKS);
+    for one in checked {
+        table.push(one.row());
+    }
+    table
+}
+
+/// What must be known to read the numbers first, then causes by what removing them gives, then what is worth knowing.
+fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
+    let found = |one: &Checked| {
+        let standing = one.rule.standing;
+        one.outcome.findings.iter().map(|finding| (standing, finding.clone())).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(Standing, Finding)> = checked.iter().flat_map(found).collect();
+    let gain = |finding: &Finding| finding.speedup.unwrap_or(0.0);
+    all.sort_by(|(a, x), (b, y)| {
+        a.cmp(b).then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests;

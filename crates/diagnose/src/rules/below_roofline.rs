@@ -1,0 +1,260 @@
+//! Ops that take far longer than their FLOPs and bytes explain, and than comparable ops of the run take.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::names::{common, counted, framework_tail};
+use crate::evidence::work::{Piece, Roof, is_irregular};
+use crate::rule::{Outcome, Rule, Standing};
+use crate::thresholds::{GAP, OP_WORTH};
+use haloscope_profile::DeviceKind;
+use haloscope_report::units;
+use haloscope_report::{Finding, Link, Status};
+use haloscope_time::ops::Op;
+
+pub(super) static RULE: Rule = Rule {
+    id: "below_roofline",
+    standing: Standing::Cause,
+    on: &[DeviceKind::Tpu, DeviceKind::Gpu],
+    needs: "FLOPs and bytes of ops (on TPUs from the profile, elsewhere from the HLO), and the device's peaks",
+    threshold: Some(&GAP),
+    check,
+};
+
+/// Where comparable ops agree within a few percent, one that is this far off is an outlier.
+const OUTLIER: f64 = 0.15;
+/// An execution shorter than this, picoseconds, is mostly the cost of starting it: `many_small_ops` looks at those.
+const SHORTEST_PS: f64 = 3e6;
+/// The same on GPUs, where a kernel takes longer to start.
+const SHORTEST_GPU_PS: f64 = 10e6;
+/// Where the best of comparable ops reach less than this of their limit, it is another limit that binds them.
+const BINDING: f64 = 0.3;
+/// The edge of the matrix unit of most TPUs, and of the tile that all pad to.
+const MATRIX_UNIT: u64 = 128;
+/// At most this many groups are findings; the rest is in the table of the roofline.
+const FINDINGS: usize = 8;
+
+/// A slow op.
+struct Slow<'e, 'p> {
+    op: &'e Op<'p>,
+    piece: Piece,
+    saved_ps: f64,
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let pieces = evidence.pieces();
+    if pieces.is_empty() {
+        return Outcome::unknown(match (evidence.peaks.flops, evidence.peaks.hbm) {
+            (Some(_), Some(_)) => "no op that computes says its FLOPs or bytes",
+            _ => "the device's peaks are not known: no roofline",
+        });
+    }
+    let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
+    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece));
+    let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
+    for one in slow {
+        let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
+        match groups.iter_mut().find(|(own, _)| *own == key) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((key, vec![one])),
+        }
+    }
+    let mut groups: Vec<Vec<Slow<'_, '_>>> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.retain(|group| evidence.of_active(saved_ps(group)) >= OP_WORTH.good);
+    groups.sort_by(|a, b| saved_ps(b).total_cmp(&saved_ps(a)));
+    let said = format!(
+        "{} of the active window is in ops whose least time is known; {} of them far above it{}",
+        units::share(evidence.of_active(covered)),
+        match groups.len() {
+            0 => "none".to_owned(),
+            n => counted(n as u64, "group"),
+        },
+        if groups.len() > FINDINGS { format!(", of which {FINDINGS} are shown") } else { String::new() },
+    );
+    let findings = groups.iter().take(FINDINGS).map(|group| finding(evidence, group)).collect();
+    Outcome::found(said, findings)
+}
+
+fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
+    group.iter().map(|one| one.saved_ps).sum()
+}
+
+/// An op whose time is far above what the best of comparable ops would need.
+fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p>> {
+    let op = evidence.ops().get(piece.op)?;
+    let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+    let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
+    let reach = piece.reach;
+    if op.self_ps as f64 / (op.occurrences.max(1) as f64) < shortest || reach.share < BINDING {
+        return None;
+    }
+    // Without others to compare with, guessed limits and scattered accesses say nothing.
+    let is_sure = matches!(piece.roof, Roof::Matrix | Roof::Hbm) && !is_scattered(op);
+    if reach.peers == 0 && !is_sure {
+        return None;
+    }
+    let saved_ps = piece.time_ps - piece.floor_ps / reach.share.max(0.01);
+    let limit = if reach.is_tight { OUTLIER } else { GAP.bad };
+    (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, saved_ps })
+}
+
+/// Custom calls with FLOPs or bytes of their own are held against the roofline; other irregular ops are not.
+fn is_scattered(op: &Op<'_>) -> bool {
+    is_irregular(&op.meta.category) && !op.meta.category.contains("custom")
+}
+
+fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
+    let Some(first) = group.first() else { return Finding::default() };
+    let (time_ps, floor_ps) = group
+        .iter()
+        .fold((0.0, 0.0), |(time, floor), one| (time + one.piece.time_ps, floor + one.piece.floor_ps));
+    let saved = evidence.of_active(saved_ps(group));
+    let of = common(group.iter().map(|one| one.op));
+    let takes = if group.len() == 1 { "takes" } else { "take" };
+    let efficiency = floor_ps / time_ps.max(1.0);
+    let roof = first.piece.roof;
+    let reach = first.piece.reach;
+    let peers = if reach.peers == 0 {
+        "nothing in the run compares to it, so the roof itself is the ceiling".to_owned()
+    } else {
+        format!(
+            "the best quarter of {} comparable ops of this run reaches {}",
+            reach.peers,
+            units::share(reach.share)
+        )
+    };
+    let runs: u64 = group.iter().map(|one| one.op.occurrences).sum();
+    let name = first.op.meta.name.as_ref();
+    Cause {
+        id: RULE.id,
+        claim: format!(
+            "{of} {takes} {:.1} times as long as {}: {} of {}",
+            time_ps / (time_ps - saved_ps(group)).max(1.0),
+            if reach.peers == 0 { "FLOPs and bytes explain" } else { "comparable ops would" },
+            units::share(efficiency),
+            roof.words(),
+        ),
+        evidence: format!(
+            "{} of the active window, {} an execution; its FLOPs and bytes explain {}; {peers}{}",
+            units::share(evidence.of_active(time_ps)),
+            units::duration_ps(time_ps / runs.max(1) as f64),
+            units::duration_ps(floor_ps / runs.max(1) as f64),
+            if roof == Roof::Matrix { product(evidence, first.op) } else { String::new() },
+        ),
+        saved: Some(saved),
+        assuming: if reach.peers == 0 {
+            "if it ran at the roofline, which few kernels reach".into()
+        } else {
+            "if it ran as near to its limit as comparable ops".into()
+        },
+        lever: lever(roof, first.op).into(),
+        falsifier: "run alone on the same shapes, outside of the program, it takes as long, and other shapes of the same size reach no more of the limit either".into(),
+        status: if matches!(roof, Roof::Vector | Roof::Exp) { Status::Estimated } else { Status::Derived },
+        links: vec![
+            Link::to("roofline").row("ops", name),
+            Link::to("ops").row("ops", name),
+            evidence.timeline_of(first.op),
+        ],
+    }
+    .into_finding(evidence)
+}
+
+/// The shape of the largest matrix product of an op, where its HLO says it: what it fills of the unit, in which types.
+fn product(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
+    let Some(largest) = evidence.products(op).into_iter().max_by_key(|product| product.flops()) else {
+        return String::new();
+    };
+    let fill = largest.fill(MATRIX_UNIT).map_or_else(String::new, |fill| {
+        format!(", which fills {} of tiles of {MATRIX_UNIT} x {MATRIX_UNIT}", units::share(fill))
+    });
+    format!(
+        "; it multiplies {} x {} by {} x {} ({} x {}){fill}",
+        largest.m,
+        largest.k,
+        largest.k,
+        largest.n,
+        largest.lhs.name(),
+        largest.rhs.name(),
+    )
+}
+
+fn lever(roof: Roof, op: &Op<'_>) -> &'static str {
+    if op.meta.category.contains("custom") {
+        return "tune the kernel: larger blocks, more buffers, a grid that fills the device; `inspect` and the timeline show what it waits for";
+    }
+    match roof {
+        Roof::Matrix => {
+            "look at its shapes and layouts: dimensions that fill the matrix unit's tile, no transposed operand, less work fused into it"
+        }
+        Roof::Hbm => {
+            "look at what it reads: rows that are contiguous in the layout, no padding, no reads of one value by several ops"
+        }
+        Roof::Vector | Roof::Vmem | Roof::Exp => {
+            "look at what is fused into it: fewer passes over the value, 16-bit types on the vector unit"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haloscope_xspace::write::Value;
+
+    use crate::rule::Verdict;
+    use crate::tests::{MS, Made, check};
+
+    /// Four products that take 10 ms for 1.8 TFLOP each (0.914 of a v5e's peak), the last `slow` times as long.
+    fn products(slow: i64) -> Made {
+        let mut tpu = Made::tpu(0);
+        for n in 1..=4 {
+            let path = format!("jit(step)/layer_{n}/mlp/dot_general:");
+            let stats = [
+                ("flops", Value::Double(1.8e12)),
+                ("bytes_accessed", Value::Double(1e9)),
+                ("tf_op", Value::Str(if n == 4 { "jit(step)/logits/dot_general:".into() } else { path })),
+            ];
+            tpu.op(&format!("fusion.{n}"), "convolution fusion", "", &stats);
+        }
+        let each = 10 * MS;
+        tpu.programs(&[("jit_step(7)", 0, (3 + slow) * each)]);
+        tpu.ops(&[
+            ("fusion.1", "", 0, each),
+            ("fusion.2", "", each, each),
+            ("fusion.3", "", 2 * each, each),
+            ("fusion.4", "", 3 * each, slow * each),
+        ]);
+        tpu
+    }
+
+    #[test]
+    fn an_op_that_was_slowed_three_times_is_found_with_what_it_cost() {
+        let found = check(&super::RULE, vec![products(3)]);
+        assert_eq!(found.verdict, Verdict::Found);
+        let finding = &found.findings[0];
+        assert_eq!(found.findings.len(), 1);
+        assert!(finding.claim.contains("fusion.4") && finding.claim.contains("logits"), "{finding:?}");
+        // 60 ms now, 40 ms without.
+        assert!((finding.speedup.unwrap() - 1.5).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn ops_that_are_alike_are_no_cause() {
+        assert_eq!(check(&super::RULE, vec![products(1)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn a_kernel_without_peers_is_held_against_the_roof() {
+        let mut tpu = Made::tpu(0);
+        let stats = [("flops", Value::Double(138.8e9)), ("bytes_accessed", Value::Double(136e6))];
+        tpu.op("kernel.1", "custom-call", "", &stats);
+        tpu.programs(&[("jit_step(7)", 0, 2_120_000_000)]);
+        tpu.ops(&[("kernel.1", "", 0, 2_120_000_000)]);
+        let found = check(&super::RULE, vec![tpu]);
+        assert!((found.findings[0].speedup.unwrap() - 2.12 / 0.7046).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn without_flops_nobody_can_tell() {
+        let mut tpu = Made::tpu(0);
+        tpu.ops(&[("kernel.1", "custom-call", 0, 10 * MS)]);
+        assert_eq!(check(&super::RULE, vec![tpu]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,98 @@
+//! The host waits for a result before it launches the next program, so that devices run dry.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host_events::Doing;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, HOST_CAUSE};
+use haloscope_report::Status;
+use haloscope_report::units;
+
+pub(super) static RULE: Rule = Rule {
+    id: "blocking_reads",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "host events (`block_until_ready`, `np.asarray`, stream synchronisation) and program executions",
+    threshold: Some(&HOST_CAUSE),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let host = evidence.host();
+    if !host.has_events {
+        return Outcome::unknown("no host thread has an event: nobody knows what hosts waited for");
+    }
+    let part = host.part(Doing::Read);
+    let share = evidence.share_of(&part);
+    let said = format!(
+        "devices ran dry while their host waited for a result for {} of the active window",
+        units::share(share)
+    );
+    if HOST_CAUSE.grade(share) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    let name = part.names.first().map_or("a read", |named| named.name.as_str());
+    let finding = Cause {
+        id: RULE.id,
+        claim: format!(
+            "The host waits for results in `{name}` before it launches the next program: {} of the active window is idle for it",
+            units::share(share)
+        ),
+        evidence: format!(
+            "{}; counted are gaps that begin while the host waits, up to what would have run beside the program before",
+            evidence.words_of(&part)
+        ),
+        saved: Some(share),
+        assuming: "if the host launched ahead".into(),
+        lever: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
+        falsifier: "the time of many steps is the same when the host blocks only after the last of them".into(),
+        status: Status::Derived,
+        links: evidence.links_of(&part),
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    /// Ten programs of 700 us, one every 1000 us.
+    fn tpu() -> Made {
+        Made::repeating(10, 1000 * US, 700 * US)
+    }
+
+    /// The host blocks from 100 us of each program to `until`.
+    fn host(until: i64) -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for at in (0..10).map(|i| i * 1000 * US) {
+            host.event("block_until_ready", at + 100 * US, (until - 100) * US, &[]);
+            host.event("PjitFunction(step)", at + 900 * US, 100 * US, &[]);
+        }
+        host
+    }
+
+    #[test]
+    fn gaps_that_begin_while_the_host_waits_are_the_reads() {
+        let found = check(&super::RULE, vec![tpu(), host(710)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        // Nine gaps of 300 us, which all would have fit beside a program, in 9700 us.
+        let speedup = found.findings[0].speedup.unwrap();
+        assert!((speedup - 1.0 / (1.0 - 2700.0 / 9700.0)).abs() < 1e-6, "{found:?}");
+        assert!(
+            found.findings[0].evidence.contains("`block_until_ready` 9 times, 610.0 us each"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_read_that_ends_long_before_the_device_runs_dry_is_clear() {
+        assert_eq!(check(&super::RULE, vec![tpu(), host(600)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn without_host_events_nobody_can_tell() {
+        assert_eq!(check(&super::RULE, vec![tpu()]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,98 @@
+//! Devices wait while the host compiles.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host_events::Doing;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, HOST_CAUSE};
+use haloscope_report::Status;
+use haloscope_report::units;
+
+use super::recompilation::Again;
+
+pub(super) static RULE: Rule = Rule {
+    id: "compilation_in_window",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "host events that name compilations (`backend_compile`, `Compile`)",
+    threshold: Some(&HOST_CAUSE),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let host = evidence.host();
+    if !host.has_events {
+        return Outcome::unknown("no host thread has an event: nobody knows whether the host compiled");
+    }
+    let part = host.part(Doing::Compile);
+    let share = evidence.share_of(&part);
+    let compiled = &host.compiled;
+    if compiled.events.is_empty() {
+        return Outcome::clear("no compilation beside the devices' work");
+    }
+    let said = format!(
+        "hosts compile for {} beside the devices' work; devices have no program meanwhile for {} of the active window",
+        units::duration_ps(compiled.ps as f64),
+        units::share(share)
+    );
+    if Again::of(evidence).is_some() {
+        return Outcome::not_applicable(format!("{said}; see recompilation"));
+    }
+    if HOST_CAUSE.grade(share) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    let calls: Vec<&str> = compiled.calls.iter().map(String::as_str).take(3).collect();
+    let calls = if calls.is_empty() { String::new() } else { format!(" (in {})", calls.join(", ")) };
+    let finding = Cause {
+        id: RULE.id,
+        claim: format!("Devices wait for {} of the active window while the host compiles{calls}", units::share(share)),
+        evidence: format!("{said}; {}", evidence.words_of(&part)),
+        saved: Some(share),
+        assuming: "if everything had been compiled before".into(),
+        lever: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)".into(),
+        falsifier: "a capture that begins after the first steps shows the same gaps".into(),
+        status: Status::Derived,
+        links: evidence.links_of(&part),
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    fn tpu() -> Made {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 400 * US), ("jit_eval(8)", 900 * US, 100 * US)]);
+        tpu.ops(&[("fusion.1", "loop fusion", 0, 400 * US), ("fusion.2", "loop fusion", 900 * US, 100 * US)]);
+        tpu
+    }
+
+    fn host(compile_at: i64) -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("PjitFunction(eval)", 450 * US, 400 * US, &[]);
+        host.event("backend_compile", compile_at * US, 300 * US, &[]);
+        host
+    }
+
+    #[test]
+    fn a_compilation_while_devices_wait_is_found_with_its_call() {
+        let found = check(&super::RULE, vec![tpu(), host(500)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!((finding.speedup.unwrap() - 1.0 / 0.7).abs() < 1e-6, "{finding:?}");
+        assert!(finding.claim.contains("PjitFunction(eval)"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn a_compilation_before_the_first_op_is_no_cause() {
+        assert_eq!(check(&super::RULE, vec![tpu(), host(-400)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn without_host_events_nobody_can_tell() {
+        assert_eq!(check(&super::RULE, vec![tpu()]).verdict, Verdict::Unknown);
+    }
+}

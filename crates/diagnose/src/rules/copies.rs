@@ -1,0 +1,49 @@
+//! What the three rules about copies share: each takes those of one purpose, so that none is counted twice.
+
+use crate::evidence::Evidence;
+use crate::evidence::copies::{Mover, Purpose};
+use haloscope_report::units;
+
+/// The copies of one purpose.
+pub(super) struct Group<'e, 'p> {
+    /// Largest first.
+    pub movers: Vec<Mover<'e, 'p>>,
+    /// Their share of the active window.
+    pub share: f64,
+    active_ps: f64,
+}
+
+/// Those of the copies that a rule takes.
+pub(super) fn group<'e, 'p>(
+    evidence: &Evidence<'_>,
+    mut movers: Vec<Mover<'e, 'p>>,
+    takes: impl Fn(&Purpose) -> bool,
+) -> Group<'e, 'p> {
+    movers.retain(|mover| takes(&mover.purpose));
+    let time: f64 = movers.iter().map(|mover| mover.time_ps).sum();
+    Group { movers, share: evidence.of_active(time), active_ps: evidence.active_ps() }
+}
+
+/// The share of the active window in copies whose program the profile does not hold.
+pub(super) fn unknown_share(group: &Group<'_, '_>) -> f64 {
+    let unknown = group.movers.iter().filter(|mover| mover.purpose == Purpose::Unknown);
+    unknown.map(|mover| mover.time_ps).sum::<f64>() / group.active_ps.max(1.0)
+}
+
+/// The largest of them with their shares: `copy.1 3.0% (path), copy.2 1.0%, 7 more 0.2%`.
+pub(super) fn list(evidence: &Evidence<'_>, group: &Group<'_, '_>) -> String {
+    const NAMED: usize = 3;
+    let one = |mover: &Mover<'_, '_>| {
+        let share = units::share(evidence.of_active(mover.time_ps));
+        let path = mover.op.meta.framework_op.as_ref();
+        let name = mover.op.meta.name.as_ref();
+        if path.is_empty() { format!("{name} {share}") } else { format!("{name} {share} (`{path}`)") }
+    };
+    let mut words: Vec<String> = group.movers.iter().take(NAMED).map(one).collect();
+    let rest = group.movers.get(NAMED..).unwrap_or_default();
+    if !rest.is_empty() {
+        let time: f64 = rest.iter().map(|mover| mover.time_ps).sum();
+        words.push(format!("{} more {}", rest.len(), units::share(evidence.of_active(time))));
+    }
+    words.join(", ")
+}

@@ -1,0 +1,117 @@
+//! Copies and changes of layout that nothing more special explains.
+
+use super::copies::{Group, group, list, unknown_share};
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::copies::Purpose;
+use crate::evidence::names::counted;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{DATA_FORMATTING, Grade};
+use haloscope_report::units;
+use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
+
+pub(super) static RULE: Rule = Rule {
+    id: "data_formatting",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "ops with their categories",
+    threshold: Some(&DATA_FORMATTING),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
+        return Outcome::unknown("the profile does not say the ops' categories");
+    }
+    let all = evidence.share(Class::Copy);
+    let movers = evidence.movers();
+    let rest = group(evidence, movers, |purpose| matches!(purpose, Purpose::Other { .. } | Purpose::Unknown));
+    let said = format!(
+        "copies and changes of layout take {} of the active window, {} of it for no reason that has a rule of its own",
+        units::share(all),
+        units::share(rest.share),
+    );
+    if DATA_FORMATTING.grade(rest.share) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    Outcome::found(said, vec![finding(evidence, &rest)])
+}
+
+fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::Finding {
+    let unknown = unknown_share(rest);
+    let unseen = if unknown > 0.5 * rest.share {
+        "; the profile does not hold their program, so that nobody can tell what they are for"
+    } else {
+        ""
+    };
+    let why = rest.movers.first().and_then(|mover| match &mover.purpose {
+        Purpose::Other { detail } if !detail.is_empty() => Some((mover.op.meta.name.as_ref(), detail)),
+        _ => None,
+    });
+    // Where a value comes or goes in another layout, the caller may leave the layout to the compiler.
+    let is_at_edge =
+        why.is_some_and(|(_, why)| why.contains("argument arrives") || why.contains("output leaves"));
+    let why = why.map_or_else(String::new, |(name, why)| format!("; {name}: {why}"));
+    let mut links = vec![Link::to("ops").param("by", "category"), Link::to("hlo counters").table("copies")];
+    links.extend(rest.movers.first().map(|mover| evidence.timeline_of(mover.op)));
+    Cause {
+        id: RULE.id,
+        claim: format!(
+            "Copies and changes of layout take {} of the active window: {}",
+            units::share(rest.share),
+            list(evidence, rest),
+        ),
+        evidence: format!(
+            "{} that move data and compute nothing, while no other op runs{why}{unseen}",
+            counted(rest.movers.len() as u64, "op"),
+        ),
+        saved: Some(rest.share),
+        assuming: "if none of it were needed".into(),
+        lever: if is_at_edge {
+            "let the compiler choose the layouts of arguments and results (`Format(Layout.AUTO)` in `jax.jit`), and keep the value in that layout from call to call".into()
+        } else {
+            "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into()
+        },
+        falsifier: "without the named copies the ops around them take as much longer, because they read the other layout".into(),
+        status: Status::Derived,
+        links,
+    }
+    .into_finding(evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    fn run(copies: i64) -> Made {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 1000 * US)]);
+        tpu.ops(&[
+            ("fusion.1", "loop fusion", 0, (1000 - copies) * US),
+            ("copy.1", "data formatting", (1000 - copies) * US, copies * US),
+        ]);
+        tpu
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_in_copies_is_found() {
+        let found = check(&super::RULE, vec![run(100)]);
+        assert_eq!(found.verdict, Verdict::Found);
+        assert!(found.findings[0].claim.contains("copy.1"), "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_few_copies_are_clear() {
+        assert_eq!(check(&super::RULE, vec![run(40)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn without_categories_nobody_can_tell() {
+        let mut tpu = Made::tpu(0);
+        tpu.ops(&[("copy.1", "", 0, 400 * US)]);
+        assert_eq!(check(&super::RULE, vec![tpu]).verdict, Verdict::Unknown);
+    }
+}

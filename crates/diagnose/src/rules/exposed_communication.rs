@@ -1,0 +1,174 @@
+//! Collectives that nothing hides, by kind, less what waiting for one slow device explains.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::collectives::{Kind, Kinds};
+use crate::evidence::names::counted;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{EXPOSED_COMMUNICATION, Grade, OP_WORTH};
+use haloscope_report::units;
+use haloscope_report::{Finding, Link, Status};
+use haloscope_time::account::Class;
+
+pub(super) static RULE: Rule = Rule {
+    id: "exposed_communication",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "ops with their categories; for waits, several devices with steps",
+    threshold: Some(&EXPOSED_COMMUNICATION),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
+        return Outcome::unknown(
+            "the profile does not say the ops' categories, by which collectives are known",
+        );
+    }
+    let share = evidence.share(Class::Communication);
+    if share <= 0.0 {
+        return Outcome::not_applicable("no collective runs while nothing else does");
+    }
+    let waiting = evidence.waiting_for_straggler().unwrap_or(0.0);
+    let said = format!(
+        "collectives that nothing hides take {} of the active window{}",
+        units::share(share),
+        if waiting > 0.0 {
+            format!(", {} of it waiting for one slow device", units::share(waiting))
+        } else {
+            String::new()
+        },
+    );
+    if EXPOSED_COMMUNICATION.grade(share - waiting) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    let kinds = evidence.collectives();
+    let left = (1.0 - waiting / share).max(0.0);
+    let worth = kinds.kinds.iter().filter(|kind| evidence.of_active(kind.time_ps) * left >= OP_WORTH.good);
+    let findings = worth.map(|kind| finding(evidence, &kinds, kind, left)).collect();
+    Outcome::found(said, findings)
+}
+
+fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, left: f64) -> Finding {
+    let saved = evidence.of_active(kind.time_ps) * left;
+    let sync = kind.sync_ps / kind.time_ps.max(1.0);
+    let first = kind.ops.first();
+    let largest = first.map_or_else(String::new, |op| {
+        let path = op.meta.framework_op.as_ref();
+        let of = if path.is_empty() { String::new() } else { format!(" (`{path}`)") };
+        let own = units::share(evidence.of_active(op.self_ps as f64 * kinds.scale));
+        format!("; the largest is {} with {own}{of}", op.meta.name)
+    });
+    let mut links = vec![Link::to("comm").row("kinds", kind.name), Link::to("ops").param("by", "category")];
+    links.extend(first.map(|op| evidence.timeline_of(op)));
+    Cause {
+        id: RULE.id,
+        claim: format!("{} take {} of the active window with nothing to hide them", kind.plural(), units::share(saved)),
+        evidence: format!(
+            "{} of their exposed time is in synchronous ops, {} in waits for asynchronous ones; {}, {}{largest}",
+            units::share(sync),
+            units::share(1.0 - sync),
+            counted(kind.ops.len() as u64, "op"),
+            counted(kind.ops.iter().map(|op| op.occurrences).sum(), "execution"),
+        ),
+        saved: Some(saved),
+        assuming: "if compute hid all of it".into(),
+        lever: lever(kind.name, sync > 0.5, evidence.computes_gradients()).into(),
+        falsifier: "the same work per device on one device, without collectives, takes a step as long; or the step is no shorter with the collective's result replaced by zeros".into(),
+        status: Status::Derived,
+        links,
+    }
+    .into_finding(evidence)
+}
+
+fn lever(kind: &str, is_sync: bool, is_training: bool) -> &'static str {
+    match (kind, is_sync) {
+        ("all-gather", true) => {
+            "let the compiler make it asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"
+        }
+        ("all-reduce" | "reduce-scatter", true) if !is_training => {
+            "let the compiler make it asynchronous, split it into chunks that overlap with the products around it (collective matmul), or shard so that fewer layers need it"
+        }
+        ("all-reduce", true) => {
+            "let the compiler make it asynchronous (async all-reduce, overlap with the backward pass), or replace it by reduce-scatter and all-gather along the sequence (sequence parallelism)"
+        }
+        ("reduce-scatter", true) => {
+            "let the compiler make it asynchronous, or accumulate gradients over more micro-batches before each"
+        }
+        ("all-to-all", _) => {
+            "split it into chunks that overlap with the experts' products, or put experts on nearer devices"
+        }
+        ("collective-permute", _) => {
+            "start the next transfer before the product that uses the last one (double buffering)"
+        }
+        (_, true) => "let the compiler make it asynchronous, or change the sharding so that less is sent",
+        (_, false) => {
+            "it is asynchronous and ends late: start it earlier (scheduling window, memory limit of the scheduler) or put more compute between its start and its done"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check, check_hosts};
+
+    fn run(collective: i64) -> Made {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 1000 * US)]);
+        tpu.ops(&[
+            ("fusion.1", "convolution fusion", 0, (1000 - collective) * US),
+            ("all-gather.1", "all-gather", (1000 - collective) * US, collective * US),
+        ]);
+        tpu
+    }
+
+    #[test]
+    fn a_synchronous_collective_is_found_by_its_kind() {
+        let found = check(&super::RULE, vec![run(200)]);
+        assert_eq!(found.verdict, Verdict::Found);
+        assert!(found.findings[0].claim.starts_with("All-gathers take 20.0%"), "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 1.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn little_of_it_is_clear_and_none_does_not_apply() {
+        assert_eq!(check(&super::RULE, vec![run(30)]).verdict, Verdict::Clear);
+        assert_eq!(check(&super::RULE, vec![run(0)]).verdict, Verdict::NotApplicable);
+    }
+
+    #[test]
+    fn waiting_for_a_slow_device_is_not_its_cause() {
+        let device = |work: i64| {
+            let mut tpu = Made::tpu(0);
+            let steps: Vec<_> = (0..4).map(|n| (n, n * 1000 * US, 1000 * US)).collect();
+            tpu.steps(&steps);
+            tpu.line("XLA Modules");
+            steps.iter().for_each(|(_, at, long)| tpu.event("jit_step(7)", *at, *long, &[]));
+            let ops: Vec<_> = (0..4i64)
+                .flat_map(|n| {
+                    let at = n * 1000 * US;
+                    [
+                        ("fusion.1", "convolution fusion", at, work * US),
+                        ("all-reduce.1", "all-reduce", at + work * US, (1000 - work) * US),
+                    ]
+                })
+                .collect();
+            tpu.ops(&ops);
+            tpu
+        };
+        let hosts = [600, 601, 599, 602, 970];
+        let names = ["a", "b", "c", "d", "e"];
+        let hosts = names.iter().zip(hosts).map(|(name, work)| (*name, vec![device(work)])).collect();
+        let found = check_hosts(&super::RULE, hosts);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("waiting for one slow device"), "{found:?}");
+    }
+
+    #[test]
+    fn without_categories_nobody_can_tell() {
+        let mut tpu = Made::tpu(0);
+        tpu.ops(&[("all-gather.1", "", 0, 400 * US)]);
+        assert_eq!(check(&super::RULE, vec![tpu]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,112 @@
+//! Devices have no program to run, and none of the usual reasons on the host explains it.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host_events::Doing;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{BUBBLE, Grade};
+use haloscope_report::Status;
+use haloscope_report::units;
+use haloscope_time::account::Class;
+
+pub(super) static RULE: Rule = Rule {
+    id: "host_bound",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "program executions, and host events that say what the host does between them",
+    threshold: Some(&BUBBLE),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let host = evidence.host();
+    let has_programs = evidence.accounts().iter().flatten().any(|account| !account.launches.is_empty());
+    if !has_programs && !host.has_events {
+        return Outcome::unknown("the profile says neither when programs ran nor what hosts did");
+    }
+    let part = host.part(Doing::Other);
+    let share = evidence.share_of(&part);
+    let between = evidence.share(Class::Between);
+    let said = format!(
+        "devices have no program for {} of the active window; input, compilation, callbacks, reads, transfers and launches leave {} of it unexplained",
+        units::share(between),
+        units::share(share)
+    );
+    if BUBBLE.grade(share) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    // One event that explains a fifth of the time is worth a name.
+    let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
+    let meanwhile = match (named, &host.meanwhile) {
+        (Some(named), _) => format!("; the host's loop is mostly in `{}` meanwhile", named.name),
+        (None, Some(event)) => format!("; in the longest gap a thread of the host is in `{}`", event.name),
+        (None, None) if host.has_events => "; hosts recorded no event that covers the longest gap".into(),
+        (None, None) => "; what hosts did was not recorded".into(),
+    };
+    let finding = Cause {
+        id: RULE.id,
+        claim: format!(
+            "Devices {} for {} of the active window{meanwhile}",
+            if has_programs { "have no program to run" } else { "run nothing" },
+            units::share(share)
+        ),
+        evidence: format!("{said}; {}", evidence.words_of(&part)),
+        saved: Some(share),
+        assuming: "if the host launched the next program in time".into(),
+        lever: if host.has_events {
+            "take what the host does there off the loop: log and checkpoint on another thread or every n-th step, launch several steps ahead, put steps into a loop on the device (lax.scan)".into()
+        } else {
+            "capture with host_tracer_level 2 (and python_tracer_level 1 if that says too little) to see what the host does there".into()
+        },
+        falsifier: "a capture with less tracing on the host shows no such gaps, or the step is no shorter when the loop does nothing but launch".into(),
+        status: Status::Derived,
+        links: evidence.links_of(&part),
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    fn tpu(busy: i64) -> Made {
+        let mut tpu = Made::tpu(0);
+        let starts = || (0..10).map(|i| i * 1000 * US);
+        tpu.programs(&starts().map(|at| ("jit_step(7)", at, busy * US)).collect::<Vec<_>>());
+        tpu.ops(&starts().map(|at| ("fusion.1", "loop fusion", at, busy * US)).collect::<Vec<_>>());
+        tpu
+    }
+
+    fn host() -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for at in (0..10).map(|i| i * 1000 * US) {
+            host.event("PjitFunction(step)", at - at.min(50 * US), 50 * US, &[]);
+            host.event("write_summary", at + 300 * US, 600 * US, &[]);
+        }
+        host
+    }
+
+    #[test]
+    fn what_the_host_does_between_programs_is_named() {
+        let found = check(&super::RULE, vec![tpu(400), host()]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.contains("mostly in `write_summary`"), "{}", finding.claim);
+        // Nine gaps of 600 us, less launches of 50 us, in 9400 us.
+        assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 4950.0 / 9400.0)).abs() < 1e-6, "{finding:?}");
+    }
+
+    #[test]
+    fn programs_one_after_the_other_are_clear() {
+        assert_eq!(check(&super::RULE, vec![tpu(990), host()]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn without_programs_and_host_nobody_can_tell() {
+        let mut tpu = Made::tpu(0);
+        tpu.ops(&[("fusion.1", "loop fusion", 0, 400 * US), ("fusion.2", "loop fusion", 600 * US, 400 * US)]);
+        assert_eq!(check(&super::RULE, vec![tpu]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,140 @@
+//! The same function is compiled again and again: each time for other shapes or other static arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host_events::Doing;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use haloscope_report::units;
+use haloscope_report::{Link, Status};
+
+pub(super) static RULE: Rule = Rule {
+    id: "recompilation",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "program executions with program ids, and host events that name compilations",
+    threshold: None,
+    check,
+};
+
+/// Programs with less of the devices' program time are helpers, which frameworks compile for many shapes.
+const WORTH: f64 = 0.05;
+
+/// A function that ran as several programs, some of which were compiled beside the devices' work.
+pub(super) struct Again {
+    pub(super) module: String,
+    pub(super) ids: usize,
+}
+
+impl Again {
+    /// The one with most ids; `None` where nothing was compiled beside the devices' work.
+    pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
+        if evidence.host().compiled.events.is_empty() {
+            return None;
+        }
+        Self::several(evidence)
+    }
+
+    /// The same whether or not a compilation was seen.
+    fn several(evidence: &Evidence<'_>) -> Option<Self> {
+        let mut ids: BTreeMap<&str, (BTreeSet<u64>, i64)> = BTreeMap::new();
+        let mut all = 0_i64;
+        for launch in evidence.accounts().iter().flatten().flat_map(|account| &account.launches) {
+            let length = launch.end_ps - launch.start_ps;
+            all = all.saturating_add(length);
+            let own = ids.entry(&launch.module).or_default();
+            own.0.extend(launch.program_id);
+            own.1 = own.1.saturating_add(length);
+        }
+        let worth = ids.into_iter().filter(|(module, (own, ps))| {
+            !module.is_empty() && own.len() > 1 && *ps as f64 >= WORTH * all as f64
+        });
+        let (module, (own, _)) = worth.max_by_key(|(_, (own, ps))| (own.len(), *ps))?;
+        Some(Self { module: module.to_owned(), ids: own.len() })
+    }
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let host = evidence.host();
+    let launches = || evidence.accounts().iter().flatten().flat_map(|account| &account.launches);
+    if launches().all(|launch| launch.program_id.is_none()) {
+        return Outcome::unknown("the profile does not say which programs ran (no program ids)");
+    }
+    let Some(several) = Again::several(evidence) else {
+        return Outcome::clear("every function that matters ran as one program");
+    };
+    let said = format!("{} ran as {} programs", several.module, several.ids);
+    if !host.has_events {
+        return Outcome::unknown(format!(
+            "{said}; no host thread has an event, so nobody knows when they were compiled"
+        ));
+    }
+    if Again::of(evidence).is_none() {
+        return Outcome::clear(format!("{said}, and none was compiled during the capture"));
+    }
+    let part = host.part(Doing::Compile);
+    let share = evidence.share_of(&part);
+    let mut links = vec![Link::to("hlo-modules").row("modules", &several.module)];
+    links.extend(evidence.links_of(&part));
+    let finding = Cause {
+        id: RULE.id,
+        claim: format!(
+            "{} is compiled anew while it runs: {} programs of this name ran, and devices wait {} of the active window for the compiler",
+            several.module,
+            several.ids,
+            units::share(share)
+        ),
+        evidence: format!(
+            "hosts compile for {} beside the devices' work{}",
+            units::duration_ps(host.compiled.ps as f64),
+            host.compiled.events.first().map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
+        ),
+        saved: Some(share),
+        assuming: "if one program served all calls".into(),
+        lever: "give the function arguments of one shape, type and sharding: pad or bucket the batch, keep Python numbers that change out of static arguments; jax_log_compiles and jax_explain_cache_misses say what differed".into(),
+        falsifier: "the number of programs of this name does not grow with more steps".into(),
+        status: Status::Derived,
+        links,
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    fn tpu(second: &str) -> Made {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 400 * US), (second, 600 * US, 400 * US)]);
+        tpu.ops(&[("fusion.1", "loop fusion", 0, 400 * US), ("fusion.2", "loop fusion", 600 * US, 400 * US)]);
+        tpu
+    }
+
+    fn host() -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("backend_compile", 450 * US, 100 * US, &[]);
+        host
+    }
+
+    #[test]
+    fn a_function_that_is_compiled_again_is_found_and_claimed_once() {
+        let found = check(&super::RULE, vec![tpu("jit_step(9)"), host()]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.9).abs() < 1e-6, "{found:?}");
+        let other = check(&super::super::compilation_in_window::RULE, vec![tpu("jit_step(9)"), host()]);
+        assert_eq!(other.verdict, Verdict::NotApplicable, "{other:?}");
+    }
+
+    #[test]
+    fn one_program_for_all_calls_is_clear() {
+        assert_eq!(check(&super::RULE, vec![tpu("jit_step(7)"), host()]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn several_programs_and_a_host_that_recorded_nothing_are_unknown() {
+        assert_eq!(check(&super::RULE, vec![tpu("jit_step(9)")]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,41 @@
+//! The bytes of files, which other processes may change, and whether they did.
+
+use std::ops::{Deref, Range};
+
+use super::Profile;
+use haloscope_report::Error;
+
+/// The bytes of a file: mapped, or in memory.
+pub trait FileBytes: Deref<Target = [u8]> + Send + Sync {
+    /// Why what was read of them is not to be trusted: what was expected of the file and what was found. Never for bytes in
+    /// memory.
+    fn changed(&self) -> Option<String> {
+        None
+    }
+
+    /// Gives back the memory of the pages that lie wholly in this range, where they can be had again from the file.
+    fn drop_pages(&self, range: Range<usize>) {
+        let _ = range;
+    }
+}
+
+impl FileBytes for Vec<u8> {}
+
+/// The bytes of one file.
+pub type Bytes = Box<dyn FileBytes>;
+
+impl Profile {
+    /// Whether all files are still what they were when they were opened. To be asked when an answer is ready: what was computed
+    /// from a file that changed meanwhile may be wrong. Costs a question to the system for each file.
+    ///
+    /// # Errors
+    /// [`Error::Changed`], which names the first file that is not.
+    pub fn unchanged(&self) -> Result<(), Error> {
+        for source in &self.sources {
+            if let Some((path, change)) = source.changed() {
+                return Err(Error::Changed { path, change });
+            }
+        }
+        Ok(())
+    }
+}

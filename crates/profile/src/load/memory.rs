@@ -1,0 +1,425 @@
+//! How much memory runs may take: a limit that was asked for, or of a run of many hosts what its two largest files need.
+//!
+//! Where a run would not fit, the columns of its events lie in scratch files, and a thread lets go of pages as the process
+//! comes near its limit. The limit is one of the process, not of a run, as memory is.
+
+use std::ops::{Deref, Range};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use super::gauge;
+use super::map::Map;
+use super::scratch::{Place, Scratch};
+use crate::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
+use haloscope_report::Error;
+use haloscope_report::units;
+
+/// What the process may keep.
+static PROCESS: Residency = Residency::new(gauge::resident);
+/// The limit that was asked for; 0 for none.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+/// What all runs that are open may take.
+static NEEDED: AtomicU64 = AtomicU64::new(0);
+/// How many of them may take less than they would.
+static BOUND: AtomicU64 = AtomicU64::new(0);
+
+/// What a process needs beside a run.
+const BASE: u64 = 48 << 20;
+/// What the columns of an event take as a rule, bytes: see [`crate::Events`].
+const EVENT: u64 = 29;
+/// What analyses take for an event of the line that they walk, bytes.
+const WORK: u64 = 48;
+
+/// Bounds the memory of the process, from now on. A run that needs more to be read at all is refused when it is opened.
+pub fn set_memory_limit(bytes: Option<u64>) {
+    ASKED.store(bytes.unwrap_or(0), Ordering::Relaxed);
+    apply();
+}
+
+/// The limit that was asked for.
+#[must_use]
+pub fn memory_limit() -> Option<u64> {
+    Some(ASKED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+}
+
+/// Reads a size that is not zero, as [`units::size_of`] does.
+///
+/// # Errors
+/// [`Error::Usage`] with the expected form.
+pub fn size(text: &str) -> Result<u64, Error> {
+    let bad = || Error::Usage(format!("expected a size such as 512MiB or 2GB, found `{text}`"));
+    units::size_of(text).filter(|bytes| *bytes > 0).ok_or_else(bad)
+}
+
+/// What a run may take, for as long as it is open.
+#[derive(Debug)]
+pub(super) struct Need {
+    bytes: u64,
+    is_bound: bool,
+}
+
+impl Need {
+    /// What a run with files of these sizes may take: one of many hosts what its two largest files need.
+    pub(super) fn of(sizes: &[u64]) -> Self {
+        /// Bytes that few files take for each of theirs: their pages, columns, and what is made of them.
+        const FREE: u64 = 4;
+        let is_bound = sizes.len() > FEW_FILES;
+        let mut sizes = sizes.to_vec();
+        sizes.sort_unstable();
+        let largest: u64 = sizes.iter().rev().take(FEW_FILES).sum();
+        let bytes = if is_bound { largest.saturating_add(BASE) } else { largest.saturating_mul(FREE) };
+        NEEDED.fetch_add(bytes, Ordering::Relaxed);
+        BOUND.fetch_add(u64::from(is_bound), Ordering::Relaxed);
+        apply();
+        Self { bytes, is_bound }
+    }
+
+    /// The run is small: it may take this much, which is all that it would.
+    fn free(mut self, bytes: u64) -> Self {
+        NEEDED.fetch_add(bytes.saturating_sub(self.bytes), Ordering::Relaxed);
+        self.bytes = self.bytes.max(bytes);
+        BOUND.fetch_sub(u64::from(std::mem::take(&mut self.is_bound)), Ordering::Relaxed);
+        apply();
+        self
+    }
+}
+
+impl Drop for Need {
+    fn drop(&mut self) {
+        NEEDED.fetch_sub(self.bytes, Ordering::Relaxed);
+        BOUND.fetch_sub(u64::from(self.is_bound), Ordering::Relaxed);
+        apply();
+    }
+}
+
+fn apply() {
+    let is_bound = BOUND.load(Ordering::Relaxed) > 0;
+    let limit = memory_limit().or_else(|| is_bound.then(|| NEEDED.load(Ordering::Relaxed)));
+    PROCESS.set_limit(limit);
+    if limit.is_some() {
+        keep_watch();
+    }
+}
+
+/// Starts the thread that lets go of pages.
+fn keep_watch() {
+    /// Between two looks while memory grows, and while nothing happens. Memory grows by a few megabytes in the first.
+    const BUSY: Duration = Duration::from_millis(2);
+    const QUIET: Duration = Duration::from_millis(20);
+    /// Where there is nothing left to let go of, looking more often would only bring pages in and out.
+    const HELPLESS: Duration = Duration::from_secs(1);
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let watch = || {
+            let (mut before, mut helpless) = (0, QUIET);
+            loop {
+                let limit = PROCESS.limit().unwrap_or(u64::MAX);
+                let now = PROCESS.resident().unwrap_or(0);
+                let is_quiet = now == before || now < limit / 2;
+                before = now;
+                let is_well = PROCESS.relieve(0);
+                helpless = if is_well { QUIET } else { (2 * helpless).min(HELPLESS) };
+                thread::sleep(if is_quiet || !is_well { helpless } else { BUSY });
+            }
+        };
+        // Without the thread pages go only when lines are decoded.
+        let _ = thread::Builder::new().name("memory".into()).spawn(watch);
+    });
+}
+
+/// The bytes of a profile, whose pages may go.
+pub(super) fn file(map: Map) -> Bytes {
+    let pages = Arc::new(FilePages(map));
+    PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
+    Box::new(Mapped(pages))
+}
+
+/// The bytes of a profile that were unpacked. Where they are many they lie in a scratch file, whose pages may go too.
+pub(super) fn unpacked(bytes: Vec<u8>) -> Bytes {
+    const MANY: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+    if bytes.len() < MANY {
+        return Box::new(bytes);
+    }
+    match Scratch::below(folders()).put(&bytes, &[]) {
+        Some((place, kept)) => {
+            let pages = Arc::new(UnpackedPages(place));
+            PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
+            Box::new(Unpacked { bytes: kept.head, pages })
+        }
+        None => Box::new(bytes),
+    }
+}
+
+#[derive(Debug)]
+struct UnpackedPages(Place);
+
+impl Pages for UnpackedPages {
+    fn release(&self) {
+        self.0.release();
+    }
+
+    fn used(&self) -> u32 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct Unpacked {
+    bytes: Segment,
+    pages: Arc<UnpackedPages>,
+}
+
+impl Deref for Unpacked {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl FileBytes for Unpacked {
+    fn changed(&self) -> Option<String> {
+        let lost = "expected what was unpacked there, found that a part of the scratch file is gone: its disk failed";
+        self.pages.0.is_lost().then(|| lost.to_owned())
+    }
+
+    fn drop_pages(&self, range: Range<usize>) {
+        self.pages.0.release_part(range);
+    }
+}
+
+/// The pages of a profile. They go first: columns are made of them, and names are few.
+#[derive(Debug)]
+struct FilePages(Map);
+
+impl Pages for FilePages {
+    fn release(&self) {
+        self.0.drop_pages(0..self.0.len());
+    }
+
+    fn used(&self) -> u32 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct Mapped(Arc<FilePages>);
+
+impl FileBytes for Mapped {
+    fn changed(&self) -> Option<String> {
+        self.0.0.changed()
+    }
+
+    fn drop_pages(&self, range: Range<usize>) {
+        self.0.0.drop_pages(range);
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0.0
+    }
+}
+
+/// Lays the columns of a run's events into scratch files, if the run would take more memory than it may. To be called before
+/// events are read; [`open`](super::open) does.
+///
+/// # Errors
+/// [`Error::Usage`] for a limit under which its largest line cannot be read.
+pub fn bound_memory(profile: &mut Profile) -> Result<(), Error> {
+    let sizes: Vec<u64> = profile.sources.iter().map(|source| source.bytes().len() as u64).collect();
+    bound(profile, Need::of(&sizes))
+}
+
+/// The same, for a run of this need.
+pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
+    let events: u64 = profile.lines.iter().map(|line| line.event_count).sum();
+    let files: u64 = profile.sources.iter().map(|source| source.bytes().len() as u64).sum();
+    let estimate = files.saturating_add(events.saturating_mul(EVENT)).saturating_add(BASE);
+    // What was asked for holds for all runs together.
+    let others = NEEDED.load(Ordering::Relaxed).saturating_sub(need.bytes);
+    let own = memory_limit().map(|asked| asked.saturating_sub(others));
+    let limit = own.or(need.is_bound.then_some(need.bytes));
+    if events == 0 || limit.is_none_or(|limit| estimate <= limit) {
+        let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
+        (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
+        return Ok(());
+    }
+    if let Some(asked) = memory_limit() {
+        refuse_below(asked, profile)?;
+    }
+    let scratch = Arc::new(Scratch::below(folders()));
+    let need = Arc::new(need);
+    for source in 0..profile.sources.len() {
+        let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
+        let shelf = Bounded {
+            inner: profile.shelf(source).cloned(),
+            scratch: Arc::clone(&scratch),
+            lines: slots(lines),
+        };
+        profile.set_shelf(source, Arc::new(shelf));
+        profile.hold(source, need.clone());
+    }
+    Ok(())
+}
+
+fn slots(lines: usize) -> Vec<OnceLock<Arc<LinePages>>> {
+    (0..lines).map(|_| OnceLock::new()).collect()
+}
+
+/// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
+fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
+    let Some(stays) = PROCESS.let_go_of_all() else {
+        return Err(Error::Usage(
+            "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
+             --memory-limit and HALOSCOPE_MEMORY_LIMIT out"
+                .into(),
+        ));
+    };
+    let largest = profile.lines.iter().max_by_key(|line| line.event_count);
+    let events = largest.map_or(0, |line| line.event_count);
+    let floor = stays.saturating_add(events.saturating_mul(EVENT + WORK)).saturating_add(BASE / 4);
+    if limit >= floor {
+        return Ok(());
+    }
+    let name = largest.map_or("", |line| line.name.as_str());
+    Err(Error::Usage(format!(
+        "a memory limit of {} is too low for this run: it takes at least {} to read it (its largest line, {name}, has {events} \
+         events); give more, or fewer files",
+        units::bytes(limit as f64),
+        units::bytes(floor as f64)
+    )))
+}
+
+/// Where scratch files may lie: the cache folder, then the one for temporary files.
+fn folders() -> Vec<PathBuf> {
+    let own = std::env::var_os("HALOSCOPE_CACHE").map(PathBuf::from).filter(|path| path.is_absolute());
+    own.or_else(user_cache).into_iter().chain([std::env::temp_dir()]).collect()
+}
+
+/// The folder for what a user's programs keep and can make again, and ours in it; `None` where the user has none.
+#[must_use]
+pub fn user_cache() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let all = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else {
+        let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+        // https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is to be ignored.
+        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(below)))
+    };
+    all.map(|folder| folder.join("haloscope"))
+}
+
+/// The columns of one file's lines: where they are kept already, else in a scratch file.
+#[derive(Debug)]
+struct Bounded {
+    /// Another place where they may be kept: an index.
+    inner: Option<Arc<dyn Shelf>>,
+    scratch: Arc<Scratch>,
+    lines: Vec<OnceLock<Arc<LinePages>>>,
+}
+
+/// The pages of a line's columns.
+#[derive(Debug)]
+struct LinePages {
+    line: usize,
+    used: AtomicU32,
+    place: Where,
+}
+
+#[derive(Debug)]
+enum Where {
+    Scratch(Place),
+    Inner(Arc<dyn Shelf>),
+}
+
+impl Pages for LinePages {
+    fn release(&self) {
+        match &self.place {
+            Where::Scratch(place) => place.release(),
+            Where::Inner(shelf) => shelf.drop_pages(self.line),
+        }
+    }
+
+    fn used(&self) -> u32 {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Bounded {
+    fn note(&self, line: usize, place: Where) {
+        let Some(slot) = self.lines.get(line) else { return };
+        let pages = Arc::new(LinePages { line, used: PROCESS.now().into(), place });
+        if slot.set(Arc::clone(&pages)).is_ok() {
+            PROCESS.add(&(pages as Arc<dyn Pages>));
+        }
+    }
+}
+
+impl Shelf for Bounded {
+    fn get(&self, line: usize) -> Option<Kept> {
+        PROCESS.relieve(0);
+        let inner = self.inner.as_ref()?;
+        let kept = inner.get(line)?;
+        self.note(line, Where::Inner(Arc::clone(inner)));
+        Some(kept)
+    }
+
+    fn wants(&self, line: usize, bytes: u64) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.wants(line, bytes)) || !self.scratch.is_full()
+    }
+
+    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept> {
+        let bytes = columns.iter().map(|column| column.len() as u64).sum();
+        PROCESS.relieve(0);
+        if let Some(inner) = self.inner.as_ref().filter(|inner| inner.wants(line, bytes))
+            && let Some(kept) = inner.put(line, head, columns)
+        {
+            self.note(line, Where::Inner(Arc::clone(inner)));
+            return Some(kept);
+        }
+        let (place, kept) = self.scratch.put(head, columns)?;
+        self.note(line, Where::Scratch(place));
+        Some(kept)
+    }
+
+    fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
+        let (scratch, lines) = (Arc::clone(&self.scratch), slots(self.lines.len()));
+        Some(Arc::new(Self { inner: Some(inner), scratch, lines }))
+    }
+
+    fn changed(&self) -> Option<(PathBuf, String)> {
+        let lost = || {
+            let mut places = self.lines.iter().filter_map(|line| Some(&line.get()?.place));
+            let is_lost = |place: &Where| matches!(place, Where::Scratch(place) if place.is_lost());
+            let change =
+                "expected the columns that were put there, found that a part is gone: its disk failed";
+            places.any(is_lost).then(|| ("the scratch file for columns".into(), change.to_owned()))
+        };
+        self.inner.as_ref().and_then(|inner| inner.changed()).or_else(lost)
+    }
+
+    fn used(&self, line: usize) {
+        if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
+            let now = PROCESS.now();
+            if pages.used.load(Ordering::Relaxed) != now {
+                pages.used.store(now, Ordering::Relaxed);
+            }
+        }
+        if let Some(inner) = &self.inner {
+            inner.used(line);
+        }
+    }
+
+    fn drop_pages(&self, line: usize) {
+        if let Some(pages) = self.lines.get(line).and_then(OnceLock::get) {
+            pages.release();
+        }
+    }
+}

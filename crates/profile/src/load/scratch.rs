@@ -1,0 +1,207 @@
+//! Files without a name, in which columns lie that would not fit into the memory that may be used.
+//!
+//! They lose their names as soon as they are made, so that the system takes them back when the process ends, however it ends.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::map::Map;
+use crate::{Kept, Segment, Shared};
+
+/// Length of a file; more for columns that need more. What is not written takes no room on disk.
+const EXTENT: u64 = if cfg!(test) { 1 << 20 } else { 256 << 20 };
+/// What is put begins at such a multiple, so that its pages are its own: no machine has larger ones.
+const PAGE: u64 = 64 << 10;
+/// Stands at the begin of each file.
+const MARK: &[u8] = b"haloscope scratch";
+/// Columns begin at such a multiple.
+const ALIGNMENT: u64 = 8;
+
+/// The files, the last of which is not full.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folders: Vec<PathBuf>,
+    last: Mutex<Option<Extent>>,
+    full: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Extent {
+    file: Arc<File>,
+    map: Arc<Map>,
+    taken: u64,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    file: Arc<File>,
+    map: Arc<Map>,
+    range: Range<usize>,
+}
+
+impl Place {
+    /// Whether a part of the file could not be read.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.map.is_cut()
+    }
+
+    /// Lets go of the pages that lie wholly in a part of it.
+    pub(crate) fn release_part(&self, part: Range<usize>) {
+        let at = |place: usize| self.range.start.saturating_add(place).min(self.range.end);
+        self.map.drop_pages(at(part.start)..at(part.end));
+    }
+
+    /// Lets go of its pages.
+    pub(crate) fn release(&self) {
+        self.map.drop_pages(self.range.clone());
+    }
+}
+
+impl Scratch {
+    /// Files in the first of these folders that takes one. Nothing is made before it is needed.
+    pub(crate) fn below(folders: Vec<PathBuf>) -> Self {
+        Self { folders, last: Mutex::default(), full: AtomicBool::new(false) }
+    }
+
+    /// Whether nothing more can be put here: no folder took a file, or a disk was full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Writes columns; `None` where they could not be written, and then no more are taken.
+    pub(crate) fn put(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, Kept)> {
+        if self.is_full() {
+            return None;
+        }
+        let written = self.write(head, columns);
+        if written.is_none() {
+            self.full.store(true, Ordering::Relaxed);
+        }
+        written
+    }
+
+    fn write(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, Kept)> {
+        let parts = || std::iter::once(head).chain(columns.iter().copied());
+        let need: u64 = parts().map(|part| (part.len() as u64).next_multiple_of(ALIGNMENT)).sum();
+        let place = self.take(need.max(ALIGNMENT)).ok()?;
+        let bytes: Shared = place.map.clone();
+        let mut at = place.range.start;
+        let mut segments = Vec::with_capacity(columns.len() + 1);
+        for part in parts() {
+            write_at(&place.file, part, at as u64).ok()?;
+            segments.push(Segment::new(Arc::clone(&bytes), at..at + part.len())?);
+            at += part.len().next_multiple_of(ALIGNMENT as usize);
+        }
+        let columns = segments.split_off(1);
+        Some((place, Kept { head: segments.pop()?, columns }))
+    }
+
+    /// Room for `need` bytes, at the begin of a page. Only this is done under the lock: writing takes longer.
+    fn take(&self, need: u64) -> io::Result<Place> {
+        let need = need.next_multiple_of(PAGE);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |extent: &Extent| extent.taken.saturating_add(need) <= extent.map.len() as u64;
+        if !last.as_ref().is_some_and(fits) {
+            let (file, path) = self.file()?;
+            file.set_len((PAGE + need).max(EXTENT))?;
+            let map = Arc::new(Map::of(&file, &path)?);
+            // Columns are read from the map what was written to the file: where it is a copy they must stay on the heap.
+            write_at(&file, MARK, 0)?;
+            if !map.starts_with(MARK) {
+                return Err(io::Error::other("what is written does not show in the map"));
+            }
+            *last = Some(Extent { file: Arc::new(file), map, taken: PAGE });
+        }
+        let Some(extent) = last.as_mut() else { return Err(io::Error::other("no room")) };
+        let range = extent.taken as usize..(extent.taken + need) as usize;
+        extent.taken += need;
+        Ok(Place { file: Arc::clone(&extent.file), map: Arc::clone(&extent.map), range })
+    }
+
+    fn file(&self) -> io::Result<(File, PathBuf)> {
+        let mut last = io::Error::other("no folder to put it in");
+        for folder in &self.folders {
+            match nameless(folder) {
+                Ok(file) => return Ok(file),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(not(unix))]
+fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A new file in `folder`, which is made if need be, that has lost its name already.
+#[cfg(unix)]
+fn nameless(folder: &Path) -> io::Result<(File, PathBuf)> {
+    use std::os::unix::fs::OpenOptionsExt;
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    fs::create_dir_all(folder)?;
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("scratch-{}-{number}", std::process::id()));
+    // One of a process that had this number before and was ended between the two calls below.
+    let _ = fs::remove_file(&path);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok((file, path))
+}
+
+/// Elsewhere a file that is open keeps its name: columns stay in memory.
+#[cfg(not(unix))]
+fn nameless(_: &Path) -> io::Result<(File, PathBuf)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_comes_back_also_after_its_pages_were_let_go_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::below(vec![folder.path().join("new/folder")]);
+        let mut kept = Vec::new();
+        for size in [0_usize, 1, 7, 4096, 300_000, 3 << 20] {
+            let column: Vec<u8> = (0..size).map(|i| (i * 7 + size) as u8).collect();
+            let (place, kept_here) = scratch.put(b"head", &[&column, b"abc"]).unwrap();
+            kept.push((column, place, kept_here));
+        }
+        for (column, place, kept) in &kept {
+            for _ in 0..2 {
+                assert_eq!(&*kept.head, b"head");
+                assert_eq!(&*kept.columns[0], &column[..]);
+                assert_eq!(&*kept.columns[1], b"abc");
+                assert_eq!(kept.columns[1].as_ptr() as usize % 8, 0);
+                place.release();
+            }
+        }
+        let left: Vec<_> = fs::read_dir(folder.path().join("new/folder")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_file_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::write(&taken, "a file").unwrap();
+        let none = Scratch::below(vec![taken.clone()]);
+        assert!(none.put(b"head", &[]).is_none() && none.is_full());
+        let second = Scratch::below(vec![taken, folder.path().to_owned()]);
+        assert!(second.put(b"head", &[]).is_some() && !second.is_full());
+    }
+}

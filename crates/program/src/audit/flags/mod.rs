@@ -1,0 +1,217 @@
+//! `audit flags`: the flags that a run was started with, what is known of them, and what does not fit.
+
+mod check;
+mod findings;
+mod stalls;
+mod tables;
+
+use crate::flags::table::{self, Release};
+use crate::flags::{Given, parse};
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
+use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use stalls::Stalls;
+
+const SCRIPT: Param = Param {
+    id: "script",
+    doc: "a launch script, environment dump, JSON, YAML or Python file with the flags of the run",
+    kind: ParamKind::Document,
+    default: "",
+};
+
+const VERSION: Param = Param {
+    id: "version",
+    doc: "the releases that the flags are for, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2; else as the profile says",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "audit flags",
+    question: "Which XLA and libtpu flags was this started with, do they fit together, and which are missing for what the run waits for?",
+    params: &[SCRIPT, VERSION],
+    needs: &[
+        "flags: a text as the RUN or with --script; profiles hold none as a rule",
+        "for what is missing also a run: a device's op lines",
+    ],
+    example: "audit flags logs --script launch.sh",
+    run: Run::Of(run),
+};
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let asked = releases(profile, params.text(&VERSION), notes)?;
+    let given = given(profile, params.text(&SCRIPT))?;
+    let stalls = if profile.is_flags() { None } else { Stalls::measure(profile, scope) };
+    remarks(profile, given.as_ref(), stalls.as_ref(), &asked, notes);
+    let nothing = Given::default();
+    let flags = given.as_ref().unwrap_or(&nothing);
+    let conflicts = check::conflicts(flags, &asked);
+    let missing = match (&given, &stalls) {
+        (Some(given), Some(stalls)) => check::missing(given, stalls, &asked),
+        _ => Vec::new(),
+    };
+    let mut all =
+        vec![tables::flags(flags, &asked), tables::conflicts(&conflicts), tables::missing(&missing)];
+    all.extend(stalls.as_ref().map(tables::stalls));
+    Ok(Report {
+        values: values(given.as_ref(), stalls.is_some(), &asked, conflicts.len(), missing.len()),
+        tables: all,
+        findings: findings::all(&conflicts, &missing),
+        ..Report::default()
+    })
+}
+
+/// The flags: of the script, else of the text that is the RUN, else of the profile. `None` where nobody says.
+fn given(profile: &Profile, script: &str) -> Result<Option<Given>, Error> {
+    let of_text = |text: &str, from: String| {
+        let given = Given::of_text(&text[..text.floor_char_boundary(parse::LARGEST)], from);
+        if given.uses.is_empty() {
+            return Err(Error::Nothing(
+                "no flag of XLA or libtpu is in the text; expected --xla_…, XLA_FLAGS, LIBTPU_INIT_ARGS, or keys such as \
+                 \"xla_tpu_…\": true"
+                    .into(),
+            ));
+        }
+        Ok(Some(given))
+    };
+    if !script.is_empty() {
+        return of_text(script, "the script".into());
+    }
+    if let Some(source) = profile.sources.first().filter(|_| profile.is_flags()) {
+        let name = source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        return of_text(&String::from_utf8_lossy(source.bytes()), name);
+    }
+    Ok(Given::of_profile(profile))
+}
+
+/// The releases asked about: as given, else as the profile states.
+fn releases(profile: &Profile, words: &str, notes: &mut Notes) -> Result<Vec<&'static Release>, Error> {
+    let known: Vec<&str> = table::releases().iter().map(|r| r.id.as_str()).collect();
+    let mut asked = Vec::new();
+    for word in words.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+        let is_release = word.split_once('-').is_some_and(|(library, version)| {
+            table::releases().iter().any(|r| r.library == library)
+                && version.starts_with(|c: char| c.is_ascii_digit())
+        });
+        match table::releases().iter().find(|r| r.id == word) {
+            Some(release) => asked.push(release),
+            None if is_release => notes.add(
+                "release_not_listed",
+                Severity::Warning,
+                format!("the flags of {word} are not listed here; listed are: {}", known.join(", ")),
+                "a flag that is in no list is called `not known here`, never wrong",
+                "",
+            ),
+            None => {
+                return Err(Error::Usage(format!(
+                    "`version`: expected a release such as {}, found `{word}`",
+                    known.join(" or ")
+                )));
+            }
+        }
+    }
+    Ok(if words.trim().is_empty() { table::of_profile(profile) } else { asked })
+}
+
+fn remarks(
+    profile: &Profile,
+    given: Option<&Given>,
+    stalls: Option<&Stalls>,
+    asked: &[&'static Release],
+    notes: &mut Notes,
+) {
+    if given.is_none() {
+        notes.add(
+            "no_flags_in_profile",
+            Severity::Warning,
+            "the profile does not say which flags the run was started with",
+            "nothing can be said to be missing: what nobody recorded may well have been set",
+            "pass the launch script or a dump of the environment with --script",
+        );
+    }
+    if stalls.is_none() {
+        let what = if profile.is_flags() {
+            "only flags were given, no run"
+        } else {
+            "the run has no time of devices"
+        };
+        notes.add(
+            "no_stalls",
+            Severity::Info,
+            what,
+            "no flag is called missing: that takes a stall that was measured",
+            "audit flags RUN --script FILE",
+        );
+    }
+    if asked.is_empty() {
+        notes.add(
+            "release_not_known",
+            Severity::Info,
+            "the releases of libtpu and jaxlib are not known",
+            "a flag that is in none of the lists is called `not known here`; it may be right for the release in use",
+            "--version libtpu-0.0.52,jaxlib-0.10.2",
+        );
+    }
+}
+
+fn values(
+    given: Option<&Given>,
+    measured: bool,
+    asked: &[&'static Release],
+    conflicts: usize,
+    missing: usize,
+) -> Vec<Value> {
+    use Status::Derived;
+    let count =
+        |of: &dyn Fn(&crate::flags::Use) -> bool| given.map(|g| g.uses.iter().filter(|u| of(u)).count());
+    let status = |u: &crate::flags::Use| tables::status(u, asked).0;
+    let names: Vec<&str> = asked.iter().map(|r| r.id.as_str()).collect();
+    let number =
+        |id, label, value: Option<usize>, doc| Value::new(id, label, value, Unit::Count, Derived, doc);
+    vec![
+        Value::new(
+            "flags_from",
+            "Flags from",
+            given.map(|g| g.from.as_str()),
+            Unit::None,
+            Derived,
+            "What the flags were read from; unknown where neither a text nor the profile has any.",
+        ),
+        Value::new(
+            "releases",
+            "Releases",
+            (!asked.is_empty()).then(|| names.join(", ")),
+            Unit::None,
+            Derived,
+            "The releases that names were looked up in: as given with --version, else as the profile states; unknown where it does not.",
+        ),
+        number("flag_count", "Flags", count(&|_| true), "Flags in the text, repeated ones each time."),
+        number(
+            "effective_count",
+            "With effect",
+            count(&|u| u.lost.is_none()),
+            "Flags that no later line takes away.",
+        ),
+        number(
+            "unknown_count",
+            "Unknown",
+            count(&|u| matches!(status(u), "unknown" | "retired")),
+            "Flags that the release in use does not have.",
+        ),
+        number(
+            "not_known_here_count",
+            "Not known here",
+            count(&|u| status(u) == "not known here"),
+            "Flags in no list, where the release is not known: not wrong for that.",
+        ),
+        number("conflict_count", "Do not fit", given.map(|_| conflicts), "Rows of the table `conflicts`."),
+        number(
+            "missing_count",
+            "Missing",
+            given.filter(|_| measured).map(|_| missing),
+            "Rows of the table `missing`; unknown without flags or without a run.",
+        ),
+    ]
+}

@@ -1,0 +1,168 @@
+//! `hlo diff`: what the compiler made differently.
+
+mod changes;
+mod counts;
+mod unified;
+
+use haloscope_hlo::Alignment;
+
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
+use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::programs::{self, Program};
+use haloscope_time::quality;
+
+use changes::{Changes, Kind};
+
+const TO: Param = Param {
+    id: "to",
+    doc: "the module to hold against it, as --module names one: of the second run, or of a dump another stage",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+const ROWS: Param = Param {
+    id: "rows",
+    doc: "list so many changes at most, the largest first; 0 lists all",
+    kind: ParamKind::Count,
+    default: "500",
+};
+
+const LINES: Param = Param {
+    id: "lines",
+    doc: "lines of the text at most; 0 shows all",
+    kind: ParamKind::Count,
+    default: "400",
+};
+
+const RENAMED: Param = Param {
+    id: "renamed",
+    doc: "also list instructions that only have another name",
+    kind: ParamKind::Choice(&["no", "yes"]),
+    default: "no",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "hlo diff",
+    question: "What did the compiler make differently, whatever it calls things now?",
+    params: &[MODULE, TO, ROWS, LINES, RENAMED],
+    needs: &[
+        "HLO modules of two runs, two modules of one, or a dump with several stages",
+        "for buffers that grew: buffer assignments, which profiles and HLO protos have and text has not",
+    ],
+    example: "hlo diff logs/before logs/after --module jit_train_step",
+    run: Run::Between(run),
+};
+
+fn run(
+    profile: &Profile,
+    other: &Profile,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
+    let (a, b) = sides(profile, other, scope, params)?;
+    if scope.cuts_time() || !scope.devices.is_empty() {
+        quality::not_used("devices, steps and windows", notes);
+    }
+    let alignment = Alignment::new(&a.decoded.module, &b.decoded.module);
+    let changes = Changes::of(&alignment);
+    let buffers = counts::Buffers::of(&alignment);
+    let mut values = headline(&alignment, &changes, &a, &b);
+    values.extend(counts::values(&alignment, buffers.as_ref()));
+    let limit = |n: usize| if n == 0 { usize::MAX } else { n };
+    let rows = limit(params.count(&ROWS));
+    let mut tables = vec![changes.table(params.text(&RENAMED) == "yes", rows)];
+    tables.extend([counts::opcodes(&alignment), counts::categories(&alignment)]);
+    tables.extend(buffers.map(|buffers| buffers.table(rows)));
+    let text = unified::text(&changes, [&a.label(), &b.label()], limit(params.count(&LINES)));
+    let title = format!("{} against {}", a.label(), b.label());
+    Ok(Report { values, tables, texts: vec![Text { id: "diff", title, text }], ..Report::default() })
+}
+
+/// The two modules: those that are named; else of two runs the chosen one and its namesake, of a dump the first stage and the
+/// last, and of another run the chosen one twice.
+fn sides<'p>(
+    profile: &'p Profile,
+    other: &'p Profile,
+    scope: &Scope,
+    params: &Params,
+) -> Result<(Program<'p>, Program<'p>), Error> {
+    let (word, to) = (params.text(&MODULE), params.text(&TO));
+    let a = programs::choose(profile, scope, word, programs::by_time(profile, scope))?;
+    if !to.is_empty() {
+        return Ok((a, programs::choose(other, scope, to, programs::by_time(other, scope))?));
+    }
+    if !std::ptr::eq(profile, other) {
+        let namesake = programs::choose(other, scope, &a.entry.name, programs::by_time(other, scope));
+        return Ok((
+            a,
+            namesake.or_else(|_| programs::choose(other, scope, "", programs::by_time(other, scope)))?,
+        ));
+    }
+    if word.contains('@') {
+        // That stage against the one that stands for its module.
+        return Ok((a, programs::choose(profile, scope, &a.entry.name, programs::by_time(profile, scope))?));
+    }
+    let number = a.entry.stage.as_ref().and_then(|stage| stage.number);
+    let is_first = |stage: &&haloscope_profile::HloModule| {
+        stage.name == a.entry.name && stage.stage.as_ref().and_then(|s| s.number) == number
+    };
+    let first = profile.stages.iter().find(is_first).filter(|first| first.stage != a.entry.stage);
+    let decoded = first.and_then(|entry| Some((entry, entry.decode(&profile.sources[entry.source]).ok()?)));
+    Ok((decoded.map_or(a, |(entry, decoded)| Program { entry, decoded }), a))
+}
+
+fn headline(
+    alignment: &Alignment<'_>,
+    changes: &Changes<'_, '_>,
+    a: &Program<'_>,
+    b: &Program<'_>,
+) -> Vec<Value> {
+    let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
+    let words =
+        |id, label, text: String, doc| Value::new(id, label, Some(text), Unit::None, Status::Measured, doc);
+    let of = |kind| changes.count(kind);
+    vec![
+        words("module_a", "Module A", a.label(), "The module that is held against another."),
+        words("module_b", "Module B", b.label(), "The other."),
+        Value::new(
+            "difference",
+            "Difference",
+            Some(changes.word()),
+            Unit::None,
+            Status::Derived,
+            "none, names only, configuration only (what the backend is asked for), or program.",
+        ),
+        count(
+            "instructions_a",
+            "Instructions of A",
+            alignment.a.instructions().len(),
+            "Fused ones included.",
+        ),
+        count(
+            "instructions_b",
+            "Instructions of B",
+            alignment.b.instructions().len(),
+            "Fused ones included.",
+        ),
+        count("matched", "Matched", changes.matched, "Instructions of A that have a counterpart in B."),
+        count("renamed", "Renamed", changes.renamed, "Matched ones with another name, changed or not."),
+        count(
+            "changed",
+            "Changed",
+            of(Kind::Changed),
+            "Matched ones that differ in shape, layout, attributes, operands or body.",
+        ),
+        count(
+            "reconfigured",
+            "Configured differently",
+            of(Kind::Reconfigured),
+            "Matched ones that differ in nothing but what the backend is asked for.",
+        ),
+        count("added", "Added", of(Kind::Added), "Instructions that only B has, fused ones included."),
+        count("removed", "Removed", of(Kind::Removed), "Instructions that only A has, fused ones included."),
+    ]
+}

@@ -1,0 +1,289 @@
+//! `hlo graph`: what lies around an instruction, or how one reaches another.
+
+use haloscope_hlo::{Direction, InstructionIdx, LinkKind, Module, Neighbourhood, Place, WalkOptions};
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::hlo_costs::source_line;
+use haloscope_time::layer::Layer;
+use haloscope_time::ops::{self, Op};
+use haloscope_time::programs::{self, Program};
+use haloscope_time::select::Selection;
+
+use super::find;
+
+const NODE: Param = Param {
+    id: "node",
+    doc: "the instruction in the middle, by name; a computation stands for its root; without one, the program's result",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+const TO: Param = Param {
+    id: "to",
+    doc: "a second instruction: shows a shortest path to it instead of the neighbourhood",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+const RADIUS: Param =
+    Param { id: "radius", doc: "how many steps to go", kind: ParamKind::Count, default: "2" };
+
+const DIRECTION: Param = Param {
+    id: "direction",
+    doc: "steps to what is read (operands), to what reads (users), or both",
+    kind: ParamKind::Choice(&["both", "operands", "users"]),
+    default: "both",
+};
+
+const THROUGH: Param = Param {
+    id: "through",
+    doc: "step into and out of fusions, loops, branches and calls, or stay in one computation (none)",
+    kind: ParamKind::Choice(&["calls", "none"]),
+    default: "calls",
+};
+
+const LIMIT_NODES: Param = Param {
+    id: "limit-nodes",
+    doc: "show so many instructions at most, the nearest first",
+    kind: ParamKind::Count,
+    default: "500",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "hlo graph",
+    question: "What feeds an instruction and what reads it, and how does one instruction reach another?",
+    params: &[MODULE, NODE, TO, RADIUS, DIRECTION, THROUGH, LIMIT_NODES],
+    needs: &[
+        "HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump",
+        "for measured times: a profile whose ops name their instructions",
+    ],
+    example: "hlo graph logs --node fusion.12 --radius 3 --direction operands",
+    run: Run::Of(run),
+};
+
+const NODES: &[Column] = &[
+    Column::text("name", "Name", "The instruction."),
+    Column::text("opcode", "Opcode", "What it does."),
+    Column::text("shape", "Shape", "Shape of the result, with layout."),
+    Column::count("distance", "Steps", "Steps from the middle, or from the start of the path."),
+    Column::duration(
+        "self_ps",
+        "Self time",
+        "Measured time of all executions less that of ops inside; unknown where nothing was measured.",
+    ),
+    Column::float("flops", "FLOPs", Unit::Flop, "FLOPs of one execution, by XLA's cost analysis."),
+    Column::bytes("bytes", "Bytes", "Bytes that one execution reads and writes, by XLA's cost analysis."),
+    Column::text("category", "Category", "As profiles call it: the profile's own word where it has one."),
+    Column::text("computation", "Computation", "The computation around it."),
+    Column::text("op_name", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
+    Column::text("layer", "Layer", "A guess from the scope path."),
+    Column::text("source", "Source", "File and line that it comes from."),
+    Column::count("occurrences", "Count", "Measured executions, summed over devices."),
+    Column::duration("total_ps", "Total time", "Measured time of all executions, ops inside included."),
+    Column::bytes("output_bytes", "Output", "Bytes of the result without padding."),
+    Column::flag("centre", "Middle", "Whether it was asked for."),
+    Column::flag("fused", "Fused", "Whether it is part of a fusion."),
+    Column::text("parent", "Inside of", "The first instruction that calls its computation."),
+    Column::count("children", "Inside", "Instructions in the computations that it calls."),
+    Column::count("operands", "Operands", "Lines that lead to it in the program, shown or not."),
+    Column::count("users", "Users", "Instructions that read it in the program, shown or not."),
+];
+
+const EDGES: &[Column] = &[
+    Column::text("from", "From", "Whose value it is."),
+    Column::text("to", "To", "Who reads it, or waits."),
+    Column::text(
+        "kind",
+        "Kind",
+        "data; call where a value enters or leaves a computation; control where only the order is given.",
+    ),
+    Column::count("operand", "Operand", "Number of the operand, or of the parameter that a call fills."),
+    Column::text("shape", "Shape", "Shape of the value."),
+    Column::bytes("bytes", "Bytes", "Bytes of the value, without padding."),
+];
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let program = programs::choose(profile, scope, params.text(&MODULE), programs::by_time(profile, scope))?;
+    let module = &program.decoded.module;
+    let centre = match params.text(&NODE) {
+        "" => module.computation(module.entry()).root,
+        name => find::instruction(module, name)?,
+    };
+    let options = WalkOptions {
+        direction: match params.text(&DIRECTION) {
+            "operands" => Direction::Operands,
+            "users" => Direction::Users,
+            _ => Direction::Both,
+        },
+        through_calls: params.text(&THROUGH) == "calls",
+        radius: params.count(&RADIUS),
+        limit: params.count(&LIMIT_NODES),
+    };
+    let (shown, steps) = match params.text(&TO) {
+        "" => (module.neighbourhood(centre, &options), None),
+        name => path(module, centre, find::instruction(module, name)?, &options),
+    };
+    if shown.is_cut {
+        notes.add(
+            "nodes_left_out",
+            Severity::Info,
+            format!("more than {} instructions lie within {} steps", options.limit, options.radius),
+            "those farthest away are not shown",
+            "ask for fewer steps or one direction, or raise --limit-nodes",
+        );
+    }
+    let measured = Measured::of(profile, scope, &program);
+    let mut nodes = Table::new("nodes", "Instructions", NODES);
+    let writer = Writer { program: &program, measured, options: &options, centre };
+    nodes.rows.extend(shown.places.iter().map(|place| writer.cells(place)));
+    let edges = edges(module, &shown);
+    let count =
+        |id, label, n: Option<usize>, doc| Value::new(id, label, n, Unit::Count, Status::Derived, doc);
+    let words =
+        |id, label, text: String, doc| Value::new(id, label, Some(text), Unit::None, Status::Measured, doc);
+    let values = vec![
+        words("module", "Module", program.label(), "The HLO module, with the program id."),
+        words("node", "Middle", module.instruction(centre).name.clone(), "The instruction in the middle."),
+        count("nodes", "Instructions shown", Some(nodes.rows.len()), "Rows of the table of nodes."),
+        count("edges", "Lines shown", Some(edges.rows.len()), "Rows of the table of edges."),
+        count("instructions", "Instructions", Some(module.instructions().len()), "Of the module."),
+        count(
+            "path_steps",
+            "Steps of the path",
+            steps,
+            "Length of a shortest path; unknown where none was asked for or there is none this way.",
+        ),
+    ];
+    Ok(Report { values, tables: vec![nodes, edges], ..Report::default() })
+}
+
+/// A shortest path; without one the two ends, which nothing joins.
+fn path(
+    module: &Module,
+    from: InstructionIdx,
+    to: InstructionIdx,
+    options: &WalkOptions,
+) -> (Neighbourhood, Option<usize>) {
+    match module.shortest_path(from, to, options.direction, options.through_calls) {
+        Some(path) => {
+            let steps = path.links.len();
+            (path, Some(steps))
+        }
+        None => {
+            let end = |instruction| Place { instruction, distance: 0 };
+            (Neighbourhood { places: vec![end(from), end(to)], ..Neighbourhood::default() }, None)
+        }
+    }
+}
+
+/// The ops of a program in the profile, by name.
+struct Measured<'p>(FxHashMap<String, Op<'p>>);
+
+impl<'p> Measured<'p> {
+    fn of(profile: &'p Profile, scope: &Scope, program: &Program<'p>) -> Self {
+        // A stage of a compilation was never run.
+        let Ok(selection) = Selection::resolve(profile, scope) else { return Self(FxHashMap::default()) };
+        let mut found: FxHashMap<String, Op<'p>> = FxHashMap::default();
+        for op in ops::collect(profile, &selection) {
+            if !programs::is_of(program.entry, op.meta.program_id, &op.module) {
+                continue;
+            }
+            // Where ops state no program id, several programs of one name have ops of one name.
+            match found.entry(op.meta.name.as_ref().to_owned()) {
+                Entry::Vacant(free) => {
+                    free.insert(op);
+                }
+                Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    known.occurrences += op.occurrences;
+                    known.total_ps = known.total_ps.saturating_add(op.total_ps);
+                    known.self_ps = known.self_ps.saturating_add(op.self_ps);
+                }
+            }
+        }
+        Self(found)
+    }
+
+    fn get(&self, name: &str) -> Option<&Op<'p>> {
+        self.0.get(name)
+    }
+}
+
+struct Writer<'a, 'p> {
+    program: &'a Program<'p>,
+    measured: Measured<'p>,
+    options: &'a WalkOptions,
+    centre: InstructionIdx,
+}
+
+impl Writer<'_, '_> {
+    fn cells(&self, place: &Place) -> Vec<Cell> {
+        let module = &self.program.decoded.module;
+        let instruction = module.instruction(place.instruction);
+        let computation = module.computation(instruction.computation);
+        let cost = self.program.decoded.costs.instruction(place.instruction);
+        let op = self.measured.get(&instruction.name);
+        let recorded = op.map(|op| op.meta.category.as_ref()).filter(|category| !category.is_empty());
+        let source = instruction.metadata.as_deref().map(|m| source_line(module, m).into_owned());
+        let children: usize = module
+            .bodies(place.instruction)
+            .iter()
+            .flat_map(|body| module.reachable_computations(*body))
+            .map(|inner| module.computation(inner).instructions().len())
+            .sum();
+        let parent = module.first_caller(instruction.computation);
+        let (operands, users) = module.degree(place.instruction, self.options.through_calls);
+        vec![
+            instruction.name.as_str().into(),
+            instruction.opcode_name().into(),
+            instruction.shape.to_string().into(),
+            place.distance.into(),
+            op.map(|op| op.self_ps).into(),
+            cost.flops.map(|v| v as f64).into(),
+            cost.bytes_accessed.into(),
+            recorded.unwrap_or_else(|| module.category(instruction)).into(),
+            computation.name.as_str().into(),
+            instruction.op_name().into(),
+            instruction.op_name().and_then(Layer::of).map(|layer| layer.to_string()).into(),
+            source.filter(|s| !s.is_empty()).into(),
+            op.map(|op| op.occurrences).into(),
+            op.map(|op| op.total_ps).into(),
+            instruction.shape.bytes().into(),
+            (place.instruction == self.centre).into(),
+            computation.is_fusion.into(),
+            parent.map(|caller| module.instruction(caller).name.as_str()).into(),
+            children.into(),
+            operands.into(),
+            users.into(),
+        ]
+    }
+}
+
+fn edges(module: &Module, shown: &Neighbourhood) -> Table {
+    let mut table = Table::new("edges", "Lines between them", EDGES);
+    for link in &shown.links {
+        let from = module.instruction(link.from);
+        let (kind, number) = match link.kind {
+            LinkKind::Data(number) => ("data", Some(number)),
+            LinkKind::Call(number) => ("call", number),
+            LinkKind::Control => ("control", None),
+        };
+        let flows = kind != "control";
+        table.push(vec![
+            from.name.as_str().into(),
+            module.instruction(link.to).name.as_str().into(),
+            kind.into(),
+            number.map(i64::from).into(),
+            flows.then(|| from.shape.to_string()).into(),
+            from.shape.bytes().filter(|_| flows).into(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,472 @@
+//! `hlo modules`: which programs a run has, and whether they are one compiled step or a thousand little ones.
+
+mod columns;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use columns::{COMPILATIONS, MODULES, VARIANTS};
+use haloscope_hlo::{Module, Opcode};
+
+use haloscope_profile::{HostId, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::compilations::{self, Compilations};
+use haloscope_time::programs::{self, Program, ProgramTime};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "hlo modules",
+    question: "Which programs did the compiler build, were any built twice, and is this one compiled step or eager execution?",
+    params: &[],
+    needs: &[
+        "HLO modules in the profile, or a compiled program",
+        "for recompilations in the capture: host events",
+    ],
+    example: "hlo modules logs",
+    run: Run::Of(run),
+};
+
+/// Instructions that do something, up to which a program is taken for a single op run eagerly.
+const SMALL: usize = 8;
+
+/// What is known of a program.
+struct Row<'p> {
+    name: String,
+    program_id: Option<u64>,
+    hosts: Vec<HostId>,
+    module: Option<&'p Module>,
+    fingerprint: Option<u64>,
+    stage: String,
+    launches: Option<u64>,
+    time_ps: Option<i64>,
+}
+
+impl Row<'_> {
+    fn is_small(&self) -> bool {
+        self.module.is_some_and(|module| {
+            let works = |opcode| {
+                !matches!(
+                    opcode,
+                    Opcode::Parameter
+                        | Opcode::Constant
+                        | Opcode::Tuple
+                        | Opcode::GetTupleElement
+                        | Opcode::Bitcast
+                )
+            };
+            module.instructions().filter(|(_, hlo)| works(hlo.opcode)).take(SMALL + 1).count() <= SMALL
+        })
+    }
+
+    fn whiles(&self) -> usize {
+        self.module.map_or(0, |module| count(module, Opcode::While))
+    }
+}
+
+fn count(module: &Module, opcode: Opcode) -> usize {
+    module.instructions().filter(|(_, hlo)| hlo.opcode == opcode).count()
+}
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let times = programs::times(profile, scope);
+    let held = match programs::in_scope(profile, scope) {
+        Ok(held) => held,
+        // Programs that ran are known by name even where the profile holds none of them.
+        Err(error) if times.is_empty() => return Err(error),
+        Err(_) => {
+            notes.add(
+                "no_hlo",
+                Severity::Warning,
+                "the profile holds none of the programs that ran",
+                "nothing is known of what is in them",
+                "capture with `enable_hlo_proto` left on",
+            );
+            Vec::new()
+        }
+    };
+    let mut rows = rows(&held, &times);
+    rows.sort_by_key(|row| {
+        let size = row.module.map_or(0, |module| module.instructions().len());
+        std::cmp::Reverse((row.time_ps, size))
+    });
+    let verdict = Verdict::of(&rows);
+    let takes = |host: HostId| {
+        let name = profile.hosts.get(host.index()).map_or("", |host| host.name.as_str());
+        scope.hosts.is_empty() || scope.hosts.iter().any(|wanted| wanted == name)
+    };
+    let compiled = compilations::find(profile, takes);
+    let variants = variants(&rows);
+    let findings = findings(&verdict, &variants, &compiled);
+    let values = values(&rows, &verdict, &variants, &compiled, profile.is_program());
+    let tables =
+        vec![table(profile, &rows), variant_table(profile, &variants), compile_table(profile, &compiled)];
+    Ok(Report { values, tables, findings, ..Report::default() })
+}
+
+/// One row for each distinct program, whichever hosts hold it.
+fn rows<'p>(held: &[Program<'p>], times: &[ProgramTime]) -> Vec<Row<'p>> {
+    let fingerprints: Vec<u64> =
+        held.par_iter().map(|program| program.decoded.module.structural_fingerprint()).collect();
+    let mut rows: Vec<Row<'p>> = Vec::new();
+    let mut row_of: BTreeMap<(&str, Option<u64>, u64, &str), usize> = BTreeMap::new();
+    for (program, fingerprint) in held.iter().zip(fingerprints) {
+        let entry = program.entry;
+        let stage = entry.stage.as_ref().map_or("", |stage| stage.name.as_str());
+        let key = (entry.name.as_str(), entry.program_id, fingerprint, stage);
+        let at = *row_of.entry(key).or_insert(rows.len());
+        if at == rows.len() {
+            rows.push(Row {
+                name: entry.name.clone(),
+                program_id: entry.program_id,
+                hosts: Vec::new(),
+                module: Some(&program.decoded.module),
+                fingerprint: Some(fingerprint),
+                stage: stage.to_owned(),
+                launches: None,
+                time_ps: None,
+            });
+        }
+        if !rows[at].hosts.contains(&entry.host) {
+            rows[at].hosts.push(entry.host);
+        }
+    }
+    for time in times {
+        let is_of = |program: &&Program<'_>| time.is_of(program.entry);
+        let known = held.iter().find(is_of).and_then(|program| {
+            rows.iter()
+                .position(|row| row.name == program.entry.name && row.program_id == program.entry.program_id)
+        });
+        let at = known.unwrap_or_else(|| {
+            rows.push(Row {
+                name: time.module.clone(),
+                program_id: time.program_id,
+                hosts: Vec::new(),
+                module: None,
+                fingerprint: None,
+                stage: String::new(),
+                launches: None,
+                time_ps: None,
+            });
+            rows.len() - 1
+        });
+        let row = &mut rows[at];
+        row.launches = Some(row.launches.unwrap_or(0) + time.launches);
+        row.time_ps = Some(row.time_ps.unwrap_or(0).saturating_add(time.total_ps));
+    }
+    rows
+}
+
+/// How a framework ran the model, by how many programs there are.
+struct Verdict {
+    word: &'static str,
+    programs: usize,
+    small: usize,
+    small_launches: u64,
+    launches: u64,
+}
+
+impl Verdict {
+    fn of(rows: &[Row<'_>]) -> Self {
+        // Hosts run the same programs; one that holds less than another says less.
+        let mut per_host: BTreeMap<HostId, usize> = BTreeMap::new();
+        for host in rows.iter().flat_map(|row| &row.hosts) {
+            *per_host.entry(*host).or_default() += 1;
+        }
+        let without_host = rows.iter().filter(|row| row.hosts.is_empty()).count();
+        let programs = per_host.values().max().copied().unwrap_or(0) + without_host;
+        let small = rows.iter().filter(|row| row.is_small()).count();
+        let launches = |rows: &mut dyn Iterator<Item = &Row<'_>>| rows.filter_map(|row| row.launches).sum();
+        let loops = rows.first().is_some_and(|row| row.whiles() > 0);
+        let mostly_small = small * 2 > rows.len();
+        let word = match programs {
+            0..=3 if loops => "one compiled step with a loop inside",
+            0..=3 => "one compiled step",
+            4..=9 => "a few compiled programs",
+            10..=50 if mostly_small => "regions, most of them single ops",
+            10..=50 => "regions",
+            _ if mostly_small && programs > 100 => "eager",
+            _ => "many programs",
+        };
+        Self {
+            word,
+            programs,
+            small,
+            small_launches: launches(&mut rows.iter().filter(|row| row.is_small())),
+            launches: launches(&mut rows.iter()),
+        }
+    }
+}
+
+/// Programs that share a name.
+struct Variant<'r> {
+    name: &'r str,
+    host: HostId,
+    programs: usize,
+    fingerprints: usize,
+    differ_in: String,
+}
+
+fn variants<'r>(rows: &'r [Row<'_>]) -> Vec<Variant<'r>> {
+    let mut of_name: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.module.is_some()) {
+        of_name.entry(&row.name).or_default().push(row);
+    }
+    let mut found = Vec::new();
+    for (name, rows) in of_name {
+        let Some(host) = rows.first().and_then(|row| row.hosts.first()).copied() else { continue };
+        let here: Vec<&&Row<'_>> = rows.iter().filter(|row| row.hosts.contains(&host)).collect();
+        if here.len() < 2 {
+            continue;
+        }
+        let mut fingerprints: Vec<_> = here.iter().map(|row| row.fingerprint).collect();
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        let modules: Vec<&Module> = here.iter().filter_map(|row| row.module).collect();
+        let differ_in = difference(&modules, fingerprints.len());
+        found.push(Variant { name, host, programs: here.len(), fingerprints: fingerprints.len(), differ_in });
+    }
+    found.sort_by_key(|variant| (std::cmp::Reverse(variant.programs), variant.name));
+    found
+}
+
+/// How programs of one name differ, by the shapes of their parameters.
+fn difference(modules: &[&Module], fingerprints: usize) -> String {
+    const LISTED: usize = 3;
+    if fingerprints < 2 {
+        return "nothing: the same program was compiled again".to_owned();
+    }
+    let shapes: Vec<Vec<String>> = modules
+        .iter()
+        .map(|module| {
+            let parameters = module.computation(module.entry()).parameters();
+            parameters.iter().map(|p| format!("{:#}", module.instruction(*p).shape)).collect()
+        })
+        .collect();
+    let counts: Vec<usize> = shapes.iter().map(Vec::len).collect();
+    let (least, most) =
+        (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+    if least != most {
+        return format!("the number of parameters: {least} to {most}");
+    }
+    let mut differing = Vec::new();
+    for at in 0..most {
+        let mut own: Vec<&str> = shapes.iter().map(|shapes| shapes[at].as_str()).collect();
+        own.sort_unstable();
+        own.dedup();
+        if own.len() > 1 {
+            let more = own.len().saturating_sub(LISTED);
+            own.truncate(LISTED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            differing.push(format!("parameter {at}: {}{more}", own.join(" / ")));
+        }
+    }
+    if differing.is_empty() {
+        return "what is computed; parameters have the same shapes".to_owned();
+    }
+    let more = differing.len().saturating_sub(LISTED);
+    differing.truncate(LISTED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", differing.join("; "))
+}
+
+fn host_name(profile: &Profile, host: HostId) -> &str {
+    profile.hosts.get(host.index()).map_or("", |host| host.name.as_str())
+}
+
+fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new("modules", "Modules", MODULES);
+    for row in rows {
+        let module = row.module;
+        let parameters = module.map(|module| module.computation(module.entry()).parameters());
+        let bytes = module.zip(parameters).and_then(|(module, parameters)| {
+            let of = |p: &haloscope_hlo::InstructionIdx| module.instruction(*p).shape.padded_bytes();
+            parameters.iter().try_fold(0u64, |sum, p| sum.checked_add(of(p)?))
+        });
+        let host = match row.hosts.as_slice() {
+            [host] => Cell::from(host_name(profile, *host)),
+            _ => Cell::Unknown,
+        };
+        let mean = row.time_ps.zip(row.launches.and_then(|n| i64::try_from(n).ok()).filter(|n| *n > 0));
+        let some = |text: &str| if text.is_empty() { Cell::Unknown } else { text.into() };
+        table.push(vec![
+            row.name.as_str().into(),
+            row.program_id.map(|id| id.to_string()).into(),
+            row.time_ps.into(),
+            row.launches.into(),
+            module.map(|m| m.instructions().len()).into(),
+            module.map(|m| m.computations().len()).into(),
+            module.map(|m| count(m, Opcode::Fusion)).into(),
+            module.map(|m| count(m, Opcode::While)).into(),
+            parameters.map(<[_]>::len).into(),
+            bytes.into(),
+            module.map(|m| m.buffer_assignment.is_some()).into(),
+            module.map(Module::is_scheduled).into(),
+            module.and_then(Module::partition_count).into(),
+            module.and_then(Module::replica_count).into(),
+            row.fingerprint.map(|f| format!("{f:016x}")).into(),
+            (!row.hosts.is_empty()).then_some(row.hosts.len()).into(),
+            host,
+            some(&row.stage),
+            mean.map(|(time, n)| time / n).into(),
+        ]);
+    }
+    table
+}
+
+fn variant_table(profile: &Profile, variants: &[Variant<'_>]) -> Table {
+    let mut table = Table::new("variants", "Names that several programs share", VARIANTS);
+    for variant in variants {
+        table.push(vec![
+            variant.name.into(),
+            variant.programs.into(),
+            variant.fingerprints.into(),
+            variant.differ_in.as_str().into(),
+            host_name(profile, variant.host).into(),
+        ]);
+    }
+    table
+}
+
+fn compile_table(profile: &Profile, compiled: &Compilations) -> Table {
+    let mut table = Table::new("compilations", "Compilations inside the capture", COMPILATIONS);
+    for row in &compiled.events {
+        table.push(vec![
+            row.name.as_str().into(),
+            row.count.into(),
+            row.total_ps.into(),
+            row.longest_ps.into(),
+            row.first_ps.into(),
+            host_name(profile, row.host).into(),
+        ]);
+    }
+    table
+}
+
+fn values(
+    rows: &[Row<'_>],
+    verdict: &Verdict,
+    variants: &[Variant<'_>],
+    compiled: &Compilations,
+    is_program: bool,
+) -> Vec<Value> {
+    let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
+    let share = (verdict.launches > 0).then(|| verdict.small_launches as f64 / verdict.launches as f64);
+    vec![
+        Value::new(
+            "execution",
+            "Kind of execution",
+            Some(verdict.word),
+            Unit::None,
+            Status::Estimated,
+            "By how many programs one host has: up to 3 one compiled step, 10 to 50 regions, over 100 that are mostly single ops eager. A rule of thumb.",
+        ),
+        count(
+            "programs",
+            "Programs",
+            verdict.programs,
+            "Programs of the host that has most, those without a module included.",
+        ),
+        count(
+            "modules",
+            "Distinct modules",
+            rows.iter().filter(|row| row.module.is_some()).count(),
+            "Modules that differ in name, program id or fingerprint, over all hosts.",
+        ),
+        count(
+            "small_modules",
+            "Of single ops",
+            verdict.small,
+            "Modules of at most 8 instructions that do something.",
+        ),
+        Value::new(
+            "small_launch_share",
+            "Their executions",
+            share,
+            Unit::Share,
+            Status::Derived,
+            "Share of all executions of programs; unknown without a profile.",
+        ),
+        count(
+            "recompiled",
+            "Names built more than once",
+            variants.len(),
+            "Names that several programs of one host share.",
+        ),
+        Value::new(
+            "compile_events",
+            "Compilations",
+            (!is_program).then(|| compiled.events.iter().map(|row| row.count).sum::<u64>()),
+            Unit::Count,
+            Status::Measured,
+            "Events inside the capture by which compilers and frameworks mark compilations, those inside one another included.",
+        ),
+        Value::new(
+            "compile_ps",
+            "Time compiling",
+            (!is_program).then_some(compiled.busy_ps),
+            Unit::Ps,
+            Status::Measured,
+            "Time in which some thread of a host compiles, summed over hosts.",
+        ),
+    ]
+}
+
+fn findings(verdict: &Verdict, variants: &[Variant<'_>], compiled: &Compilations) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if verdict.word == "eager" {
+        findings.push(Finding {
+            id: "eager_execution",
+            severity: Severity::Warning,
+            claim: format!("{} programs on a host, {} of them single ops: this runs eagerly", verdict.programs, verdict.small),
+            evidence: format!("{} of {} executions are of single ops", verdict.small_launches, verdict.launches),
+            ceiling: "the time between programs: see the idle time that `haloscope overview` shows".to_owned(),
+            lever: "compile the whole step as one program (`jax.jit`, `torch.compile`, `tf.function(jit_compile=True)`)".to_owned(),
+            falsifier: "the device is busy all the time although it runs that many programs".to_owned(),
+            status: Status::Estimated,
+            ..Finding::default()
+        });
+    }
+    if let Some(worst) = variants.first() {
+        let built_in_capture = compiled.busy_ps > 0;
+        findings.push(Finding {
+            id: "recompilation",
+            severity: if built_in_capture { Severity::Warning } else { Severity::Info },
+            claim: format!("{} was built {} times", worst.name, worst.programs),
+            evidence: format!("the programs differ in {}", worst.differ_in),
+            ceiling: if built_in_capture {
+                format!("{} of compiling inside the capture", units::duration_ps(compiled.busy_ps as f64))
+            } else {
+                "the compilations lie outside of this capture".to_owned()
+            },
+            lever: "keep shapes, types and static arguments the same from call to call: pad to a few sizes"
+                .to_owned(),
+            falsifier: "the programs are of different functions that happen to share a name".to_owned(),
+            status: Status::Derived,
+            ..Finding::default()
+        });
+    } else if compiled.busy_ps > 0 {
+        findings.push(Finding {
+            id: "compilation_in_capture",
+            severity: Severity::Info,
+            claim: format!(
+                "{} of the capture went into compiling",
+                units::duration_ps(compiled.busy_ps as f64)
+            ),
+            evidence: compiled
+                .events
+                .first()
+                .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
+            ceiling: "this time, at the first call only".to_owned(),
+            lever: "start the capture after a few calls".to_owned(),
+            falsifier: "the events are there in a later capture too: then something is built again and again"
+                .to_owned(),
+            status: Status::Measured,
+            ..Finding::default()
+        });
+    }
+    findings
+}

@@ -1,0 +1,164 @@
+//! `memory attribute`: whose memory it is.
+
+mod tables;
+mod workers;
+
+use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, remark_trace, rules, space};
+use crate::attribution::{Attribution, Identity, Totals};
+use crate::program_memory::ProgramMemory;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
+use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::quality;
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "memory attribute",
+    question: "Whose is the memory at the peak: parameters, optimiser, KV cache, activations?",
+    params: &[MODULE, SPACE, RULES],
+    needs: &[
+        "an HLO module with its buffer assignment: in profiles of XLA programs, or as `*.hlo_proto.pb` or `*.hlo.pb`",
+        "for names: op names in the module's metadata, which JAX, PyTorch/XLA and TensorFlow write",
+    ],
+    example: "memory attribute logs --module jit_train_step --rules mine.toml",
+    run: Run::Of(run),
+};
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let rules = rules(params)?;
+    let space = space(params, ANALYSIS.id)?;
+    if scope.cuts_time() {
+        quality::not_used("steps and windows", notes);
+    }
+    let program = chosen(profile, scope, params, space)?;
+    let buffers = buffers(&program)?;
+    let memory = ProgramMemory::new(&buffers, space);
+    remark_trace(&memory, &program.label(), notes);
+    let attribution = Attribution::of(&memory, &rules);
+    let totals = Totals::of(&attribution);
+    if totals.peak_bytes == 0 {
+        return Err(peak::nothing_in(&program.label(), space, &buffers));
+    }
+    remarks(&attribution, notes);
+    let identities = Identity::all(&attribution, &totals);
+    check(&identities, &program.label(), notes);
+    let mut workers = workers::all(profile, scope, &program, &rules, space, notes);
+    if workers.is_empty() {
+        workers.push(workers::Worker::of_program(profile, &program, totals));
+    }
+    let tables = vec![
+        workers::table(&workers),
+        workers::summary(&workers),
+        tables::buckets(&attribution, &totals),
+        tables::rules(&attribution),
+        tables::identities(&identities),
+        tables::parameters(&attribution),
+        tables::buffers(&attribution),
+    ];
+    Ok(Report { values: values(&program.label(), &totals, &identities), tables, ..Report::default() })
+}
+
+/// Marks of what the names cannot tell.
+fn remarks(attribution: &Attribution<'_, '_>, notes: &mut Notes) {
+    if attribution.gradient_markers.is_none() {
+        notes.add(
+            "no_op_names",
+            Severity::Warning,
+            "no instruction of the program has an op name",
+            "rules see groups, opcodes, shapes and what the graph says; whose memory it is they cannot tell",
+            "compile with metadata: do not strip it from dumps (--xla_dump_disable_metadata)",
+        );
+    }
+}
+
+/// Sums that do not agree are an error of ours or of the module, never silent.
+fn check(identities: &[Identity], label: &str, notes: &mut Notes) {
+    for broken in identities.iter().filter(|identity| !identity.holds()) {
+        notes.add(
+            "broken_identity",
+            Severity::Error,
+            format!(
+                "{label}: {}: {} against {}, off by {}",
+                broken.what,
+                units::bytes(broken.left_bytes as f64),
+                units::bytes(broken.right_bytes as f64),
+                units::bytes(broken.difference_bytes() as f64)
+            ),
+            "the attribution counts bytes twice or leaves some out; do not rely on it",
+            "",
+        );
+    }
+}
+
+fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
+    let derived =
+        |id, label, bytes, doc| Value::new(id, label, Some(bytes), Unit::Bytes, Status::Derived, doc);
+    let mut all = Vec::from(program_and_peak(label, totals));
+    all.extend([
+        derived(
+            "entry_parameters_bytes",
+            "Entry parameters",
+            totals.entry_parameters_bytes,
+            "Memory of what the caller hands over: the sum of the next four.",
+        ),
+        derived(
+            "kv_cache_bytes",
+            "KV cache",
+            totals.kv_cache_bytes,
+            "Entry parameters that are keys or values of attention.",
+        ),
+        derived(
+            "model_parameters_bytes",
+            "Model parameters",
+            totals.model_parameters_bytes,
+            "Entry parameters that are weights.",
+        ),
+        derived(
+            "other_carry_bytes",
+            "Other carry state",
+            totals.other_carry_bytes,
+            "Entry parameters that are state of a loop and no cache.",
+        ),
+        derived(
+            "other_parameter_bytes",
+            "Other parameters",
+            totals.other_parameter_bytes,
+            "The other entry parameters, the optimiser's state among them.",
+        ),
+        derived(
+            "optimiser_state_bytes",
+            "of these optimiser state",
+            totals.optimiser_state_bytes,
+            "The optimiser's state, part of other parameters.",
+        ),
+        Value::new(
+            "temporary_bytes",
+            "Temporaries",
+            totals.known_temporary_bytes(),
+            Unit::Bytes,
+            Status::Derived,
+            "Buffers that the heap simulator placed; unknown where the module holds no trace of it.",
+        ),
+        derived("output_bytes", "Outputs", totals.output_bytes, "Outputs with memory of their own."),
+        derived("constant_bytes", "Constants", totals.constant_bytes, "Constants and thread-local memory."),
+        Value::new(
+            "gradient_markers",
+            "Gradient markers",
+            workers::markers(totals.gradient_markers),
+            Unit::Count,
+            Status::Measured,
+            "Instructions whose op name says backward pass: a number, or `absent`; unknown where the program has no op names.",
+        ),
+        Value::new(
+            "identities_hold",
+            "Identities hold",
+            Some(identities.iter().all(Identity::holds)),
+            Unit::None,
+            Status::Derived,
+            "Whether the sums of the table `identities` agree.",
+        ),
+    ]);
+    all
+}

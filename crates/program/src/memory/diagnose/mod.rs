@@ -1,0 +1,243 @@
+//! `memory diagnose`: what could be saved. One rule a file; the numbers that rules compare with are in `thresholds.rs`.
+
+mod context;
+mod donation;
+mod fragmentation;
+mod headroom;
+mod logits;
+mod long_lived;
+mod optimiser;
+mod padding;
+mod peak_phase;
+mod rematerialisation;
+mod same_shape;
+mod spikes;
+mod thresholds;
+
+use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, rules, space};
+use crate::attribution::{Attribution, Totals};
+use crate::program_memory::ProgramMemory;
+use context::Context;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::quality;
+
+const CAPACITY: Param = Param {
+    id: "capacity",
+    doc: "bytes of the device's memory, such as 17.2G; without it what the run says",
+    kind: ParamKind::Quantity,
+    default: "",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "memory diagnose",
+    question: "What takes memory that the program could do without, and what to try?",
+    params: &[MODULE, SPACE, RULES, CAPACITY],
+    needs: &[
+        "an HLO module with its buffer assignment: in profiles of XLA programs, or as `*.hlo_proto.pb` or `*.hlo.pb`",
+        "for the headroom: a device type whose memory is known, allocator events, or --capacity",
+        "for the passes of a training step: op names as JAX and TensorFlow write them",
+    ],
+    example: "memory diagnose module.hlo_proto.pb --capacity 17.2G",
+    run: Run::Of(run),
+};
+
+/// A question about a program's memory.
+struct Rule {
+    id: &'static str,
+    check: fn(&Context<'_, '_>) -> Outcome,
+}
+
+/// The rules, in the order in which their checks are listed.
+const RULES_OF_DIAGNOSIS: &[Rule] = &[
+    Rule { id: "headroom", check: headroom::check },
+    Rule { id: "vocabulary_sized_logits", check: logits::check },
+    Rule { id: "donation_missed", check: donation::check },
+    Rule { id: "f32_optimiser_state", check: optimiser::check },
+    Rule { id: "long_lived_temporaries", check: long_lived::check },
+    Rule { id: "rematerialisation_candidates", check: rematerialisation::check },
+    Rule { id: "same_shape_buffers", check: same_shape::check },
+    Rule { id: "padding", check: padding::check },
+    Rule { id: "fragmentation", check: fragmentation::check },
+    Rule { id: "peak_phase", check: peak_phase::check },
+    Rule { id: "spikes", check: spikes::check },
+];
+
+/// What came of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Found,
+    Clear,
+    NotApplicable,
+    Unknown,
+}
+
+impl Verdict {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Clear => "clear",
+            Self::NotApplicable => "does not apply",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a rule says.
+#[derive(Debug)]
+struct Outcome {
+    verdict: Verdict,
+    /// The bytes in question.
+    bytes: Option<i64>,
+    /// The share that was compared; the rule's threshold says of what.
+    share: Option<f64>,
+    threshold: String,
+    /// What was seen, or why it cannot be told.
+    said: String,
+    finding: Option<Finding>,
+}
+
+impl Outcome {
+    /// Nothing can be said, for this reason.
+    fn unknown(threshold: String, why: &str) -> Self {
+        let said = why.to_owned();
+        Self { verdict: Verdict::Unknown, bytes: None, share: None, threshold, said, finding: None }
+    }
+
+    /// The question does not arise, for this reason.
+    fn not_applicable(threshold: String, why: &str) -> Self {
+        Self { verdict: Verdict::NotApplicable, ..Self::unknown(threshold, why) }
+    }
+
+    /// What was measured; found if there is a finding.
+    fn measured(
+        bytes: i64,
+        share: Option<f64>,
+        threshold: String,
+        said: String,
+        finding: Option<Finding>,
+    ) -> Self {
+        let verdict = if finding.is_some() { Verdict::Found } else { Verdict::Clear };
+        Self { verdict, bytes: Some(bytes), share, threshold, said, finding }
+    }
+}
+
+const CHECKS: &[Column] = &[
+    Column::text("rule", "Rule", "What was checked."),
+    Column::text(
+        "verdict",
+        "Verdict",
+        "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+    ),
+    Column::bytes("bytes", "Bytes", "The bytes in question."),
+    Column::share("share", "Share", "The share that was compared."),
+    Column::text("threshold", "Threshold", "From where on it is a finding."),
+    Column::text("said", "What was seen", "What was seen, or why it cannot be told."),
+];
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let rules = rules(params)?;
+    let space = space(params, ANALYSIS.id)?;
+    if scope.cuts_time() {
+        quality::not_used("steps and windows", notes);
+    }
+    let program = chosen(profile, scope, params, space)?;
+    let buffers = buffers(&program)?;
+    let memory = ProgramMemory::new(&buffers, space);
+    let attribution = Attribution::of(&memory, &rules);
+    let totals = Totals::of(&attribution);
+    if totals.peak_bytes == 0 {
+        return Err(peak::nothing_in(&program.label(), space, &buffers));
+    }
+    let capacity = context::capacity(profile, scope, program.entry.host, space, params.quantity(&CAPACITY));
+    let runtime = context::runtime_fragmentation(profile, program.entry.host);
+    let context = Context::new(&attribution, totals, capacity, runtime);
+    super::remark_trace(&memory, &program.label(), notes);
+    let outcomes: Vec<_> = RULES_OF_DIAGNOSIS.iter().map(|rule| (rule.id, (rule.check)(&context))).collect();
+    let mut table = Table::new("checks", "What was checked", CHECKS);
+    for (id, outcome) in &outcomes {
+        table.push(vec![
+            id.replace('_', " ").into(),
+            outcome.verdict.word().into(),
+            outcome.bytes.into(),
+            outcome.share.into(),
+            outcome.threshold.as_str().into(),
+            outcome.said.as_str().into(),
+        ]);
+    }
+    let count = |verdict| outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count();
+    let (clear, unknown) = (count(Verdict::Clear), count(Verdict::Unknown));
+    let mut findings: Vec<Finding> =
+        outcomes.into_iter().filter_map(|(_, outcome)| outcome.finding).collect();
+    if findings.iter().all(|finding| finding.severity == Severity::Info) {
+        findings.push(nothing(clear, unknown));
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let values = values(&program.label(), &context, &findings, unknown);
+    Ok(Report { values, tables: vec![table], findings, ..Report::default() })
+}
+
+/// Good news, said plainly.
+fn nothing(clear: usize, unknown: usize) -> Finding {
+    let rest = match unknown {
+        0 => String::new(),
+        1 => "; 1 check could not be made".to_owned(),
+        n => format!("; {n} checks could not be made"),
+    };
+    let claim = match unknown {
+        0 => "Good: nothing was found that takes memory without need",
+        _ => "Nothing was found by the checks that could be made",
+    };
+    Finding {
+        id: "nothing_to_save",
+        severity: Severity::Info,
+        claim: claim.to_owned(),
+        evidence: format!(
+            "{clear} checks are clear{rest}; the table of checks has each with its number and threshold"
+        ),
+        ceiling: "nothing by these rules".to_owned(),
+        lever: "a smaller batch, more devices or lower precision, if it must be less".to_owned(),
+        falsifier: "the runtime needs more than the program's peak: compare with the allocator".to_owned(),
+        status: Status::Derived,
+        ..Finding::default()
+    }
+}
+
+fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown: usize) -> Vec<Value> {
+    let worth = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
+    let capacity = context.capacity.as_ref().map(|capacity| Cell::Int(capacity.bytes));
+    let mut all = Vec::from(program_and_peak(label, &context.totals));
+    all.extend([
+        Value::new(
+            "capacity_bytes",
+            "Memory of the device",
+            capacity,
+            Unit::Bytes,
+            Status::Measured,
+            "As --capacity, the allocator or the table of chips says; the check `headroom` says which.",
+        ),
+        Value::new(
+            "problem_count",
+            "Problems found",
+            Some(worth),
+            Unit::Count,
+            Status::Derived,
+            "Findings that are more than worth knowing.",
+        ),
+        Value::new(
+            "unknown_count",
+            "Checks that could not be made",
+            Some(unknown),
+            Unit::Count,
+            Status::Derived,
+            "Checks for which the run lacks something.",
+        ),
+    ]);
+    all
+}
+
+#[cfg(test)]
+mod tests;

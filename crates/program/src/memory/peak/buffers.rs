@@ -1,0 +1,158 @@
+//! Every buffer that is alive at the peak.
+
+use std::borrow::Cow;
+
+use haloscope_hlo::{HeapEvent, HeapEventKind, Module};
+
+use super::{instruction_at, or_unknown};
+use crate::program_memory::{Alive, ProgramMemory, name_of, shape_of};
+use haloscope_report::{Cell, Column, Table};
+use haloscope_time::framework_op::FrameworkOp;
+use haloscope_time::hlo_costs::source_line;
+use haloscope_time::layer::Layer;
+
+const COLUMNS: &[Column] = &[
+    Column::text(
+        "instruction",
+        "Instruction",
+        "The instruction that makes it; in braces its place in a tuple.",
+    ),
+    Column::bytes(
+        "bytes",
+        "Bytes",
+        "What it adds to the peak. What lives as long as the program counts with its whole allocation, under the name of the largest buffer in it.",
+    ),
+    Column::share("share", "Share", "Of the peak."),
+    Column::bytes(
+        "padding_bytes",
+        "Padding",
+        "Bytes beyond those of its elements: tiles of the layout that no element fills, and what else shares an allocation that lives as long as the program. Unknown where the shape has no size.",
+    ),
+    Column::text("shape", "Shape", "Its shape with its layout."),
+    Column::text(
+        "group",
+        "Group",
+        "Parameter, Output, Thread-local, Constant or Temporary: what its allocation is for. A parameter that an output takes over is a parameter.",
+    ),
+    Column::text("opcode", "Opcode", "The instruction's opcode."),
+    Column::text("op_name", "Op name", "The framework's name of the op, or of the parameter."),
+    Column::text("layer", "Layer", "The outermost numbered layer or block in the op name: a guess."),
+    Column::text("source", "Source", "File and line of the program."),
+    Column::text(
+        "from",
+        "From",
+        "The instruction at which it gets memory; unknown where it is there from the start.",
+    ),
+    Column::text(
+        "until",
+        "Until",
+        "The last instruction that gets memory while it is held: the trace names no instruction for giving back. Unknown where it is there to the end.",
+    ),
+    Column::count("from_event", "From event", "The event of the heap trace at which it gets memory."),
+    Column::count(
+        "until_event",
+        "Until event",
+        "The event at which it gives its memory back, or the last one.",
+    ),
+    Column::count("buffer_id", "Buffer", "Its number in the buffer assignment."),
+    Column::count("allocation", "Allocation", "The number of the allocation that holds it."),
+];
+
+/// A buffer that is alive at the peak, with what it is told apart by.
+pub(super) struct Row<'a, 'm> {
+    pub(super) alive: Alive<'a, 'm>,
+    /// Bytes beyond those of its elements.
+    pub(super) padding_bytes: Option<i64>,
+    pub(super) source: Cow<'m, str>,
+    pub(super) layer: Option<Layer>,
+}
+
+impl<'m> Row<'_, 'm> {
+    pub(super) fn op_name(&self) -> &'m str {
+        self.alive.buffer.instruction.op_name().unwrap_or_default()
+    }
+
+    /// The scope path around the op; of a parameter the path of the structure that it is a leaf of.
+    pub(super) fn scope(&self) -> String {
+        // A fusion may have the names of several ops, divided by semicolons.
+        let name = self.op_name().split(';').next().unwrap_or_default();
+        let op = FrameworkOp::parse(name);
+        let scopes: Vec<_> = op.scopes().collect();
+        if !scopes.is_empty() {
+            return scopes.join("/");
+        }
+        name.rfind('[').map_or(name, |leaf| &name[..leaf]).to_owned()
+    }
+}
+
+/// Largest first, of equals in the order of their ids.
+pub(super) fn rows<'a, 'm>(module: &'m Module, memory: &'a ProgramMemory<'a, 'm>) -> Vec<Row<'a, 'm>> {
+    let mut alive = memory.alive_at_peak();
+    alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.buffer.logical.id));
+    let row = |alive: Alive<'a, 'm>| {
+        let instruction = alive.buffer.instruction;
+        let has_size = alive.unpadded_bytes > 0 || alive.bytes == 0;
+        Row {
+            alive,
+            padding_bytes: has_size.then(|| alive.bytes.saturating_sub(alive.unpadded_bytes).max(0)),
+            source: instruction.metadata.as_ref().map(|m| source_line(module, m)).unwrap_or_default(),
+            layer: Layer::of(instruction.op_name().unwrap_or_default()),
+        }
+    };
+    alive.into_iter().map(row).collect()
+}
+
+pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Table {
+    let peak = memory.peak_bytes();
+    let takers = takers(memory);
+    let mut table = Table::new("buffers", "Buffers alive at the peak", COLUMNS);
+    for row in rows {
+        let alive = &row.alive;
+        let (from, until) = alive.span.unzip();
+        // What the last event still holds is held to the end.
+        let last = memory.trace.map_or(0, |trace| trace.events.len().saturating_sub(1));
+        let is_freed =
+            until.is_some_and(|until| until < last || frees(memory, until, alive.buffer.logical.id));
+        let at =
+            |event: Option<usize>| event.map_or(Cell::Unknown, |e| or_unknown(instruction_at(memory, e)));
+        let last_taker = until.filter(|_| is_freed).and_then(|e| takers.get(e).copied().flatten());
+        table.push(vec![
+            name_of(alive.buffer).into(),
+            alive.bytes.into(),
+            (peak > 0).then(|| alive.bytes as f64 / peak as f64).into(),
+            row.padding_bytes.into(),
+            shape_of(alive.buffer).to_string().into(),
+            alive.group.name().into(),
+            alive.instruction().opcode_name().into(),
+            or_unknown(row.op_name()),
+            row.layer.map(|layer| layer.to_string()).into(),
+            or_unknown(&row.source),
+            at(from),
+            at(last_taker),
+            from.into(),
+            until.into(),
+            alive.buffer.logical.id.into(),
+            alive.buffer.allocation.index.into(),
+        ]);
+    }
+    table
+}
+
+/// For each heap event the last one up to it that gives out memory: what runs then. Events that take memory back name the
+/// instruction that made the buffer, not the one that is through with it.
+fn takers(memory: &ProgramMemory<'_, '_>) -> Vec<Option<usize>> {
+    let mut last = None;
+    let events = memory.trace.iter().flat_map(|trace| &trace.events).enumerate();
+    let taker = |(at, event): (usize, &HeapEvent)| {
+        if event.kind != HeapEventKind::Free {
+            last = Some(at);
+        }
+        last
+    };
+    events.map(taker).collect()
+}
+
+fn frees(memory: &ProgramMemory<'_, '_>, event: usize, id: i64) -> bool {
+    let event = memory.trace.and_then(|trace| trace.events.get(event));
+    event.is_some_and(|e| e.kind == HeapEventKind::Free && e.buffer_id == id)
+}

@@ -1,0 +1,130 @@
+//! What a page draws: live bytes along the schedule, and which temporary buffer lies where and when.
+
+use super::{instruction_at, or_unknown};
+use crate::heap::is_indefinite;
+use crate::program_memory::{Group, ProgramMemory, name_of};
+use haloscope_report::{Column, Notes, Series, Severity, Table, Unit};
+use haloscope_time::extrema::thin;
+
+/// Points of a curve.
+const POINTS: usize = 2000;
+/// Buffers in the drawing.
+const BLOCKS: usize = 2000;
+
+const COLUMNS: &[Column] = &[
+    Column::text("instruction", "Instruction", "The instruction that makes the buffer."),
+    Column::bytes(
+        "offset_bytes",
+        "Offset",
+        "Where it lies, from the start of the first temporary allocation; the next begins where that ends.",
+    ),
+    Column::bytes("bytes", "Bytes", "How much it takes, padding included."),
+    Column::count("from_event", "From", "The heap event at which it gets memory."),
+    Column::count("until_event", "Until", "The heap event at which it gives it back, or the last one."),
+    Column::text("from", "At", "The instruction at which it gets memory."),
+    Column::text("group", "Group", "What its allocation is for."),
+    Column::flag("is_at_peak", "At peak", "Whether it is alive at the peak."),
+    Column::count("buffer_id", "Buffer", "Its number in the buffer assignment."),
+    Column::count("allocation", "Allocation", "The number of the allocation that holds it."),
+];
+
+pub(super) struct Drawing {
+    pub(super) table: Table,
+    pub(super) series: Vec<Series>,
+}
+
+struct Block {
+    row: usize,
+    offset_bytes: i64,
+    from: usize,
+    until: usize,
+}
+
+pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
+    let table = Table::new("allocations", "Temporary buffers by address and time", COLUMNS);
+    let mut drawing = Drawing { table, series: Vec::new() };
+    let Some(replay) = &memory.replay else { return drawing };
+    let lasting = memory.lasting_bytes();
+    let all = replay.in_use_bytes.len();
+    let mut curve = |id: &str, title: &str, bytes: &[i64]| {
+        let points = bytes.iter().enumerate().map(|(i, b)| [i as f64, b.saturating_add(lasting) as f64]);
+        drawing.series.push(Series {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            x: ("Heap event", Unit::Count),
+            y: ("Live bytes", Unit::Bytes),
+            points: thin(points.collect(), POINTS),
+        });
+    };
+    curve("live", "Live bytes", &replay.in_use_bytes);
+    curve("live_unpadded", "Live bytes, temporary buffers without padding", &replay.unpadded_in_use_bytes);
+    if all > POINTS {
+        thinned(
+            notes,
+            format!("the curves of live bytes show the highest and lowest of each run of {all} heap events"),
+        );
+    }
+
+    let mut blocks = blocks(memory, &replay.spans);
+    let count = blocks.len();
+    if count > BLOCKS {
+        let area = |block: &Block| {
+            let bytes = memory.buffers.get(block.row).map_or(0, |b| b.logical.size_bytes.max(0));
+            i128::from(bytes) * (block.until.saturating_sub(block.from) as i128 + 1)
+        };
+        blocks.sort_by_cached_key(|block| std::cmp::Reverse(area(block)));
+        blocks.truncate(BLOCKS);
+        thinned(
+            notes,
+            format!(
+                "the table `allocations` shows the {BLOCKS} of {count} temporary buffers with the largest bytes times time"
+            ),
+        );
+    }
+    blocks.sort_by_key(|block| (block.from, block.offset_bytes));
+    let mut at_peak: Vec<usize> = replay.held_at_peak.iter().map(|held| held.user).collect();
+    at_peak.sort_unstable();
+    for block in blocks {
+        let Some(buffer) = memory.buffers.get(block.row) else { continue };
+        drawing.table.push(vec![
+            name_of(buffer).into(),
+            block.offset_bytes.into(),
+            buffer.logical.size_bytes.into(),
+            block.from.into(),
+            block.until.into(),
+            or_unknown(instruction_at(memory, block.from)),
+            Group::of(buffer.allocation).name().into(),
+            at_peak.binary_search(&block.row).is_ok().into(),
+            buffer.logical.id.into(),
+            buffer.allocation.index.into(),
+        ]);
+    }
+    drawing
+}
+
+fn thinned(notes: &mut Notes, message: String) {
+    notes.add(
+        "thinned",
+        Severity::Info,
+        message,
+        "the drawing only: values and other tables count everything",
+        "",
+    );
+}
+
+fn blocks(memory: &ProgramMemory<'_, '_>, spans: &[Option<(usize, usize)>]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut start_bytes = 0i64;
+    for allocation in memory.allocations.iter().filter(|a| !is_indefinite(a)) {
+        for assigned in &allocation.assigned {
+            let Some(row) = memory.buffers.row(assigned.buffer_id) else { continue };
+            let span = spans.get(row).copied().flatten();
+            if let Some((from, until)) = span {
+                let offset_bytes = start_bytes.saturating_add(assigned.offset_bytes);
+                blocks.push(Block { row, offset_bytes, from, until });
+            }
+        }
+        start_bytes = start_bytes.saturating_add(allocation.size_bytes);
+    }
+    blocks
+}

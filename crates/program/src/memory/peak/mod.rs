@@ -1,0 +1,150 @@
+//! `memory peak`: what a program needs of a memory, and what is alive when it needs the most.
+
+mod buffers;
+mod drawing;
+mod programs;
+mod rollups;
+mod values;
+
+use super::SPACE;
+use crate::capacity;
+use crate::heap::Buffers;
+use crate::program_memory::ProgramMemory;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Notes, Report, Severity, Table};
+use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::{memory_space, quality};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "memory peak",
+    question: "How much memory does a program need, and what is alive when it needs the most?",
+    params: &[MODULE, SPACE],
+    needs: &[
+        "HLO modules with a buffer assignment, as profilers embed them and `--xla_dump_to` writes them as protos",
+    ],
+    example: "memory peak logs --module jit_train_step",
+    run: Run::Of(run),
+};
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let space = super::space(params, ANALYSIS.id)?;
+    if scope.cuts_time() {
+        quality::not_used("steps and windows", notes);
+    }
+    if !scope.devices.is_empty() {
+        quality::not_used("devices", notes);
+    }
+    let programs = programs::Programs::of(profile, scope, space)?;
+    let chosen = programs.choose(profile, scope, params.text(&MODULE))?;
+    let module = &chosen.decoded.module;
+    let buffers = Buffers::new(module).ok_or_else(|| no_assignment(&chosen.label()))?;
+    let memory = ProgramMemory::new(&buffers, space);
+    if memory.allocations.is_empty() && memory.trace.is_none() {
+        return Err(nothing_in(&chosen.label(), space, &buffers));
+    }
+    programs.remark(notes);
+    super::remark_trace(&memory, &chosen.label(), notes);
+    let rows = buffers::rows(module, &memory);
+    let rollups = rollups::all(&rows);
+    let identities = rollups::identities(&memory, &rows, &rollups);
+    if identities.rows.iter().any(|row| row.last() == Some(&false.into())) {
+        notes.add(
+            "broken_identity",
+            Severity::Error,
+            "parts that must sum to the peak do not: see the table `identities`",
+            "shares of the peak are off",
+            "",
+        );
+    }
+    let mut tables = vec![buffers::table(&memory, &rows)];
+    tables.extend(rollups);
+    tables.extend([programs.table(profile, &chosen), spaces(&buffers), identities]);
+    let drawing = drawing::of(&memory, notes);
+    tables.push(drawing.table);
+    let capacity = capacity::of_host(profile, scope, chosen.entry.host).filter(|_| space == 0);
+    let headline = values::Headline { program: &chosen.label(), programs: programs.len(), capacity, space };
+    Ok(Report {
+        values: values::of(&memory, &rows, &headline),
+        tables,
+        series: drawing.series,
+        ..Report::default()
+    })
+}
+
+/// Why a module without a buffer assignment has no answer.
+pub(super) fn no_assignment(label: &str) -> Error {
+    Error::Nothing(format!(
+        "`{label}` holds no buffer assignment, so that nothing says what lies where and for how long. HLO text and modules from \
+         before scheduling never have one: give the module after optimisations as a proto, as a profile embeds it and as \
+         `--xla_dump_to=DIR --xla_dump_hlo_as_proto` writes it (`*.after_optimizations.hlo.pb`)"
+    ))
+}
+
+pub(super) fn nothing_in(label: &str, space: i64, buffers: &Buffers<'_>) -> Error {
+    let used: Vec<_> =
+        used_spaces(buffers).into_iter().map(|space| memory_space::name(space).into_owned()).collect();
+    let used = if used.is_empty() {
+        "nothing anywhere".to_owned()
+    } else {
+        format!("something in {}", used.join(", "))
+    };
+    Error::Nothing(format!("`{label}` keeps nothing in {}; it keeps {used}", memory_space::name(space)))
+}
+
+/// The memories in which a program has an allocation.
+fn used_spaces(buffers: &Buffers<'_>) -> Vec<i64> {
+    let mut spaces: Vec<i64> = buffers.assignment.allocations.iter().map(|a| a.memory_space).collect();
+    spaces.sort_unstable();
+    spaces.dedup();
+    spaces
+}
+
+const SPACES: &[Column] = &[
+    Column::text("space", "Memory", "Its name: that of a TPU, but for `hbm` (any main memory) and `host`."),
+    Column::count("number", "Number", "Its number in layouts: `S(1)` in HLO text; 0 is not written there."),
+    Column::bytes("peak_bytes", "Peak", "The most bytes alive at a time."),
+    Column::bytes(
+        "lasting_bytes",
+        "Lasting",
+        "Of the peak: parameters, outputs and constants, alive from start to end.",
+    ),
+    Column::bytes("temporary_bytes", "Temporary", "Of the peak: what the heap simulator placed."),
+    Column::bytes(
+        "allocated_bytes",
+        "Allocated",
+        "All allocations but thread-local ones, holes between buffers included.",
+    ),
+    Column::count("allocations", "Allocations", "Allocations."),
+];
+
+fn spaces(buffers: &Buffers<'_>) -> Table {
+    let mut table = Table::new("spaces", "Memories of the program", SPACES);
+    for space in used_spaces(buffers) {
+        let memory = ProgramMemory::new(buffers, space);
+        table.push(vec![
+            memory_space::name(space).as_ref().into(),
+            space.into(),
+            memory.peak_bytes().into(),
+            memory.lasting_bytes().into(),
+            memory.temporary_bytes().into(),
+            memory.allocated_bytes().into(),
+            memory.allocations.len().into(),
+        ]);
+    }
+    table
+}
+
+/// What a fact is when nothing is known of it, in the tables of this analysis.
+fn or_unknown(text: &str) -> Cell {
+    if text.is_empty() { Cell::Unknown } else { text.into() }
+}
+
+/// The instruction at a heap event.
+fn instruction_at<'m>(memory: &ProgramMemory<'_, 'm>, event: usize) -> &'m str {
+    memory.trace.and_then(|trace| trace.events.get(event)).map_or("", |event| event.instruction_name.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! What was alive at the peak of each allocator, equal allocations as one row.
+
+use std::collections::BTreeMap;
+
+use crate::allocator_peak::{Alive, replay};
+use haloscope_report::units;
+use haloscope_report::{Cell, Column, Notes, Severity, Table};
+use haloscope_time::data_type;
+
+use super::Seen;
+
+/// Rows of one allocator; the rest is summed up in one.
+const ROWS: usize = 1000;
+
+const COLUMNS: &[Column] = &[
+    Column::text("host", "Host", "The host."),
+    Column::text("allocator", "Allocator", "The allocator."),
+    Column::text(
+        "what",
+        "What",
+        "allocation: seen in the capture; before the capture: allocated at the peak, and no event says by whom; reserved: set aside for the stack; other allocations: the small ones, summed up.",
+    ),
+    Column::bytes("bytes", "Bytes", "What the allocator gave for all of them."),
+    Column::share("share", "Share", "Of what is in use at the peak."),
+    Column::bytes("requested_bytes", "Requested", "What was asked for; the rest is rounding."),
+    Column::count("count", "Count", "Equal allocations in this row."),
+    Column::text("op", "Op", "The framework op that asked."),
+    Column::text("shape", "Shape", "The tensor's shape."),
+    Column::text("data_type", "Type", "The element type."),
+    Column::text(
+        "region",
+        "Region",
+        "What it is for, by the framework's word: output, temp, persist/dynamic.",
+    ),
+];
+
+/// Replays all that the capture saw until the peak, also what lies before the scope: what is alive does not depend on it.
+fn at_peak(one: &Seen<'_, '_>) -> Alive {
+    let peak = std::ptr::from_ref(one.peak);
+    let by_time = one.allocator.by_time();
+    let end = by_time.iter().position(|event| std::ptr::eq(*event, peak)).map_or(0, |at| at + 1);
+    replay(by_time[..end].iter().enumerate().map(|(at, event)| (at, (*event).into())))
+}
+
+/// Bytes that are allocated at the peak without an event of the capture that says so.
+pub(super) fn unseen_bytes(one: &Seen<'_, '_>) -> i64 {
+    let by_time = one.allocator.by_time();
+    let events = at_peak(one).by_address.into_values().filter_map(|at| by_time.get(at));
+    let seen_bytes = units::sum(events.filter_map(|event| event.allocation_bytes));
+    one.peak.allocated_bytes.unwrap_or(0).saturating_sub(seen_bytes).max(0)
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind<'r> {
+    op: &'r str,
+    shape: &'r str,
+    data_type: Option<i64>,
+    region: &'r str,
+    allocation_bytes: Option<i64>,
+    requested_bytes: Option<i64>,
+}
+
+struct Sum {
+    bytes: Option<i64>,
+    requested_bytes: Option<i64>,
+    count: i64,
+}
+
+/// The sum of what is known.
+fn added(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+pub(super) fn table(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Table {
+    let mut table = Table::new("alive", "Alive at the peak", COLUMNS);
+    for one in seen {
+        let alive = at_peak(one);
+        let by_time = one.allocator.by_time();
+        let mut sums: BTreeMap<Kind<'_>, i64> = BTreeMap::new();
+        for at in alive.by_address.values() {
+            let Some(event) = by_time.get(*at) else { continue };
+            let kind = Kind {
+                op: &event.op,
+                shape: &event.shape,
+                data_type: event.data_type,
+                region: &event.region,
+                allocation_bytes: event.allocation_bytes,
+                requested_bytes: event.requested_bytes,
+            };
+            *sums.entry(kind).or_default() += 1;
+        }
+        let mut rows: Vec<(Option<Kind<'_>>, Sum)> = sums
+            .into_iter()
+            .map(|(kind, count)| {
+                let times = |bytes: Option<i64>| bytes.map(|bytes| bytes.saturating_mul(count));
+                let (bytes, requested_bytes) = (times(kind.allocation_bytes), times(kind.requested_bytes));
+                (Some(kind), Sum { bytes, requested_bytes, count })
+            })
+            .collect();
+        rows.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bytes));
+        let all = rows.len();
+        if all > ROWS {
+            let mut rest = Sum { bytes: None, requested_bytes: None, count: 0 };
+            for (_, sum) in rows.drain(ROWS..) {
+                rest.bytes = added(rest.bytes, sum.bytes);
+                rest.requested_bytes = added(rest.requested_bytes, sum.requested_bytes);
+                rest.count = rest.count.saturating_add(sum.count);
+            }
+            rows.push((None, rest));
+            notes.add(
+                "thinned",
+                Severity::Info,
+                format!(
+                    "{all} kinds of allocation are alive at the peak of {}; the {ROWS} largest have a row",
+                    one.allocator.name
+                ),
+                "the others are summed up in one row",
+                "",
+            );
+        }
+        let in_use = one.peak.in_use_bytes();
+        let share = |bytes: i64| (in_use > 0).then(|| bytes as f64 / in_use as f64);
+        let name = || [Cell::from(one.host_name), Cell::from(one.allocator.name.as_str())];
+        for (kind, sum) in rows {
+            let what = if kind.is_some() { "allocation" } else { "other allocations" };
+            let kind = kind.as_ref();
+            let text =
+                |text: Option<&str>| text.filter(|text| !text.is_empty()).map_or(Cell::Unknown, Cell::from);
+            let mut row = name().to_vec();
+            row.extend([
+                what.into(),
+                sum.bytes.into(),
+                sum.bytes.and_then(share).into(),
+                sum.requested_bytes.into(),
+                sum.count.into(),
+                text(kind.map(|k| k.op)),
+                text(kind.map(|k| k.shape)),
+                kind.and_then(|k| k.data_type).map(data_type::name).into(),
+                text(kind.map(|k| k.region)),
+            ]);
+            table.push(row);
+        }
+        let reserved = one.peak.reserved_bytes.unwrap_or(0);
+        for (what, bytes) in [("before the capture", unseen_bytes(one)), ("reserved", reserved)] {
+            if bytes > 0 {
+                let mut row = name().to_vec();
+                row.extend([what.into(), bytes.into(), share(bytes).into()]);
+                row.resize(COLUMNS.len(), Cell::Unknown);
+                table.push(row);
+            }
+        }
+    }
+    table
+}

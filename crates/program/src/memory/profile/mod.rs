@@ -1,0 +1,272 @@
+//! `memory profile`: what the runtime's allocators did while the profiler watched.
+
+mod alive;
+mod curves;
+mod peaks;
+
+use crate::allocator::{Allocator, AllocatorEvent, allocators};
+use crate::allocator_peak::highest;
+use crate::capacity::is_on_device;
+use haloscope_profile::{HostId, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::intervals::Intervals;
+use haloscope_time::quality;
+use haloscope_time::select::Selection;
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "memory profile",
+    question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
+    params: &[],
+    needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
+    example: "memory profile logs",
+    run: Run::Of(run),
+};
+
+const ALLOCATORS: &[Column] = &[
+    Column::text("host", "Host", "The host."),
+    Column::text("allocator", "Allocator", "The allocator's name, or the number of its device on the host."),
+    Column::bytes(
+        "peak_bytes",
+        "Peak",
+        "The most in use at a time in the scope: reserved and allocated together.",
+    ),
+    Column::bytes(
+        "reserved_bytes",
+        "Reserved",
+        "At that peak, set aside for the stack: for the temporary buffers of programs on TPUs.",
+    ),
+    Column::bytes(
+        "allocated_bytes",
+        "Allocated",
+        "At that peak, handed out from the heap: inputs and outputs of programs.",
+    ),
+    Column::bytes("available_bytes", "Available", "At that peak, free."),
+    Column::share(
+        "fragmentation",
+        "Fragmentation",
+        "At that peak, by the allocator's own word: the share of the free memory that lies in pieces.",
+    ),
+    Column::bytes(
+        "actual_bytes",
+        "Actual",
+        "The most of reserved less available at a time: what is in use of a pool that the runtime reserved as a whole. Unknown where it is never positive: then reserved is no pool.",
+    ),
+    Column::bytes(
+        "lifetime_peak_bytes",
+        "Lifetime peak",
+        "The most that was ever in use since the program started, by the allocator's own word.",
+    ),
+    Column::bytes("capacity_bytes", "Capacity", "Reserved, allocated and available together, at the peak."),
+    Column::duration("peak_ps", "Peak at", "When the peak was, from the start of the run."),
+    Column::count("allocations", "Allocations", "Allocations in the scope."),
+    Column::count("releases", "Releases", "Releases in the scope."),
+];
+
+/// One allocator of a host, in the scope.
+struct Seen<'r, 'p> {
+    host: HostId,
+    host_name: &'p str,
+    allocator: &'r Allocator<'p>,
+    /// The events in the scope, by time; there is one.
+    events: Vec<&'r AllocatorEvent<'p>>,
+    /// The last of those after which the most is in use.
+    peak: &'r AllocatorEvent<'p>,
+}
+
+impl Seen<'_, '_> {
+    /// The most that was ever in use.
+    fn lifetime_peak_bytes(&self) -> Option<i64> {
+        self.events.iter().filter_map(|e| e.peak_bytes).max()
+    }
+
+    /// The most of reserved less available.
+    fn actual_bytes(&self) -> Option<i64> {
+        let used = |e: &&AllocatorEvent<'_>| Some(e.reserved_bytes?.saturating_sub(e.available_bytes?));
+        self.events.iter().filter_map(used).max().filter(|bytes| *bytes > 0)
+    }
+
+    fn capacity_bytes(&self) -> Option<i64> {
+        Some(self.peak.in_use_bytes().saturating_add(self.peak.available_bytes?))
+    }
+}
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    // Of a program without a profile, and of steps that are not there, the selection says why there is no answer.
+    let selection = (scope.cuts_time() || profile.is_program())
+        .then(|| Selection::resolve(profile, scope))
+        .transpose()?;
+    if !scope.devices.is_empty() {
+        quality::not_used("devices", notes);
+    }
+    let hosts: Vec<HostId> = (0..profile.hosts.len() as u32)
+        .map(HostId)
+        .filter(|host| scope.hosts.is_empty() || scope.hosts.contains(&profile.host(*host).name))
+        .collect();
+    let all: Vec<(HostId, Vec<Allocator<'_>>)> =
+        hosts.iter().map(|host| (*host, allocators(profile, *host))).collect();
+    let mut seen = Vec::new();
+    for (host, allocators) in &all {
+        let cut = selection.as_ref().and_then(|s| {
+            let first = s.devices.iter().position(|device| device.host == *host)?;
+            s.window(first)
+        });
+        for allocator in allocators {
+            let is_in = |e: &&AllocatorEvent<'_>| cut.is_none_or(|cut| holds(cut, e.start_ps));
+            let events: Vec<_> = allocator.by_time().into_iter().filter(is_in).collect();
+            let Some(peak) = highest(events.iter().copied()) else { continue };
+            seen.push(Seen { host: *host, host_name: &profile.host(*host).name, allocator, events, peak });
+        }
+    }
+    if seen.is_empty() {
+        return Err(nothing(all.iter().any(|(_, allocators)| !allocators.is_empty())));
+    }
+    let peaks = peaks::table(profile, scope, &seen);
+    Ok(Report {
+        values: values(&seen, &peaks),
+        tables: vec![table(&seen), peaks.table, alive::table(&seen, notes)],
+        series: curves::of(&seen, notes),
+        ..Report::default()
+    })
+}
+
+fn holds(cut: &Intervals, at_ps: i64) -> bool {
+    cut.overlap(at_ps, at_ps.saturating_add(1)) > 0
+}
+
+fn nothing(has_events: bool) -> Error {
+    Error::Nothing(if has_events {
+        "no allocator event lies in the scope; give a longer window, or all steps".to_owned()
+    } else {
+        "the profile holds no allocator events (MemoryAllocation, MemoryDeallocation): runtimes record them on the threads of the \
+         host, on TPUs and GPUs, where the host tracer is on (`host_tracer_level` of 2) and something is allocated during the \
+         capture. `haloscope memory peak` says what the programs need without them"
+            .to_owned()
+    })
+}
+
+fn table(seen: &[Seen<'_, '_>]) -> Table {
+    let mut table = Table::new("allocators", "Allocators", ALLOCATORS);
+    for one in seen {
+        let releases = one.events.iter().filter(|event| event.is_release).count();
+        table.push(vec![
+            one.host_name.into(),
+            one.allocator.name.as_str().into(),
+            one.peak.in_use_bytes().into(),
+            one.peak.reserved_bytes.into(),
+            one.peak.allocated_bytes.into(),
+            one.peak.available_bytes.into(),
+            one.peak.fragmentation.into(),
+            one.actual_bytes().into(),
+            one.lifetime_peak_bytes().into(),
+            one.capacity_bytes().into(),
+            one.peak.start_ps.into(),
+            (one.events.len() - releases).into(),
+            releases.into(),
+        ]);
+    }
+    table
+}
+
+/// Numbers of the allocator with the highest peak.
+fn values(seen: &[Seen<'_, '_>], peaks: &peaks::Peaks) -> Vec<Value> {
+    // Of equals the first; memory of the host only where there is no other.
+    let mut fullest: Option<&Seen<'_, '_>> = None;
+    for one in seen {
+        let rank = |s: &Seen<'_, '_>| (is_on_device(&s.allocator.name), s.peak.in_use_bytes());
+        if fullest.is_none_or(|best| rank(one) > rank(best)) {
+            fullest = Some(one);
+        }
+    }
+    let bytes =
+        |id, label, value: Option<i64>, status, doc| Value::new(id, label, value, Unit::Bytes, status, doc);
+    let at_peak = |read: fn(&AllocatorEvent<'_>) -> Option<i64>| fullest.and_then(|one| read(one.peak));
+    let name = fullest.map(|one| format!("{}/{}", one.host_name, one.allocator.name));
+    vec![
+        Value::new(
+            "allocators",
+            "Allocators",
+            Some(seen.len()),
+            Unit::Count,
+            Status::Measured,
+            "Allocators with an event in the scope, over all hosts.",
+        ),
+        Value::new(
+            "fullest",
+            "Fullest allocator",
+            name,
+            Unit::None,
+            Status::Derived,
+            "Host and name of the allocator with the highest peak; one of the host's own memory only where there is no other. The numbers below are about it.",
+        ),
+        bytes(
+            "peak_bytes",
+            "Peak",
+            fullest.map(|one| one.peak.in_use_bytes()),
+            Status::Measured,
+            "The most in use at a time in the scope: reserved and allocated together.",
+        ),
+        bytes(
+            "reserved_bytes",
+            "Reserved at the peak",
+            at_peak(|e| e.reserved_bytes),
+            Status::Measured,
+            "Set aside for the stack: on TPUs for the temporary buffers of programs.",
+        ),
+        bytes(
+            "allocated_bytes",
+            "Allocated at the peak",
+            at_peak(|e| e.allocated_bytes),
+            Status::Measured,
+            "Handed out from the heap: inputs and outputs of programs.",
+        ),
+        bytes(
+            "available_bytes",
+            "Available at the peak",
+            at_peak(|e| e.available_bytes),
+            Status::Measured,
+            "Free.",
+        ),
+        Value::new(
+            "fragmentation",
+            "Fragmentation at the peak",
+            fullest.and_then(|one| one.peak.fragmentation),
+            Unit::Share,
+            Status::Measured,
+            "The share of the free memory that lies in pieces, by the allocator's own word.",
+        ),
+        bytes(
+            "actual_bytes",
+            "Actual",
+            fullest.and_then(Seen::actual_bytes),
+            Status::Derived,
+            "The most of reserved less available at a time; unknown where it is never positive.",
+        ),
+        bytes(
+            "lifetime_peak_bytes",
+            "Lifetime peak",
+            fullest.and_then(Seen::lifetime_peak_bytes),
+            Status::Measured,
+            "The most that was ever in use since the program started, by the allocator's own word.",
+        ),
+        bytes(
+            "capacity_bytes",
+            "Capacity",
+            fullest.and_then(Seen::capacity_bytes),
+            Status::Derived,
+            "Reserved, allocated and available together, at the peak.",
+        ),
+        bytes(
+            "static_peak_bytes",
+            "Static peak",
+            peaks.static_peak_bytes,
+            Status::Derived,
+            "The largest peak of any program of the hosts, from its buffer assignment: an upper bound for one run of that program. See the table `peaks` for why it is not the runtime's peak.",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

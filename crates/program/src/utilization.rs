@@ -1,0 +1,223 @@
+//! `utilization`: how busy the units of a TPU were, by its hardware counters.
+
+use rustc_hash::FxHashMap;
+
+use crate::unit_usage::{Chip, Formulas};
+use haloscope_profile::{Device, DeviceKind, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::counters;
+use haloscope_time::quality;
+use haloscope_time::select::Selection;
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "utilization",
+    question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters?",
+    params: &[],
+    needs: &[
+        "hardware counters of a TPU v6e or v7x (stat counter_value), which the profiler records only on request",
+    ],
+    example: "utilization logs",
+    run: Run::Of(run),
+};
+
+const UNITS: &[Column] = &[
+    Column::text("device", "Device", "Device."),
+    Column::text("unit", "Unit", "The unit, as XProf's utilization viewer names it."),
+    Column::count("core", "Core", "The core of the chip that the unit belongs to."),
+    Column::share("share", "Busy", "Achieved over peak; unknown where the cycles were not counted."),
+    Column::float(
+        "achieved",
+        "Achieved",
+        Unit::Ratio,
+        "What was counted, in `measure`, summed over samples.",
+    ),
+    Column::float(
+        "peak",
+        "Peak",
+        Unit::Ratio,
+        "The most there could have been in the cycles that were counted, in `measure`, summed over samples.",
+    ),
+    Column::text("measure", "In", "cycles, instructions, bytes, or bytes of a whole (percent)."),
+    Column::count("samples", "Samples", "Samples that counted this unit."),
+];
+
+/// Headline values: id, label, the name that the unit begins with.
+const HEADLINES: [(&str, &str, &str); 6] = [
+    ("mxu_share", "Matrix units busy", "Avg MXU Busy"),
+    ("vector_alu_share", "Vector ALUs", "Vector ALUs"),
+    ("scalar_share", "Scalar unit", "Scalar Unit"),
+    ("hbm_share", "HBM", "HBM Rd+Wr"),
+    ("ici_read_share", "Links between chips, read", "ICI (Read)"),
+    ("ici_write_share", "Links between chips, written", "ICI (Write)"),
+];
+
+/// A unit of a core of a device, over samples.
+struct Gauge<'p> {
+    device: &'p Device,
+    core: u32,
+    name: String,
+    achieved: f64,
+    peak: f64,
+    measure: &'static str,
+    samples: usize,
+    last: usize,
+}
+
+impl Gauge<'_> {
+    fn share(&self) -> Option<f64> {
+        (self.peak > 0.0).then(|| self.achieved / self.peak)
+    }
+}
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
+    if scope.cuts_time() {
+        quality::not_used("time", notes);
+    }
+    let (gauges, samples) = gauges(profile, &selection);
+    if gauges.is_empty() {
+        missing(profile, &selection, notes);
+    }
+    let mut table = Table::new("units", "Units", UNITS);
+    for gauge in &gauges {
+        table.push(vec![
+            gauge.device.name.as_str().into(),
+            gauge.name.as_str().into(),
+            i64::from(gauge.core).into(),
+            gauge.share().into(),
+            gauge.achieved.into(),
+            Some(gauge.peak).filter(|p| *p > 0.0).into(),
+            gauge.measure.into(),
+            gauge.samples.into(),
+        ]);
+    }
+    Ok(Report { values: values(&gauges, samples), tables: vec![table], ..Report::default() })
+}
+
+/// The units of the selected devices, and how many samples there are.
+fn gauges<'p>(profile: &Profile, selection: &Selection<'p>) -> (Vec<Gauge<'p>>, usize) {
+    let (mut gauges, mut samples) = (Vec::new(), 0);
+    let mut formulas: Vec<Formulas> = Vec::new();
+    for device in &selection.devices {
+        let Some(chip) = Chip::of(&device.type_name) else { continue };
+        let at = formulas.iter().position(|f| f.chip() == chip).unwrap_or_else(|| {
+            formulas.push(Formulas::new(chip));
+            formulas.len() - 1
+        });
+        samples += read(profile, device, &formulas[at], &mut gauges);
+    }
+    (gauges, samples)
+}
+
+/// The share of time in which the matrix units were busy, by the hardware counters; `None` where none were recorded.
+pub(super) fn matrix_units_busy(profile: &Profile, selection: &Selection<'_>) -> Option<f64> {
+    share(&gauges(profile, selection).0, "Avg MXU Busy")
+}
+
+/// Achieved over peak of the units whose names begin so.
+fn share(gauges: &[Gauge<'_>], name: &str) -> Option<f64> {
+    let own = gauges.iter().filter(|g| g.name.starts_with(name));
+    let (achieved, peak) = own.fold((0.0, 0.0), |(a, p), g| (a + g.achieved, p + g.peak));
+    (peak > 0.0).then(|| achieved / peak)
+}
+
+/// Adds up the samples of a device; gives how many there are.
+fn read<'p>(
+    profile: &Profile,
+    device: &'p Device,
+    formulas: &Formulas,
+    gauges: &mut Vec<Gauge<'p>>,
+) -> usize {
+    let mut row_of: FxHashMap<(u32, String), usize> = FxHashMap::default();
+    let mut samples = 0;
+    for line in profile.lines_of(device.plane) {
+        let sample = counters::sample(profile, line);
+        if sample.is_empty() {
+            continue;
+        }
+        samples += 1;
+        for usage in formulas.apply(&sample) {
+            let row = *row_of.entry((usage.node, usage.name.clone())).or_insert_with(|| {
+                gauges.push(Gauge {
+                    device,
+                    core: usage.node,
+                    name: usage.name.clone(),
+                    achieved: 0.0,
+                    peak: 0.0,
+                    measure: usage.unit,
+                    samples: 0,
+                    last: 0,
+                });
+                gauges.len() - 1
+            });
+            // The formulas of a chip with two dies name the links between chips twice.
+            let gauge = &mut gauges[row];
+            if gauge.last < samples {
+                gauge.achieved += usage.achieved;
+                gauge.peak += usage.peak;
+                gauge.samples += 1;
+                gauge.last = samples;
+            }
+        }
+    }
+    samples
+}
+
+fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
+    let tpus: Vec<_> = selection.devices.iter().filter(|d| d.kind == DeviceKind::Tpu).collect();
+    let counted = tpus.iter().any(|d| counters::any(profile, d.plane));
+    let (message, cure) = if tpus.is_empty() {
+        ("no TPU is in scope, and only TPUs' counters are understood".to_owned(), "")
+    } else if counted {
+        let types = selection.device_type();
+        (
+            format!(
+                "hardware counters were recorded, but not of a chip whose counters are understood ({types})"
+            ),
+            "",
+        )
+    } else {
+        (
+            "no hardware counters were recorded".to_owned(),
+            "on a TPU v6e or v7x, capture with tpu_perf_counters in jax.profiler.ProfileOptions.advanced_configuration",
+        )
+    };
+    notes.add(
+        "no_hardware_counters",
+        Severity::Warning,
+        message,
+        "how busy the units were is unknown; `roofline` shows FLOPs and bytes against their peaks, by the compiler's counts",
+        cure,
+    );
+}
+
+fn values(gauges: &[Gauge<'_>], samples: usize) -> Vec<Value> {
+    let mut all: Vec<Value> = HEADLINES
+        .iter()
+        .map(|(id, label, name)| {
+            Value::new(
+                id,
+                label,
+                share(gauges, name),
+                Unit::Share,
+                Status::Derived,
+                "Achieved over peak of this unit, both summed over cores, samples and devices.",
+            )
+        })
+        .collect();
+    all.push(Value::new(
+        "sample_count",
+        "Samples",
+        Some(samples).filter(|n| *n > 0),
+        Unit::Count,
+        Status::Measured,
+        "Samples of hardware counters, one a line of a device's plane.",
+    ));
+    all
+}

@@ -1,0 +1,202 @@
+//! Where the time of a device goes: every instant of its capture in one class, so that the parts add up to the whole.
+
+mod class;
+
+pub use class::{Class, Group};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::bound::input_work;
+use super::busy;
+use super::intervals::Intervals;
+use super::launches::{self, Launch};
+use super::op_rows::DeviceOps;
+use super::ops::walk_innermost;
+use super::select::Selection;
+use super::usage::capture_span;
+use haloscope_profile::{Device, DeviceId, HostId, Profile};
+
+/// The account of one device. Times are on the run's clock.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The device.
+    pub device: DeviceId,
+    /// The capture: from its start to its stop, wider where ops stick out.
+    pub span: (i64, i64),
+    /// The program executions, by start.
+    pub launches: Vec<Launch>,
+    /// When the device was in each class, in the order of [`Class::ALL`]: disjoint, and together the span.
+    parts: [Intervals; Class::COUNT],
+}
+
+/// Times by class, picoseconds, in the order of [`Class::ALL`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Times(pub [i64; Class::COUNT]);
+
+/// A stretch of time in which no op ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The class that most of it is in.
+    pub class: Class,
+    /// Start on the run's clock.
+    pub start_ps: i64,
+    /// End.
+    pub end_ps: i64,
+}
+
+impl Times {
+    /// The time in one class.
+    #[must_use]
+    pub fn of(&self, class: Class) -> i64 {
+        self.0[class as usize]
+    }
+
+    /// The time in a group of classes.
+    #[must_use]
+    pub fn of_group(&self, group: Group) -> i64 {
+        self.sum(|class| class.group() == group)
+    }
+
+    /// The time in all classes.
+    #[must_use]
+    pub fn total(&self) -> i64 {
+        self.sum(|_| true)
+    }
+
+    /// The time in these classes.
+    #[must_use]
+    pub fn sum(&self, takes: impl Fn(Class) -> bool) -> i64 {
+        haloscope_report::units::sum(Class::ALL.into_iter().filter(|c| takes(*c)).map(|c| self.of(c)))
+    }
+
+    /// Adds the times of another.
+    pub fn add(&mut self, other: &Self) {
+        for (own, more) in self.0.iter_mut().zip(other.0) {
+            *own = own.saturating_add(more);
+        }
+    }
+}
+
+/// The accounts of the selected devices, in their order. `None` for one that ran no op: nobody knows whether it idled.
+#[must_use]
+pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Option<Account>> {
+    let mut input: FxHashMap<HostId, Intervals> = FxHashMap::default();
+    for device in &selection.devices {
+        input.entry(device.host).or_insert_with(|| input_work(profile, device.host));
+    }
+    let nothing = Intervals::default();
+    let account =
+        |device: &&Device| Account::of(profile, device, input.get(&device.host).unwrap_or(&nothing));
+    selection.devices.par_iter().map(account).collect()
+}
+
+impl Account {
+    /// The account of a device, `input` being when its host read or prepared input.
+    #[must_use]
+    pub fn of(profile: &Profile, device: &Device, input: &Intervals) -> Option<Self> {
+        let busy = busy::intervals(profile, device);
+        let (from, to) = capture_span(profile, device, busy.hull()?);
+        let span = Intervals::one(from, to);
+        let launches = launches::of(profile, device);
+        let programs = Intervals::union_of(launches.iter().map(|l| (l.start_ps, l.end_ps)).collect());
+        let programs = programs.intersect(&span);
+        let (first, last) = busy.hull()?;
+        let mut parts: [Intervals; Class::COUNT] = Default::default();
+        let mut free = busy.clone();
+        let mut ops = stretches(profile, device);
+        for class in Class::BY_RANK {
+            let own = std::mem::take(&mut ops[class as usize]);
+            parts[class as usize] = own.intersect(&free);
+            free = free.minus(&own);
+        }
+        // What is busy without an op: the short gaps inside of programs.
+        parts[Class::Overhead as usize] = parts[Class::Overhead as usize].union(&free);
+        let idle = span.minus(&busy);
+        let gaps = idle.intersect(&Intervals::one(first, last));
+        parts[Class::Before as usize] = idle.intersect(&Intervals::one(from, first));
+        parts[Class::After as usize] = idle.intersect(&Intervals::one(last, to));
+        parts[Class::Input as usize] = gaps.intersect(input);
+        let gaps = gaps.minus(input);
+        parts[Class::Inside as usize] = gaps.intersect(&programs);
+        parts[Class::Between as usize] = gaps.minus(&programs);
+        Some(Self { device: device.id, span: (from, to), launches, parts })
+    }
+
+    /// When the device was in a class.
+    #[must_use]
+    pub fn part(&self, class: Class) -> &Intervals {
+        &self.parts[class as usize]
+    }
+
+    /// The times in the part of the span that counts; `None` means all of it.
+    #[must_use]
+    pub fn times(&self, cut: Option<&Intervals>) -> Times {
+        let length = |set: &Intervals| cut.map_or_else(|| set.length(), |c| set.intersect(c).length());
+        Times(self.parts.each_ref().map(length))
+    }
+
+    /// The times between two moments.
+    #[must_use]
+    pub fn between(&self, start_ps: i64, end_ps: i64) -> Times {
+        Times(self.parts.each_ref().map(|set| set.overlap(start_ps, end_ps)))
+    }
+
+    /// The stretches without any op in the part of the span that counts, by start.
+    #[must_use]
+    pub fn gaps(&self, cut: Option<&Intervals>) -> Vec<Gap> {
+        let idle = Class::ALL.into_iter().filter(|c| c.group() == Group::Idle);
+        let idle: Vec<Class> = idle.collect();
+        let all = idle.iter().flat_map(|c| self.parts[*c as usize].as_slice().iter().copied()).collect();
+        // What lies before the first op and after the last is a gap of its own.
+        let outside = [Class::Before, Class::After];
+        let mut gaps = Intervals::union_of(all);
+        for class in outside {
+            gaps = gaps.minus(&self.parts[class as usize]);
+        }
+        let outside = outside.iter().flat_map(|c| self.parts[*c as usize].as_slice());
+        let mut found: Vec<(i64, i64)> = gaps.as_slice().iter().chain(outside).copied().collect();
+        if let Some(cut) = cut {
+            let inside = |part: &(i64, i64)| Intervals::one(part.0, part.1).intersect(cut);
+            found = found.iter().flat_map(|part| inside(part).as_slice().to_vec()).collect();
+        }
+        found.sort_unstable();
+        let gap = |&(start_ps, end_ps): &(i64, i64)| {
+            let own = |class: &&Class| self.parts[**class as usize].overlap(start_ps, end_ps);
+            let class = idle.iter().max_by_key(own).copied().unwrap_or(Class::Between);
+            Gap { class, start_ps, end_ps }
+        };
+        found.iter().map(gap).collect()
+    }
+
+    /// The programs between which a gap lies: the last that started before it, the first that ends after it.
+    #[must_use]
+    pub fn around(&self, gap: &Gap) -> (Option<&Launch>, Option<&Launch>) {
+        let begun = self.launches.partition_point(|l| l.start_ps < gap.start_ps);
+        let before = self.launches[..begun].last();
+        let after = self.launches.iter().skip(begun.saturating_sub(1)).find(|l| l.end_ps > gap.start_ps);
+        (before, after)
+    }
+}
+
+/// When an op of each class was the innermost one on some line.
+fn stretches(profile: &Profile, device: &Device) -> [Intervals; Class::COUNT] {
+    let ops = DeviceOps::find(profile, device);
+    let classes: Vec<Class> = ops.ops.iter().map(|(meta, _)| Class::of(meta)).collect();
+    let mut parts: [Vec<(i64, i64)>; Class::COUNT] = Default::default();
+    for (line, rows) in ops.lines(profile) {
+        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < classes.len());
+        walk_innermost(events, |event, from, to| {
+            let Some(class) = classes.get(rows.of(event) as usize) else { return };
+            let part = &mut parts[*class as usize];
+            match part.last_mut() {
+                Some(last) if last.1 == from => last.1 = to,
+                _ => part.push((from, to)),
+            }
+        });
+    }
+    parts.map(Intervals::union_of)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! What an analysis is: a question, its parameters, and the function that answers it; and how one is asked.
+
+use std::collections::BTreeMap;
+
+use crate::select::Selection;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Notes, Report};
+
+/// One question and how it is answered.
+pub struct Analysis {
+    /// Its name on the command line and in JSON: one word, or the family's and its own, as in `memory peak`.
+    pub id: &'static str,
+    /// The question it answers, one sentence.
+    pub question: &'static str,
+    /// Its parameters beside the scope.
+    pub params: &'static [Param],
+    /// What a profile must hold for a full answer, in words.
+    pub needs: &'static [&'static str],
+    /// An example command line, without the program's name.
+    pub example: &'static str,
+    /// Computes the answer. Call it through [`run`] or [`run_with`], which fill what all reports share.
+    pub run: Run,
+}
+
+/// The outcome of a question.
+pub type Answer = Result<Report, Error>;
+
+/// How a question is answered.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// From one run.
+    Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Answer),
+    /// From one run, or without any from what the parameters state.
+    Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
+    /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
+    Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Answer),
+    /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
+    /// against itself.
+    Among(fn(&Profile, &[&Profile], &Scope, &Params, &mut Notes) -> Answer),
+    /// From one run, held against a baseline where one is given; the scope holds for both.
+    Against(fn(&Profile, Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
+}
+
+/// Which runs a question takes beside the one it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// None.
+    None,
+    /// Perhaps one, that is held against it.
+    One,
+    /// Any number, each held against it.
+    Many,
+    /// Perhaps one, against which it is held.
+    Baseline,
+}
+
+impl Others {
+    /// What the others are called in a route and on a command line; `None` where there are none.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::One | Self::Many => Some("other"),
+            Self::Baseline => Some("baseline"),
+        }
+    }
+}
+
+impl Analysis {
+    /// Its name in routes, files and web addresses: the id with `-` for the space.
+    #[must_use]
+    pub fn slug(&self) -> String {
+        self.id.replace(' ', "-")
+    }
+
+    /// Its name as words of a command line.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.id.split(' ')
+    }
+
+    /// Whether its parameters can state all that it needs in place of a run: see [`run_alone`].
+    #[must_use]
+    pub fn works_alone(&self) -> bool {
+        matches!(self.run, Run::Maybe(_))
+    }
+
+    /// Which runs it takes beside the one that it is about.
+    #[must_use]
+    pub fn others(&self) -> Others {
+        match self.run {
+            Run::Of(_) | Run::Maybe(_) => Others::None,
+            Run::Between(_) => Others::One,
+            Run::Among(_) => Others::Many,
+            Run::Against(_) => Others::Baseline,
+        }
+    }
+}
+
+/// The definition of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// Its name: `--by`, `?by=`.
+    pub id: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What values it takes.
+    pub kind: ParamKind,
+    /// The value where none is given.
+    pub default: &'static str,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamKind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number, 0 or more.
+    Count,
+    /// A number with an optional unit prefix, such as `138.8G`.
+    Quantity,
+    /// Any text.
+    Text,
+    /// Several texts with `;` between them; on the command line the option may be given again.
+    Texts,
+    /// The text of a file; on the command line, the path of one.
+    Document,
+}
+
+/// Which HLO module a question is about; read by [`crate::programs::choose`].
+pub const MODULE: Param = Param {
+    id: "module",
+    doc: "the HLO module by name, `name(program id)` or program id; of a dump also with `@stage` behind it",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+/// Parameter values as given, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params(BTreeMap<String, String>);
+
+impl Params {
+    /// Adds a value.
+    pub fn set(&mut self, id: &str, value: &str) {
+        self.0.insert(id.to_owned(), value.to_owned());
+    }
+
+    /// The text given for a parameter, else its default.
+    #[must_use]
+    pub fn text<'a>(&'a self, param: &Param) -> &'a str {
+        self.0.get(param.id).map_or(param.default, String::as_str)
+    }
+
+    /// The whole number given for a parameter, else its default; 0 where neither is one.
+    #[must_use]
+    pub fn count(&self, param: &Param) -> usize {
+        self.text(param).parse().unwrap_or(0)
+    }
+
+    /// The quantity given for a parameter, if one was given.
+    #[must_use]
+    pub fn quantity(&self, param: &Param) -> Option<f64> {
+        parse_quantity(self.text(param))
+    }
+
+    fn check(&self, analysis: &Analysis) -> Result<(), Error> {
+        for (id, value) in &self.0 {
+            let Some(param) = analysis.params.iter().find(|p| p.id == id) else {
+                let known: Vec<_> = analysis.params.iter().map(|p| p.id).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                return Err(Error::Usage(format!(
+                    "`{}` has no parameter `{id}`; it has: {known}",
+                    analysis.id
+                )));
+            };
+            let expected = match param.kind {
+                ParamKind::Choice(words) if !words.contains(&value.as_str()) => words.join(", "),
+                ParamKind::Count if value.parse::<usize>().is_err() => "a whole number".into(),
+                ParamKind::Quantity if !value.is_empty() && parse_quantity(value).is_none() => {
+                    "a number such as 138.8G".into()
+                }
+                _ => continue,
+            };
+            return Err(Error::Usage(format!(
+                "`{id}` of `{}`: expected {expected}, found `{value}`",
+                analysis.id
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn parse_quantity(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, scale) = match text.char_indices().next_back()? {
+        (i, 'k') => (&text[..i], 1e3),
+        (i, 'M') => (&text[..i], 1e6),
+        (i, 'G') => (&text[..i], 1e9),
+        (i, 'T') => (&text[..i], 1e12),
+        (i, 'P') => (&text[..i], 1e15),
+        _ => (text, 1.0),
+    };
+    digits.trim().parse::<f64>().ok().map(|v| v * scale).filter(|v| v.is_finite() && *v >= 0.0)
+}
+
+/// Why a text with flags has no answer to other questions.
+const FLAGS_ONLY: &str = "this is a text with flags of XLA or libtpu, not a profile: only `audit flags` reads it; of a run it \
+                          says more with `audit flags RUN --script FILE`";
+
+/// Answers a question from its parameters, without a run.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters that do not fit, or that leave something open which only a run could tell.
+pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> {
+    params.check(analysis)?;
+    let Run::Maybe(run) = analysis.run else {
+        return Err(Error::Usage(format!("`{}` needs a run", analysis.id)));
+    };
+    let mut notes = Notes::default();
+    let mut report = run(None, &Scope::default(), params, &mut notes)?;
+    report.analysis = analysis.id;
+    report.quality = notes.into_sorted();
+    Ok(report)
+}
+
+/// Answers a question: checks the parameters, runs the analysis and fills in what all reports share.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters or a scope that do not fit, [`Error::Nothing`] where the profile holds nothing that
+/// the question is about, [`Error::Changed`] where a file of the run changed meanwhile.
+pub fn run(analysis: &Analysis, profile: &Profile, scope: &Scope, params: &Params) -> Result<Report, Error> {
+    run_with(analysis, profile, &[], scope, params)
+}
+
+/// As [`run`], with other runs for analyses that [take some](Analysis::others); the others leave them alone.
+///
+/// # Errors
+/// As [`run`]; [`Error::Usage`] too for more runs than the analysis takes.
+pub fn run_with(
+    analysis: &Analysis,
+    profile: &Profile,
+    others: &[&Profile],
+    scope: &Scope,
+    params: &Params,
+) -> Result<Report, Error> {
+    params.check(analysis)?;
+    let answer = answer(analysis, profile, others, scope, params);
+    // Whatever was found: that there is nothing to say may come of a file that is no longer whole.
+    std::iter::once(&profile).chain(others).try_for_each(|profile| profile.unchanged())?;
+    answer
+}
+
+fn answer(
+    analysis: &Analysis,
+    profile: &Profile,
+    others: &[&Profile],
+    scope: &Scope,
+    params: &Params,
+) -> Result<Report, Error> {
+    let takes = analysis.others();
+    if others.len() > 1 && !matches!(takes, Others::None | Others::Many) {
+        return Err(Error::Usage(format!(
+            "`{}` takes one run beside the first, found {}",
+            analysis.id,
+            others.len()
+        )));
+    }
+    if analysis.id != "audit flags" && (profile.is_flags() || others.iter().any(|other| other.is_flags())) {
+        return Err(Error::Nothing(FLAGS_ONLY.into()));
+    }
+    // A host or device that is not there is an error even of a question that does not look at devices.
+    if let Err(error @ Error::Usage(_)) = Selection::resolve(profile, scope) {
+        return Err(error);
+    }
+    let mut notes = Notes::default();
+    let first = others.first().copied();
+    let answer = match analysis.run {
+        Run::Of(run) => run(profile, scope, params, &mut notes),
+        Run::Maybe(run) => run(Some(profile), scope, params, &mut notes),
+        Run::Between(run) => run(profile, first.unwrap_or(profile), scope, params, &mut notes),
+        Run::Among(run) if others.is_empty() => run(profile, &[profile], scope, params, &mut notes),
+        Run::Among(run) => run(profile, others, scope, params, &mut notes),
+        Run::Against(run) => run(profile, first, scope, params, &mut notes),
+    };
+    let mut report = answer.map_err(|error| with_damage(error, profile))?;
+    report.analysis = analysis.id;
+    crate::provenance::fill(&mut report, profile, scope, &mut notes);
+    for other in others.iter().filter(|_| takes != Others::None) {
+        crate::provenance::add_files(&mut report, other, &mut notes);
+    }
+    report.quality = notes.into_sorted();
+    Ok(report)
+}
+
+/// Where there is nothing to say because a file is damaged, says that too.
+fn with_damage(error: Error, profile: &Profile) -> Error {
+    let Error::Nothing(message) = error else { return error };
+    let damaged = profile
+        .sources
+        .iter()
+        .find_map(|s| Some((haloscope_report::naming::shown(&s.path), s.faults.kept().first()?)));
+    let lost = profile.left_out.first().map(|reason| format!("{message} ({reason})"));
+    Error::Nothing(match damaged {
+        Some((path, fault)) => format!("{message} ({path} is damaged {fault})"),
+        None => lost.unwrap_or(message),
+    })
+}

@@ -1,0 +1,166 @@
+//! Which ops make a device slow: its time in each against that of the others.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::measure::{Measured, OfDevice};
+use crate::account::{Class, Group};
+use crate::intervals::Intervals;
+use crate::op_rows::DeviceOps;
+use crate::ops;
+use crate::stats::quantile;
+use haloscope_profile::Profile;
+use haloscope_report::units;
+use haloscope_report::{Column, Table};
+
+/// Ops that are listed.
+const LISTED: usize = 50;
+/// A device is slow in all ops alike where this share of its work lies in ops that are slower by about the same factor.
+const ALIKE: f64 = 0.8;
+/// "About the same factor": this far from the mean one.
+const NEAR: f64 = 0.25;
+
+const COLUMNS: &[Column] = &[
+    Column::text("op", "Op", "The instruction's name."),
+    Column::text("module", "Module", "The program that it is in."),
+    Column::text("category", "Category", "HLO category."),
+    Column::duration(
+        "time_ps",
+        "On this device",
+        "Self time in a counted step on the device that works longest; mean over its counted steps.",
+    ),
+    Column::duration("others_ps", "On the others", "The same on the other devices: their median."),
+    Column::duration("excess_ps", "Excess", "The difference: what the op adds to this device's step."),
+    Column::share("excess_share", "Of excess", "Of the sum of all ops' positive excess."),
+    Column::text("device", "Device", "The device that works longest."),
+];
+
+/// An op on the device that works longest.
+#[derive(Debug)]
+struct Row {
+    op: String,
+    module: String,
+    category: String,
+    time_ps: f64,
+    others_ps: f64,
+}
+
+/// Ops of the device that works longest, by what they add to its step.
+#[derive(Debug, Default)]
+pub struct SlowOps {
+    device: String,
+    rows: Vec<Row>,
+}
+
+/// Self time in a step by module and op, with the category.
+type PerStep = BTreeMap<(String, String), (f64, String)>;
+
+impl SlowOps {
+    /// Compares the straggler, or else the device that works longest, with the others. Empty for a single device.
+    pub fn of(profile: &Profile, measured: &Measured<'_>) -> Self {
+        let longest = |a: &&OfDevice<'_>, b: &&OfDevice<'_>| {
+            let work = |d: &OfDevice<'_>| d.mean(super::measure::OnDevice::work_ps).unwrap_or(0.0);
+            work(a).total_cmp(&work(b))
+        };
+        let slow = measured.straggler().or_else(|| measured.devices.iter().max_by(longest));
+        let Some(slow) = slow.filter(|_| measured.devices.len() > 1 && measured.obstacle.is_none()) else {
+            return Self::default();
+        };
+        let times: Vec<PerStep> = measured.devices.par_iter().map(|one| per_step(profile, one)).collect();
+        let Some(position) = measured.devices.iter().position(|d| d.device.id == slow.device.id) else {
+            return Self::default();
+        };
+        let mut rows: Vec<Row> = Vec::new();
+        for (key, (time_ps, category)) in &times[position] {
+            let rest = times.iter().enumerate().filter(|(at, _)| *at != position);
+            let mut rest: Vec<f64> =
+                rest.map(|(_, own)| own.get(key).map_or(0.0, |(time, _)| *time)).collect();
+            rest.sort_by(f64::total_cmp);
+            let (module, op) = key.clone();
+            let category = category.clone();
+            rows.push(Row { op, module, category, time_ps: *time_ps, others_ps: quantile(&rest, 0.5) });
+        }
+        rows.sort_by(|a, b| {
+            let by_excess = b.excess_ps().total_cmp(&a.excess_ps());
+            by_excess.then_with(|| (&a.op, &a.module).cmp(&(&b.op, &b.module)))
+        });
+        Self { device: slow.device.name.clone(), rows }
+    }
+
+    /// The sum of what ops take beyond the others' time.
+    fn excess_ps(&self) -> f64 {
+        self.rows.iter().map(|row| row.excess_ps().max(0.0)).sum()
+    }
+
+    /// Whether one op or all of them are slow, as the end of a sentence; empty where nothing stands out.
+    pub(crate) fn words(&self) -> String {
+        let Some(first) = self.rows.first() else { return String::new() };
+        let excess = self.excess_ps();
+        let others: f64 = self.rows.iter().map(|row| row.others_ps).sum();
+        if excess <= 0.0 || others <= 0.0 {
+            return String::new();
+        }
+        let mean = self.rows.iter().map(|row| row.time_ps).sum::<f64>() / others;
+        let is_alike = |row: &&Row| {
+            ((row.time_ps / row.others_ps.max(1.0)) / mean - 1.0).abs() < NEAR * (mean - 1.0).abs()
+        };
+        let alike: f64 = self.rows.iter().filter(is_alike).map(|row| row.others_ps).sum();
+        if alike / others > ALIKE {
+            return format!(
+                "; its ops are slow alike, {mean:.2}x: the machine or its clock rather than its share of the data"
+            );
+        }
+        format!(
+            "; most of it in {}: {} against {}, {} of the excess",
+            first.op,
+            units::duration_ps(first.time_ps),
+            units::duration_ps(first.others_ps),
+            units::share(first.excess_ps() / excess)
+        )
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table::new("slow_ops", "What the slowest device works longer in", COLUMNS);
+        let excess = self.excess_ps();
+        for row in self.rows.iter().take(LISTED).filter(|row| row.excess_ps() > 0.0) {
+            table.push(vec![
+                row.op.as_str().into(),
+                row.module.as_str().into(),
+                row.category.as_str().into(),
+                row.time_ps.into(),
+                row.others_ps.into(),
+                row.excess_ps().into(),
+                (excess > 0.0).then(|| row.excess_ps() / excess).into(),
+                self.device.as_str().into(),
+            ]);
+        }
+        table
+    }
+}
+
+impl Row {
+    fn excess_ps(&self) -> f64 {
+        self.time_ps - self.others_ps
+    }
+}
+
+/// Self time in a counted step of the ops that do not wait.
+fn per_step(profile: &Profile, one: &OfDevice<'_>) -> PerStep {
+    let counted = one.counted().count().max(1) as f64;
+    let cut = Intervals::union_of(one.counted().map(|s| (s.start_ps, s.end_ps)).collect());
+    let rows = DeviceOps::find(profile, one.device);
+    let mut times = PerStep::default();
+    for op in ops::of_lines(profile, &rows, Some(&cut), |_| true) {
+        if Class::of(&op.meta).group() != Group::Working || op.self_ps <= 0 {
+            continue;
+        }
+        let owned = |text: &Cow<'_, str>| text.clone().into_owned();
+        let time = times
+            .entry((owned(&op.module), owned(&op.meta.name)))
+            .or_insert_with(|| (0.0, owned(&op.meta.category)));
+        time.0 += op.self_ps as f64 / counted;
+    }
+    times
+}

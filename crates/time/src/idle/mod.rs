@@ -1,0 +1,138 @@
+//! `idle`: where the time of a capture went, class by class, down to the time in which devices compute.
+
+mod findings;
+mod tables;
+
+pub(super) use tables::class_cells;
+
+use crate::account::{self, Account, Class, Group, Times};
+use crate::analysis::{Analysis, Params, Run};
+use crate::quality;
+use crate::select::Selection;
+use crate::steps::Steps;
+use crate::usage::Usage;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Notes, Report, Status, Unit, Value};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "idle",
+    question: "Where did the time of the capture go: outside the program, waiting for the host or for other devices, or into work?",
+    params: &[],
+    needs: &[
+        "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
+        "program executions, to tell gaps between programs from gaps inside: XLA Modules lines (TPU) or ops that name their program",
+        "the profiler's start and stop times, for what lies outside the program",
+    ],
+    example: "idle logs",
+    run: Run::Of(run),
+};
+
+/// The account of one device with its times in the scope.
+struct Counted {
+    account: Account,
+    times: Times,
+    position: usize,
+}
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let accounts = account::of_selection(profile, &selection);
+    let silent: Vec<&str> = selection
+        .devices
+        .iter()
+        .zip(&accounts)
+        .filter(|(_, account)| account.is_none())
+        .map(|(device, _)| device.name.as_str())
+        .collect();
+    quality::devices_without_ops(&silent, notes);
+    let counted = accounts.into_iter().enumerate().filter_map(|(position, account)| {
+        let account = account?;
+        let times = account.times(selection.window(position));
+        (times.total() > 0).then_some(Counted { account, times, position })
+    });
+    let counted: Vec<Counted> = counted.collect();
+    if counted.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
+    quality::events(profile, &selection, notes);
+    let mut sums = Times::default();
+    counted.iter().for_each(|c| sums.add(&c.times));
+    let steps = Steps::find(profile, &selection.devices);
+    let usage = Usage::measure(profile, &selection, &steps);
+    let gaps = tables::largest_gaps(&counted, &selection);
+    Ok(Report {
+        values: values(&usage, &sums, counted.len(), gaps.first().map(|g| g.gap.end_ps - g.gap.start_ps)),
+        tables: vec![
+            tables::waterfall(&sums, counted.len()),
+            tables::devices(profile, &counted),
+            tables::gaps(profile, &gaps),
+        ],
+        findings: findings::all(profile, &usage, &sums, &gaps),
+        ..Report::default()
+    })
+}
+
+fn values(usage: &Usage, sums: &Times, devices: usize, largest: Option<i64>) -> Vec<Value> {
+    use Status::{Derived, Estimated, Measured};
+    let capture_status = if usage.capture_is_recorded { Measured } else { Estimated };
+    let mean = |ps: i64| ps as f64 / devices as f64;
+    let span = mean(sums.total());
+    let busy = span - mean(sums.of_group(Group::Idle));
+    let active = sums.sum(|class| !matches!(class, Class::Before | Class::After));
+    let idle_in_active = sums.sum(|c| matches!(c, Class::Between | Class::Input | Class::Inside));
+    let ps = |id, label, value: Option<f64>, status, doc| Value::new(id, label, value, Unit::Ps, status, doc);
+    let share = |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Share, Derived, doc);
+    vec![
+        ps(
+            "capture_span_ps",
+            "Capture",
+            Some(span),
+            capture_status,
+            "The part of the capture that the scope selects, mean over devices that ran ops; estimated where the profiler recorded no start and stop.",
+        ),
+        ps(
+            "device_busy_ps",
+            "Device busy",
+            Some(busy),
+            Measured,
+            "Time in which at least one op ran, mean over devices.",
+        ),
+        share(
+            "idle_share_of_capture",
+            "Idle share of the capture",
+            (span > 0.0).then(|| units::sum([sums.of_group(Group::Idle)]) as f64 / sums.total() as f64),
+            "1 - busy / capture.",
+        ),
+        share(
+            "idle_share_of_active_window",
+            "Idle share of the active window",
+            (active > 0).then(|| idle_in_active as f64 / active as f64),
+            "Idle time from a device's first op to its last, over that time.",
+        ),
+        share(
+            "waiting_share_of_active_window",
+            "Waiting share of the active window",
+            (active > 0).then(|| sums.of_group(Group::Waiting) as f64 / active as f64),
+            "Time in ops that wait for another device, the host or a copy, while nothing else runs.",
+        ),
+        share(
+            "working_share_of_active_window",
+            "Working share of the active window",
+            (active > 0).then(|| sums.of_group(Group::Working) as f64 / active as f64),
+            "Time in all other ops, programs' own overhead included.",
+        ),
+        ps(
+            "largest_gap_ps",
+            "Largest gap",
+            largest.map(|ps| ps as f64),
+            Measured,
+            "The longest stretch inside the active window in which a device ran no op.",
+        ),
+    ]
+}

@@ -1,0 +1,193 @@
+//! `input`: whether devices wait for input, and which stage of the hosts' pipelines is too slow.
+
+mod findings;
+mod measure;
+mod tables;
+
+use crate::analysis::{Analysis, Params, Run};
+use crate::quality;
+use crate::select::Selection;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
+use measure::{Measured, Verdict};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "input",
+    question: "Do the devices wait for input, and which stage of the pipeline is too slow?",
+    params: &[],
+    needs: &[
+        "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
+        "host events of the pipeline: tf.data iterators, stages that state themselves (Grain and other JAX pipelines), infeed, JAX callbacks, or threads of a data loader",
+        "steps, for batches a second: one batch a step is assumed",
+    ],
+    example: "input logs",
+    run: Run::Of(run),
+};
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let measured = Measured::new(profile, &selection);
+    if measured.devices.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::devices_without_ops(&measured.silent, notes);
+    quality::steps(&measured.steps, notes);
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
+    remarks(&measured, notes);
+    quality::events(profile, &selection, notes);
+    let mut tables = vec![tables::stages(profile, &measured), tables::classes(&measured)];
+    if measured.has_steps() {
+        tables.push(tables::steps(&measured));
+    }
+    tables.push(tables::hosts(profile, &measured));
+    Ok(Report {
+        values: values(profile, &measured),
+        tables,
+        findings: findings::all(profile, &measured),
+        ..Report::default()
+    })
+}
+
+fn remarks(measured: &Measured<'_>, notes: &mut Notes) {
+    if !measured.has_steps() {
+        notes.add(
+            "input_without_steps",
+            Severity::Info,
+            "no step was counted: times are of the whole active window",
+            "batches a second are unknown",
+            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+        );
+    }
+    if !measured.has_stages() {
+        let unseen = measured.hosts.iter().all(|h| !h.pipeline.has_events);
+        notes.add(
+            "no_input_stages",
+            Severity::Warning,
+            if unseen {
+                "the profile has no event of a host's thread"
+            } else {
+                "no event of the hosts' threads is a stage of an input pipeline that is known here"
+            },
+            "idle time of the devices cannot be put down to input, and no stage can be named",
+            "use Grain or tf.data, which annotate their stages, or wrap yours in jax.profiler.TraceAnnotation with \
+             _ipl_stage_id, _ipl_stage_name and _ipl_stage_cat; capture with host_tracer_level 2",
+        );
+    }
+}
+
+/// The verdict in a sentence.
+fn message(measured: &Measured<'_>) -> String {
+    let what = if measured.has_steps() { "step time" } else { "active window" };
+    let share = measured.share().map_or_else(|| "an unknown share".to_owned(), units::share);
+    match measured.verdict() {
+        Verdict::High => format!(
+            "Highly input-bound: {share} of the {what} is waiting for input. Make input faster first."
+        ),
+        Verdict::Moderate => {
+            format!(
+                "Moderately input-bound: {share} of the {what} is waiting for input. Other time counts as well."
+            )
+        }
+        Verdict::No => {
+            format!("Not input-bound: {share} of the {what} is waiting for input. Look at other time.")
+        }
+        Verdict::Unknown => format!(
+            "Not known: the devices are idle between programs for {} of the {what}, and the profile names no stage of an \
+             input pipeline",
+            measured.between_share().map_or_else(|| "an unknown share".to_owned(), units::share)
+        ),
+    }
+}
+
+fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
+    use Status::{Derived, Estimated};
+    let slowest = measured.slowest();
+    let knows_input = measured.knows_input();
+    vec![
+        Value::new(
+            "verdict",
+            "Verdict",
+            measured.verdict().word(),
+            Unit::None,
+            Derived,
+            "`input-bound` where waiting for input takes at least 20% of the step time, `moderately input-bound` from 5% on, else `not input-bound`. Unknown where no stage is known and the devices are idle between programs for 5% or more.",
+        ),
+        Value::new(
+            "message",
+            "In words",
+            Some(message(measured)),
+            Unit::None,
+            Derived,
+            "The verdict in a sentence.",
+        ),
+        Value::new(
+            "input_idle_share",
+            "Waiting for input",
+            measured.share().filter(|_| knows_input),
+            Unit::Share,
+            Derived,
+            "Time in which a device ran no op while a stage of its host's pipeline worked, and time in infeed, over the step time; mean over devices and counted steps. A step lasts until the next begins.",
+        ),
+        Value::new(
+            "input_idle_ps_per_step",
+            "Waiting, a step",
+            measured.input_ps().filter(|_| knows_input && measured.has_steps()),
+            Unit::Ps,
+            Derived,
+            "The same as a time.",
+        ),
+        Value::new(
+            "step_ps",
+            "Step",
+            measured.step_ps().filter(|_| measured.has_steps()),
+            Unit::Ps,
+            Derived,
+            "Mean over devices and counted steps; a step lasts until the next begins.",
+        ),
+        Value::new(
+            "slowest_stage",
+            "Slowest stage",
+            slowest.map(|(_, stage, _)| stage.name.as_str()),
+            Unit::None,
+            Derived,
+            "Of the stages that share threads and together work longest, the one with most work; of several hosts that of the slowest.",
+        ),
+        Value::new(
+            "slowest_host",
+            "On host",
+            slowest.map(|(host, ..)| profile.host(host.id).name.as_str()),
+            Unit::None,
+            Derived,
+            "The host whose pipeline supplies least.",
+        ),
+        Value::new(
+            "demand_rate",
+            "Demand, batches/s",
+            measured.demand().filter(|_| knows_input),
+            Unit::Ratio,
+            Estimated,
+            "Batches a second that the devices could take if they never waited for input: 1 / (step - waiting). Assumes one batch a step.",
+        ),
+        Value::new(
+            "supply_rate",
+            "Supply, batches/s",
+            slowest.and_then(|(_, _, supply)| supply),
+            Unit::Ratio,
+            Estimated,
+            "Batches a second that the slowest stage would give if it never waited, as parallel as it was. Assumes one batch a step.",
+        ),
+        Value::new(
+            "batch_rate",
+            "As it was, batches/s",
+            measured.rate(),
+            Unit::Ratio,
+            Estimated,
+            "Steps a second. Assumes one batch a step.",
+        ),
+    ]
+}

@@ -1,0 +1,62 @@
+//! One account of a run's time: which part of it a scope selects, steps, ops with their self times, busy time, the classes
+//! that every instant of a device belongs to, the roofline; and the analyses that say it.
+//!
+//! [`analysis`] is what an analysis is: a question, its parameters, and the function that answers it.
+
+pub mod account;
+pub mod analysis;
+pub mod async_parts;
+pub mod bound;
+pub mod busy;
+pub mod ceiling;
+pub mod compilations;
+pub mod counters;
+pub mod data_type;
+pub mod device_pass;
+pub mod executions;
+pub mod extrema;
+pub mod framework_op;
+pub mod gradients;
+pub mod hlo_costs;
+pub mod host_ops;
+pub mod hosts;
+pub mod idle;
+pub mod input;
+pub mod intervals;
+pub mod kernel_times;
+pub mod kernels;
+pub mod launch_facts;
+pub mod launches;
+pub mod layer;
+pub mod memory_space;
+pub mod nesting;
+pub mod op_class;
+pub mod op_meta;
+pub mod op_profile;
+pub mod op_readers;
+pub mod op_rows;
+pub mod op_sums;
+pub mod op_times;
+pub mod ops;
+pub mod overview;
+pub mod pace;
+pub mod phase;
+pub mod precision;
+pub mod programs;
+pub mod provenance;
+pub mod quality;
+pub mod roofline;
+pub mod select;
+pub mod significance;
+pub mod source;
+pub mod source_frames;
+pub mod special;
+pub mod stats;
+pub mod steps;
+pub mod straggler;
+pub mod sweep;
+pub mod tensor_cores;
+pub mod transfers;
+pub mod typed_peak;
+pub mod usage;
+pub mod window_index;

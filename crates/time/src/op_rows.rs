@@ -1,0 +1,247 @@
+//! Which op each event of a device belongs to.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use super::intervals::Intervals;
+use super::op_meta::{OpMeta, owned};
+pub use super::op_readers::{EventNames, EventOps, MetaOps};
+use super::op_readers::{Name, OpName};
+use super::ops::walk_nested;
+use haloscope_profile::{Device, DeviceKind, Event, Line, LineId, LineKind, MetaIdx, Profile};
+
+/// The ops of a device, and for each of its op lines which event is which op.
+#[derive(Debug)]
+pub struct DeviceOps<'p> {
+    /// What is known of each op, and the name of its program. FLOPs and bytes are those of one execution.
+    pub ops: Vec<(OpMeta<'p>, Cow<'p, str>)>,
+    kind: DeviceKind,
+    lines: Vec<(LineId, OfEvents)>,
+    /// Positions in `ops` by metadata row, where the metadata says what an event is.
+    of_meta: Vec<u32>,
+}
+
+/// What says which op an event of a line is.
+#[derive(Debug)]
+enum OfEvents {
+    /// Its metadata: [`DeviceOps::of_meta`].
+    ByMeta,
+    /// The event itself: a position for each.
+    ByEvent(Vec<u32>),
+}
+
+/// The positions of a line's events in [`DeviceOps::ops`].
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'a> {
+    /// By metadata row.
+    ByMeta(&'a [u32]),
+    /// By event.
+    ByEvent(&'a [u32]),
+}
+
+/// No op: the event is not one.
+pub(super) const NONE: u32 = u32::MAX;
+
+impl Rows<'_> {
+    /// The position of an event's op; one beyond the end of [`DeviceOps::ops`] where it is none.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, event: &Event) -> u32 {
+        self.at(event.index, event.meta)
+    }
+
+    /// The same for an event of which the row and the metadata are known.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, index: usize, meta: MetaIdx) -> u32 {
+        let found = match self {
+            Self::ByMeta(rows) => rows.get(meta as usize),
+            Self::ByEvent(rows) => rows.get(index),
+        };
+        found.copied().unwrap_or(NONE)
+    }
+
+    /// True of a line without ops.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::ByEvent([]))
+    }
+}
+
+/// True for the lines on which a device's ops stand. On a host's threads other events stand beside them.
+#[must_use]
+pub fn holds_ops(device: DeviceKind, line: LineKind) -> bool {
+    match device {
+        DeviceKind::Tpu => line == LineKind::XlaOps,
+        DeviceKind::Gpu => line == LineKind::Stream,
+        DeviceKind::Cpu => line == LineKind::Thread,
+    }
+}
+
+impl<'p> DeviceOps<'p> {
+    /// Finds the ops of a device.
+    #[must_use]
+    pub fn find(profile: &'p Profile, device: &Device) -> Self {
+        match device.kind {
+            DeviceKind::Tpu => tpu(profile, device),
+            DeviceKind::Gpu | DeviceKind::Cpu => named(profile, device),
+        }
+    }
+
+    /// Calls `each` with the op, the event and its self time (that in the cut), for every event that is an op. Durations
+    /// are those of the device's own clock where it recorded them, as in XProf's op tables. Without a cut the device's
+    /// clock also says how ops nest; with one, which is on the run's clock, events stand where that clock places them.
+    pub fn walk(&self, profile: &Profile, cut: Option<&Intervals>, each: impl FnMut(usize, &Event, i64)) {
+        self.walk_on(profile, cut, cut.is_none(), |_| true, each);
+    }
+
+    /// [`DeviceOps::walk`] on some of the lines.
+    pub fn walk_lines(
+        &self,
+        profile: &Profile,
+        cut: Option<&Intervals>,
+        takes_line: impl Fn(LineId) -> bool,
+        each: impl FnMut(usize, &Event, i64),
+    ) {
+        self.walk_on(profile, cut, cut.is_none(), takes_line, each);
+    }
+
+    /// The lines that hold the ops, and for each of their events the position in [`DeviceOps::ops`]; a position beyond
+    /// the end where an event is no op.
+    pub fn lines<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (&'a Line, Rows<'a>)> {
+        self.lines.iter().map(|(line, of)| (profile.line(*line), self.rows(of)))
+    }
+
+    /// The positions of one line's events in [`DeviceOps::ops`], as in [`DeviceOps::lines`]; none of a line without ops.
+    #[must_use]
+    pub fn rows_of(&self, line: LineId) -> Rows<'_> {
+        self.lines.iter().find(|(id, _)| *id == line).map_or(Rows::ByEvent(&[]), |(_, of)| self.rows(of))
+    }
+
+    /// The kind of the device.
+    pub(super) fn kind(&self) -> DeviceKind {
+        self.kind
+    }
+
+    fn rows<'a>(&'a self, of: &'a OfEvents) -> Rows<'a> {
+        match of {
+            OfEvents::ByMeta => Rows::ByMeta(&self.of_meta),
+            OfEvents::ByEvent(rows) => Rows::ByEvent(rows),
+        }
+    }
+
+    /// The same on its own, so that it may be kept as long as the profile.
+    #[must_use]
+    pub fn into_owned(self) -> DeviceOps<'static> {
+        let ops = self.ops.into_iter().map(|(meta, module)| (meta.into_owned(), owned(module)));
+        DeviceOps { ops: ops.collect(), kind: self.kind, lines: self.lines, of_meta: self.of_meta }
+    }
+
+    /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
+    pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64)) {
+        self.walk_on(profile, None, false, |_| true, each);
+    }
+
+    fn walk_on(
+        &self,
+        profile: &Profile,
+        cut: Option<&Intervals>,
+        device_clock: bool,
+        takes_line: impl Fn(LineId) -> bool,
+        mut each: impl FnMut(usize, &Event, i64),
+    ) {
+        // An event before or after all that counts neither counts nor changes what nests in what.
+        let hull = cut.map(|c| c.hull().unwrap_or((0, 0)));
+        let reaches = |e: &Event| hull.is_none_or(|(from, to)| e.touches(from, to));
+        for (line, rows) in self.lines(profile).filter(|(line, _)| takes_line(line.id)) {
+            let events = profile.events(line);
+            let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
+            let last = hull.map_or(events.len(), |(_, to)| events.rows_before(to));
+            let ops = || (0..last).map(event).filter(|e| rows.of(e) != NONE && reaches(e));
+            match self.kind {
+                DeviceKind::Tpu => {
+                    let mut each = |e: Event, own| each(rows.of(&e) as usize, &e, own);
+                    // Both clocks agree on the order but for rounding, so that sorting is rarely needed.
+                    let key = |e: &Event| (e.start_ps, e.start_ps - e.end_ps);
+                    if ops().is_sorted_by_key(|e| key(&e)) {
+                        walk_nested(ops(), cut, &mut each);
+                    } else {
+                        let mut ordered: Vec<Event> = ops().collect();
+                        ordered.sort_by_key(key);
+                        walk_nested(ordered.into_iter(), cut, &mut each);
+                    }
+                }
+                DeviceKind::Cpu => walk_nested(ops(), cut, |e, own| each(rows.of(&e) as usize, &e, own)),
+                // Kernels of one stream do not nest.
+                DeviceKind::Gpu => ops().for_each(|e| {
+                    let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
+                    each(rows.of(&e) as usize, &e, own);
+                }),
+            }
+        }
+    }
+}
+
+/// TPU ops: the metadata of events on the `XLA Ops` line says what they are.
+fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
+    let plane = profile.plane(device.plane);
+    let reader = MetaOps::new(profile, plane);
+    let of_meta = vec![NONE; plane.metas.len()];
+    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta };
+    let mut seen = vec![false; plane.metas.len()];
+    let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
+    for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaOps) {
+        let events = profile.events(line);
+        let mut fresh = Vec::new();
+        for &meta in events.metas() {
+            if !std::mem::replace(&mut seen[meta as usize], true) {
+                fresh.push(meta);
+            }
+        }
+        for (meta, op) in reader.ops(events, fresh) {
+            // Several metadata entries may stand for one op.
+            let key = (op.program_id, op.name.clone());
+            found.of_meta[meta as usize] = *row_of_key.entry(key).or_insert_with(|| {
+                let module = reader.module(&op);
+                found.ops.push((op, module));
+                found.ops.len() as u32 - 1
+            });
+        }
+        found.lines.push((line.id, OfEvents::ByMeta));
+    }
+    found
+}
+
+/// GPU kernels and CPU ops: events that name their HLO op themselves.
+fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
+    let reader = EventOps::new(profile, device);
+    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta: Vec::new() };
+    let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
+    // Texts are looked at once for each way in which events name an op.
+    let mut row_of_name: FxHashMap<(Option<u64>, OpName), u32> = FxHashMap::default();
+    for line in profile.lines_of(device.plane).filter(|l| reader.reads(l)) {
+        let events = profile.events(line);
+        let row = |event: Event| {
+            let name = match reader.name(events, &event) {
+                Name::No => return NONE,
+                Name::Key(program, name) => Some((program, name)),
+                Name::Text => None,
+            };
+            if let Some(row) = name.and_then(|name| row_of_name.get(&name)) {
+                return *row;
+            }
+            let Some(names) = reader.names(events, &event) else { return NONE };
+            let key = (names.program_id, names.op.clone());
+            let row = *row_of_key.entry(key).or_insert_with(|| {
+                found.ops.push(reader.op(names));
+                found.ops.len() as u32 - 1
+            });
+            row_of_name.extend(name.map(|name| (name, row)));
+            row
+        };
+        let rows = events.iter().map(row).collect();
+        found.lines.push((line.id, OfEvents::ByEvent(rows)));
+    }
+    found
+}

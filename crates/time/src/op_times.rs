@@ -1,0 +1,55 @@
+//! What a profile measured of one program's instructions.
+
+use rustc_hash::FxHashMap;
+
+use super::ops;
+use super::programs::{self, Program};
+use super::select::Selection;
+use haloscope_profile::Profile;
+use haloscope_report::scope::Scope;
+
+/// Times of a program's instructions, by name, summed over the devices of a scope.
+#[derive(Debug, Default)]
+pub struct OpTimes {
+    rows: FxHashMap<String, OpTime>,
+    /// Executions of the program, summed over devices.
+    pub launches: u64,
+    /// Time of all of them, picoseconds.
+    pub total_ps: i64,
+}
+
+/// The time of one instruction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpTime {
+    /// Executions.
+    pub occurrences: u64,
+    /// Time less that of ops inside, picoseconds.
+    pub self_ps: i64,
+}
+
+impl OpTimes {
+    /// What the profile measured of a program; `None` where the run has no events of it.
+    #[must_use]
+    pub fn of(profile: &Profile, scope: &Scope, program: &Program<'_>) -> Option<Self> {
+        let selection = Selection::resolve(profile, scope).ok()?;
+        let mut found = Self::default();
+        for time in programs::times(profile, scope).iter().filter(|time| time.is_of(program.entry)) {
+            found.launches += time.launches;
+            found.total_ps = found.total_ps.saturating_add(time.total_ps);
+        }
+        for op in ops::collect(profile, &selection) {
+            if programs::is_of(program.entry, op.meta.program_id, &op.module) {
+                let row = found.rows.entry(op.meta.name.into_owned()).or_default();
+                row.occurrences += op.occurrences;
+                row.self_ps = row.self_ps.saturating_add(op.self_ps);
+            }
+        }
+        (found.launches > 0 || !found.rows.is_empty()).then_some(found)
+    }
+
+    /// The time of the instruction of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<OpTime> {
+        self.rows.get(name).copied()
+    }
+}

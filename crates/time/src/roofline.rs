@@ -1,0 +1,162 @@
+//! The roofline: how fast a piece of work could have been, and what bounds it.
+//!
+//! Attainable FLOP/s = min(peak FLOP/s, intensity x peak B/s); ridge point = peak FLOP/s / peak B/s
+//! (Williams, Waterman, Patterson 2009). The gap is what neither limit explains: time - max(FLOPs / peak, bytes / bandwidth).
+
+pub mod analysis;
+
+use haloscope_profile::Peaks;
+
+/// Adds to a sum what is known of another amount: unknown amounts leave it as it is, and a sum of none is unknown.
+pub fn add_known(sum: &mut Option<f64>, amount: Option<f64>) {
+    if let Some(amount) = amount {
+        *sum.get_or_insert(0.0) += amount;
+    }
+}
+
+/// A piece of work: what was done, and in what time, summed over devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Work {
+    /// Time in picoseconds, summed over devices.
+    pub time_ps: f64,
+    /// FLOPs; `None` where not known.
+    pub flops: Option<f64>,
+    /// Bytes to and from HBM; `None` where not known.
+    pub hbm_bytes: Option<f64>,
+}
+
+/// What bounds a piece of work on the roofline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// FLOPs over peak take longer than bytes over bandwidth.
+    Compute,
+    /// Bytes over bandwidth take longer.
+    Memory,
+}
+
+impl Bound {
+    /// The word used in tables.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// A piece of work against the peaks of one device. Everything is `None` where a number it needs is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// Achieved FLOP/s of one device.
+    pub flop_rate: Option<f64>,
+    /// Achieved B/s of one device.
+    pub hbm_rate: Option<f64>,
+    /// Achieved over peak FLOP/s.
+    pub flop_share: Option<f64>,
+    /// Achieved over peak B/s.
+    pub hbm_share: Option<f64>,
+    /// FLOPs per byte of HBM traffic.
+    pub intensity: Option<f64>,
+    /// Time that the FLOPs alone would take at peak, picoseconds.
+    pub compute_ps: Option<f64>,
+    /// Time that the bytes alone would take at peak bandwidth, picoseconds.
+    pub memory_ps: Option<f64>,
+    /// FLOP/s that the roofline allows at this intensity.
+    pub attainable_flop_rate: Option<f64>,
+    /// The larger of both shares: 1 on the roof.
+    pub efficiency: Option<f64>,
+    /// Which limit is nearer. `None` also for work without FLOPs and bytes.
+    pub bound: Option<Bound>,
+    /// Time that neither limit explains, picoseconds.
+    pub gap_ps: Option<f64>,
+}
+
+impl Work {
+    /// This work against `peaks`.
+    #[must_use]
+    pub fn against(&self, peaks: &Peaks) -> Limits {
+        let seconds = self.time_ps / 1e12;
+        let rate = |amount: Option<f64>| amount.filter(|_| seconds > 0.0).map(|a| a / seconds);
+        let over = |a: Option<f64>, b: Option<f64>| a.zip(b).filter(|(_, b)| *b > 0.0).map(|(a, b)| a / b);
+        let (peak_flops, peak_hbm) = (peaks.flops.map(|p| p.rate), peaks.hbm.map(|p| p.rate));
+        let (flop_rate, hbm_rate) = (rate(self.flops), rate(self.hbm_bytes));
+        let (flop_share, hbm_share) = (over(flop_rate, peak_flops), over(hbm_rate, peak_hbm));
+        let intensity = over(self.flops, self.hbm_bytes);
+        let compute_ps = over(self.flops, peak_flops).map(|s| s * 1e12);
+        let memory_ps = over(self.hbm_bytes, peak_hbm).map(|s| s * 1e12);
+        let bound = match (compute_ps, memory_ps) {
+            (Some(c), Some(m)) if c > 0.0 || m > 0.0 => {
+                Some(if c >= m { Bound::Compute } else { Bound::Memory })
+            }
+            _ => None,
+        };
+        let floor_ps = compute_ps.zip(memory_ps).map(|(c, m)| c.max(m));
+        Limits {
+            flop_rate,
+            hbm_rate,
+            flop_share,
+            hbm_share,
+            intensity,
+            compute_ps,
+            memory_ps,
+            attainable_flop_rate: match (peak_flops, peak_hbm, intensity) {
+                (Some(f), Some(b), Some(i)) => Some(f.min(i * b)),
+                _ => None,
+            },
+            efficiency: flop_share.zip(hbm_share).map(|(a, b)| a.max(b)).filter(|_| bound.is_some()),
+            bound,
+            gap_ps: floor_ps.map(|floor| self.time_ps - floor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haloscope_profile::{Peak, PeakSource};
+
+    fn v5e() -> Peaks {
+        let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
+        Peaks { flops: peak(197e12), hbm: peak(819e9) }
+    }
+
+    #[test]
+    fn the_worked_example_of_a_compute_bound_kernel() {
+        // 138.8 GFLOP and 136 MB in 2.12 ms on a v5e.
+        let limits = Work { time_ps: 2.12e9, flops: Some(138.8e9), hbm_bytes: Some(136e6) }.against(&v5e());
+        let ms = |v: Option<f64>| v.unwrap() / 1e9;
+        assert!((ms(limits.compute_ps) - 0.70).abs() < 0.01);
+        assert!((ms(limits.memory_ps) - 0.17).abs() < 0.01);
+        assert!((ms(limits.gap_ps) - 1.42).abs() < 0.01);
+        assert!((limits.intensity.unwrap() - 1020.0).abs() < 1.0);
+        assert_eq!(limits.bound, Some(Bound::Compute));
+    }
+
+    #[test]
+    fn the_worked_example_of_a_memory_bound_kernel() {
+        // Small blocks: 85 FLOP/byte, 2.8 times below the ridge at 240.5. A share of 37.6% of the bandwidth and a gap of 3.19 ms
+        // leave one solution: T - B/W = 3.19 ms and B/W = 0.376 T give T = 5.112 ms, B = 1.574 GB, and with 85 FLOP/byte
+        // 133.8 GFLOP. (138.8 GFLOP at 85 FLOP/byte and 37.6% would have a gap of 3.31 ms.)
+        let limits =
+            Work { time_ps: 5.112e9, flops: Some(133.8e9), hbm_bytes: Some(1.5742e9) }.against(&v5e());
+        assert!((v5e().ridge_point().unwrap() - 240.5).abs() < 0.1);
+        assert!((v5e().ridge_point().unwrap() / limits.intensity.unwrap() - 2.8).abs() < 0.05);
+        assert!((limits.intensity.unwrap() - 85.0).abs() < 0.05);
+        assert!((limits.hbm_share.unwrap() - 0.376).abs() < 5e-4);
+        assert_eq!(limits.bound, Some(Bound::Memory));
+        assert!((limits.gap_ps.unwrap() / 1e9 - 3.19).abs() < 0.005);
+    }
+
+    #[test]
+    fn unknown_numbers_stay_unknown() {
+        let limits = Work { time_ps: 1e9, flops: None, hbm_bytes: Some(1e6) }.against(&v5e());
+        assert_eq!(
+            (limits.flop_rate, limits.bound, limits.gap_ps, limits.efficiency),
+            (None, None, None, None)
+        );
+        assert!(limits.hbm_rate.is_some());
+        let nothing = Work { time_ps: 1e9, flops: Some(0.0), hbm_bytes: Some(0.0) }.against(&v5e());
+        assert_eq!((nothing.bound, nothing.intensity), (None, None));
+    }
+}

@@ -1,0 +1,380 @@
+//! `roofline`: how far from the limits of the device, and what neither limit explains.
+
+mod stated;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::{Analysis, Params, Run};
+use crate::op_meta::{is_asynchronous, is_container};
+use crate::ops::analysis::Sums;
+use crate::ops::{self, Op};
+use crate::roofline::{Limits, Work, add_known};
+use crate::select::Selection;
+use crate::steps::{StepClass, Steps};
+use crate::{busy, quality};
+use haloscope_profile::{Peaks, Profile};
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "roofline",
+    question: "Is the program bound by compute or by memory, and how much time does neither explain?",
+    params: &[stated::FLOPS, stated::BYTES, stated::LATENCY, stated::CHIP],
+    needs: &[
+        "FLOPs and bytes of ops, or of one piece of work as --flops, --bytes and --latency state them",
+        "the device's peak FLOP rate and HBM bandwidth",
+    ],
+    example: "roofline logs --steady",
+    run: Run::Maybe(run),
+};
+
+macro_rules! columns {
+    ($first:expr $(, $more:expr)* $(,)?) => {
+        &[
+            $first,
+            Column::duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps."),
+            Column::share("time_share", "Share", "Of all time in this table."),
+            Column::text("bound_by", "Bound by", "The nearer limit: compute or memory."),
+            Column::share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof."),
+            Column::duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth)."),
+            Column::share("gap_share", "Gap share", "Gap over time."),
+            $($more,)*
+            Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
+            Column::rate("flop_rate", "FLOP rate", Unit::FlopRate, "Achieved, of one device."),
+            Column::rate("attainable_flop_rate", "Attainable", Unit::FlopRate, "What the roofline allows at this intensity: min(peak, intensity x bandwidth)."),
+            Column::share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over peak."),
+            Column::rate("hbm_rate", "HBM rate", Unit::ByteRate, "Achieved, of one device."),
+            Column::share("hbm_share_of_peak", "HBM of peak", "HBM rate over peak."),
+            Column::duration("compute_only_ps", "Compute only", "FLOPs over peak."),
+            Column::duration("memory_only_ps", "Memory only", "HBM bytes over bandwidth."),
+            Column::float("flops", "FLOPs", Unit::Flop, "FLOPs; nothing for ops whose FLOPs nobody counted."),
+            Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM."),
+        ]
+    };
+}
+
+const PROGRAMS: &[Column] = columns![Column::text("name", "Program", "The HLO module.")];
+const CATEGORIES: &[Column] = columns![Column::text("name", "Category", "HLO category.")];
+const OPS: &[Column] = columns![
+    Column::text("name", "Op", "The op."),
+    Column::text("category", "Category", "HLO category."),
+    Column::text("module", "Module", "The HLO module."),
+    Column::count("occurrences", "Count", "Executions."),
+];
+const STEPS: &[Column] = columns![Column::text(
+    "step",
+    "Step",
+    "total: the whole scope; average: over the counted steps; else the step's number."
+),];
+
+fn run(
+    profile: Option<&Profile>,
+    scope: &Scope,
+    params: &Params,
+    notes: &mut Notes,
+) -> Result<Report, Error> {
+    let of_run = profile.and_then(|profile| Selection::resolve(profile, scope).ok()).map(|s| s.peaks());
+    if let Some(report) = stated::report(params, of_run)? {
+        return Ok(report);
+    }
+    let Some(profile) = profile else {
+        return Err(Error::Usage(
+            "name a RUN, or state a piece of work with --flops, --bytes, --latency and --chip".into(),
+        ));
+    };
+    let selection = Selection::resolve(profile, scope)?;
+    let ops = ops::collect(profile, &selection);
+    if ops.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::remarks(profile, &selection, &ops, notes);
+    let peaks = selection.peaks();
+    let total = Sums::of(&ops);
+    let all_ps = total.self_ps as f64;
+
+    let programs = grouped("programs", "By program", PROGRAMS, &ops, |op| {
+        if op.module.is_empty() { "(no program)".to_owned() } else { op.module.clone().into_owned() }
+    });
+    let categories = grouped("categories", "By category", CATEGORIES, &ops, |op| {
+        if op.meta.category.is_empty() {
+            "(not recorded)".to_owned()
+        } else {
+            op.meta.category.clone().into_owned()
+        }
+    });
+    let tables = vec![
+        programs.table(&peaks, all_ps),
+        categories.table(&peaks, all_ps),
+        ops_table(&ops, &peaks, all_ps),
+        steps_table(profile, scope, &selection, &total, &peaks),
+    ];
+    Ok(Report { values: values(&total, &peaks), tables, ..Report::default() })
+}
+
+fn values(total: &Sums, peaks: &Peaks) -> Vec<Value> {
+    let work = total.work();
+    let limits = work.against(peaks);
+    // Ops without a FLOP count make all of this a lower bound of the work, and so an estimate.
+    let status = if total.unknown_ps > 0 { Status::Estimated } else { Status::Derived };
+    let gap_share = limits.gap_ps.filter(|_| work.time_ps > 0.0).map(|gap| gap / work.time_ps);
+    let v = |id, label, value: Option<f64>, unit, doc| Value::new(id, label, value, unit, status, doc);
+    vec![
+        Value::new(
+            "regime",
+            "Regime",
+            limits.bound.map(|b| b.word()),
+            Unit::None,
+            status,
+            "compute or memory: which limit of the roofline is nearer for all ops together.",
+        ),
+        v(
+            "operational_intensity",
+            "Operational intensity",
+            limits.intensity,
+            Unit::FlopPerByte,
+            "FLOPs over bytes to and from HBM.",
+        ),
+        Value::new(
+            "ridge_point",
+            "Ridge point",
+            peaks.ridge_point(),
+            Unit::FlopPerByte,
+            Status::Derived,
+            "Peak FLOP rate over peak HBM bandwidth: below it memory is the limit.",
+        ),
+        Value::new(
+            "time_ps",
+            "Time of all ops",
+            Some(total.self_ps),
+            Unit::Ps,
+            Status::Measured,
+            "Self time summed over ops and devices.",
+        ),
+        v(
+            "compute_only_ps",
+            "Compute alone would take",
+            limits.compute_ps,
+            Unit::Ps,
+            "FLOPs over peak, summed over devices.",
+        ),
+        v(
+            "memory_only_ps",
+            "Memory alone would take",
+            limits.memory_ps,
+            Unit::Ps,
+            "HBM bytes over bandwidth, summed over devices.",
+        ),
+        v(
+            "gap_ps",
+            "Gap",
+            limits.gap_ps,
+            Unit::Ps,
+            "Time of all ops less the larger of both: what neither limit explains.",
+        ),
+        v(
+            "gap_share",
+            "Gap share",
+            gap_share,
+            Unit::Share,
+            "Gap over time. Small under 10%, large over 30%.",
+        ),
+        v(
+            "efficiency",
+            "Efficiency",
+            limits.efficiency,
+            Unit::Share,
+            "The larger share of a peak: 1 on the roof.",
+        ),
+        v("flop_rate", "FLOP rate", limits.flop_rate, Unit::FlopRate, "While ops run, of one device."),
+        v("hbm_rate", "HBM rate", limits.hbm_rate, Unit::ByteRate, "While ops run, of one device."),
+        v(
+            "attainable_flop_rate",
+            "Attainable FLOP rate",
+            limits.attainable_flop_rate,
+            Unit::FlopRate,
+            "What the roofline allows at this intensity.",
+        ),
+        Value::new(
+            "peak_flop_rate",
+            "Peak FLOP rate",
+            peaks.flops.map(|p| p.rate),
+            Unit::FlopRate,
+            Status::Measured,
+            "Of one device; see provenance for where it comes from.",
+        ),
+        Value::new(
+            "peak_hbm_rate",
+            "Peak HBM bandwidth",
+            peaks.hbm.map(|p| p.rate),
+            Unit::ByteRate,
+            Status::Measured,
+            "Of one device; see provenance.",
+        ),
+        Value::new(
+            "time_without_flops_share",
+            "Time of ops without a FLOP count",
+            Some(total.unknown_ps as f64 / (total.self_ps as f64).max(1.0)),
+            Unit::Share,
+            Status::Derived,
+            "Self time of ops whose FLOPs nobody counted; they lower every rate here.",
+        ),
+    ]
+}
+
+struct Groups {
+    table: Table,
+    rows: Vec<(String, Work)>,
+}
+
+fn grouped(
+    id: &'static str,
+    title: &'static str,
+    columns: &'static [Column],
+    ops: &[Op<'_>],
+    key: impl Fn(&Op<'_>) -> String,
+) -> Groups {
+    let mut rows: Vec<(String, Vec<&Op<'_>>)> = Vec::new();
+    let mut row_of: FxHashMap<String, usize> = FxHashMap::default();
+    for op in ops {
+        let name = key(op);
+        let row = *row_of.entry(name.clone()).or_insert(rows.len());
+        if row == rows.len() {
+            rows.push((name, Vec::new()));
+        }
+        rows[row].1.push(op);
+    }
+    let work = |ops: Vec<&Op<'_>>| {
+        let work = Sums::of(ops.iter().copied()).work();
+        // The bytes of a group of starts and ends alone pass while other ops run.
+        let alone = ops.iter().all(|op| is_asynchronous(&op.meta.category));
+        if alone { Work { flops: None, hbm_bytes: None, ..work } } else { work }
+    };
+    let mut rows: Vec<(String, Work)> = rows.into_iter().map(|(name, ops)| (name, work(ops))).collect();
+    rows.sort_by(|a, b| b.1.time_ps.total_cmp(&a.1.time_ps).then_with(|| a.0.cmp(&b.0)));
+    Groups { table: Table::new(id, title, columns), rows }
+}
+
+impl Groups {
+    fn table(mut self, peaks: &Peaks, all_ps: f64) -> Table {
+        for (name, work) in self.rows {
+            self.table.push(row(name, Vec::new(), &work, peaks, all_ps));
+        }
+        self.table
+    }
+}
+
+fn ops_table(ops: &[Op<'_>], peaks: &Peaks, all_ps: f64) -> Table {
+    let mut table = Table::new("ops", "By op", OPS);
+    for op in ops.iter().filter(|op| !is_container(&op.meta.category)) {
+        let work = op.work(op.self_ps);
+        let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
+        let more = vec![text(&op.meta.category), text(&op.module), op.occurrences.into()];
+        table.push(row(op.meta.name.clone().into_owned(), more, &work, peaks, all_ps));
+    }
+    table
+}
+
+/// The whole scope, the average of the counted steps, and each step: here time is that of the devices, idle included.
+fn steps_table(
+    profile: &Profile,
+    scope: &Scope,
+    selection: &Selection<'_>,
+    total: &Sums,
+    peaks: &Peaks,
+) -> Table {
+    let span_of = |position: usize| {
+        let (from, to) = busy::intervals(profile, selection.devices[position]).hull().unwrap_or_default();
+        selection.window(position).map_or(to - from, |window| window.overlap(from, to))
+    };
+    let spans = units::sum((0..selection.devices.len()).map(span_of)) as f64;
+    let mut table = Table::new("steps", "By step, idle time included", STEPS);
+    let mut push = |name: String, work: Work| {
+        table.push(row(name, Vec::new(), &work, peaks, spans));
+    };
+    push("total".into(), Work { time_ps: spans, ..total.work() });
+    let mut steps = Steps::find(profile, &selection.devices);
+    steps.rows.retain(|step| {
+        scope.steps.as_ref().is_none_or(|range| range.contains(step.number))
+            && (!scope.steady || step.class == StepClass::Steady)
+            && scope
+                .window_ps
+                .is_none_or(|(from, to)| step.instances.iter().any(|i| i.start_ps < to && i.end_ps > from))
+    });
+    let mut works = vec![Work::default(); steps.rows.len()];
+    for device in &selection.devices {
+        let here = steps.rows.iter().enumerate().filter_map(|(row, step)| Some((row, step.on(device.id)?)));
+        let mut windows: Vec<(i64, i64, usize)> = here.map(|(row, i)| (i.start_ps, i.end_ps, row)).collect();
+        windows.sort_unstable();
+        let spans: Vec<(i64, i64)> = windows.iter().map(|w| (w.0, w.1)).collect();
+        let parts = ops::work_in_windows(profile, device, &spans, |module| selection.takes_module(module));
+        for ((start, end, row), part) in windows.into_iter().zip(parts) {
+            let work = &mut works[row];
+            work.time_ps += (end - start) as f64;
+            add_known(&mut work.flops, part.flops);
+            add_known(&mut work.hbm_bytes, part.hbm_bytes);
+        }
+    }
+    let counted: Vec<&Work> =
+        steps.rows.iter().zip(&works).filter(|(s, _)| s.class != StepClass::Edge).map(|(_, w)| w).collect();
+    if !counted.is_empty() {
+        let n = counted.len() as f64;
+        let mut sum = Work::default();
+        for work in &counted {
+            sum.time_ps += work.time_ps;
+            add_known(&mut sum.flops, work.flops);
+            add_known(&mut sum.hbm_bytes, work.hbm_bytes);
+        }
+        let mean = |v: Option<f64>| v.map(|v| v / n);
+        push(
+            "average".into(),
+            Work { time_ps: sum.time_ps / n, flops: mean(sum.flops), hbm_bytes: mean(sum.hbm_bytes) },
+        );
+    }
+    for (step, work) in steps.rows.iter().zip(works) {
+        push(step.number.to_string(), work);
+    }
+    table
+}
+
+/// A row: `more` are the cells behind the gap.
+fn row(name: String, more: Vec<Cell>, work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
+    let Limits {
+        flop_rate,
+        hbm_rate,
+        flop_share,
+        hbm_share,
+        intensity,
+        compute_ps,
+        memory_ps,
+        attainable_flop_rate,
+        efficiency,
+        bound,
+        gap_ps,
+    } = work.against(peaks);
+    let share = |v: f64, of: f64| (of > 0.0).then(|| v / of);
+    let mut row = vec![
+        Cell::from(name),
+        Cell::Int(work.time_ps.round() as i64),
+        share(work.time_ps, all_ps).into(),
+        bound.map(|b| b.word()).into(),
+        efficiency.into(),
+        gap_ps.into(),
+        gap_ps.and_then(|gap| share(gap, work.time_ps)).into(),
+    ];
+    row.extend(more);
+    row.extend([
+        intensity.into(),
+        flop_rate.into(),
+        attainable_flop_rate.into(),
+        flop_share.into(),
+        hbm_rate.into(),
+        hbm_share.into(),
+        compute_ps.into(),
+        memory_ps.into(),
+        work.flops.into(),
+        work.hbm_bytes.into(),
+    ]);
+    row
+}

@@ -1,0 +1,120 @@
+//! `source`: time, FLOPs and bytes by source file and line, and by the stack of calls that leads there.
+
+mod calls;
+mod columns;
+mod lines;
+
+use crate::analysis::{Analysis, Param, ParamKind, Params, Run};
+use crate::ops;
+use crate::quality;
+use crate::select::Selection;
+use crate::source_frames::Stacks;
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::units;
+use haloscope_report::{Notes, Report, Severity, Status, Table, Tree, Unit, Value};
+
+use lines::Lines;
+
+const FILE: Param = Param {
+    id: "file",
+    doc: "only lines of files whose path contains this, and the calls that lead through them",
+    kind: ParamKind::Text,
+    default: "",
+};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "source",
+    question: "Which lines of the program's source does the device time come from?",
+    params: &[FILE],
+    needs: &[
+        "what `ops` needs",
+        "the source of each op: on the op's metadata (TPU) or in the HLO modules of the profile",
+    ],
+    example: "source logs --file model.py",
+    run: Run::Of(run),
+};
+
+fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let ops = ops::collect(profile, &selection);
+    if ops.is_empty() {
+        return Err(quality::no_ops(profile, &selection));
+    }
+    quality::remarks(profile, &selection, &ops, notes);
+    let stacks = Stacks::new(profile, &selection);
+    let placed: Vec<_> = ops.iter().map(|op| (op, stacks.of(op))).collect();
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
+    let unknown: i64 = units::sum(placed.iter().filter(|(_, f)| f.is_empty()).map(|(op, _)| op.self_ps));
+    if placed.iter().all(|(_, frames)| frames.is_empty()) {
+        return Err(Error::Nothing(
+            "no op of this profile says which source line it comes from; profilers of TPUs put it on the op, others need the HLO modules in the profile"
+                .into(),
+        ));
+    }
+    let has_stacks = placed.iter().any(|(_, frames)| frames.len() > 1);
+    if !has_stacks {
+        notes.add(
+            "no_source_stacks",
+            Severity::Info,
+            "each op names one source line, and no calls that lead there",
+            "time with what is called equals own time, and the tree of calls has one level",
+            "with JAX leave jax_include_full_tracebacks_in_locations on, as it is by default",
+        );
+    }
+    let asked = params.text(&FILE);
+    let peaks = selection.peaks();
+    let lines = Lines::of(&placed);
+    let tables = vec![
+        Table {
+            rows: lines.file_rows(all, &peaks),
+            ..Table::new("files", "Source files by own time", columns::FILES)
+        },
+        Table {
+            rows: lines.line_rows(asked, all, &peaks),
+            ..Table::new("lines", "Source lines by own time", columns::LINES)
+        },
+    ];
+    let nodes = calls::tree(&placed, asked, all);
+    let trees = if has_stacks {
+        vec![Tree { nodes, ..Tree::new("calls", "Calls, outermost first", columns::CALLS) }]
+    } else {
+        Vec::new()
+    };
+    let values = vec![
+        Value::new(
+            "self_time_ps",
+            "Self time of all ops",
+            Some(all),
+            Unit::Ps,
+            Status::Measured,
+            "Sum over ops and devices.",
+        ),
+        Value::new(
+            "time_without_source_share",
+            "Time of ops without a source line",
+            (all > 0).then(|| unknown as f64 / all as f64),
+            Unit::Share,
+            Status::Derived,
+            "Ops that the compiler made (copies, collectives, loops) often name none.",
+        ),
+        Value::new(
+            "file_count",
+            "Source files",
+            Some(tables[0].rows.len()),
+            Unit::Count,
+            Status::Measured,
+            "Files that an op's stack names.",
+        ),
+        Value::new(
+            "line_count",
+            "Source lines",
+            Some(tables[1].rows.len()),
+            Unit::Count,
+            Status::Measured,
+            "Lines that an op's stack names; of the files asked for.",
+        ),
+    ];
+    Ok(Report { values, tables, trees, ..Report::default() })
+}

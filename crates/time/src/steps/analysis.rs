@@ -1,0 +1,303 @@
+//! `steps`: how long each step took on each device, and which are usual.
+
+use crate::account::{self, Account, Class, Group};
+use crate::analysis::{Analysis, Params, Run};
+use crate::intervals::Intervals;
+use crate::select::Selection;
+use crate::stats::Summary;
+use crate::steps::{Step, StepClass, StepInstance, Steps};
+use crate::{busy, quality};
+use haloscope_profile::Profile;
+use haloscope_report::Error;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Cell, Column, Notes, Report, Series, Status, Table, Unit, Value};
+
+pub static ANALYSIS: Analysis = Analysis {
+    id: "steps",
+    question: "How long does a step take, how steady is it, and which steps are not like the others?",
+    params: &[],
+    needs: &[
+        "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
+    ],
+    example: "steps logs --format json",
+    run: Run::Of(run),
+};
+
+const STEPS: &[Column] = &[
+    Column::count("step", "Step", "The marker's number; counted from 0 where steps are inferred."),
+    Column::text(
+        "class",
+        "Class",
+        "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations.",
+    ),
+    Column::duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step."),
+    Column::share("off_median", "Off median", "Time over the median of the counted steps, less 1."),
+    Column::duration("idle_ps", "Idle", "Time in the step in which the slowest device ran no op."),
+    Column::duration("spread_ps", "Spread", "Slowest less fastest device."),
+    Column::text("slowest_device", "Slowest device", "The device that took longest."),
+    Column::duration("start_ps", "Start", "Earliest start, from the start of the run."),
+    Column::text("name", "Name", "The marker's name."),
+];
+
+const DEVICES: &[Column] = &[
+    Column::count("step", "Step", "Step number."),
+    Column::text("device", "Device", "Device."),
+    Column::duration(
+        "duration_ps",
+        "Time",
+        "Time of the step on this device, by its own clock where it recorded one.",
+    ),
+    Column::duration("busy_ps", "Busy", "Time in the step in which the device ran at least one op."),
+    Column::duration("start_ps", "Start", "Start, from the start of the run."),
+    Column::duration("end_ps", "End", "End, from the start of the run."),
+];
+
+const CLASSES: &[Column] = &[
+    Column::count("step", "Step", "Step number."),
+    Column::text("device", "Slowest device", "The device that took longest."),
+    Column::duration(
+        "time_ps",
+        "Time",
+        "The step on that device, on the run's clock: the sum of the columns that follow.",
+    ),
+    Class::Compute.column(),
+    Class::Copy.column(),
+    Class::Communication.column(),
+    Class::AsyncWait.column(),
+    Class::HostTransfer.column(),
+    Class::Infeed.column(),
+    Class::Overhead.column(),
+    Class::Inside.column(),
+    Class::Input.column(),
+    Class::Between.column(),
+    Class::After.column(),
+    Class::Before.column(),
+];
+
+fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let selection = Selection::resolve(profile, scope)?;
+    let mut steps = Steps::find(profile, &selection.devices);
+    if steps.rows.is_empty() {
+        return Err(Error::Nothing(format!(
+            "no steps: {}. Wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            steps.source.explain()
+        )));
+    }
+    quality::steps(&steps, notes);
+    if !scope.modules.is_empty() {
+        quality::not_used("modules", notes);
+    }
+    steps.rows.retain(|step| in_scope(step, scope));
+    let busy: Vec<Intervals> = selection.devices.iter().map(|d| busy::intervals(profile, d)).collect();
+    // Of a device without any op nobody knows whether it idled.
+    let busy_in = |i: &StepInstance| {
+        let busy = selection.position(i.device).map(|position| &busy[position]).filter(|b| !b.is_empty())?;
+        Some(busy.overlap(i.start_ps, i.end_ps))
+    };
+    let name = |device| profile.device(device).name.as_str();
+    let summary = Summary::of(&steps.durations());
+    let median = summary.map(|s| s.p50);
+    let mut table = Table::new("steps", "Steps", STEPS);
+    let mut by_device = Table::new("devices", "Steps by device", DEVICES);
+    let mut by_class = Table::new("classes", "What each step's time goes to", CLASSES);
+    let accounts = account::of_selection(profile, &selection);
+    for step in &steps.rows {
+        let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
+        let fastest = step.instances.iter().map(|i| i.duration_ps).min();
+        let duration = step.duration_ps();
+        table.push(vec![
+            step.number.into(),
+            // Of one or two steps none can be called usual.
+            summary.filter(|s| s.count > 2).map(|_| step.class.word()).into(),
+            duration.into(),
+            median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0).into(),
+            slowest.and_then(|i| Some((i.end_ps - i.start_ps - busy_in(i)?).max(0))).into(),
+            fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f).into(),
+            slowest.map(|i| name(i.device)).into(),
+            step.start_ps().into(),
+            if step.name.is_empty() { Cell::Unknown } else { step.name.as_str().into() },
+        ]);
+        by_class.rows.extend(slowest.and_then(|i| {
+            let account = accounts.get(selection.position(i.device)?)?.as_ref()?;
+            Some(class_row(step, i, name(i.device), account))
+        }));
+        for instance in &step.instances {
+            by_device.push(vec![
+                step.number.into(),
+                name(instance.device).into(),
+                instance.duration_ps.into(),
+                busy_in(instance).into(),
+                instance.start_ps.into(),
+                instance.end_ps.into(),
+            ]);
+        }
+    }
+    let series = selection.devices.iter().map(|device| Series {
+        id: format!("step_time:{}", device.name),
+        title: device.name.clone(),
+        x: ("Step", Unit::Count),
+        y: ("Time", Unit::Ps),
+        points: steps
+            .rows
+            .iter()
+            .filter_map(|s| Some([s.number as f64, s.on(device.id)?.duration_ps as f64]))
+            .collect(),
+    });
+    let series = series.collect();
+    Ok(Report {
+        values: [values(&steps, summary.as_ref()), vec![bubbles(&by_class, &steps)]].concat(),
+        tables: vec![table, by_class, by_device],
+        series,
+        ..Report::default()
+    })
+}
+
+/// What a step's time on a device goes to; what a step lasts beyond the capture counts as before or after it.
+fn class_row(step: &Step, at: &StepInstance, device: &str, account: &Account) -> Vec<Cell> {
+    let mut times = account.between(at.start_ps, at.end_ps);
+    let beyond = |from: i64, to: i64| (to - from).max(0);
+    times.0[Class::Before as usize] += beyond(at.start_ps, at.end_ps.min(account.span.0));
+    times.0[Class::After as usize] += beyond(at.start_ps.max(account.span.1), at.end_ps);
+    let mut row = vec![step.number.into(), device.into(), (at.end_ps - at.start_ps).into()];
+    row.extend(crate::idle::class_cells(&times));
+    row
+}
+
+/// The share of the counted steps in which their slowest device ran no op.
+fn bubbles(classes: &Table, steps: &Steps) -> Value {
+    let idle: Vec<usize> = Class::ALL
+        .into_iter()
+        .filter(|class| class.group() == Group::Idle)
+        .filter_map(|class| classes.column(class.column().id))
+        .collect();
+    let counted: Vec<i64> =
+        steps.rows.iter().filter(|s| s.class != StepClass::Edge).map(|s| s.number).collect();
+    let (mut none, mut all) = (0.0, 0.0);
+    for (at, row) in classes.rows.iter().enumerate() {
+        let is_counted = matches!(row.first(), Some(Cell::Int(step)) if counted.contains(step));
+        if is_counted {
+            none += idle.iter().filter_map(|i| row[*i].number()).sum::<f64>();
+            all += classes.cell(at, "time_ps").and_then(Cell::number).unwrap_or(0.0);
+        }
+    }
+    Value::new(
+        "bubble_share",
+        "Bubbles",
+        (all > 0.0).then(|| none / all),
+        Unit::Share,
+        if steps.source.is_inferred() { Status::Estimated } else { Status::Derived },
+        "Share of the counted steps in which their slowest device ran no op.",
+    )
+}
+
+pub fn in_scope(step: &Step, scope: &Scope) -> bool {
+    step.is_in(scope)
+}
+
+fn mean_over_devices(steps: &Steps) -> Option<f64> {
+    let counted = steps.rows.iter().filter(|s| s.class != StepClass::Edge).flat_map(|s| &s.instances);
+    let samples: Vec<f64> = counted.map(|i| i.duration_ps as f64).collect();
+    Summary::of(&samples).map(|s| s.mean)
+}
+
+/// Headline numbers of steps; the overview shows them too.
+pub fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
+    let status = if steps.source.is_inferred() { Status::Estimated } else { Status::Measured };
+    let derived = if steps.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    let time =
+        |id, label, value: Option<f64>, status, doc| Value::new(id, label, value, Unit::Ps, status, doc);
+    let classed = |class| steps.rows.iter().filter(|s| s.class == class).count();
+    vec![
+        Value::new(
+            "step_count",
+            "Steps",
+            summary.map(|s| s.count),
+            Unit::Count,
+            status,
+            "Steps counted: those at the edges of the capture that may be cut are not.",
+        ),
+        time(
+            "step_time_mean_ps",
+            "Step time, mean",
+            summary.map(|s| s.mean),
+            derived,
+            "Mean over the counted steps of the slowest device's time.",
+        ),
+        time(
+            "step_time_device_mean_ps",
+            "Step time, mean over devices",
+            mean_over_devices(steps),
+            derived,
+            "Mean over counted steps and devices. The slowest device's mean is above it where devices take turns at being slow.",
+        ),
+        time(
+            "step_time_sd_ps",
+            "Step time, standard deviation",
+            summary.and_then(|s| s.standard_deviation),
+            derived,
+            "Sample standard deviation (n - 1).",
+        ),
+        time(
+            "step_time_min_ps",
+            "Step time, shortest",
+            summary.map(|s| s.min),
+            status,
+            "Shortest counted step.",
+        ),
+        time("step_time_p50_ps", "Step time, median", summary.map(|s| s.p50), derived, "Median."),
+        time(
+            "step_time_p90_ps",
+            "Step time, 90th percentile",
+            summary.map(|s| s.p90),
+            derived,
+            "90th percentile, linear between neighbours.",
+        ),
+        time(
+            "step_time_max_ps",
+            "Step time, longest",
+            summary.map(|s| s.max),
+            status,
+            "Longest counted step.",
+        ),
+        Value::new(
+            "jitter",
+            "Jitter",
+            summary.and_then(Summary::variation),
+            Unit::Share,
+            derived,
+            "Standard deviation over mean.",
+        ),
+        Value::new(
+            "step_source",
+            "Where steps come from",
+            Some(steps.source.explain()),
+            Unit::None,
+            status,
+            "Device markers, host markers, or inferred from launches.",
+        ),
+        Value::new(
+            "warm_up_steps",
+            "Warm-up steps",
+            Some(classed(StepClass::WarmUp)),
+            Unit::Count,
+            derived,
+            "Slow steps at the start.",
+        ),
+        Value::new(
+            "outlier_steps",
+            "Outlier steps",
+            Some(classed(StepClass::Outlier)),
+            Unit::Count,
+            derived,
+            "Steps off the median by more than 5% and 4 robust deviations.",
+        ),
+        Value::new(
+            "edge_steps",
+            "Edge steps",
+            Some(classed(StepClass::Edge)),
+            Unit::Count,
+            derived,
+            "Steps that the capture may have cut; not counted.",
+        ),
+    ]
+}

@@ -1,0 +1,175 @@
+//! What questions about a run share, kept for the next one: see [`Profile::memo`].
+//!
+//! None of it depends on a window of time. It is laid out so that a window costs two searches and a look at the events at
+//! its edges, however many lie between, and says the same as the plain way to the last bit.
+
+mod duty_blocks;
+mod ends;
+mod lengths;
+mod op_blocks;
+
+use std::sync::OnceLock;
+
+use duty_blocks::DutyBlocks;
+use lengths::Lengths;
+use op_blocks::OpBlocks;
+
+use super::bound::input_work;
+use super::busy::{self, DutyCycle};
+use super::intervals::Intervals;
+use super::launches::{self, Launch};
+use super::op_rows::DeviceOps;
+use super::op_sums::Sums;
+use super::ops;
+use super::steps::Steps;
+use super::usage;
+use haloscope_profile::{Device, HostId, LineId, Profile};
+
+/// Filled on first use.
+#[derive(Debug)]
+pub struct Kept {
+    devices: Vec<OfDevice>,
+    hosts: Vec<OfHost>,
+    steps: OnceLock<Steps>,
+}
+
+#[derive(Debug, Default)]
+struct OfDevice {
+    ops: OnceLock<DeviceOps<'static>>,
+    blocks: OnceLock<Option<OpBlocks>>,
+    sums: OnceLock<Vec<Sums>>,
+    busy: OnceLock<Lengths>,
+    duty: OnceLock<Option<DutyBlocks>>,
+    launches: OnceLock<Vec<Launch>>,
+    between: OnceLock<Lengths>,
+    waits_for_input: OnceLock<Lengths>,
+}
+
+#[derive(Debug, Default)]
+struct OfHost {
+    span: OnceLock<(i64, i64)>,
+    input: OnceLock<Intervals>,
+}
+
+impl Kept {
+    /// What is kept of a run; `None` where only one question is asked of it.
+    pub fn of(profile: &Profile) -> Option<&Self> {
+        profile.memo(|profile| Self {
+            devices: profile.devices.iter().map(|_| OfDevice::default()).collect(),
+            hosts: profile.hosts.iter().map(|_| OfHost::default()).collect(),
+            steps: OnceLock::new(),
+        })
+    }
+
+    fn device(&self, device: &Device) -> &OfDevice {
+        &self.devices[device.id.index()]
+    }
+
+    /// Which op each event of a device belongs to.
+    pub fn ops(&self, profile: &Profile, device: &Device) -> &DeviceOps<'static> {
+        let of = self.device(device);
+        once(&of.ops, || DeviceOps::find(profile, device).into_owned())
+    }
+
+    /// The sums of a device's ops, as a walk over them makes them.
+    pub(super) fn sums(&self, profile: &Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Sums> {
+        let Some(cut) = cut else {
+            let ops = self.ops(profile, device);
+            let all = &self.device(device).sums;
+            return once(all, || ops::sums(profile, ops, None, |_| true)).clone();
+        };
+        self.sums_of_lines(profile, device, cut, |_| true)
+    }
+
+    /// The same of some of its lines.
+    pub(super) fn sums_of_lines(
+        &self,
+        profile: &Profile,
+        device: &Device,
+        cut: &Intervals,
+        takes_line: impl Fn(LineId) -> bool,
+    ) -> Vec<Sums> {
+        let ops = self.ops(profile, device);
+        let blocks = &self.device(device).blocks;
+        let blocks = || once(blocks, || OpBlocks::of(profile, ops)).as_ref();
+        match cut.as_slice() {
+            &[window] if let Some(blocks) = blocks() => blocks.sums(profile, ops, window, takes_line),
+            _ => ops::sums(profile, ops, Some(cut), takes_line),
+        }
+    }
+
+    /// When a device was busy.
+    pub(super) fn busy(&self, profile: &Profile, device: &Device) -> &Lengths {
+        let of = self.device(device);
+        once(&of.busy, || Lengths::of(busy::intervals(profile, device)))
+    }
+
+    /// The duty cycle of a TPU in a window.
+    pub(super) fn duty(
+        &self,
+        profile: &Profile,
+        device: &Device,
+        window: Option<(i64, i64)>,
+    ) -> Option<DutyCycle> {
+        let of = self.device(device);
+        once(&of.duty, || DutyBlocks::of(profile, device)).as_ref()?.cycle(profile, window)
+    }
+
+    /// The program executions of a device.
+    pub(super) fn launches(&self, profile: &Profile, device: &Device) -> &Vec<Launch> {
+        let of = self.device(device);
+        once(&of.launches, || launches::of(profile, device))
+    }
+
+    /// When a device idled between its first op and its last while no program ran.
+    pub(super) fn between(&self, profile: &Profile, device: &Device) -> &Lengths {
+        let (busy, launches) = (self.busy(profile, device), self.launches(profile, device));
+        once(&self.device(device).between, || {
+            let programs = Intervals::union_of(launches.iter().map(|l| (l.start_ps, l.end_ps)).collect());
+            Lengths::of(gaps(busy.set()).minus(&programs))
+        })
+    }
+
+    /// When a device idled between its first op and its last while its host read or prepared input.
+    pub(super) fn waits_for_input(&self, profile: &Profile, device: &Device) -> &Lengths {
+        let (busy, input) = (self.busy(profile, device), self.input(profile, device.host));
+        let waits = &self.device(device).waits_for_input;
+        once(waits, || Lengths::of(gaps(busy.set()).intersect(input)))
+    }
+
+    /// When a host read or prepared input.
+    pub(super) fn input(&self, profile: &Profile, host: HostId) -> &Intervals {
+        once(&self.hosts[host.index()].input, || input_work(profile, host))
+    }
+
+    /// From the first to the last event of a host.
+    pub(super) fn span(&self, profile: &Profile, host: HostId) -> (i64, i64) {
+        *once(&self.hosts[host.index()].span, || usage::span(profile, host))
+    }
+
+    /// The steps of all devices that have events.
+    pub fn steps(&self, profile: &Profile) -> &Steps {
+        let devices: Vec<&Device> = profile.devices.iter().filter(|d| d.active).collect();
+        once(&self.steps, || Steps::find_anew(profile, &devices))
+    }
+}
+
+/// What a cell holds, made where it is empty. Not inside of the cell: what makes it may share its work with other threads,
+/// and a thread that fills a cell must not come to wait for the same.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match cell.get() {
+        Some(found) => found,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made)
+        }
+    }
+}
+
+/// The time between the first and the last moment of a set that is not in it.
+fn gaps(set: &Intervals) -> Intervals {
+    set.hull().map_or_else(Intervals::default, |(from, to)| set.gaps(from, to))
+}
+
+#[cfg(test)]
+mod tests;

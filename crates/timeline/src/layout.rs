@@ -1,0 +1,203 @@
+//! Rows of a line: where its events are drawn, and which of them a window shows.
+
+use haloscope_profile::{Events, MetaIdx};
+use haloscope_report::Error;
+
+use super::MAX_PX;
+use super::row::Row;
+
+/// The events of a line in rows. Within a row no two events overlap.
+///
+/// An event that lies within another stands below it; one that overlaps another takes the first row that is free. No
+/// event is left out, so the number of rows is the number of events at once at most.
+#[derive(Debug)]
+pub(super) struct Layout {
+    rows: Vec<Row>,
+}
+
+/// A window of time in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    pub(super) start_ps: i64,
+    pub(super) end_ps: i64,
+    /// One pixel, 1 or more.
+    pub(super) width_ps: i64,
+}
+
+/// One box to draw: an event, or several of one row within one pixel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) start_ps: i64,
+    pub(super) duration_ps: i64,
+    pub(super) depth: u32,
+    /// The first event.
+    pub(super) first: u32,
+    /// The longest one, the first among equals.
+    pub(super) longest: u32,
+    /// What that is.
+    pub(super) meta: MetaIdx,
+    /// Number of events.
+    pub(super) count: u32,
+}
+
+impl Piece {
+    /// The event, where it is one.
+    pub(super) fn event(&self) -> Option<u32> {
+        (self.count == 1).then_some(self.first)
+    }
+}
+
+impl Layout {
+    pub(super) fn of(events: &Events) -> Self {
+        if events.is_empty() {
+            return Self { rows: Vec::new() };
+        }
+        if is_one_row(events) {
+            return Self { rows: vec![Row::of_all(events)] };
+        }
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        let mut free = FreeRows::default();
+        // Events that may enclose later ones: ends descend, so that each event enters and leaves once.
+        let mut open: Vec<(i64, usize)> = Vec::new();
+        for event in events.iter() {
+            let (start, end) = (event.start_ps, event.end_ps);
+            while open.last().is_some_and(|(open_end, _)| *open_end < end || *open_end <= start) {
+                open.pop();
+            }
+            let depth = free.first(open.last().map_or(0, |(_, depth)| depth + 1), start);
+            free.occupy(depth, end);
+            open.push((end, depth));
+            if depth >= rows.len() {
+                rows.resize_with(depth + 1, Vec::new);
+            }
+            rows[depth].push(event.index as u32);
+        }
+        drop((free, open));
+        Self { rows: rows.into_iter().map(|row| Row::of(events, row.into_boxed_slice())).collect() }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row that an event stands in.
+    pub(super) fn depth_of(&self, event: u32) -> Option<u32> {
+        self.rows.iter().position(|row| row.holds(event)).map(|depth| depth as u32)
+    }
+
+    /// The pieces of a view, by row, then by time.
+    pub(super) fn pieces(&self, events: &Events, view: View) -> Vec<Piece> {
+        let mut out = Vec::new();
+        for (depth, row) in self.rows.iter().enumerate() {
+            row.pieces(events, view, depth as u32, &mut out);
+        }
+        out
+    }
+}
+
+/// Whether every event begins when those before it have ended.
+fn is_one_row(events: &Events) -> bool {
+    let mut free_ps = i64::MIN;
+    events.iter().all(|event| event.start_ps >= std::mem::replace(&mut free_ps, event.end_ps))
+}
+
+impl View {
+    /// # Errors
+    /// [`Error::Usage`] for an empty window, for 0 or more than [`MAX_PX`] pixels.
+    pub(super) fn of(start_ps: i64, end_ps: i64, px: u32) -> Result<Self, Error> {
+        if start_ps >= end_ps {
+            return Err(Error::Usage(format!(
+                "expected a window that ends after it starts, found {start_ps}..{end_ps} ps"
+            )));
+        }
+        if !(1..=MAX_PX).contains(&px) {
+            return Err(Error::Usage(format!("expected 1 to {MAX_PX} pixels, found {px}")));
+        }
+        let length = (i128::from(end_ps) - i128::from(start_ps)) as u128;
+        let width_ps = i64::try_from(length.div_ceil(u128::from(px))).unwrap_or(i64::MAX);
+        Ok(Self { start_ps, end_ps, width_ps })
+    }
+
+    /// The end of the pixel that holds `time_ps`; of the first pixel for times before the window.
+    pub(super) fn pixel_end(self, time_ps: i64) -> i64 {
+        let time_ps = time_ps.max(self.start_ps);
+        let end = time_ps.checked_sub(self.start_ps).and_then(|into| {
+            let pixels = into / self.width_ps + 1;
+            self.start_ps.checked_add(pixels.checked_mul(self.width_ps)?)
+        });
+        end.unwrap_or_else(|| self.far_pixel_end(time_ps))
+    }
+
+    /// The same for windows that span more than an `i64` holds.
+    #[cold]
+    fn far_pixel_end(self, time_ps: i64) -> i64 {
+        let [time_ps, start_ps, width_ps] = [time_ps, self.start_ps, self.width_ps].map(i128::from);
+        i64::try_from(start_ps + ((time_ps - start_ps) / width_ps + 1) * width_ps).unwrap_or(i64::MAX)
+    }
+}
+
+/// When each row is free again: a tree of minima over the rows' ends, so that thousands of events at once stay cheap.
+#[derive(Default)]
+struct FreeRows {
+    /// Node `i` has the children `2i` and `2i + 1`; the leaves are the second half. Unused rows are free since ever.
+    tree: Vec<i64>,
+}
+
+impl FreeRows {
+    /// The first row, `from` or below, that is free at `time_ps`.
+    fn first(&mut self, from: usize, time_ps: i64) -> usize {
+        loop {
+            let leaves = self.tree.len() / 2;
+            if from < leaves
+                && let Some(row) = self.search(leaves + from, time_ps)
+            {
+                return row;
+            }
+            self.grow();
+        }
+    }
+
+    fn search(&self, mut node: usize, time_ps: i64) -> Option<usize> {
+        let leaves = self.tree.len() / 2;
+        while self.tree[node] > time_ps {
+            // On to the next subtree on the right: up as long as this is a right child, then to the sibling.
+            while node % 2 == 1 {
+                node /= 2;
+            }
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        while node < leaves {
+            node *= 2;
+            if self.tree[node] > time_ps {
+                node += 1;
+            }
+        }
+        Some(node - leaves)
+    }
+
+    fn occupy(&mut self, row: usize, until_ps: i64) {
+        let mut node = self.tree.len() / 2 + row;
+        self.tree[node] = until_ps;
+        while node > 1 {
+            node /= 2;
+            let first = self.tree[2 * node].min(self.tree[2 * node + 1]);
+            if self.tree[node] == first {
+                break;
+            }
+            self.tree[node] = first;
+        }
+    }
+
+    fn grow(&mut self) {
+        let old = self.tree.split_off(self.tree.len() / 2);
+        let leaves = (old.len() * 2).max(8);
+        self.tree = vec![i64::MIN; 2 * leaves];
+        self.tree[leaves..leaves + old.len()].copy_from_slice(&old);
+        for node in (1..leaves).rev() {
+            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The timeline: which tracks a run has, what to draw of them in a window of time, and what one event says.
+//!
+//! A track is a line of the profile. Its events are laid out in rows once, see `layout`; a window is then answered by
+//! binary search, with at most about two slices per pixel and row, however many events there are.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use haloscope_profile::{Events, Line, LineId, LineKind, MetaIdx, Plane, Profile};
+use haloscope_report::Error;
+
+mod clock;
+mod colours;
+mod counters;
+mod details;
+pub mod excerpt;
+pub mod export;
+mod flows;
+mod kept;
+mod layout;
+mod line_ops;
+mod op_details;
+mod overlap;
+mod row;
+mod ruler;
+mod search;
+mod texts;
+mod tile;
+mod totals;
+mod tracks;
+mod window;
+
+pub use clock::{Clock, HostClock};
+pub use clock::{Execution as NumberedExecution, offset as clock_offset, runs as numbered_runs};
+pub use colours::Colour;
+use colours::Colours;
+use counters::Curve;
+pub use counters::{Counter, Counters, Sample, TrackCounters};
+pub use details::{EventDetails, EventStat};
+pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
+use layout::Layout;
+pub use op_details::{EventPeaks, Frame, OpDetails};
+pub use overlap::{DeviceOverlap, Overlap, StepGaps, background};
+pub use ruler::{Ruler, RulerStep};
+pub use search::{Found, Hit, MOST_HITS, NameCount, Place, Search};
+pub use totals::{CategoryTotal, NameTotal, Totals, TrackTotal};
+pub use tracks::{Group, Track, Tracks};
+pub use window::{MAX_PX, Slice, TrackSlices, Window};
+
+/// A run's timeline. Lines are laid out when they are first asked for.
+#[derive(Debug)]
+pub struct Timeline {
+    profile: Arc<Profile>,
+    layouts: Vec<OnceLock<Layout>>,
+    tracks: OnceLock<Tracks>,
+    colours: Colours,
+    texts: texts::Texts,
+    labels: texts::Labels,
+    kept: kept::Kept,
+    curves: Vec<OnceLock<Vec<Curve>>>,
+}
+
+impl Timeline {
+    /// The timeline of a run. Nothing is read yet.
+    #[must_use]
+    pub fn new(profile: Arc<Profile>) -> Self {
+        let layouts = profile.lines.iter().map(|_| OnceLock::new()).collect();
+        let curves = profile.lines.iter().map(|_| OnceLock::new()).collect();
+        let colours = Colours::of(&profile);
+        let kept = kept::Kept::of(&profile);
+        let (texts, labels) = (texts::Texts::default(), texts::Labels::of(&profile));
+        Self { profile, layouts, tracks: OnceLock::new(), colours, texts, labels, kept, curves }
+    }
+
+    /// All tracks. The first call reads and lays out every line.
+    #[must_use]
+    pub fn tracks(&self) -> &Tracks {
+        self.tracks.get_or_init(|| self.find_tracks())
+    }
+
+    /// What an event says: its stats and those of its metadata. `event` is its row in the line ([`Slice::event`]).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no such line or event.
+    pub fn event(&self, line: LineId, event: usize) -> Result<EventDetails, Error> {
+        let line = self.line(line)?;
+        let count = self.profile.events(line).len();
+        if event >= count {
+            return Err(Error::Usage(format!(
+                "track {} has {count} events; there is no event {event}",
+                line.id.0
+            )));
+        }
+        Ok(details::of(&self.profile, line, event, self.kept.steps(&self.profile)))
+    }
+
+    fn line(&self, id: LineId) -> Result<&Line, Error> {
+        let count = self.profile.lines.len();
+        let missing = || Error::Usage(format!("there is no track {}; the run has {count} lines", id.0));
+        self.profile.lines.get(id.index()).ok_or_else(missing)
+    }
+
+    fn layout(&self, line: &Line) -> &Layout {
+        self.layouts[line.id.index()].get_or_init(|| Layout::of(self.profile.events(line)))
+    }
+}
+
+fn label<'p>(profile: &'p Profile, plane: &'p Plane, meta: MetaIdx) -> Cow<'p, str> {
+    let label = plane.meta_label(profile.source_of(plane), meta);
+    if label.is_empty() { Cow::Borrowed("(no name)") } else { label }
+}
+
+/// Events nest on these lines: time in a child is not time of the parent itself.
+fn nests(line: &Line) -> bool {
+    !matches!(line.kind, LineKind::AsyncXlaOps | LineKind::Counters)
+}
+
+/// The picoseconds of an event in which none of the events that it encloses ran.
+fn self_ps(events: &Events, index: usize) -> i64 {
+    let event = events.get(index);
+    let inside = (index + 1..events.rows_before(event.end_ps)).map(|i| events.get(i));
+    let inside = inside.filter(|e| e.end_ps <= event.end_ps).map(|e| (e.start_ps, e.end_ps));
+    event.end_ps - event.start_ps - haloscope_time::intervals::Intervals::union_of_sorted(inside).length()
+}
+
+#[cfg(test)]
+mod tests;
