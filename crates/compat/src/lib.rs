@@ -27,6 +27,7 @@ pub mod proto_json;
 mod steps;
 mod text;
 mod tools;
+mod xprof_lines;
 
 use haloscope_core::profile::Profile;
 

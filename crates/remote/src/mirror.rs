@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::{Error, Object, Session, place};
+use crate::{Error, Object, Session};
 
 /// The folder of the cache with what was brought.
 pub const FOLDER: &str = "remote";
@@ -124,8 +124,8 @@ impl Mirror {
 
 /// Where mirrors lie: in the cache; if that is off, in a folder of this process.
 fn root() -> Result<PathBuf, Error> {
-    let cache =
-        place::cache_folder().map_err(|error| Error::local(Path::new(place::FOLDER_VARIABLE), &error))?;
+    let cache = haloscope_cache_folder::cache_folder()
+        .map_err(|error| Error::local(Path::new(haloscope_cache_folder::FOLDER_VARIABLE), &error))?;
     let Some(folder) = cache else { return Ok(own()) };
     Ok(folder.join(FOLDER))
 }

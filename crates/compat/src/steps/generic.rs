@@ -359,7 +359,7 @@ fn in_order<'c>(
 }
 
 /// The id of the `Steps` line that the profiler derives for a GPU; those of other derived lines follow.
-const FIRST_DERIVED: i64 = 0xdead_beef_u32 as i32 as i64;
+const FIRST_DERIVED: i64 = crate::xprof_lines::FIRST_ID;
 const DERIVED: i64 = 290;
 
 fn class_of_kernel(name: &str) -> Class {

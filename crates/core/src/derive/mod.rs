@@ -19,7 +19,6 @@ pub mod counter_names;
 pub mod counters;
 pub mod critical_path;
 pub mod data_type;
-pub mod derived;
 pub mod device_pass;
 pub mod excerpt;
 pub mod executions;

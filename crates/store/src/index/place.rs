@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haloscope_core::{Error, units};
 
-pub use haloscope_remote::FOLDER_VARIABLE;
+pub use haloscope_cache_folder::FOLDER_VARIABLE;
 
 /// How many bytes the cache may hold.
 pub const MAX_VARIABLE: &str = "HALOSCOPE_CACHE_MAX";
@@ -14,7 +14,8 @@ const MAX: u64 = 10_000_000_000;
 
 /// The folder that the environment names, else the user's own; `None` where it is off, or the user has none.
 pub(super) fn folder() -> Result<Option<PathBuf>, Error> {
-    haloscope_remote::cache_folder().map_err(|source| Error::Io { path: FOLDER_VARIABLE.into(), source })
+    haloscope_cache_folder::cache_folder()
+        .map_err(|source| Error::Io { path: FOLDER_VARIABLE.into(), source })
 }
 
 /// How many bytes it may hold.

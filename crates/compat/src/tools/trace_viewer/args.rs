@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::xprof_lines::{Derived, Detail};
 use haloscope_core::derive::context::{Context, EventType, Lane};
-use haloscope_core::derive::derived::{Derived, Detail};
 use haloscope_core::profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
 use haloscope_xspace::{StatValue, Stats};
 use rustc_hash::FxHashSet;

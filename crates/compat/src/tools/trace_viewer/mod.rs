@@ -15,8 +15,8 @@ mod whole;
 
 use std::collections::BTreeMap;
 
+use crate::xprof_lines;
 use haloscope_core::derive::context::Context;
-use haloscope_core::derive::derived;
 use haloscope_core::profile::Profile;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
@@ -43,7 +43,7 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         .iter()
         .map(|host| {
             let context = Context::of(profile, *host);
-            let derived = derived::of_host(profile, *host, &context);
+            let derived = xprof_lines::of_host(profile, *host, &context);
             (*host, context, derived)
         })
         .collect();

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::xprof_lines::{self, DerivedLine};
 use haloscope_core::derive::context::{EventType, Link, NO_GROUP, REGION};
-use haloscope_core::derive::derived::{self, DerivedLine};
 use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
 use super::args::HostData;
@@ -382,7 +382,7 @@ impl<'p> Trace<'p> {
         for (position, at) in order.iter().enumerate() {
             let details = line.details.get(*at as usize);
             let step = details.into_iter().flatten().find_map(|detail| match detail {
-                derived::Detail::Text("step_name", name) => Some(name.as_str()),
+                xprof_lines::Detail::Text("step_name", name) => Some(name.as_str()),
                 _ => None,
             });
             if let Some(name) = step {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::xprof_lines;
 use haloscope_core::derive::context::{Context, Direction, EventType, Lane, Link, REGION};
-use haloscope_core::derive::derived;
 use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
 use crate::{Answer, Error, Hosts, Params, Tool};
@@ -38,7 +38,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         });
     };
     let context = Context::of(profile, host);
-    let derived = derived::of_host(profile, host, &context);
+    let derived = xprof_lines::of_host(profile, host, &context);
     let data = HostData { profile, context: &context, derived: &derived };
     // What else a timeline is asked for is checked, and means nothing where all is answered.
     if Question::read(profile, params)?.proto {

@@ -4,16 +4,16 @@ use rustc_hash::FxHashMap;
 
 /// What an event of a derived line is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub(crate) struct Label {
     /// The whole name, such as `model/layer/MatMul_1:MatMul`.
-    pub name: String,
+    pub(crate) name: String,
     /// What a timeline shows in its place, such as `MatMul`.
-    pub display: Option<String>,
+    pub(crate) display: Option<String>,
 }
 
 /// The labels of a plane's derived lines, one a name.
 #[derive(Debug, Default)]
-pub struct Labels {
+pub(crate) struct Labels {
     all: Vec<Label>,
     by_name: FxHashMap<String, u32>,
 }
@@ -47,22 +47,22 @@ impl Labels {
 
     /// All labels; [`DerivedEvent::label`] is a row.
     #[must_use]
-    pub fn as_slice(&self) -> &[Label] {
+    pub(crate) fn as_slice(&self) -> &[Label] {
         &self.all
     }
 }
 
 /// An event of a derived line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DerivedEvent {
+pub(crate) struct DerivedEvent {
     /// Start on the run's clock, picoseconds.
-    pub start_ps: i64,
+    pub(crate) start_ps: i64,
     /// Duration, picoseconds.
-    pub duration_ps: i64,
+    pub(crate) duration_ps: i64,
     /// A row of the plane's labels.
-    pub label: u32,
+    pub(crate) label: u32,
     /// The group that it belongs to.
-    pub group: Option<u32>,
+    pub(crate) group: Option<u32>,
 }
 
 impl DerivedEvent {

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builders, Piece};
 use super::offload::Offload;
 use super::{Derived, DerivedLine, FRAMEWORK_OPS, OpLabels, SCOPES, SOURCE, ties};
-use crate::derive::context::Context;
-use crate::profile::{Plane, Profile, Source};
+use haloscope_core::derive::context::Context;
+use haloscope_core::profile::{Plane, Profile, Source};
 
 const OPS_LINE: usize = 0;
 const SCOPES_LINE: usize = 1;

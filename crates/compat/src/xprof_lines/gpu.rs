@@ -8,8 +8,10 @@ use super::builder::{Builders, Piece};
 use super::{
     Derived, DerivedEvent, DerivedLine, Detail, LAUNCHES, Labels, OpLabels, STEPS, is_derived_id, ties,
 };
-use crate::derive::context::Context;
-use crate::profile::{HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile, Source, Stat};
+use haloscope_core::derive::context::Context;
+use haloscope_core::profile::{
+    HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile, Source, Stat,
+};
 
 const OPS: usize = 0;
 const SCOPES: usize = 1;

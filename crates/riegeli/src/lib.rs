@@ -2,24 +2,32 @@
 //!
 //! Profilers that write while they measure put pieces of a profile into such a file one after another. They are unpacked and
 //! merged into one XSpace, so that everything behind works as on a `.xplane.pb`. Damage costs the chunk in which it is: the
-//! others are read, and a remark says what is missing.
+//! others are read, and it is told how many are missing and why.
 //!
 //! The format: <https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md>.
+//!
+//! ```
+//! use haloscope_riegeli as riegeli;
+//!
+//! let file = include_bytes!("../vectors/zstd-transposed");
+//! assert!(riegeli::has_signature(file));
+//! let profile = riegeli::read(file)?;
+//! assert_eq!((profile.records, profile.lost), (1, 1));
+//! # Ok::<(), riegeli::NoRecord>(())
+//! ```
 
-mod blocks;
-mod packed;
+mod chunk;
+mod compression;
 mod simple;
 #[cfg(test)]
 mod tests;
 mod transposed;
+pub mod write;
 
 use std::path::Path;
 
+use chunk::{Chunk, ChunkKind, Chunks};
 use haloscope_xspace::{SpaceView, merge};
-
-use crate::Error;
-use crate::profile::Pieces;
-use blocks::{Chunk, Chunks, Kind};
 
 /// The first bytes of every such file: the hash and the fields of the first block's header.
 const SIGNATURE: [u8; 24] =
@@ -39,24 +47,50 @@ struct Records {
 }
 
 /// Why a chunk cannot be used.
-type Bad = String;
+type Why = String;
+
+/// What a file of records holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// The records that were read, merged into one encoded XSpace.
+    pub space: Vec<u8>,
+    /// How many records were read.
+    pub records: u64,
+    /// How many chunks and records could not be.
+    pub lost: u64,
+    /// Why the first of those could not be.
+    pub why: Option<String>,
+}
+
+/// No record of a file can be read, or they are larger than what is read at most.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected Riegeli records, each an XSpace, found: {why}; the profiler may have been killed before it wrote, or the file was \
+     cut while it was copied"
+)]
+pub struct NoRecord {
+    /// Why the first that was lost could not be read.
+    pub why: String,
+}
 
 /// True if a file is called as these are.
-pub(super) fn is_named(path: &Path) -> bool {
+#[must_use]
+pub fn is_named(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(ENDING)
 }
 
 /// True if bytes begin as these files do.
-pub(super) fn is_meant(bytes: &[u8]) -> bool {
+#[must_use]
+pub fn has_signature(bytes: &[u8]) -> bool {
     bytes.starts_with(&SIGNATURE)
 }
 
-/// Unpacks and merges the records of a file; `path` is for errors.
+/// Unpacks the records of a file and merges them.
 ///
 /// # Errors
-/// [`Error::Input`] if no record can be read, or they are larger than what is read at most.
-pub(super) fn convert(path: &Path, bytes: &[u8]) -> Result<(Vec<u8>, Pieces), Error> {
-    let mut found = Pieces::default();
+/// [`NoRecord`] if none can be read.
+pub fn read(bytes: &[u8]) -> Result<Unpacked, NoRecord> {
+    let mut found = Unpacked::default();
     let mut all: Vec<Records> = Vec::new();
     let mut left = LARGEST;
     for chunk in Chunks::new(bytes) {
@@ -87,14 +121,10 @@ pub(super) fn convert(path: &Path, bytes: &[u8]) -> Result<(Vec<u8>, Pieces), Er
         }
     }
     if records.is_empty() {
-        let why = found.why.unwrap_or_else(|| "no record in it".to_owned());
-        let message = format!(
-            "expected Riegeli records, each an XSpace, found: {why}; the profiler may have been killed before it wrote, or the \
-             file was cut while it was copied"
-        );
-        return Err(Error::Input { path: path.to_owned(), message });
+        return Err(NoRecord { why: found.why.unwrap_or_else(|| "no record in it".to_owned()) });
     }
-    Ok((merge(&records), found))
+    found.space = merge(&records);
+    Ok(found)
 }
 
 /// Whether a record can be read as an XSpace at all. One of hostnames alone is one, and one without anything too.
@@ -104,12 +134,12 @@ fn is_space(record: &[u8]) -> bool {
 }
 
 /// The records of a chunk; `None` for one that holds none.
-fn records(chunk: &Chunk, largest: u64) -> Result<Option<Records>, Bad> {
+fn records(chunk: &Chunk, largest: u64) -> Result<Option<Records>, Why> {
     let read = match chunk.kind {
-        Kind::Signature | Kind::Metadata | Kind::Padding => return Ok(None),
-        Kind::Simple => simple::read,
-        Kind::Transposed => transposed::read,
-        Kind::Other(kind) => return Err(format!("a chunk of the unknown kind {kind:#04x}")),
+        ChunkKind::Signature | ChunkKind::Metadata | ChunkKind::Padding => return Ok(None),
+        ChunkKind::Simple => simple::read,
+        ChunkKind::Transposed => transposed::read,
+        ChunkKind::Other(kind) => return Err(format!("a chunk of the unknown kind {kind:#04x}")),
     };
     if chunk.records == 0 {
         return Ok(None);

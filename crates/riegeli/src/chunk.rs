@@ -2,7 +2,7 @@
 
 use highway::{HighwayHash, HighwayHasher, Key};
 
-use super::Bad;
+use super::Why;
 
 const BLOCK: u64 = 1 << 16;
 /// Of a block's header.
@@ -15,7 +15,7 @@ const KEY: Key =
 
 /// What a chunk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum ChunkKind {
     Signature,
     Metadata,
     Padding,
@@ -25,25 +25,25 @@ pub(super) enum Kind {
 }
 
 /// A chunk whose bytes are what was written.
-pub(super) struct Chunk {
-    pub(super) kind: Kind,
-    pub(super) records: u64,
-    /// Bytes of all its records.
-    pub(super) decoded: u64,
-    pub(super) data: Vec<u8>,
+pub(crate) struct Chunk {
+    pub(crate) kind: ChunkKind,
+    pub(crate) records: u64,
+    /// Cursor of all its records.
+    pub(crate) decoded: u64,
+    pub(crate) data: Vec<u8>,
 }
 
 /// The chunks in their order. A damaged one is an error, and the one behind it comes next.
-pub(super) struct Chunks<'a> {
+pub(crate) struct Chunks<'a> {
     bytes: &'a [u8],
     at: u64,
 }
 
-pub(super) fn hash(data: &[u8]) -> u64 {
+pub(crate) fn hash(data: &[u8]) -> u64 {
     HighwayHasher::new(KEY).hash64(data)
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
@@ -62,7 +62,7 @@ fn end_of(begin: u64, length: u64) -> Option<u64> {
 }
 
 impl<'a> Chunks<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
@@ -92,8 +92,8 @@ impl<'a> Chunks<'a> {
         let mut block = (self.at / BLOCK + 1).saturating_mul(BLOCK);
         while let Some(header) = self.bytes.get(block as usize..).and_then(|rest| rest.get(..HEADER as usize))
         {
-            let (previous, next) = (word(header, 8), word(header, 16));
-            if word(header, 0) == hash(header.get(8..).unwrap_or_default()) {
+            let (previous, next) = (u64_at(header, 8), u64_at(header, 16));
+            if u64_at(header, 0) == hash(header.get(8..).unwrap_or_default()) {
                 // A chunk that begins with this block, or the one behind the chunk that the block stands in.
                 let begin = if previous == 0 { block } else { block.saturating_add(next) };
                 if begin > self.at {
@@ -105,7 +105,7 @@ impl<'a> Chunks<'a> {
         u64::MAX
     }
 
-    fn read(&mut self) -> Result<Chunk, Bad> {
+    fn read(&mut self) -> Result<Chunk, Why> {
         let begin = self.at;
         let mut at = begin;
         let header = self.cut(&mut at, CHUNK_HEADER as u64);
@@ -113,11 +113,11 @@ impl<'a> Chunks<'a> {
             self.at = u64::MAX;
             return Err(format!("the file ends at byte {} in the header of a chunk", self.bytes.len()));
         }
-        if word(&header, 0) != hash(header.get(8..).unwrap_or_default()) {
+        if u64_at(&header, 0) != hash(header.get(8..).unwrap_or_default()) {
             self.at = self.recover();
             return Err(format!("the header of the chunk at byte {begin} is damaged"));
         }
-        let (length, records) = (word(&header, 8), word(&header, 24) >> 8);
+        let (length, records) = (u64_at(&header, 8), u64_at(&header, 24) >> 8);
         let end = end_of(begin, length.saturating_add(CHUNK_HEADER as u64))
             .map(|end| end.max(possible_begin(begin.saturating_add(records))));
         let Some(end) = end.filter(|end| *end > begin) else {
@@ -133,23 +133,23 @@ impl<'a> Chunks<'a> {
                 self.bytes.len()
             ));
         }
-        if word(&header, 16) != hash(&data) {
+        if u64_at(&header, 16) != hash(&data) {
             return Err(format!("the chunk at byte {begin} is damaged"));
         }
         let kind = match header.get(24) {
-            Some(b's') => Kind::Signature,
-            Some(b'm') => Kind::Metadata,
-            Some(b'p') => Kind::Padding,
-            Some(b'r') => Kind::Simple,
-            Some(b't') => Kind::Transposed,
-            other => Kind::Other(other.copied().unwrap_or(0)),
+            Some(b's') => ChunkKind::Signature,
+            Some(b'm') => ChunkKind::Metadata,
+            Some(b'p') => ChunkKind::Padding,
+            Some(b'r') => ChunkKind::Simple,
+            Some(b't') => ChunkKind::Transposed,
+            other => ChunkKind::Other(other.copied().unwrap_or(0)),
         };
-        Ok(Chunk { kind, records, decoded: word(&header, 32), data })
+        Ok(Chunk { kind, records, decoded: u64_at(&header, 32), data })
     }
 }
 
 impl Iterator for Chunks<'_> {
-    type Item = Result<Chunk, Bad>;
+    type Item = Result<Chunk, Why>;
 
     fn next(&mut self) -> Option<Self::Item> {
         (self.at < self.bytes.len() as u64).then(|| self.read())

@@ -1,18 +1,18 @@
 //! Simple chunks: the lengths of the records, then the records, each packed.
 
-use super::blocks::Chunk;
-use super::packed::{Bytes, Packing};
-use super::{Bad, Records};
+use super::chunk::Chunk;
+use super::compression::{Compression, Cursor};
+use super::{Records, Why};
 
-pub(super) fn read(chunk: &Chunk) -> Result<Records, Bad> {
-    /// Bytes of the longest number.
+pub(super) fn read(chunk: &Chunk) -> Result<Records, Why> {
+    /// Cursor of the longest number.
     const NUMBER: u64 = 10;
-    let mut data = Bytes::new(&chunk.data);
-    let packing = Packing::of(data.byte().ok_or("an empty chunk")?)?;
+    let mut data = Cursor::new(&chunk.data);
+    let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
-    let sizes = packing.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER))?;
-    let bytes = packing.unpack(data.rest(), chunk.decoded)?;
-    let mut sizes = Bytes::new(&sizes);
+    let sizes = compression.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER))?;
+    let bytes = compression.unpack(data.rest(), chunk.decoded)?;
+    let mut sizes = Cursor::new(&sizes);
     let (mut ends, mut end) = (Vec::new(), 0_u64);
     while sizes.left() > 0 {
         end = end.saturating_add(sizes.number()?);

@@ -5,9 +5,9 @@
 
 use haloscope_xspace::wire;
 
-use super::blocks::Chunk;
-use super::packed::{Bytes, Packing};
-use super::{Bad, Records};
+use super::chunk::Chunk;
+use super::compression::{Compression, Cursor};
+use super::{Records, Why};
 
 /// A step of the machine.
 #[derive(Debug, Clone, Copy)]
@@ -43,33 +43,33 @@ enum Act {
 struct Parts<'a> {
     nodes: Vec<Node>,
     first: usize,
-    buffers: Vec<Bytes<'a>>,
+    buffers: Vec<Cursor<'a>>,
 }
 
 /// What the bytes of a chunk may unpack to for each byte of its records: fields take no more, nodes and transitions little.
 const SLACK: u64 = 16;
 
-pub(super) fn read(chunk: &Chunk) -> Result<Records, Bad> {
+pub(super) fn read(chunk: &Chunk) -> Result<Records, Why> {
     let largest = chunk.decoded.saturating_add(chunk.records).saturating_mul(SLACK).saturating_add(1 << 20);
-    let mut data = Bytes::new(&chunk.data);
-    let packing = Packing::of(data.byte().ok_or("an empty chunk")?)?;
+    let mut data = Cursor::new(&chunk.data);
+    let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
-    let header = packing.unpack(data.take(length)?, largest)?;
-    let mut header = Bytes::new(&header);
-    let buckets = buckets(packing, &mut header, &mut data, largest)?;
+    let header = compression.unpack(data.take(length)?, largest)?;
+    let mut header = Cursor::new(&header);
+    let buckets = buckets(compression, &mut header, &mut data, largest)?;
     let buffers = buffers(&buckets.1, buckets.0, &mut header)?;
     let parts = machine(&mut header, buffers)?;
-    let transitions = packing.unpack(data.rest(), largest)?;
+    let transitions = compression.unpack(data.rest(), largest)?;
     Run { parts, out: Vec::new(), ends: Vec::new(), open: Vec::new(), chunk }.run(&transitions)
 }
 
 /// How many buffers there are, and the buckets that they lie in.
 fn buckets(
-    packing: Packing,
-    header: &mut Bytes<'_>,
-    data: &mut Bytes<'_>,
+    compression: Compression,
+    header: &mut Cursor<'_>,
+    data: &mut Cursor<'_>,
     largest: u64,
-) -> Result<(usize, Vec<Vec<u8>>), Bad> {
+) -> Result<(usize, Vec<Vec<u8>>), Why> {
     let (buckets, buffers) = (header.small()? as usize, header.small()? as usize);
     // Each takes a byte of the header at least.
     if buckets.saturating_add(buffers) > header.left() || (buckets == 0 && buffers > 0) {
@@ -79,7 +79,7 @@ fn buckets(
     let mut unpacked = Vec::new();
     for _ in 0..buckets {
         let length = header.number()?;
-        let bytes = packing.unpack(data.take(length)?, left)?;
+        let bytes = compression.unpack(data.take(length)?, left)?;
         left -= bytes.len() as u64;
         unpacked.push(bytes);
     }
@@ -87,13 +87,17 @@ fn buckets(
 }
 
 /// The buffers, one behind another in the buckets.
-fn buffers<'a>(buckets: &'a [Vec<u8>], count: usize, header: &mut Bytes<'_>) -> Result<Vec<Bytes<'a>>, Bad> {
-    let mut rest = buckets.iter().map(|bucket| Bytes::new(bucket));
+fn buffers<'a>(
+    buckets: &'a [Vec<u8>],
+    count: usize,
+    header: &mut Cursor<'_>,
+) -> Result<Vec<Cursor<'a>>, Why> {
+    let mut rest = buckets.iter().map(|bucket| Cursor::new(bucket));
     let mut bucket = rest.next();
     let mut buffers = Vec::new();
     for _ in 0..count {
         let own = bucket.as_mut().ok_or("too few buckets")?;
-        buffers.push(Bytes::new(own.take(header.number()?)?));
+        buffers.push(Cursor::new(own.take(header.number()?)?));
         while bucket.is_some_and(|own| own.left() == 0) {
             let Some(next) = rest.next() else { break };
             bucket = Some(next);
@@ -105,14 +109,14 @@ fn buffers<'a>(buckets: &'a [Vec<u8>], count: usize, header: &mut Bytes<'_>) -> 
     Ok(buffers)
 }
 
-fn machine<'a>(header: &mut Bytes<'_>, buffers: Vec<Bytes<'a>>) -> Result<Parts<'a>, Bad> {
+fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Parts<'a>, Why> {
     let count = header.small()? as usize;
     // A node has a tag and a successor.
     if count.saturating_mul(2) > header.left() {
         return Err(format!("a machine of {count} nodes"));
     }
-    let tags = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Bad>>()?;
-    let nexts = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Bad>>()?;
+    let tags = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Why>>()?;
+    let nexts = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Why>>()?;
     let varints = tags.iter().filter(|tag| **tag >= 8 && **tag & 7 == 0).count();
     let mut subtypes = header.take(varints as u64)?.iter();
     let mut nodes = Vec::with_capacity(count);
@@ -181,7 +185,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn run(mut self, transitions: &[u8]) -> Result<Records, Bad> {
+    fn run(mut self, transitions: &[u8]) -> Result<Records, Why> {
         // A node that moves nothing is followed by one that does, but where somebody wants it to run for ever.
         let most =
             self.chunk.decoded.saturating_add(self.chunk.records).saturating_add(transitions.len() as u64);
@@ -207,16 +211,16 @@ impl Run<'_> {
         self.finish()
     }
 
-    fn node(&self, at: usize) -> Result<Node, Bad> {
+    fn node(&self, at: usize) -> Result<Node, Why> {
         self.parts.nodes.get(at).copied().ok_or_else(|| format!("node {at} of {}", self.parts.nodes.len()))
     }
 
-    fn buffer(&mut self, index: usize, length: u64) -> Result<Vec<u8>, Bad> {
+    fn buffer(&mut self, index: usize, length: u64) -> Result<Vec<u8>, Why> {
         let buffer = self.parts.buffers.get_mut(index).ok_or("no such buffer")?;
         buffer.take(length).map(<[u8]>::to_vec)
     }
 
-    fn act(&mut self, node: Node) -> Result<(), Bad> {
+    fn act(&mut self, node: Node) -> Result<(), Why> {
         match node.act {
             Act::Nothing => Ok(()),
             Act::MessageEnd => {
@@ -264,7 +268,7 @@ impl Run<'_> {
         }
     }
 
-    fn record(&mut self) -> Result<(), Bad> {
+    fn record(&mut self) -> Result<(), Why> {
         if !self.open.is_empty() {
             return Err("a record begins within a message".to_owned());
         }
@@ -275,11 +279,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Bad> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Why> {
         put(&mut self.out, bytes, self.chunk.decoded)
     }
 
-    fn put_number(&mut self, mut value: u64) -> Result<(), Bad> {
+    fn put_number(&mut self, mut value: u64) -> Result<(), Why> {
         let (mut bytes, mut length) = ([0_u8; 10], 0);
         for byte in &mut bytes {
             length += 1;
@@ -293,7 +297,7 @@ impl Run<'_> {
         put(&mut self.out, bytes.get(..length).unwrap_or_default(), self.chunk.decoded)
     }
 
-    fn finish(mut self) -> Result<Records, Bad> {
+    fn finish(mut self) -> Result<Records, Why> {
         let all = self.out.len();
         let is_whole = self.open.is_empty()
             && self.ends.len() as u64 == self.chunk.records
@@ -310,7 +314,7 @@ impl Run<'_> {
     }
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8], largest: u64) -> Result<(), Bad> {
+fn put(out: &mut Vec<u8>, bytes: &[u8], largest: u64) -> Result<(), Why> {
     if (out.len() + bytes.len()) as u64 > largest {
         return Err("records longer than was said".to_owned());
     }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{DerivedEvent, Labels, Piece};
 use super::{DerivedLine, Detail, OFFLOAD, OFFLOAD_ROWS};
-use crate::profile::{Plane, Source};
+use haloscope_core::profile::{Plane, Source};
 
 /// Ops that move data, if one end of theirs is in the host's memory.
 const MOVES: [&str; 6] = [

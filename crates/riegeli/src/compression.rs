@@ -4,19 +4,19 @@ use std::io::Read;
 
 use haloscope_xspace::wire;
 
-use super::Bad;
+use super::Why;
 
 /// How parts of a chunk are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Compression {
     None,
     Brotli,
     Zstd,
     Snappy,
 }
 
-impl Packing {
-    pub(super) fn of(byte: u8) -> Result<Self, Bad> {
+impl Compression {
+    pub(crate) fn from_byte(byte: u8) -> Result<Self, Why> {
         match byte {
             0 => Ok(Self::None),
             b'b' => Ok(Self::Brotli),
@@ -27,7 +27,7 @@ impl Packing {
     }
 
     /// Unpacks bytes that may not be more than `largest`.
-    pub(super) fn unpack(self, packed: &[u8], largest: u64) -> Result<Vec<u8>, Bad> {
+    pub(crate) fn unpack(self, packed: &[u8], largest: u64) -> Result<Vec<u8>, Why> {
         if self == Self::None {
             return if packed.len() as u64 <= largest {
                 Ok(packed.to_vec())
@@ -35,7 +35,7 @@ impl Packing {
                 Err(too_large(largest))
             };
         }
-        let mut bytes = Bytes::new(packed);
+        let mut bytes = Cursor::new(packed);
         let length = bytes.number()?;
         if length > largest {
             return Err(too_large(largest));
@@ -76,49 +76,49 @@ impl Packing {
     }
 }
 
-fn too_large(largest: u64) -> Bad {
+fn too_large(largest: u64) -> Why {
     format!("a part that unpacks to more than {largest} bytes")
 }
 
 /// A cursor over bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bytes<'a> {
+pub(crate) struct Cursor<'a> {
     data: &'a [u8],
     at: usize,
 }
 
-impl<'a> Bytes<'a> {
-    pub(super) fn new(data: &'a [u8]) -> Self {
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(data: &'a [u8]) -> Self {
         Self { data, at: 0 }
     }
 
-    pub(super) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.data.len() - self.at
     }
 
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.data.get(self.at..).unwrap_or_default()
     }
 
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         let byte = *self.data.get(self.at)?;
         self.at += 1;
         Some(byte)
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Bad> {
+    pub(crate) fn number(&mut self) -> Result<u64, Why> {
         let (value, next) = wire::varint(self.data, self.at).map_err(|_| "a number is cut".to_owned())?;
         self.at = next;
         Ok(value)
     }
 
     /// A number that fits into 32 bits.
-    pub(super) fn small(&mut self) -> Result<u32, Bad> {
+    pub(crate) fn small(&mut self) -> Result<u32, Why> {
         let value = self.number()?;
         u32::try_from(value).map_err(|_| format!("a number of 32 bits is {value}"))
     }
 
-    pub(super) fn take(&mut self, length: u64) -> Result<&'a [u8], Bad> {
+    pub(crate) fn take(&mut self, length: u64) -> Result<&'a [u8], Why> {
         let end = usize::try_from(length).ok().and_then(|length| self.at.checked_add(length));
         let part = end.and_then(|end| self.data.get(self.at..end));
         let part = part.ok_or_else(|| format!("{length} bytes expected, {} found", self.left()))?;

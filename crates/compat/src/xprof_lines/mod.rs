@@ -7,13 +7,13 @@ mod offload;
 mod ties;
 mod tpu;
 
-pub use builder::{DerivedEvent, Label, Labels};
+pub(crate) use builder::{DerivedEvent, Labels};
 
-use super::context::Context;
-use crate::profile::{HostId, LineId, PlaneId, PlaneKind, Profile};
+use haloscope_core::derive::context::Context;
+use haloscope_core::profile::{HostId, LineId, PlaneId, PlaneKind, Profile};
 
 /// Line ids of derived lines begin here, as XProf numbers them.
-pub const FIRST_ID: i64 = 0xdead_beef_u32 as i32 as i64;
+pub(crate) const FIRST_ID: i64 = 0xdead_beef_u32 as i32 as i64;
 const STEPS: i64 = FIRST_ID;
 const LAUNCHES: i64 = FIRST_ID + 1;
 const SCOPES: i64 = FIRST_ID + 2;
@@ -26,26 +26,26 @@ const LAST_ID: i64 = FIRST_ID + 49 + 240 + 100;
 
 /// True for ids that only derived lines have.
 #[must_use]
-pub fn is_derived_id(wire_id: i64) -> bool {
+pub(crate) fn is_derived_id(wire_id: i64) -> bool {
     (FIRST_ID..=LAST_ID).contains(&wire_id)
 }
 
 /// A derived line.
 #[derive(Debug)]
-pub struct DerivedLine {
+pub(crate) struct DerivedLine {
     /// The id under which it is shown.
-    pub id: i64,
+    pub(crate) id: i64,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its events, in the order in which they were begun.
-    pub events: Vec<DerivedEvent>,
+    pub(crate) events: Vec<DerivedEvent>,
     /// For each event what it carries beside its label, where it carries anything.
-    pub details: Vec<Vec<Detail>>,
+    pub(crate) details: Vec<Vec<Detail>>,
 }
 
 /// A fact about a derived event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Detail {
+pub(crate) enum Detail {
     /// A whole number.
     Count(&'static str, i64),
     /// A number.
@@ -56,13 +56,13 @@ pub enum Detail {
 
 /// The derived lines of a plane.
 #[derive(Debug, Default)]
-pub struct Derived {
+pub(crate) struct Derived {
     /// Lines with at least one event.
-    pub lines: Vec<DerivedLine>,
+    pub(crate) lines: Vec<DerivedLine>,
     /// What their events are called.
-    pub labels: Labels,
+    pub(crate) labels: Labels,
     /// Where the plane's own lines are shown, if not at their id: GPU streams.
-    pub places: Vec<(LineId, i64)>,
+    pub(crate) places: Vec<(LineId, i64)>,
 }
 
 impl DerivedLine {
@@ -73,7 +73,7 @@ impl DerivedLine {
 
 /// The derived lines of a host's planes. None where the profiler derived them itself, which it does where it groups.
 #[must_use]
-pub fn of_host(profile: &Profile, host: HostId, context: &Context) -> Vec<(PlaneId, Derived)> {
+pub(crate) fn of_host(profile: &Profile, host: HostId, context: &Context) -> Vec<(PlaneId, Derived)> {
     if context.by_profiler {
         return Vec::new();
     }
@@ -100,7 +100,7 @@ struct OpLabels {
 
 impl OpLabels {
     fn of(full_name: &str, labels: &mut Labels) -> Self {
-        use super::framework_op::{Framework, FrameworkOp};
+        use haloscope_core::derive::framework_op::{Framework, FrameworkOp};
         let op = FrameworkOp::parse(full_name);
         let scoped = matches!(op.framework, Framework::TensorFlow | Framework::Jax);
         let scopes = op.scopes().filter(|_| scoped).map(|scope| labels.intern(scope)).collect();
