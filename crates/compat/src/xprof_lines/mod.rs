@@ -107,3 +107,22 @@ impl OpLabels {
         Self { scopes, op: labels.intern_shown(full_name, &op.label()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use haloscope_core::load;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_derived_unless_the_profiler_grouped_by_itself() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/runs/gpu-train");
+        let profile = load::open(&load::find(&folder).unwrap()).unwrap();
+        let mut context = Context::of(&profile, HostId(0));
+        assert!(!context.by_profiler && !of_host(&profile, HostId(0), &context).is_empty());
+        context.by_profiler = true;
+        assert!(of_host(&profile, HostId(0), &context).is_empty());
+    }
+}
