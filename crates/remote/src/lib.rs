@@ -12,9 +12,9 @@
 //! ```
 
 mod address;
-mod bring;
 mod connect;
 mod credentials;
+mod download;
 mod error;
 mod list;
 mod mirror;
@@ -23,7 +23,7 @@ mod sessions;
 mod web;
 
 pub use address::Address;
-pub use bring::{Brought, Progress, bring};
+pub use download::{Downloaded, Progress, download};
 pub use error::Error;
 pub use list::{Object, list};
 pub use mirror::{ABOUT, FOLDER as MIRROR, leave};

@@ -90,7 +90,7 @@ struct Kernel<'p> {
 struct Keys([Option<i64>; 9]);
 
 impl Keys {
-    fn of(plane: &Plane) -> Self {
+    fn new(plane: &Plane) -> Self {
         let names = [
             "kernel_details",
             "tf_op",
@@ -162,7 +162,7 @@ fn of_stream(
     let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
     let mut order: Vec<usize> = (0..starts.len()).collect();
     ties::sort(&mut order, |at| (starts[*at], durations.at(*at)));
-    let keys = Keys::of(plane);
+    let keys = Keys::new(plane);
     let mut lines = Builders::new([&[], &[OPS], &[], &[SCOPES, HLO_OPS], &[], &[]], true);
     let mut parsed: FxHashMap<String, OpLabels> = FxHashMap::default();
     let (mut hlo_details, mut buffer_details) = (Vec::new(), Vec::new());
@@ -243,7 +243,7 @@ fn add_op(
 ) {
     let Some(name) = full_name.filter(|name| !name.is_empty()) else { return };
     if !parsed.contains_key(name) {
-        parsed.insert(name.to_owned(), OpLabels::of(name, labels));
+        parsed.insert(name.to_owned(), OpLabels::new(name, labels));
     }
     if let Some(op) = parsed.get(name) {
         lines.add_nested(SCOPES, &op.scopes, piece, &[]);

@@ -99,7 +99,7 @@ struct OpLabels {
 }
 
 impl OpLabels {
-    fn of(full_name: &str, labels: &mut Labels) -> Self {
+    fn new(full_name: &str, labels: &mut Labels) -> Self {
         use haloscope_core::derive::framework_op::{Framework, FrameworkOp};
         let op = FrameworkOp::parse(full_name);
         let scoped = matches!(op.framework, Framework::TensorFlow | Framework::Jax);

@@ -71,7 +71,7 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
             keys.note(plane, source, stat.metadata_id, stat.value, &mut about);
         }
         metas.push(Meta {
-            op: about.op.filter(|op| !op.is_empty()).map(|op| OpLabels::of(&op, &mut derived.labels)),
+            op: about.op.filter(|op| !op.is_empty()).map(|op| OpLabels::new(&op, &mut derived.labels)),
             source: about.source.filter(|s| !s.is_empty()).map(|s| derived.labels.intern(&s)),
             is_async: about.is_async,
             offload: super::offload::is_offload(plane, source, row),
@@ -98,7 +98,7 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
                 let labels = &mut derived.labels;
                 let known = |op: &Cow<'_, str>| !op.is_empty();
                 let meta = Meta {
-                    op: about.op.filter(known).map(|op| OpLabels::of(&op, labels)),
+                    op: about.op.filter(known).map(|op| OpLabels::new(&op, labels)),
                     source: about.source.filter(known).map(|s| labels.intern(&s)).or(entry.source),
                     ..Meta::default()
                 };

@@ -5,11 +5,11 @@ use std::path::Path;
 use haloscope_capture::Captured;
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::load::{self, Run};
-use haloscope_core::report::Report;
+use haloscope_core::report::{Cell, Report, Value};
 use haloscope_core::scope::Scope;
 
-use super::super::find::find;
 use crate::Failure;
+use crate::run_argument::find;
 
 /// The run of a session, brought from an object store where it lies in one; `None` where it lies on another machine.
 pub(super) fn here(captured: &Captured) -> Result<Option<Run>, Failure> {
@@ -27,4 +27,13 @@ pub(super) fn overview(run: &Run) -> Result<Report, Failure> {
         return Err(Failure::Nothing("there is no analysis `overview`".into(), String::new()));
     };
     Ok(analyses::run(analysis, &profile, &Scope::default(), &Params::default())?)
+}
+
+/// A headline value as a number; `None` where it is unknown or not one.
+pub(super) fn number_of(value: &Value) -> Option<f64> {
+    match value.value {
+        Cell::Int(whole) => Some(whole as f64),
+        Cell::Float(real) => Some(real),
+        Cell::Text(_) | Cell::Flag(_) | Cell::Unknown => None,
+    }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod frames;
+mod host_data;
 mod json;
 mod levels;
 mod names;
@@ -20,8 +21,8 @@ use haloscope_core::derive::context::Context;
 use haloscope_core::profile::Profile;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
-use args::{HostData, Value};
 use frames::Frames;
+use host_data::{HostData, Value};
 use params::{Choice, Question};
 use tracks::{PER_HOST, Trace};
 pub(crate) use whole::WHOLE;
@@ -50,7 +51,7 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let mut traces: Vec<Trace<'_>> = Vec::new();
     for (place, (host, context, derived)) in (1_u32..).zip(&contexts) {
         let first_pid = place.saturating_mul(PER_HOST);
-        let mut trace = Trace::of(*host, first_pid, HostData { profile, context, derived });
+        let mut trace = Trace::new(*host, first_pid, HostData { profile, context, derived });
         order::number(&mut trace.tracks, &trace.names);
         traces.push(trace);
     }
@@ -90,7 +91,7 @@ fn collect_frames(parts: &[json::Part<'_, '_>], question: &Question<'_>) -> Fram
                 for at in shown.iter().flatten() {
                     for (name, value) in trace.args(track, *at as usize) {
                         if let Value::Text(text) = value
-                            && json::is_frame(&name)
+                            && frames::is_frame(&name)
                         {
                             frames.add(&text);
                         }

@@ -8,7 +8,7 @@ use crate::xprof_lines::{self, DerivedLine};
 use haloscope_core::derive::context::{EventType, Link, NO_GROUP, REGION};
 use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
-use super::args::HostData;
+use super::host_data::HostData;
 use super::names::Names;
 
 /// The process of the first device, of the first custom plane and of the host.
@@ -154,7 +154,7 @@ fn planes<'p>(profile: &'p Profile, host: HostId) -> Vec<(u64, &'p Plane)> {
 
 impl<'p> Trace<'p> {
     /// The trace of a host; `first_pid` is added to the numbers of its processes.
-    pub(super) fn of(host: HostId, first_pid: u32, data: HostData<'p>) -> Self {
+    pub(super) fn new(host: HostId, first_pid: u32, data: HostData<'p>) -> Self {
         let profile = data.profile;
         let mut trace =
             Self { host: data, names: Names::default(), processes: BTreeMap::new(), tracks: Vec::new() };

@@ -9,7 +9,7 @@ use haloscope_core::profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 
-use super::args::{HostData, Value};
+use super::host_data::{HostData, Value};
 use super::names::{micros, quote, six_digits, whole};
 use super::params::Question;
 use super::tracks::Trace;
@@ -42,7 +42,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let data = HostData { profile, context: &context, derived: &derived };
     // What else a timeline is asked for is checked, and means nothing where all is answered.
     if Question::read(profile, params)?.proto {
-        let mut trace = Trace::of(host, 0, data);
+        let mut trace = Trace::new(host, 0, data);
         order::number(&mut trace.tracks, &trace.names);
         let (span, shown) = (view::span(&trace), vec![None; trace.tracks.len()]);
         return Ok(Answer::bytes(proto::write(&[(&trace, &shown)], &[], span, &BTreeMap::new())));
