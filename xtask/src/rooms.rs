@@ -28,7 +28,10 @@ const ROOMS: &[Room] = &[
     Room { name: "scope", may_use: &["error", "units"] },
     Room { name: "report", may_use: &["error", "packing", "scope", "units"] },
     Room { name: "profile", may_use: &["error", "packing", "units", "xspace", "hlo"] },
-    Room { name: "load", may_use: &["error", "naming", "profile", "units", "xspace", "hlo"] },
+    Room {
+        name: "load",
+        may_use: &["error", "naming", "profile", "units", "xspace", "hlo", "riegeli", "cache_folder"],
+    },
     // Of the report: notes, provenance and cells, since what is missing is seen here. Tables are made in `analyses`.
     Room {
         name: "derive",
@@ -45,7 +48,12 @@ const ROOMS: &[Room] = &[
 ];
 
 /// The crates of ours that the rooms may name, by the name that the code uses.
-const CRATES: &[(&str, &str)] = &[("haloscope_xspace", "xspace"), ("haloscope_hlo", "hlo")];
+const CRATES: &[(&str, &str)] = &[
+    ("haloscope_xspace", "xspace"),
+    ("haloscope_hlo", "hlo"),
+    ("haloscope_riegeli", "riegeli"),
+    ("haloscope_cache_folder", "cache_folder"),
+];
 
 pub(crate) fn run() -> Result<()> {
     let src = root().join("crates/core/src");

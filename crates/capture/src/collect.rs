@@ -11,7 +11,7 @@ use crate::call::{Connection, PROFILE};
 use crate::options::milliseconds;
 use crate::proto::{ProfileRequest, ProfileResponse};
 use crate::server::Server;
-use crate::session::{Draft, PROFILES, Part, keep, now_name, of_reply};
+use crate::session::{Draft, DraftFile, PROFILES, now_name, save_file, space_in_reply};
 use crate::{Captured, Destination, Error, Event, File, Request, Stop, Watch, runtime};
 
 /// Several servers are told this long before the common start, so that all know of it in time.
@@ -42,7 +42,8 @@ pub fn capture(
     if let Some(log_folder) = &request.on_server {
         let session = request.session.clone().unwrap_or_else(now_name);
         let root = below(log_folder, PROFILES);
-        let asked = Asked { request, servers: &servers, session: &session, draft: None, root, watch, stop };
+        let asked =
+            Collection { request, servers: &servers, session: &session, draft: None, root, watch, stop };
         runtime.block_on(asked.with_retries())?;
         return Ok(elsewhere(log_folder, session, &servers));
     }
@@ -50,7 +51,7 @@ pub fn capture(
     let session = draft.name.clone();
     let root = NOWHERE.to_owned();
     let mut asked =
-        Asked { request, servers: &servers, session: &session, draft: Some(&draft), root, watch, stop };
+        Collection { request, servers: &servers, session: &session, draft: Some(&draft), root, watch, stop };
     let mut parts = runtime.block_on(asked.with_retries());
     // What an old server on this machine writes can be had all the same.
     if matches!(parts, Err(Error::Old { .. })) && servers.iter().all(Server::is_here) {
@@ -65,7 +66,7 @@ pub fn capture(
 }
 
 /// What is asked of whom.
-struct Asked<'a> {
+struct Collection<'a> {
     request: &'a Request,
     servers: &'a [Server],
     session: &'a str,
@@ -77,8 +78,8 @@ struct Asked<'a> {
     stop: &'a Stop,
 }
 
-impl Asked<'_> {
-    async fn with_retries(&self) -> Result<Vec<Part>, Error> {
+impl Collection<'_> {
+    async fn with_retries(&self) -> Result<Vec<DraftFile>, Error> {
         let mut pause = PAUSE;
         let mut attempt = 1;
         loop {
@@ -96,7 +97,7 @@ impl Asked<'_> {
     }
 
     /// All servers, once. The first that fails ends the calls to the others.
-    async fn once(&self) -> Result<Vec<Part>, Error> {
+    async fn once(&self) -> Result<Vec<DraftFile>, Error> {
         let connections = try_join_all(self.servers.iter().map(|server| self.connect(server))).await?;
         // The clock of one server alone need not be trusted: it starts when it is asked.
         let lead = if connections.len() > 1 { LEAD } else { Duration::ZERO };
@@ -107,8 +108,9 @@ impl Asked<'_> {
         }
         self.wait(wait.saturating_sub(lead)).await?;
         let start_ns = if lead.is_zero() { 0 } else { nanoseconds(start_time) };
-        let asked = connections.iter().enumerate();
-        let kept = try_join_all(asked.map(|(number, at)| self.profile(number, at, start, start_ns))).await?;
+        let numbered = connections.iter().enumerate();
+        let kept =
+            try_join_all(numbered.map(|(number, at)| self.profile(number, at, start, start_ns))).await?;
         Ok(kept.into_iter().flatten().collect())
     }
 
@@ -123,7 +125,7 @@ impl Asked<'_> {
         at: &Connection,
         start: Instant,
         start_ns: u64,
-    ) -> Result<Option<Part>, Error> {
+    ) -> Result<Option<DraftFile>, Error> {
         let (server, of) = (at.name(), self.request.duration);
         let busy = start.saturating_duration_since(Instant::now()) + of;
         let look = |bytes| {
@@ -140,12 +142,12 @@ impl Asked<'_> {
         let Some(draft) = self.draft else {
             return if reply.empty_trace { Err(Error::Empty { server }) } else { Ok(None) };
         };
-        let space = match of_reply(&server, reply) {
+        let space = match space_in_reply(&server, reply) {
             Err(Error::Old { server }) => self.written(&at.server).ok_or(Error::Old { server })?,
             other => other?,
         };
         self.watch.event(&Event::Received { server: &server, bytes: space.len() as u64 });
-        Ok(Some(keep(draft.part_path(number), at.server.clone(), space).await?))
+        Ok(Some(save_file(draft.file_path(number), at.server.clone(), space).await?))
     }
 
     /// What an old server says of the folder that it cannot write to means that it is old.

@@ -8,7 +8,7 @@ use crate::call::{Connection, END, SNAPSHOT, START};
 use crate::proto::{Empty, GetSnapshotRequest, ProfileRequest, ProfileResponse};
 use crate::request::servers;
 use crate::server::Server;
-use crate::session::{Draft, keep, of_reply};
+use crate::session::{Draft, save_file, space_in_reply};
 use crate::{Captured, Destination, Error, Event, Options, Stop, Watch, runtime};
 
 /// How long a server may be silent.
@@ -57,9 +57,9 @@ pub fn snapshot(
             }
         };
         let reply: ProfileResponse = connection.call(SNAPSHOT, message, Duration::ZERO, stop, look).await?;
-        let space = of_reply(&name, reply)?;
+        let space = space_in_reply(&name, reply)?;
         watch.event(&Event::Received { server: &name, bytes: space.len() as u64 });
-        keep(draft.part_path(number), server.clone(), space).await
+        save_file(draft.file_path(number), server.clone(), space).await
     };
     let all = servers.iter().enumerate().map(|(number, server)| one(number, server));
     let parts = runtime::get()?.block_on(try_join_all(all))?;

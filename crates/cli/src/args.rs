@@ -1,18 +1,12 @@
-//! The command line, derived from the registry of analyses.
+//! The arguments that subcommands share: the part of a run, the parameters of an analysis, the form of the answer.
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_analyses as analyses;
-use haloscope_profile::load;
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use haloscope_report::scope::Scope;
-use haloscope_time::analysis::{Analysis, Others, Param, ParamKind, Params};
+use haloscope_time::analysis::{Analysis, ParamKind, Params};
 
-use crate::{Failure, commands};
-
-/// Help is no wider than this, whatever the terminal.
-const HELP_WIDTH: usize = 80;
+use crate::Failure;
 
 /// A form of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +50,7 @@ fn also(text: &str) -> Result<(Format, PathBuf), Failure> {
 
 /// What is common to all analyses, as asked for.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AnalysisArgs {
     /// `None` where the parameters are to state all that a question needs.
     pub run: Option<PathBuf>,
     pub others: Vec<PathBuf>,
@@ -69,141 +63,6 @@ pub(crate) struct Asked {
     pub limit: usize,
     pub width: Option<usize>,
     pub colour: Option<bool>,
-}
-
-/// The whole command line.
-pub(crate) fn command() -> Command {
-    Command::new("haloscope")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(env!("CARGO_PKG_DESCRIPTION"))
-        .after_help(
-            "RUN is the log folder given to the profiler (the newest session in it is taken), a session folder in it, or \
-             one .xplane.pb file; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made. First steps: `haloscope demo`, then `haloscope overview RUN`",
-        )
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .max_term_width(HELP_WIDTH)
-        .arg(memory_limit())
-        .subcommands(analyses::ALL.iter().filter(|a| !a.id.contains(' ')).map(|a| leader(a)))
-        .subcommands(analyses::FAMILIES.iter().map(family))
-        .subcommands(commands::others())
-}
-
-/// The bound on memory, which all subcommands keep.
-fn memory_limit() -> Arg {
-    Arg::new("memory-limit")
-        .long("memory-limit")
-        .value_name("SIZE")
-        .global(true)
-        .env("HALOSCOPE_MEMORY_LIMIT")
-        .hide_env_values(true)
-        .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
-        .help("Keeps the process below this much memory, such as 2GiB; what does not fit lies in a scratch file")
-        .help_heading("Memory")
-}
-
-/// Bounds the memory of the process, where that was asked for.
-pub(crate) fn bound_memory(matches: &ArgMatches) {
-    // What was given behind a subcommand's name is known to that one only.
-    if let Some((_, inner)) = matches.subcommand() {
-        return bound_memory(inner);
-    }
-    load::set_memory_limit(matches.get_one::<u64>("memory-limit").copied());
-}
-
-/// The subcommand of an analysis of one word, with those of the analyses that begin with its word: `compute RUN` and
-/// `compute mfu RUN`.
-fn leader(leader: &'static Analysis) -> Command {
-    let members: Vec<Command> =
-        analyses::members(leader.id).map(|(name, member)| analysis(member, name)).collect();
-    let command = analysis(leader, leader.id);
-    if members.is_empty() {
-        return command;
-    }
-    command.args_conflicts_with_subcommands(true).subcommand_negates_reqs(true).subcommands(members)
-}
-
-/// The subcommand of a family, with those of its members.
-fn family(family: &'static analyses::Family) -> Command {
-    let members = analyses::members(family.id).map(|(name, member)| analysis(member, name));
-    Command::new(family.id)
-        .about(family.about)
-        .max_term_width(HELP_WIDTH)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(members)
-}
-
-/// The subcommand of an analysis.
-fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
-    let mut after = String::new();
-    if !analysis.needs.is_empty() {
-        after += "A full answer needs:\n";
-        for need in analysis.needs {
-            after += &format!("  - {need}\n");
-        }
-        after.push('\n');
-    }
-    after += &format!("Example:\n  haloscope {}", analysis.example);
-    Command::new(name)
-        .about(analysis.question)
-        .max_term_width(HELP_WIDTH)
-        .after_long_help(after)
-        .arg(
-            Arg::new("run")
-                .value_name("RUN")
-                .required(!analysis.works_alone())
-                .value_parser(value_parser!(PathBuf))
-                .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
-        )
-        .args(others(analysis.others()))
-        .args(analysis.params.iter().map(parameter))
-        .args(source_root(analysis))
-        .args(scope_args())
-        .args(output_args())
-        .arg(commands::kept::arg())
-}
-
-/// Reading the texts of lines is the command line's own part of `source`.
-fn source_root(analysis: &Analysis) -> Option<Arg> {
-    let help = "Prints the text of the lines, from files below this folder";
-    (analysis.id == "source").then(|| commands::source_root::arg(help))
-}
-
-/// The runs beside the first.
-fn others(takes: Others) -> Option<Arg> {
-    let arg = Arg::new(takes.word()?).value_parser(value_parser!(PathBuf));
-    Some(match takes {
-        Others::None => return None,
-        Others::One => arg.value_name("OTHER").help("What RUN is held against [default: RUN itself]"),
-        Others::Many => arg
-            .value_name("OTHER")
-            .num_args(1..)
-            .required(true)
-            .help("What is held against RUN, each by itself"),
-        Others::Baseline => {
-            arg.long("baseline").value_name("BASELINE").help("The run that RUN is held against")
-        }
-    })
-}
-
-fn parameter(param: &'static Param) -> Arg {
-    let arg = Arg::new(param.id).long(param.id).help(sentence(param.doc));
-    let arg = if param.default.is_empty() { arg } else { arg.default_value(param.default) };
-    match param.kind {
-        ParamKind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH"),
-        ParamKind::Count => arg.value_name("N"),
-        ParamKind::Quantity => arg.value_name("NUMBER"),
-        ParamKind::Text => arg.value_name("TEXT"),
-        ParamKind::Texts => arg.value_name("TEXT").action(ArgAction::Append),
-        ParamKind::Document => arg.value_name("FILE"),
-    }
-}
-
-/// The text with a capital at its start, as all help has.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// The options that choose a part of a run.
@@ -276,7 +135,7 @@ fn document(path: &str) -> Result<String, Failure> {
     })
 }
 
-impl Asked {
+impl AnalysisArgs {
     /// What was asked of an analysis.
     ///
     /// # Errors
@@ -343,13 +202,5 @@ impl Asked {
                 _ => None,
             },
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_command_line_is_consistent() {
-        super::command().debug_assert();
     }
 }

@@ -1,13 +1,16 @@
 //! The command line: arguments in, a report on stdout, talk on stderr, an exit code out.
 //!
-//! `args` derives the parser from the registry of analyses, `commands` has a file a subcommand, and [`Printer`] is the
-//! one door to stdout and stderr.
+//! `commands` has a file a subcommand, of which `analysis` derives those of the registry; `args`, `cache_args` and `run_argument`
+//! are what subcommands share, `output` writes reports, and [`Printer`] is the one door to stdout and stderr.
 
 mod args;
+mod cache_args;
 mod commands;
 mod failure;
+mod output;
 mod printer;
 mod progress;
+mod run_argument;
 
 use std::ffi::OsString;
 
@@ -30,5 +33,5 @@ pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u
 /// The whole command line as clap sees it, for completions, manual pages and documentation.
 #[must_use]
 pub fn command() -> clap::Command {
-    args::command()
+    commands::command()
 }

@@ -35,7 +35,7 @@ fn draw(what: &str, part: &impl Fn() -> Part, done: &mpsc::Receiver<()>) {
     let mut wait = PATIENCE;
     let mut width = 0;
     while done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-        let text = words(what, &part());
+        let text = progress_line(what, &part());
         width = text.chars().count();
         // Nobody is hurt if a terminal takes no more.
         let _ = write!(err, "\r{text}\x1b[K");
@@ -48,7 +48,7 @@ fn draw(what: &str, part: &impl Fn() -> Part, done: &mpsc::Receiver<()>) {
 }
 
 /// `reading events: 12 of 64 hosts, 612.0 MiB of 3.131 GiB`.
-fn words(what: &str, part: &Part) -> String {
+fn progress_line(what: &str, part: &Part) -> String {
     let hosts = match part.all_files {
         0 | 1 => String::new(),
         all => format!("{} of {all} hosts, ", part.files),
@@ -64,9 +64,9 @@ mod tests {
     #[test]
     fn hosts_are_counted_where_there_are_several() {
         let part = Part { files: 12, all_files: 64, bytes: 612 << 20, all_bytes: 3 << 30 };
-        assert_eq!(words("opening", &part), "opening: 12 of 64 hosts, 612.0 MiB of 3.000 GiB");
+        assert_eq!(progress_line("opening", &part), "opening: 12 of 64 hosts, 612.0 MiB of 3.000 GiB");
         let one = Part { files: 0, all_files: 1, ..part };
-        assert_eq!(words("opening", &one), "opening: 612.0 MiB of 3.000 GiB");
+        assert_eq!(progress_line("opening", &one), "opening: 612.0 MiB of 3.000 GiB");
         assert_eq!(while_doing("opening", || part, || 7), 7);
     }
 }

@@ -1,7 +1,7 @@
 //! The answers of XProf's tools, from our profile and our arithmetic.
 //!
 //! A [`Tool`] takes a [`Profile`] and a [`Params`] and gives an [`Answer`]: the bytes that XProf's `/data` route would give.
-//! What a number means is decided in `haloscope_core` (and said there); this crate regroups, names and prints. Where XProf
+//! What a number means is decided in the crates of the analyses (and said there); this crate regroups, names and prints. Where XProf
 //! contradicts its own definition we follow the definition, and `fixtures/parity/known.json` says where.
 //!
 //! ```no_run
@@ -27,6 +27,7 @@ pub mod proto_json;
 mod steps;
 mod text;
 mod tools;
+mod xprof_lines;
 
 use haloscope_profile::Profile;
 

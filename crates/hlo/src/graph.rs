@@ -68,7 +68,7 @@ impl Lists {
     }
 
     /// The list of a row; empty for rows that are not there.
-    pub(crate) fn of(&self, row: usize) -> &[InstructionIdx] {
+    pub(crate) fn row(&self, row: usize) -> &[InstructionIdx] {
         let at = |position: usize| self.offsets.get(position).map_or(0, |offset| *offset as usize);
         self.instructions.get(at(row)..at(row + 1)).unwrap_or(&[])
     }
@@ -78,7 +78,7 @@ impl Module {
     /// The instructions that read a value, each once, in the order of the proto. Control successors are not users.
     #[must_use]
     pub fn users(&self, instruction: InstructionIdx) -> &[InstructionIdx] {
-        self.users.of(instruction.index())
+        self.users.row(instruction.index())
     }
 
     /// A computation and all that it calls, directly or not, each once; callees after the caller that is met first.
@@ -103,19 +103,19 @@ impl Module {
     /// The instructions that call a computation, each once, in the order of the proto.
     #[must_use]
     pub fn callers(&self, computation: ComputationIdx) -> Vec<InstructionIdx> {
-        self.callers.of(computation.index()).to_vec()
+        self.callers.row(computation.index()).to_vec()
     }
 
     /// The instruction that calls a computation first in the order of the proto, if any does.
     #[must_use]
     pub fn first_caller(&self, computation: ComputationIdx) -> Option<InstructionIdx> {
-        self.callers.of(computation.index()).first().copied()
+        self.callers.row(computation.index()).first().copied()
     }
 
     /// The instructions that must wait for an instruction although no value flows, in the order of the proto.
     #[must_use]
     pub fn control_successors(&self, instruction: InstructionIdx) -> &[InstructionIdx] {
-        self.control_successors.of(instruction.index())
+        self.control_successors.row(instruction.index())
     }
 
     /// Computations so ordered that each comes after those it calls, without recursion. Of a circle of calls, one is put

@@ -138,7 +138,7 @@ impl Module {
 
     /// The instructions that call a computation so that values flow through it.
     fn flowing_callers(&self, computation: ComputationIdx) -> impl Iterator<Item = InstructionIdx> {
-        let callers = self.callers.of(computation.index()).iter().copied();
+        let callers = self.callers.row(computation.index()).iter().copied();
         callers.filter(move |caller| self.bodies(*caller).contains(&computation))
     }
 

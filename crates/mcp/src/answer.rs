@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value as Json, json};
 
 use crate::Object;
-use crate::draft::{Draft, Part, Rows, Section};
+use crate::draft::{Draft, Rows, Section, SectionKind};
 use crate::refusal::shorten;
 
 /// The answer of a tool.
@@ -60,7 +60,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    fn of<'t, T>(&self, items: &'t [T]) -> &'t [T] {
+    fn slice<'t, T>(&self, items: &'t [T]) -> &'t [T] {
         items.get(self.from..self.from + self.count).unwrap_or_default()
     }
 }
@@ -92,17 +92,19 @@ pub(crate) fn build(draft: &Draft, sections: &[Section<'_>], shown: &[Shown], ho
     let parts = || sections.iter().zip(shown).filter(|(_, shown)| shown.count > 0);
     for (section, shown) in parts() {
         match section.part {
-            Part::Values => values(draft, *shown, longest, &mut out, &mut text),
-            Part::Findings => items("findings", shown.of(&draft.findings), longest, &mut out, &mut text),
-            Part::Notes => items("notes", shown.of(&draft.notes), longest, &mut out, &mut text),
-            Part::Table(at) => {
+            SectionKind::Values => values(draft, *shown, longest, &mut out, &mut text),
+            SectionKind::Findings => {
+                items("findings", shown.slice(&draft.findings), longest, &mut out, &mut text)
+            }
+            SectionKind::Notes => items("notes", shown.slice(&draft.notes), longest, &mut out, &mut text),
+            SectionKind::Table(at) => {
                 push(&mut out, "tables", rows(&draft.tables[at], *shown, longest, &mut text));
             }
-            Part::Text(at) => {
+            SectionKind::Text(at) => {
                 let (id, title, _) = &draft.texts[at];
                 let pieces = &section.pieces;
                 // A text is the answer: it is not cut, but where not even its first piece fits.
-                let said = shown.of(pieces).concat();
+                let said = shown.slice(pieces).concat();
                 let said = if shown.count == 1 && longest < 60 { shorten(&said, longest * 4) } else { said };
                 let _ = write!(text, "{title}:\n{said}");
                 push(
@@ -131,7 +133,7 @@ fn push(out: &mut Object, name: &str, item: Json) {
 fn values(draft: &Draft, shown: Shown, longest: usize, out: &mut Object, text: &mut String) {
     let mut known = Object::new();
     let mut unknown = Vec::new();
-    for value in shown.of(&draft.values) {
+    for value in shown.slice(&draft.values) {
         if value.value.is_null() {
             unknown.push(value.id.clone());
             continue;
@@ -160,7 +162,7 @@ fn items(name: &str, shown: &[crate::Item], longest: usize, out: &mut Object, te
 
 fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
     let rows: Vec<Vec<Json>> =
-        shown.of(&table.rows).iter().map(|row| row.iter().map(|v| cell(v, longest)).collect()).collect();
+        shown.slice(&table.rows).iter().map(|row| row.iter().map(|v| cell(v, longest)).collect()).collect();
     let column = |c: &crate::Field| match &c.status {
         None => json!({"id": c.id, "unit": c.unit}),
         Some(status) => json!({"id": c.id, "unit": c.unit, "status": status}),

@@ -84,7 +84,7 @@ impl Arguments {
     pub fn list(&self, name: &str) -> Result<Vec<String>, Refusal> {
         let Some(Value::Array(items)) = self.given(name) else {
             let text = self.text(name)?.unwrap_or_default();
-            return Ok(words(&text).map(str::to_owned).collect());
+            return Ok(split_list(&text).map(str::to_owned).collect());
         };
         let word = |item: &Value| match item {
             Value::String(text) => Ok(text.trim().to_owned()),
@@ -152,7 +152,7 @@ impl Arguments {
 }
 
 /// Words with commas between them.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty())
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::answer::{self, Answer, How, Shown};
-use crate::draft::{Draft, Part, Section};
+use crate::draft::{Draft, Section, SectionKind};
 use crate::{Arguments, Refusal};
 
 /// Tokens of an answer unless others are asked for.
@@ -43,7 +43,7 @@ impl Budget {
     ///
     /// # Errors
     /// For a cursor that is none, and numbers that are too small.
-    pub fn of(arguments: &Arguments) -> Result<Self, Refusal> {
+    pub fn from_arguments(arguments: &Arguments) -> Result<Self, Refusal> {
         let cursor = arguments.text("cursor")?.map(|text| parse(&text)).transpose()?;
         let rows = arguments.count("rows", 1)?;
         let max_tokens = arguments.count("max_tokens", LEAST)?.unwrap_or(DEFAULT).min(MOST);
@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
     fn most(&self, at: usize, unprompted: bool) -> usize {
         let section = &self.sections[at];
         let rest = section.len - self.shown[at].from;
-        let Part::Table(table) = section.part else { return rest };
+        let SectionKind::Table(table) = section.part else { return rest };
         let wanted = self.one == Some(at);
         let on_demand = self.draft.tables[table].on_demand && !wanted;
         let most = if on_demand { 0 } else { self.rows.unwrap_or(rest) };
@@ -163,15 +163,17 @@ impl<'a> Plan<'a> {
                     let used = self.size();
                     let room = self.limit.saturating_sub(used) as f64;
                     let share = match self.sections[at].part {
-                        Part::Text(_) => 0.9,
-                        Part::Findings => 0.6,
-                        Part::Values | Part::Table(_) | Part::Notes => 0.4,
+                        SectionKind::Text(_) => 0.9,
+                        SectionKind::Findings => 0.6,
+                        SectionKind::Values | SectionKind::Table(_) | SectionKind::Notes => 0.4,
                     };
                     self.add(at, used + (room * share) as usize, true);
                 }
                 // Of numbers that stand for themselves the first are those that matter: tables come before the rest of them.
                 let mut order: Vec<usize> = (0..self.sections.len()).collect();
-                order.sort_by_key(|&at| matches!(self.sections[at].part, Part::Values | Part::Notes));
+                order.sort_by_key(|&at| {
+                    matches!(self.sections[at].part, SectionKind::Values | SectionKind::Notes)
+                });
                 for unprompted in [true, false] {
                     order.iter().for_each(|&at| self.add(at, self.limit, unprompted));
                 }

@@ -94,7 +94,7 @@ pub struct Rows {
 #[derive(Debug, Clone)]
 pub(crate) struct Section<'a> {
     pub(crate) name: String,
-    pub(crate) part: Part,
+    pub(crate) part: SectionKind,
     pub(crate) len: usize,
     /// The pieces of a text, else nothing.
     pub(crate) pieces: Vec<&'a str>,
@@ -102,7 +102,7 @@ pub(crate) struct Section<'a> {
 
 /// Which part of a draft a section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SectionKind {
     Values,
     Findings,
     Table(usize),
@@ -125,20 +125,20 @@ impl Draft {
         let section =
             |name: &str, part, len| Section { name: name.to_owned(), part, len, pieces: Vec::new() };
         let mut all = vec![
-            section("findings", Part::Findings, self.findings.len()),
-            section("values", Part::Values, self.values.len()),
+            section("findings", SectionKind::Findings, self.findings.len()),
+            section("values", SectionKind::Values, self.values.len()),
         ];
         for (at, table) in self.tables.iter().enumerate() {
-            all.push(section(&format!("tables.{}", table.id), Part::Table(at), table.rows.len()));
+            all.push(section(&format!("tables.{}", table.id), SectionKind::Table(at), table.rows.len()));
         }
         for (at, (id, _, text)) in self.texts.iter().enumerate() {
             let pieces = chunks(text);
             all.push(Section {
                 pieces: pieces.clone(),
-                ..section(&format!("texts.{id}"), Part::Text(at), pieces.len())
+                ..section(&format!("texts.{id}"), SectionKind::Text(at), pieces.len())
             });
         }
-        all.push(section("notes", Part::Notes, self.notes.len()));
+        all.push(section("notes", SectionKind::Notes, self.notes.len()));
         all.retain(|section| section.len > 0);
         all
     }

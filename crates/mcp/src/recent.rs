@@ -14,10 +14,10 @@ const ROOM: usize = 8;
 
 /// The reports computed last, the newest at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Mutex<Vec<Kept>>);
+pub(crate) struct Recent(Mutex<Vec<Entry>>);
 
 #[derive(Debug)]
-struct Kept {
+struct Entry {
     analysis: &'static str,
     /// The runs as they were open then: one whose files changed is opened anew, and is another.
     runs: Vec<Weak<Run>>,
@@ -36,7 +36,7 @@ impl Recent {
         params: &Params,
         compute: impl FnOnce() -> Result<Report, Refusal>,
     ) -> Result<Arc<Report>, Refusal> {
-        let same = |kept: &Kept| {
+        let same = |kept: &Entry| {
             let pairs = || kept.runs.iter().zip(runs).all(|(a, b)| std::ptr::eq(a.as_ptr(), Arc::as_ptr(b)));
             kept.analysis == analysis
                 && kept.runs.len() == runs.len()
@@ -52,7 +52,7 @@ impl Recent {
         // Not locked while it is computed: other questions need not wait for this one.
         let report = Arc::new(compute()?);
         let runs = runs.iter().map(Arc::downgrade).collect();
-        let kept = Kept {
+        let kept = Entry {
             analysis,
             runs,
             scope: scope.clone(),

@@ -93,10 +93,10 @@ impl From<StoreError> for Refusal {
                 error.to_string(),
                 "call again in a few seconds: it is answered when its files are complete",
             ),
-            StoreError::Bringing { .. } => {
+            StoreError::Downloading { .. } => {
                 Self::new(error.to_string(), "call again in a few seconds: it goes on meanwhile")
             }
-            StoreError::Far(_) => {
+            StoreError::Remote(_) => {
                 Self::new(error.to_string(), "say it to the person: the place of the runs cannot be read")
             }
             StoreError::UnknownRun(_) => Self::new(error.to_string(), "`xprof_list_runs` lists the runs"),

@@ -115,7 +115,7 @@ impl Server {
         let server = self.clone();
         let task = tokio::task::spawn_blocking(move || {
             // The permit goes with the work: who asked may have left, the core is busy all the same.
-            let _held = (permit, server.context.store.asking());
+            let _held = (permit, server.context.store.begin_request());
             work(&server)
         });
         task.await.unwrap_or_else(|error| Err(Refusal::bug(&error.to_string())))

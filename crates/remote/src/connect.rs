@@ -11,8 +11,8 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::address::Kind;
-use crate::error::{Sort, innermost, sort};
+use crate::address::StoreKind;
+use crate::error::{NetworkErrorKind, innermost, network_error_kind};
 use crate::{Address, Error, credentials};
 
 /// Names the seconds that are waited for a connection, or for the next bytes.
@@ -81,7 +81,7 @@ pub(crate) fn store(at: &Address) -> Result<Arc<dyn ObjectStore>, Error> {
         return Ok(Arc::clone(known));
     }
     runtime()?;
-    let made = build(at).map_err(|error| told(at, &error))?;
+    let made = build(at).map_err(|error| store_error(at, &error))?;
     stores.insert(key, Arc::clone(&made));
     Ok(made)
 }
@@ -99,15 +99,15 @@ fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
         // A place that the user named by `http://` is meant; the stores' own are all `https://`.
         .with_allow_http(true);
     Ok(match at.kind() {
-        Kind::Amazon => {
+        StoreKind::Amazon => {
             let builder = with_profile(AmazonS3Builder::from_env().with_bucket_name(at.bucket()));
             Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
         }
-        Kind::Google => {
+        StoreKind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(at.bucket());
             Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
         }
-        Kind::Azure | Kind::Web => {
+        StoreKind::Azure | StoreKind::Web => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(at.bucket());
             if let Some(account) = at.account() {
                 builder = builder.with_account(account);
@@ -150,11 +150,11 @@ fn with_profile(mut builder: AmazonS3Builder) -> AmazonS3Builder {
 }
 
 /// What an error of a store means to who asked for `at`.
-pub(crate) fn told(at: &Address, error: &object_store::Error) -> Error {
+pub(crate) fn store_error(at: &Address, error: &object_store::Error) -> Error {
     use object_store::Error as Found;
     let place = at.to_string();
     let text = error.to_string();
-    let found = || said(&text).unwrap_or_else(|| innermost(error));
+    let found = || error_text(&text).unwrap_or_else(|| innermost(error));
     let denied = || Error::Denied { at: place.clone(), found: found(), advice: advice(at).to_owned() };
     match error {
         Found::NotFound { .. } => Error::Missing { at: place, found: found() },
@@ -164,7 +164,7 @@ pub(crate) fn told(at: &Address, error: &object_store::Error) -> Error {
         }
         Found::AlreadyExists { .. } => Error::There { at: place },
         _ if is_of_credentials(&text) => {
-            let by_others = credentials::of_user().by_others.filter(|_| at.kind() == Kind::Amazon);
+            let by_others = credentials::of_user().by_others.filter(|_| at.kind() == StoreKind::Amazon);
             let more = by_others.map_or_else(String::new, |how| {
                 format!(
                     "The profile of ~/.aws has `{how}`, which only Amazon's tools follow: run `eval \"$(aws configure \
@@ -175,18 +175,18 @@ pub(crate) fn told(at: &Address, error: &object_store::Error) -> Error {
         }
         _ if text.contains("status code: 404") => Error::Missing { at: place, found: found() },
         _ if text.contains("status code: 403") || text.contains("status code: 401") => denied(),
-        _ => match sort(error) {
-            Sort::Timeout => Error::Timeout { at: place, after: timeout() },
-            Sort::Connect => {
+        _ => match network_error_kind(error) {
+            NetworkErrorKind::Timeout => Error::Timeout { at: place, after: timeout() },
+            NetworkErrorKind::Connect => {
                 Error::Network { at: place, found: format!("cannot be reached: {}", innermost(error)) }
             }
-            Sort::Other => Error::Network { at: place, found: found() },
+            NetworkErrorKind::Other => Error::Network { at: place, found: found() },
         },
     }
 }
 
 /// What a store says in the XML (or JSON) of an error.
-fn said(text: &str) -> Option<String> {
+fn error_text(text: &str) -> Option<String> {
     let between = |open: &str, close: &str| {
         let (_, rest) = text.split_once(open)?;
         Some(rest.split_once(close)?.0.trim().to_owned()).filter(|found| !found.is_empty())
@@ -221,20 +221,20 @@ fn is_of_credentials(text: &str) -> bool {
 /// What to set so that a store knows who asks.
 fn advice(at: &Address) -> &'static str {
     match at.kind() {
-        Kind::Amazon => {
+        StoreKind::Amazon => {
             "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or AWS_PROFILE with a profile of \
              ~/.aws; AWS_REGION and, for another store than Amazon's, AWS_ENDPOINT_URL; a public bucket is read with \
              AWS_SKIP_SIGNATURE=true"
         }
-        Kind::Google => {
+        StoreKind::Google => {
             "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a \
              service account that may read the bucket; a public bucket is read with GOOGLE_SKIP_SIGNATURE=true"
         }
-        Kind::Azure => {
+        StoreKind::Azure => {
             "Set AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, or run `az login` \
              and set AZURE_USE_AZURE_CLI=true; a public container is read with AZURE_SKIP_SIGNATURE=true"
         }
-        Kind::Web => {
+        StoreKind::Web => {
             "Pass an address that carries what it needs: https://USER:PASSWORD@HOST/PATH, or a signed one"
         }
     }

@@ -132,34 +132,34 @@ impl Error {
 }
 
 /// How an error of the libraries below came about.
-pub(crate) enum Sort {
+pub(crate) enum NetworkErrorKind {
     Timeout,
     Connect,
     Other,
 }
 
 /// Looks through the causes of an error for what the network did.
-pub(crate) fn sort(error: &(dyn Cause + 'static)) -> Sort {
+pub(crate) fn network_error_kind(error: &(dyn Cause + 'static)) -> NetworkErrorKind {
     let mut cause = Some(error);
     while let Some(one) = cause {
         if let Some(http) = one.downcast_ref::<HttpError>() {
             match http.kind() {
-                HttpErrorKind::Timeout => return Sort::Timeout,
-                HttpErrorKind::Connect => return Sort::Connect,
+                HttpErrorKind::Timeout => return NetworkErrorKind::Timeout,
+                HttpErrorKind::Connect => return NetworkErrorKind::Connect,
                 _ => {}
             }
         }
         if let Some(web) = one.downcast_ref::<reqwest::Error>() {
             if web.is_timeout() {
-                return Sort::Timeout;
+                return NetworkErrorKind::Timeout;
             }
             if web.is_connect() {
-                return Sort::Connect;
+                return NetworkErrorKind::Connect;
             }
         }
         cause = one.source();
     }
-    Sort::Other
+    NetworkErrorKind::Other
 }
 
 /// The innermost cause: what the system or the server said, without what was built around it.

@@ -12,22 +12,20 @@
 //! ```
 
 mod address;
-mod bring;
 mod connect;
 mod credentials;
+mod download;
 mod error;
 mod list;
 mod mirror;
-mod place;
 mod put;
 mod sessions;
 mod web;
 
 pub use address::Address;
-pub use bring::{Brought, Progress, bring};
+pub use download::{Downloaded, Progress, download};
 pub use error::Error;
 pub use list::{Object, list};
 pub use mirror::{ABOUT, FOLDER as MIRROR, leave};
-pub use place::{FOLDER_VARIABLE, cache_folder};
 pub use put::put;
 pub use sessions::{Session, session_at, sessions};

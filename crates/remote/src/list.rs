@@ -7,8 +7,8 @@ use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use crate::address::Kind;
-use crate::connect::{self, told};
+use crate::address::StoreKind;
+use crate::connect::{self, store_error};
 use crate::{Address, Error, web};
 
 /// How many objects are looked at: below the root of a large bucket there can be more than anybody waits for.
@@ -33,7 +33,7 @@ pub struct Object {
 /// [`Error::Missing`] if there is nothing; others if it cannot be listed.
 pub fn list(at: &Address) -> Result<Vec<Object>, Error> {
     let place = at.clone();
-    if at.kind() == Kind::Web {
+    if at.kind() == StoreKind::Web {
         return connect::wait(async move { web::list(&place).await });
     }
     let store = connect::store(at)?;
@@ -41,11 +41,11 @@ pub fn list(at: &Address) -> Result<Vec<Object>, Error> {
 }
 
 async fn of_store(store: &Arc<dyn ObjectStore>, at: &Address) -> Result<Vec<Object>, Error> {
-    let prefix = Path::parse(at.path()).map_err(|error| told(at, &error.into()))?;
+    let prefix = Path::parse(at.path()).map_err(|error| store_error(at, &error.into()))?;
     let mut objects = Vec::new();
     let mut all = store.list((!at.path().is_empty()).then_some(&prefix));
     while let Some(found) = all.next().await {
-        let found = found.map_err(|error| told(at, &error))?;
+        let found = found.map_err(|error| store_error(at, &error))?;
         let Some(below) = below(&prefix, &found.location) else { continue };
         objects.push(object(&found, below));
         if objects.len() > MOST {
@@ -59,7 +59,7 @@ async fn of_store(store: &Arc<dyn ObjectStore>, at: &Address) -> Result<Vec<Obje
         if at.path().is_empty() {
             return Err(Error::Missing { at: at.to_string(), found: "the bucket is empty".to_owned() });
         }
-        let found = store.head(&prefix).await.map_err(|error| match told(at, &error) {
+        let found = store.head(&prefix).await.map_err(|error| match store_error(at, &error) {
             Error::Missing { at, .. } => {
                 Error::Missing { at, found: "no object is there, and none below it".to_owned() }
             }

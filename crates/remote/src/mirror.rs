@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::{Error, Object, Session, place};
+use crate::{Error, Object, Session};
 
 /// The folder of the cache with what was brought.
 pub const FOLDER: &str = "remote";
@@ -44,7 +44,7 @@ static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 impl Mirror {
     /// Takes the session's folder, waiting while another brings the same.
-    pub(crate) fn of(session: &Session) -> Result<Self, Error> {
+    pub(crate) fn open(session: &Session) -> Result<Self, Error> {
         let root = root()?;
         make(&root).map_err(|error| Error::local(&root, &error))?;
         let folder = root.join(key(session));
@@ -87,7 +87,7 @@ impl Mirror {
     }
 
     /// Lets others read, and keeps the folder from being evicted until the process ends.
-    pub(crate) fn settle(self) {
+    pub(crate) fn hold_shared(self) {
         let Some(lock) = self.lock else { return };
         // Nobody can come between for long: who evicts takes the lock for a moment and finds it used just now.
         let shared = lock.unlock().and_then(|()| lock.lock_shared());
@@ -105,12 +105,12 @@ impl Mirror {
     }
 
     /// Opens what there is of a file.
-    pub(crate) fn part(&self, session: &Session, object: &Object) -> Result<Part, Error> {
+    pub(crate) fn part(&self, session: &Session, object: &Object) -> Result<PartialFile, Error> {
         let (path, map) = self.places(session, object);
         for folder in [&path, &map].into_iter().filter_map(|path| path.parent()) {
             make(folder).map_err(|error| Error::local(folder, &error))?;
         }
-        Part::open(path.clone(), &map, object.size).map_err(|error| Error::local(&path, &error))
+        PartialFile::open(path.clone(), &map, object.size).map_err(|error| Error::local(&path, &error))
     }
 
     /// Where a file lies, and where it is noted which of its ranges are there.
@@ -124,20 +124,20 @@ impl Mirror {
 
 /// Where mirrors lie: in the cache; if that is off, in a folder of this process.
 fn root() -> Result<PathBuf, Error> {
-    let cache =
-        place::cache_folder().map_err(|error| Error::local(Path::new(place::FOLDER_VARIABLE), &error))?;
-    let Some(folder) = cache else { return Ok(own()) };
+    let cache = haloscope_cache_folder::cache_folder()
+        .map_err(|error| Error::local(Path::new(haloscope_cache_folder::FOLDER_VARIABLE), &error))?;
+    let Some(folder) = cache else { return Ok(process_folder()) };
     Ok(folder.join(FOLDER))
 }
 
 /// The folder of this process, for where nothing is to be kept.
-fn own() -> PathBuf {
+fn process_folder() -> PathBuf {
     std::env::temp_dir().join(format!("haloscope-remote-{}", process::id()))
 }
 
 /// Removes what this process brought for itself alone, the cache being off. To be called at its end.
 pub fn leave() {
-    let folder = own();
+    let folder = process_folder();
     if folder.is_dir() {
         HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
         // What cannot be removed is the system's to clean up, as all temporary files.
@@ -174,7 +174,7 @@ fn safe(name: &str) -> String {
 
 /// A file that is being brought, or was.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct PartialFile {
     /// Where it lies when it is whole.
     pub(crate) path: PathBuf,
     file: Option<File>,
@@ -185,7 +185,7 @@ pub(crate) struct Part {
     left: AtomicU64,
 }
 
-impl Part {
+impl PartialFile {
     fn open(path: PathBuf, map: &Path, size: u64) -> io::Result<Self> {
         let count = size.div_ceil(range_of(size));
         let boot = boot();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use object_store::path::Path as Key;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload, PutResult};
 
-use crate::address::Kind;
-use crate::connect::{self, told};
+use crate::address::StoreKind;
+use crate::connect::{self, store_error};
 use crate::{Address, Error};
 
 /// How many bytes are sent at once; smaller files take one request. Stores take parts of 5 MiB and more, and no more than 10,000
@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4;
 /// # Errors
 /// [`Error::There`] if one of them is there already. After any error, none of them is.
 pub fn put(at: &Address, files: &[(String, &Path)]) -> Result<(), Error> {
-    if at.kind() == Kind::Web {
+    if at.kind() == StoreKind::Web {
         let found = "a web server, which stores nothing".to_owned();
         return Err(Error::Address { text: at.to_string(), found });
     }
@@ -60,7 +60,7 @@ async fn all(store: &Arc<dyn ObjectStore>, files: &[(Address, PathBuf)]) -> Resu
     let mut left = taken.into_iter();
     for (at, key, upload) in left.by_ref() {
         let written = match upload {
-            How::Sent(mut upload) => upload.complete().await.map_err(|error| told(&at, &error)),
+            How::Sent(mut upload) => upload.complete().await.map_err(|error| store_error(&at, &error)),
             How::Whole(path) => whole(store, &at, &key, &path).await,
         };
         if let Err(error) = written {
@@ -86,15 +86,15 @@ async fn whole(
 ) -> Result<PutResult, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::local(path, &error))?;
     let written = store.put_opts(key, PutPayload::from(bytes), PutMode::Create.into()).await;
-    written.map_err(|error| told(at, &error))
+    written.map_err(|error| store_error(at, &error))
 }
 
 async fn take(store: &Arc<dyn ObjectStore>, at: &Address, path: &Path) -> Result<Taken, Error> {
-    let key = Key::parse(at.path()).map_err(|error| told(at, &error.into()))?;
+    let key = Key::parse(at.path()).map_err(|error| store_error(at, &error.into()))?;
     match store.head(&key).await {
         Ok(_) => return Err(Error::There { at: at.to_string() }),
         Err(object_store::Error::NotFound { .. }) => {}
-        Err(error) => return Err(told(at, &error)),
+        Err(error) => return Err(store_error(at, &error)),
     }
     let local = |error: std::io::Error| Error::local(path, &error);
     let mut file = File::open(path).map_err(local)?;
@@ -102,14 +102,14 @@ async fn take(store: &Arc<dyn ObjectStore>, at: &Address, path: &Path) -> Result
     if size <= PART {
         return Ok((at.clone(), key, How::Whole(path.to_owned())));
     }
-    let mut upload = store.put_multipart(&key).await.map_err(|error| told(at, &error))?;
+    let mut upload = store.put_multipart(&key).await.map_err(|error| store_error(at, &error))?;
     match send(&mut file, size, upload.as_mut()).await {
         Ok(()) => Ok((at.clone(), key, How::Sent(upload))),
         Err(error) => {
             let _ = upload.abort().await;
             Err(match error {
                 Failure::Here(error) => local(error),
-                Failure::There(error) => told(at, &error),
+                Failure::There(error) => store_error(at, &error),
             })
         }
     }

@@ -9,7 +9,7 @@ use reqwest::{Client, Method, Response, StatusCode};
 
 use crate::address::decoded;
 use crate::connect::{RETRIES, connect_timeout, timeout};
-use crate::error::{Sort, innermost, sort};
+use crate::error::{NetworkErrorKind, innermost, network_error_kind};
 use crate::{Address, Error, Object};
 
 /// How deep index pages are followed.
@@ -35,14 +35,14 @@ fn client() -> Result<&'static Client, Error> {
 }
 
 /// What an error of the client means to who asked for `at`.
-pub(crate) fn told(at: &Address, error: &reqwest::Error) -> Error {
+pub(crate) fn http_error(at: &Address, error: &reqwest::Error) -> Error {
     let place = at.to_string();
-    match sort(error) {
-        Sort::Timeout => Error::Timeout { at: place, after: timeout() },
-        Sort::Connect => {
+    match network_error_kind(error) {
+        NetworkErrorKind::Timeout => Error::Timeout { at: place, after: timeout() },
+        NetworkErrorKind::Connect => {
             Error::Network { at: place, found: format!("cannot be reached: {}", innermost(error)) }
         }
-        Sort::Other => Error::Network { at: place, found: innermost(error) },
+        NetworkErrorKind::Other => Error::Network { at: place, found: innermost(error) },
     }
 }
 
@@ -66,8 +66,8 @@ async fn ask(at: &Address, method: Method, range: Option<(u64, u64)>) -> Result<
                 }
                 error
             }
-            Err(error) if error.is_timeout() => return Err(told(at, &error)),
-            Err(error) => told(at, &error),
+            Err(error) if error.is_timeout() => return Err(http_error(at, &error)),
+            Err(error) => http_error(at, &error),
         };
         if left == 0 {
             return Err(error);
@@ -189,7 +189,7 @@ fn is_page(answer: &Response) -> bool {
 
 async fn page(at: &Address, mut answer: Response) -> Result<String, Error> {
     let mut text = Vec::new();
-    while let Some(bytes) = answer.chunk().await.map_err(|error| told(at, &error))? {
+    while let Some(bytes) = answer.chunk().await.map_err(|error| http_error(at, &error))? {
         text.extend_from_slice(&bytes);
         if text.len() as u64 > PAGE {
             let found = "its page is no index of files: it is too long".to_owned();

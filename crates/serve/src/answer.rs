@@ -19,7 +19,7 @@ impl Json {
         Self(text)
     }
 
-    pub(crate) fn of(value: &impl serde::Serialize) -> Result<Self, Failure> {
+    pub(crate) fn from_value(value: &impl serde::Serialize) -> Result<Self, Failure> {
         serde_json::to_string(value).map(Self).map_err(|error| Failure::bug(&error.to_string()))
     }
 }
@@ -35,7 +35,7 @@ impl IntoResponse for Json {
 /// What sort of refusal it is, for clients that treat them differently. The word is part of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Sort {
+pub(crate) enum ErrorKind {
     /// The request is malformed or not allowed.
     Usage,
     /// It names a run, an analysis or a path that is not there.
@@ -54,39 +54,39 @@ pub(crate) enum Sort {
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
-    sort: Sort,
+    kind: ErrorKind,
     error: String,
     hint: &'static str,
 }
 
 impl Failure {
-    fn new(status: StatusCode, sort: Sort, error: impl Into<String>, hint: &'static str) -> Self {
-        Self { status, sort, error: error.into(), hint }
+    fn new(status: StatusCode, kind: ErrorKind, error: impl Into<String>, hint: &'static str) -> Self {
+        Self { status, kind, error: error.into(), hint }
     }
 
     pub(crate) fn usage(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, Sort::Usage, error, hint)
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::Usage, error, hint)
     }
 
     pub(crate) fn not_found(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, Sort::Unknown, error, hint)
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::Unknown, error, hint)
     }
 
     pub(crate) fn forbidden(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, Sort::Usage, error, hint)
+        Self::new(StatusCode::FORBIDDEN, ErrorKind::Usage, error, hint)
     }
 
     pub(crate) fn unauthorised(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, Sort::Usage, error, hint)
+        Self::new(StatusCode::UNAUTHORIZED, ErrorKind::Usage, error, hint)
     }
 
     pub(crate) fn method() -> Self {
         let error = "everything here is read with GET; /api/capture takes POST and DELETE too";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, Sort::Usage, error, "")
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Usage, error, "")
     }
 
     pub(crate) fn busy(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, Sort::Usage, error, hint)
+        Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Usage, error, hint)
     }
 
     /// What it says, without what to do.
@@ -101,45 +101,45 @@ impl Failure {
     fn unreadable(error: impl Into<String>) -> Self {
         let hint =
             "the run cannot be read; if it is still being written, try again when the capture has ended";
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Unreadable, error, hint)
     }
 
     fn changed(error: impl Into<String>) -> Self {
         let hint = "the next answer is of the file as it is then";
-        Self::new(StatusCode::CONFLICT, Sort::Unreadable, error, hint)
+        Self::new(StatusCode::CONFLICT, ErrorKind::Unreadable, error, hint)
     }
 
     fn writing(error: impl Into<String>) -> Self {
         let hint = "ask again: it is answered when the capture has ended and its files are complete";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, Sort::Writing, error, hint)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Writing, error, hint)
     }
 
-    fn bringing(error: impl Into<String>) -> Self {
+    fn downloading(error: impl Into<String>) -> Self {
         let hint = "ask again: its files are brought here meanwhile";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, Sort::Writing, error, hint)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Writing, error, hint)
     }
 
-    fn far(error: impl Into<String>) -> Self {
+    fn remote(error: impl Into<String>) -> Self {
         let hint = "the place of the runs answers the server, not the page: what is wrong there is to be put right there";
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Unreadable, error, hint)
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Unreadable, error, hint)
     }
 
     pub(crate) fn nothing(error: impl Into<String>, hint: &'static str) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Sort::Nothing, error, hint)
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Nothing, error, hint)
     }
 
     fn bug(what: &str) -> Self {
         let hint = "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`";
         let error = format!("the server failed: {what}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Sort::Bug, error, hint)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorKind::Bug, error, hint)
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({"error": self.error, "hint": self.hint, "kind": self.sort});
+        let body = serde_json::json!({"error": self.error, "hint": self.hint, "kind": self.kind});
         let mut response = (self.status, Json(body.to_string())).into_response();
-        if self.sort == Sort::Writing {
+        if self.kind == ErrorKind::Writing {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
         }
         response
@@ -176,8 +176,8 @@ impl From<StoreError> for Failure {
             StoreError::Outside(_) | StoreError::NoPath(_) => Self::forbidden(error.to_string(), ""),
             StoreError::Read(error) => Self::from(&*error),
             StoreError::StillWritten { .. } => Self::writing(error.to_string()),
-            StoreError::Bringing { .. } => Self::bringing(error.to_string()),
-            StoreError::Far(_) => Self::far(error.to_string()),
+            StoreError::Downloading { .. } => Self::downloading(error.to_string()),
+            StoreError::Remote(_) => Self::remote(error.to_string()),
             _ => Self::bug(&error.to_string()),
         }
     }
@@ -203,7 +203,7 @@ where
     E: From<Caught> + Send + 'static,
 {
     let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Caught(e.to_string()))?;
-    let asking = app.store.asking();
+    let asking = app.store.begin_request();
     let threads = app.threads.clone();
     let computed = threads.compute(move || {
         // These go with the work: who asked may have left, the core is busy all the same.
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_answered_and_the_next_question_too() {
-        let app = Arc::new(App::of(crate::Config::new(Store::in_memory())).unwrap());
+        let app = Arc::new(App::new(crate::Config::new(Store::in_memory())).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..100 {
             let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {
@@ -271,19 +271,19 @@ mod tests {
     fn the_status_says_whose_fault_it_is() {
         let io = CoreError::Io { path: "x".into(), source: std::io::ErrorKind::NotFound.into() };
         let all = [
-            (Failure::from(CoreError::Usage(String::new())), 400, Sort::Usage),
-            (Failure::from(CoreError::Nothing(String::new())), 422, Sort::Nothing),
-            (Failure::from(StoreError::from(io)), 422, Sort::Unreadable),
+            (Failure::from(CoreError::Usage(String::new())), 400, ErrorKind::Usage),
+            (Failure::from(CoreError::Nothing(String::new())), 422, ErrorKind::Nothing),
+            (Failure::from(StoreError::from(io)), 422, ErrorKind::Unreadable),
             (
                 Failure::from(CoreError::Changed { path: "x".into(), change: String::new() }),
                 409,
-                Sort::Unreadable,
+                ErrorKind::Unreadable,
             ),
-            (Failure::from(StoreError::UnknownRun("x".into())), 404, Sort::Unknown),
-            (Failure::bug("x"), 500, Sort::Bug),
+            (Failure::from(StoreError::UnknownRun("x".into())), 404, ErrorKind::Unknown),
+            (Failure::bug("x"), 500, ErrorKind::Bug),
         ];
-        for (failure, status, sort) in all {
-            assert_eq!((failure.status.as_u16(), failure.sort), (status, sort), "{}", failure.error);
+        for (failure, status, kind) in all {
+            assert_eq!((failure.status.as_u16(), failure.kind), (status, kind), "{}", failure.error);
         }
     }
 }

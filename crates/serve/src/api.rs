@@ -14,10 +14,10 @@ use haloscope_time::analysis::{self, Analysis, Others, ParamKind, Params};
 use serde_json::{Value, json};
 
 use crate::answer::{Failure, Json, blocking, compute};
-use crate::flights::Flights;
 use crate::partial;
 use crate::query::Query;
 use crate::router::{App, AppState};
+use crate::single_flight::SingleFlight;
 
 /// What every report takes beside its own parameters.
 const SCOPE: [&str; 7] = ["run", "hosts", "devices", "modules", "steps", "window", "steady"];
@@ -25,13 +25,13 @@ const SCOPE: [&str; 7] = ["run", "hosts", "devices", "modules", "steps", "window
 pub(crate) type Answer = Result<Json, Failure>;
 
 pub(crate) async fn version(uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
-    Json::of(&json!({"name": "haloscope", "version": env!("CARGO_PKG_VERSION")}))
+    Query::parse(&uri, &[])?;
+    Json::from_value(&json!({"name": "haloscope", "version": env!("CARGO_PKG_VERSION")}))
 }
 
 /// All runs; with `known`, nothing where the listing is still the one that has this tag.
 pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Failure> {
-    let query = Query::of(&uri, &["known"])?;
+    let query = Query::parse(&uri, &["known"])?;
     let known = query.get("known").and_then(|tag| Tag::from_str_radix(tag, 16).ok());
     // Not computed: a list is there at once, whatever else is asked.
     blocking(app, move |app| {
@@ -56,7 +56,7 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
             })
         };
         let complete = runs.iter().find(|run| !run.writing).or(runs.first());
-        Json::of(&json!({
+        Json::from_value(&json!({
             "runs": runs.iter().map(row).collect::<Vec<_>>(),
             "default": complete.map(|r| &r.id),
             "listing": format!("{:016x}", Store::tag(&runs)),
@@ -74,10 +74,10 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
 
 /// The registry, whether there is a history of runs beside it, and whether captures are offered: what a menu is made of.
 pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
+    Query::parse(&uri, &[])?;
     let all: Vec<_> = analyses::ALL.iter().map(|a| describe(a)).collect();
     let capture = app.captures.is_offered(&app.store);
-    Json::of(&json!({"analyses": all, "ledger": app.ledger.is_some(), "capture": capture}))
+    Json::from_value(&json!({"analyses": all, "ledger": app.ledger.is_some(), "capture": capture}))
 }
 
 fn describe(analysis: &Analysis) -> Value {
@@ -120,7 +120,7 @@ pub(crate) async fn report(
         .chain(second)
         .chain(analysis.params.iter().map(|p| p.id))
         .collect();
-    let query = Query::of(&uri, &known)?;
+    let query = Query::parse(&uri, &known)?;
     let scope = Scope::from_words(|key| query.get(key))?;
     // Hosts that were chosen are few, and another run is to be held against the whole.
     let partial = matches!(query.get("partial"), Some("yes" | "true" | "1"))
@@ -132,8 +132,8 @@ pub(crate) async fn report(
             params.set(param.id, value);
         }
     }
-    Flights::join(app, uri.to_string(), move |app| {
-        let id = asked(app, &query)?;
+    SingleFlight::join(app, uri.to_string(), move |app| {
+        let id = run_id(app, &query)?;
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
                 // Ids of sessions hold no commas.
@@ -181,11 +181,11 @@ pub(crate) fn warm(run: &Arc<Run>) {
 
 /// The run that a request names, else the newest that is complete.
 pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
-    Ok(app.store.open(&asked(app, query)?)?)
+    Ok(app.store.open(&run_id(app, query)?)?)
 }
 
 /// The id of that run.
-pub(crate) fn asked(app: &App, query: &Query) -> Result<String, Failure> {
+pub(crate) fn run_id(app: &App, query: &Query) -> Result<String, Failure> {
     if let Some(id) = query.get("run") {
         return Ok(id.to_owned());
     }

@@ -22,7 +22,7 @@ pub(crate) async fn advice(state: AppState, uri: Uri) -> Answer {
 }
 
 async fn answer(State(app): AppState, uri: Uri, ask: fn(&Ledger, &Ask) -> Result<Report, Error>) -> Answer {
-    let query = Query::of(&uri, &["metric", "label"])?;
+    let query = Query::parse(&uri, &["metric", "label"])?;
     let asked = Ask { metric: query.get("metric").map(str::to_owned), labels: labels(query.get("label"))? };
     compute(app, move |app| {
         let Some(ledger) = &app.ledger else {

@@ -91,7 +91,7 @@ fn content_type(name: &str) -> &'static str {
 
 /// Answers every path that is not the API's.
 pub(crate) async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
-    name(uri.path()).and_then(|name| of(&app.page, name, &headers)).unwrap_or_else(|| {
+    name(uri.path()).and_then(|name| response(&app.page, name, &headers)).unwrap_or_else(|| {
         let hint =
             if uri.path() == "/" { "this build has no page; the API is at /api" } else { "the page is at /" };
         Failure::not_found(format!("there is nothing at {}", uri.path()), hint).into_response()
@@ -99,7 +99,7 @@ pub(crate) async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderM
 }
 
 /// The answer with the file of this name, if there is one; without the file where the browser has it already.
-pub(crate) fn of(page: &Page, name: &str, headers: &HeaderMap) -> Option<Response> {
+pub(crate) fn response(page: &Page, name: &str, headers: &HeaderMap) -> Option<Response> {
     let bytes = is_plain(name).then(|| page.read(name))??;
     let etag = etag(&bytes);
     // Names carry no hashes, so the browser asks each time and mostly hears that nothing changed.

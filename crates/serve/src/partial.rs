@@ -16,7 +16,7 @@ use crate::query::Query;
 use crate::router::{App, AppState};
 
 /// Whoever has the whole answer in this time needs no part of it.
-const PATIENCE: Duration = Duration::from_millis(400);
+const LONGEST_WAIT: Duration = Duration::from_millis(400);
 
 /// The run that a request names as far as it has been read. The scope is cut to the hosts that have been, and a remark says so.
 pub(crate) fn open(
@@ -24,33 +24,33 @@ pub(crate) fn open(
     query: &Query,
     scope: &mut Scope,
 ) -> Result<(Arc<Run>, Option<Quality>), Failure> {
-    let partly = app.store.partly(&api::asked(app, query)?, PATIENCE)?;
-    let Some(hosts) = partly.hosts else { return Ok((partly.run, None)) };
+    let partial_run = app.store.partial_run(&api::run_id(app, query)?, LONGEST_WAIT)?;
+    let Some(hosts) = partial_run.hosts else { return Ok((partial_run.run, None)) };
     let note = Quality {
         id: "hosts_being_read",
         severity: Severity::Warning,
         message: format!(
             "{} of {} hosts have been read so far; the others are being read",
             hosts.len(),
-            partly.of
+            partial_run.of
         ),
         cost: "all numbers are of those hosts only, and change as more are read".into(),
         cure: "ask again in a while, or without partial=yes, which waits for all of them".into(),
     };
     scope.hosts = hosts;
-    Ok((partly.run, Some(note)))
+    Ok((partial_run.run, Some(note)))
 }
 
 /// How far the reading of a run has come. Nothing is opened for it.
 pub(crate) async fn progress(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run"])?;
+    let query = Query::parse(&uri, &["run"])?;
     blocking(app, move |app| {
-        let id = api::asked(app, &query)?;
-        let reading = app.store.reading(&id);
-        let part = reading.part;
-        Json::of(&json!({
+        let id = api::run_id(app, &query)?;
+        let progress = app.store.read_progress(&id);
+        let part = progress.part;
+        Json::from_value(&json!({
             "run": id,
-            "state": reading.state.word(),
+            "state": progress.state.name(),
             "hosts_done": part.files,
             "hosts": part.all_files,
             "bytes_done": part.bytes,

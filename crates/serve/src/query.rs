@@ -17,7 +17,7 @@ impl Query {
     ///
     /// # Errors
     /// For one that is not in `known` (with what is), and for one that is given twice.
-    pub(crate) fn of(uri: &Uri, known: &[&str]) -> Result<Self, Failure> {
+    pub(crate) fn parse(uri: &Uri, known: &[&str]) -> Result<Self, Failure> {
         let mut query = Self::default();
         for (key, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             if key == TOKEN {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn query(text: &str) -> Result<Query, Failure> {
-        Query::of(&text.parse().unwrap(), &["run", "px", "tracks"])
+        Query::parse(&text.parse().unwrap(), &["run", "px", "tracks"])
     }
 
     #[test]

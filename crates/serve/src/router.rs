@@ -20,10 +20,10 @@ use crate::answer::Failure;
 use crate::capture::{self, Captures};
 use crate::config::Config;
 use crate::error::Error;
-use crate::flights::Flights;
 use crate::guard::{self, Guard};
 use crate::page::Page;
-use crate::patience::patience;
+use crate::retry_unfinished::retry_unfinished;
+use crate::single_flight::SingleFlight;
 use crate::workers::Workers;
 use crate::xprof::{self, Answers};
 use crate::{agents, answer, api, ledger, partial, source, timeline};
@@ -40,7 +40,7 @@ pub(crate) struct App {
     /// The threads on which they are.
     pub(crate) threads: Workers,
     /// The reports that are being computed.
-    pub(crate) flights: Flights,
+    pub(crate) single_flight: SingleFlight,
     /// Looks at the folder of runs for as long as the server is there.
     _watch: Watch,
     /// Where the sources of the profiled programs lie, if that is known.
@@ -55,7 +55,7 @@ pub(crate) struct App {
 
 impl App {
     /// What a server at `config.addr` shares.
-    pub(crate) fn of(config: Config) -> Result<Self, Error> {
+    pub(crate) fn new(config: Config) -> Result<Self, Error> {
         let Config { addr, token: _, store, web_root, ui, sources, ledger, capture } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = Arc::new(Semaphore::new(cores));
@@ -69,7 +69,7 @@ impl App {
             other_page,
             workers,
             threads: Workers::new(cores)?,
-            flights: Flights::default(),
+            single_flight: SingleFlight::default(),
             sources,
             ledger,
             answers: Answers::default(),
@@ -102,13 +102,13 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         )
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
-        .layer(middleware::from_fn(patience))
+        .layer(middleware::from_fn(retry_unfinished))
         .layer(token());
     let agents = Router::new().route_service("/mcp", agents::service(app, addr)).layer(token());
     let router = Router::new()
         .nest("/api", api)
         .merge(agents)
-        .merge(xprof::routes().layer(middleware::from_fn(patience)).layer(token()));
+        .merge(xprof::routes().layer(middleware::from_fn(retry_unfinished)).layer(token()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(app)))

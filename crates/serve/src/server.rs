@@ -41,7 +41,7 @@ impl Server {
         let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
         let addr = listener.local_addr()?;
         let token = config.token.clone();
-        let app = Arc::new(App::of(Config { addr, ..config })?);
+        let app = Arc::new(App::new(Config { addr, ..config })?);
         Ok(Self { listener, addr, router: router::new(addr, token.clone(), &app), token, app })
     }
 

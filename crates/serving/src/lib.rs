@@ -3,4 +3,3 @@
 
 pub mod event_groups;
 pub mod inference;
-pub mod xprof_lines;

@@ -28,7 +28,7 @@ pub enum Error {
     },
     /// Its files lie elsewhere, and are not all here yet.
     #[error("{at} is being brought here: {bytes} of {of} bytes; ask again when it is done")]
-    Bringing {
+    Downloading {
         /// The run.
         at: String,
         /// Bytes that are here.
@@ -38,7 +38,7 @@ pub enum Error {
     },
     /// What lies elsewhere cannot be had.
     #[error(transparent)]
-    Far(Box<haloscope_remote::Error>),
+    Remote(Box<haloscope_remote::Error>),
     /// Its files, or the folder, cannot be read.
     #[error(transparent)]
     Read(Arc<haloscope_report::Error>),
@@ -46,7 +46,7 @@ pub enum Error {
 
 impl From<haloscope_remote::Error> for Error {
     fn from(error: haloscope_remote::Error) -> Self {
-        Self::Far(Box::new(error))
+        Self::Remote(Box::new(error))
     }
 }
 

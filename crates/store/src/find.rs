@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haloscope_profile::load;
-use haloscope_remote::{self as remote, Address, Brought, Progress, Session};
+use haloscope_remote::{self as remote, Address, Downloaded, Progress, Session};
 use haloscope_report::Error;
 use haloscope_report::naming;
 
@@ -19,7 +19,7 @@ pub fn find(run: &Path, watch: &dyn Fn(Progress)) -> Result<load::Run, Error> {
         return load::find(run);
     };
     let at = Address::parse(text).map_err(|error| Error::Usage(error.to_string()))?;
-    let mut all = remote::sessions(&at).map_err(said)?;
+    let mut all = remote::sessions(&at).map_err(to_core_error)?;
     let chosen_from = all.len();
     if all.is_empty() {
         let message = "objects are there, but no profile: expected a log folder (with plugins/profile/<session>/<host>.xplane.pb \
@@ -28,33 +28,33 @@ pub fn find(run: &Path, watch: &dyn Fn(Progress)) -> Result<load::Run, Error> {
         return Err(Error::Input { path: at.to_string().into(), message: message.to_owned() });
     }
     let newest = all.swap_remove(0);
-    let brought = bring(&newest, watch).map_err(said)?;
-    Ok(load::Run { chosen_from, ..run_of(&newest, brought) })
+    let downloaded = download(&newest, watch).map_err(to_core_error)?;
+    Ok(load::Run { chosen_from, ..run_of(&newest, downloaded) })
 }
 
 /// Brings a session. From then on its files are called by their addresses, and count in the cache.
-pub(crate) fn bring(session: &Session, watch: &dyn Fn(Progress)) -> Result<Brought, remote::Error> {
-    let brought = remote::bring(session, watch)?;
-    for (file, object) in brought.files.iter().zip(&session.objects) {
+pub(crate) fn download(session: &Session, watch: &dyn Fn(Progress)) -> Result<Downloaded, remote::Error> {
+    let downloaded = remote::download(session, watch)?;
+    for (file, object) in downloaded.files.iter().zip(&session.objects) {
         naming::show_as(file.clone(), session.at.join(&object.path).to_string());
     }
-    if !brought.kept
+    if !downloaded.kept
         && let Ok(Some(cache)) = Cache::of_user()
     {
         cache.wrote(session.bytes);
     }
-    Ok(brought)
+    Ok(downloaded)
 }
 
 /// What was brought as a run here: its folder, or its one file.
-pub(crate) fn run_of(session: &Session, brought: Brought) -> load::Run {
+pub(crate) fn run_of(session: &Session, downloaded: Downloaded) -> load::Run {
     let is_file = session.objects.iter().any(|object| object.path.is_empty());
-    let path = brought.files.first().filter(|_| is_file).cloned().unwrap_or(brought.folder);
+    let path = downloaded.files.first().filter(|_| is_file).cloned().unwrap_or(downloaded.folder);
     naming::show_as(path.clone(), session.at.to_string());
-    load::Run { files: brought.files, path, chosen_from: 1 }
+    load::Run { files: downloaded.files, path, chosen_from: 1 }
 }
 
-fn said(error: remote::Error) -> Error {
+fn to_core_error(error: remote::Error) -> Error {
     match error {
         remote::Error::Address { .. } => Error::Usage(error.to_string()),
         other => Error::Input { path: other.place().into(), message: other.message() },

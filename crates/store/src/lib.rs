@@ -13,19 +13,20 @@
 //! # Ok::<(), haloscope_store::Error>(())
 //! ```
 
+mod downloads;
 mod error;
-mod far;
 mod find;
 mod index;
 mod ledger;
 mod listing;
-mod opened;
-mod partly;
-mod places;
+mod open_runs;
+mod partial_run;
+mod path_guard;
+mod remote_root;
 mod reports;
-mod settle;
 mod warm;
 mod watch;
+mod write_detector;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,23 +37,24 @@ use haloscope_profile::load;
 use haloscope_remote::Address;
 
 pub use error::Error;
-pub use far::Stale;
 pub use find::find;
 pub use haloscope_remote::{Progress, leave};
 pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
-pub use opened::Run;
-pub use partly::{Partly, Reading, State};
-pub use warm::Asking;
+pub use open_runs::Run;
+pub use partial_run::{PartialRun, ReadProgress, ReadState};
+pub use remote_root::Stale;
+pub use warm::ActiveRequest;
 pub use watch::{Tag, Watch};
 
-use far::{Bringings, Far};
+use downloads::Downloads;
 use listing::Listed;
-use opened::Opened;
-use settle::Settling;
-use warm::Askers;
-use watch::Last;
+use open_runs::OpenRuns;
+use remote_root::RemoteRoot;
+use warm::ActiveRequests;
+use watch::LastListing;
+use write_detector::WriteDetector;
 
 /// How many runs stay open, however large. Files are mapped, so what a run costs is the lines that were looked at.
 const OPEN_RUNS: usize = 4;
@@ -64,21 +66,21 @@ const OPEN_BYTES: u64 = 64 << 20;
 pub struct Store {
     root: Option<PathBuf>,
     /// The place, where it lies elsewhere.
-    far: Option<Far>,
+    remote: Option<RemoteRoot>,
     /// The files of its runs that are brought here.
-    bringings: Bringings,
+    downloads: Downloads,
     /// What requests may name that lies elsewhere.
-    far_roots: Vec<Address>,
+    remote_roots: Vec<Address>,
     /// Where folders may lie that a request names: the root, and those given.
     roots: Vec<PathBuf>,
     in_memory: Mutex<Vec<Arc<Run>>>,
     /// The listing as it was last read, so that opening a run does not walk the folders again.
     listed: Mutex<Vec<Listed>>,
-    opened: Opened,
-    settling: Settling,
-    askers: Askers,
-    last: Last,
-    fillings: partly::Fillings,
+    open_runs: OpenRuns,
+    write_detector: WriteDetector,
+    active_requests: ActiveRequests,
+    last: LastListing,
+    background_reads: partial_run::BackgroundReads,
     cache: Option<Arc<Cache>>,
 }
 
@@ -87,10 +89,14 @@ impl Store {
     /// (`gs://bucket/logs`). There need not be any yet.
     ///
     /// # Errors
-    /// [`Error::Read`] if there is no such file or folder, [`Error::Far`] for what is no address.
+    /// [`Error::Read`] if there is no such file or folder, [`Error::RemoteRoot`] for what is no address.
     pub fn new(root: &Path) -> Result<Self, Error> {
-        if let Some(at) = places::address(root)? {
-            return Ok(Self { far_roots: vec![at.clone()], far: Some(Far::new(at)), ..Self::in_memory() });
+        if let Some(at) = path_guard::address(root)? {
+            return Ok(Self {
+                remote_roots: vec![at.clone()],
+                remote: Some(RemoteRoot::new(at)),
+                ..Self::in_memory()
+            });
         }
         let io = |source| haloscope_report::Error::Io { path: root.to_owned(), source };
         let root = load::native(root).canonicalize().map_err(io)?;
@@ -102,17 +108,17 @@ impl Store {
     pub fn in_memory() -> Self {
         Self {
             root: None,
-            far: None,
-            bringings: Bringings::default(),
-            far_roots: Vec::new(),
+            remote: None,
+            downloads: Downloads::default(),
+            remote_roots: Vec::new(),
             roots: Vec::new(),
             in_memory: Mutex::default(),
             listed: Mutex::default(),
-            opened: Opened::new(OPEN_RUNS, OPEN_BYTES),
-            settling: Settling::default(),
-            askers: Askers::default(),
-            last: Last::default(),
-            fillings: partly::Fillings::default(),
+            open_runs: OpenRuns::new(OPEN_RUNS, OPEN_BYTES),
+            write_detector: WriteDetector::default(),
+            active_requests: ActiveRequests::default(),
+            last: LastListing::default(),
+            background_reads: partial_run::BackgroundReads::default(),
             cache: None,
         }
     }
@@ -126,8 +132,8 @@ impl Store {
             root.canonicalize().map_err(|source| haloscope_report::Error::Io { path: root.clone(), source })
         };
         for root in roots {
-            match places::address(root)? {
-                Some(at) => self.far_roots.push(at),
+            match path_guard::address(root)? {
+                Some(at) => self.remote_roots.push(at),
                 None => self.roots.push(real(root)?),
             }
         }
@@ -137,14 +143,14 @@ impl Store {
     /// The place as it is shown: its path with links resolved, or its address; `None` for a store in memory.
     #[must_use]
     pub fn place(&self) -> Option<String> {
-        let far = || self.far.as_ref().map(|far| far.at.to_string());
-        self.root.as_ref().map(|root| root.display().to_string()).or_else(far)
+        let remote = || self.remote.as_ref().map(|remote| remote.at.to_string());
+        self.root.as_ref().map(|root| root.display().to_string()).or_else(remote)
     }
 
     /// Why the listing may be old, if it is: the place lies elsewhere, and could not be listed the last time.
     #[must_use]
     pub fn stale(&self) -> Option<Stale> {
-        self.far.as_ref()?.stale()
+        self.remote.as_ref()?.stale()
     }
 
     /// The place, with links resolved; `None` for a store in memory, and for one whose place lies elsewhere.
@@ -182,13 +188,13 @@ impl Store {
         if let Some(root) = &self.root {
             let mut listed = listing::read(root)?;
             for one in &mut listed {
-                one.info.writing = self.settling.unfinished(one).is_some();
+                one.info.writing = self.write_detector.unfinished(one).is_some();
             }
             runs.extend(listed.iter().map(|l| l.info.clone()));
             *lock(&self.listed) = listed;
         }
-        if let Some(far) = &self.far {
-            let listed = listing::of_sessions(&far.at, far.sessions()?);
+        if let Some(remote) = &self.remote {
+            let listed = listing::of_sessions(&remote.at, remote.sessions()?);
             runs.extend(listed.iter().map(|l| l.info.clone()));
             *lock(&self.listed) = listed;
         }
@@ -236,9 +242,9 @@ impl Store {
     }
 
     fn open_listed(&self, key: &str, listed: Listed) -> Result<Arc<Run>, Error> {
-        self.opened.get(key, listed.stamps(), || {
-            if listed.far.is_none() {
-                self.settling.check(&listed)?;
+        self.open_runs.get(key, listed.stamps(), || {
+            if listed.remote.is_none() {
+                self.write_detector.check(&listed)?;
             }
             let files = self.files_of(&listed)?;
             let (profile, indexes) = match &self.cache {
@@ -251,10 +257,10 @@ impl Store {
 
     /// The files of a run here. Those that lie elsewhere are brought if need be.
     fn files_of(&self, listed: &Listed) -> Result<load::Run, Error> {
-        let Some(session) = &listed.far else {
+        let Some(session) = &listed.remote else {
             return Ok(load::Run { files: listed.files.clone(), path: listed.path.clone(), chosen_from: 1 });
         };
-        Ok(find::run_of(session, self.bringings.bring(session)?))
+        Ok(find::run_of(session, self.downloads.fetch(session)?))
     }
 
     /// A listed run and its files as they are now; `name` is for the error.

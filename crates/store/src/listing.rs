@@ -10,7 +10,7 @@ use haloscope_profile::load;
 use haloscope_remote::{Address, Object, Session};
 use haloscope_report::Error;
 
-use crate::far::STAYS;
+use crate::remote_root::STAYS;
 
 /// A run, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ pub(crate) struct Listed {
     pub(crate) path: PathBuf,
     pub(crate) files: Vec<PathBuf>,
     /// Of a run that lies elsewhere: its objects. There are no `files` then until they are brought.
-    pub(crate) far: Option<Box<Session>>,
+    pub(crate) remote: Option<Box<Session>>,
     seen: Instant,
     stamps: Vec<Stamp>,
 }
@@ -82,7 +82,7 @@ fn object_id(object: &Object) -> FileId {
 fn object_id(_: &Object) -> FileId {}
 
 impl Stamp {
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn read(path: &Path) -> Option<Self> {
         let meta = std::fs::metadata(path).ok()?;
         Some(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH), file_id(&meta)))
     }
@@ -101,7 +101,7 @@ impl Listed {
     fn new(id: String, name: String, path: PathBuf, mut files: Vec<PathBuf>) -> Option<Self> {
         let mut stamps = Vec::new();
         files.retain(|file| {
-            let stamp = Stamp::of(file);
+            let stamp = Stamp::read(file);
             stamps.extend(stamp.clone());
             stamp.is_some()
         });
@@ -114,7 +114,7 @@ impl Listed {
             modified: stamps.iter().map(|s| s.1).max()?,
             writing: false,
         };
-        Some(Self { info, path, files, far: None, seen: Instant::now(), stamps })
+        Some(Self { info, path, files, remote: None, seen: Instant::now(), stamps })
     }
 
     /// A run that lies elsewhere.
@@ -141,7 +141,7 @@ impl Listed {
         };
         let stamps = session.objects.iter().map(id_of).collect();
         let (files, seen) = (Vec::new(), Instant::now());
-        Self { info, path: path.into(), files, far: Some(Box::new(session)), seen, stamps }
+        Self { info, path: path.into(), files, remote: Some(Box::new(session)), seen, stamps }
     }
 
     pub(crate) fn stamps(&self) -> Vec<Stamp> {
@@ -154,10 +154,10 @@ impl Listed {
     }
 
     pub(crate) fn is_unchanged(&self) -> bool {
-        if self.far.is_some() {
+        if self.remote.is_some() {
             return self.seen.elapsed() < STAYS;
         }
-        self.files.iter().zip(&self.stamps).all(|(file, stamp)| Stamp::of(file).as_ref() == Some(stamp))
+        self.files.iter().zip(&self.stamps).all(|(file, stamp)| Stamp::read(file).as_ref() == Some(stamp))
     }
 }
 

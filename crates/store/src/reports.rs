@@ -78,10 +78,10 @@ impl Store {
         params: &Params,
     ) -> Option<Question> {
         self.cache.as_ref()?;
-        let files = |listed: Listed| match &listed.far {
+        let files = |listed: Listed| match &listed.remote {
             None => Some(load::Run { files: listed.files, path: listed.path, chosen_from: 1 }),
             // What is not here yet has not been asked about by this process.
-            Some(session) => self.bringings.brought(session).map(|here| load::Run {
+            Some(session) => self.downloads.downloaded(session).map(|here| load::Run {
                 files: here.files,
                 path: here.folder,
                 chosen_from: 1,

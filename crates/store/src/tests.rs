@@ -95,7 +95,7 @@ fn the_run_used_longest_ago_is_closed_first() {
     let mut store = Store::new(folder.path()).unwrap();
     // Five small ones are no burden.
     assert_eq!(open(&store), (true, true));
-    store.opened = Opened::new(OPEN_RUNS, 100);
+    store.open_runs = OpenRuns::new(OPEN_RUNS, 100);
     assert_eq!(open(&store), (true, false));
 }
 
@@ -141,7 +141,7 @@ fn a_file_put_in_the_place_of_another_is_opened_though_size_and_time_are_the_sam
 
 #[test]
 fn many_who_ask_at_once_share_one_opening_and_its_error() {
-    let opened = Opened::new(2, 0);
+    let opened = OpenRuns::new(2, 0);
     let openings = AtomicUsize::new(0);
     let start = Barrier::new(100);
     for fails in [true, false] {

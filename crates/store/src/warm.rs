@@ -21,19 +21,19 @@ const NICE: i32 = 10;
 
 /// How many questions are being answered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Askers(Arc<AtomicUsize>);
+pub(crate) struct ActiveRequests(Arc<AtomicUsize>);
 
 /// Says that a question is being answered, until it is dropped.
 #[derive(Debug)]
-pub struct Asking(Arc<AtomicUsize>);
+pub struct ActiveRequest(Arc<AtomicUsize>);
 
-impl Drop for Asking {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Askers {
+impl ActiveRequests {
     fn are_there(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
@@ -42,9 +42,9 @@ impl Askers {
 impl Store {
     /// To be held while a question is answered: the background waits meanwhile.
     #[must_use]
-    pub fn asking(&self) -> Asking {
-        self.askers.0.fetch_add(1, Ordering::SeqCst);
-        Asking(Arc::clone(&self.askers.0))
+    pub fn begin_request(&self) -> ActiveRequest {
+        self.active_requests.0.fetch_add(1, Ordering::SeqCst);
+        ActiveRequest(Arc::clone(&self.active_requests.0))
     }
 
     /// Opens a run and reads the lines that most questions are about, a line at a time; then `then` does more. Gives up where
@@ -60,7 +60,7 @@ impl Store {
             if !is_newest() {
                 return false;
             }
-            if !self.askers.are_there() {
+            if !self.active_requests.are_there() {
                 return true;
             }
             if stop.wait(PAUSE) {

@@ -63,7 +63,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
 
 /// The chunks that Riegeli's own writer made of two records, one of each packing and form.
 fn records(corpus: &Path) -> Result<usize> {
-    let folder = root().join("crates/core/src/load/riegeli/vectors");
+    let folder = root().join("crates/riegeli/vectors");
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
     files.sort_unstable();

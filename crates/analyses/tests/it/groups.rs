@@ -2,7 +2,6 @@
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_serving::event_groups::{Context, Direction};
-use haloscope_serving::xprof_lines as derived;
 
 use crate::made::{Made, profile};
 
@@ -249,5 +248,4 @@ fn what_the_profiler_grouped_is_left_as_it_is() {
     assert!(context.by_profiler);
     assert_eq!(groups(&profile, &context), [[Some(5), None]]);
     assert!(context.groups.is_empty() && context.lanes[0].links.is_empty());
-    assert!(derived::of_host(&profile, HostId(0), &context).is_empty());
 }

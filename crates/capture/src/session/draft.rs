@@ -28,7 +28,7 @@ const WRITTEN: &str = "written";
 
 /// A profile that a server sent, in a file without its name.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct DraftFile {
     path: PathBuf,
     host: String,
     server: Server,
@@ -87,7 +87,7 @@ impl Draft {
     }
 
     /// Where the profile of a server is written meanwhile.
-    pub(crate) fn part_path(&self, number: usize) -> PathBuf {
+    pub(crate) fn file_path(&self, number: usize) -> PathBuf {
         self.folder.join(format!("{number}.part"))
     }
 
@@ -106,9 +106,9 @@ impl Draft {
     /// # Errors
     /// [`Error::Exists`] where the name is taken by now, [`Error::Local`] where the system refuses, [`Error::Store`] where an
     /// object store does.
-    pub(crate) fn finish(mut self, parts: Vec<Part>, watch: &dyn Watch) -> Result<Captured, Error> {
+    pub(crate) fn finish(mut self, parts: Vec<DraftFile>, watch: &dyn Watch) -> Result<Captured, Error> {
         let owners: Vec<_> = parts.iter().map(|part| (part.host.clone(), part.server.clone())).collect();
-        let names = names::of_files(&owners);
+        let names = names::file_names(&owners);
         for (part, name) in parts.iter().zip(&names) {
             let path = self.folder.join(name);
             fs::rename(&part.path, &path).map_err(|source| local("name", &path, source))?;
@@ -119,7 +119,7 @@ impl Draft {
             Destination::Remote(root) => self.send(&root, &names)?,
         };
         let owned = parts.into_iter().zip(names).map(|(part, name)| {
-            let Part { host, server, bytes, .. } = part;
+            let DraftFile { host, server, bytes, .. } = part;
             watch.event(&Event::Written { path: &Path::new(&path).join(&name), bytes });
             File { name, host, server: server.to_string(), bytes }
         });
@@ -181,12 +181,12 @@ impl Drop for Draft {
 ///
 /// # Errors
 /// [`Error::Local`] where the disk does not take it.
-pub(crate) async fn keep(path: PathBuf, server: Server, space: Bytes) -> Result<Part, Error> {
+pub(crate) async fn save_file(path: PathBuf, server: Server, space: Bytes) -> Result<DraftFile, Error> {
     let written = spawn_blocking(move || write(path, server, &space)).await;
     written.map_err(|why| Error::Local { what: "write a profile".into(), source: io::Error::other(why) })?
 }
 
-fn write(path: PathBuf, server: Server, space: &Bytes) -> Result<Part, Error> {
+fn write(path: PathBuf, server: Server, space: &Bytes) -> Result<DraftFile, Error> {
     let written = (|| {
         let mut file = fs::File::create(&path)?;
         file.write_all(space)?;
@@ -194,7 +194,7 @@ fn write(path: PathBuf, server: Server, space: &Bytes) -> Result<Part, Error> {
     })();
     written.map_err(|source| local("write", &path, source))?;
     let host = host_of(space).unwrap_or_else(|| server.host.clone());
-    Ok(Part { path, host, server, bytes: space.len() as u64 })
+    Ok(DraftFile { path, host, server, bytes: space.len() as u64 })
 }
 
 fn local(verb: &str, path: &Path, source: io::Error) -> Error {

@@ -24,7 +24,7 @@ pub(crate) fn host_of(space: &[u8]) -> Option<String> {
 
 /// The names of the files of profiles, by the host and the server of each: the host alone where it is the only one of that
 /// name, else with the server's port, else with the server's whole address.
-pub(super) fn of_files(profiles: &[(String, Server)]) -> Vec<String> {
+pub(super) fn file_names(profiles: &[(String, Server)]) -> Vec<String> {
     let plain = |host: &str| -> String {
         let name = host.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' });
         let name: String = name.collect();
@@ -51,7 +51,7 @@ mod tests {
     fn names(profiles: &[(&str, &str)]) -> Vec<String> {
         let all: Vec<_> =
             profiles.iter().map(|(host, at)| ((*host).to_owned(), Server::parse(at).unwrap())).collect();
-        of_files(&all)
+        file_names(&all)
     }
 
     #[test]

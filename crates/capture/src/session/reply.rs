@@ -12,7 +12,7 @@ use crate::proto::ProfileResponse;
 /// # Errors
 /// [`Error::Empty`] where it recorded nothing, [`Error::Old`] where it did not send what it recorded, [`Error::Failed`] where what
 /// it sent is damaged.
-pub(crate) fn of_reply(server: &str, reply: ProfileResponse) -> Result<Bytes, Error> {
+pub(crate) fn space_in_reply(server: &str, reply: ProfileResponse) -> Result<Bytes, Error> {
     let server = || server.to_owned();
     if reply.empty_trace {
         return Err(Error::Empty { server: server() });

@@ -1,33 +1,135 @@
-//! `haloscope <analysis> RUN`: finds the run, asks the question, writes the answer.
+//! `haloscope <analysis> RUN`: its arguments from the registry; finds the run, asks the question, writes the answer.
 
-use std::io::{self, Write};
+use std::path::PathBuf;
 
-use clap::ArgMatches;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use haloscope_analyses as analyses;
 use haloscope_profile::Profile;
 use haloscope_profile::load::{self, Part, Run};
 use haloscope_report::Error;
-use haloscope_report::present::{self, Layout};
 use haloscope_report::units;
-use haloscope_report::{Gate, Report, Table, Tree};
+use haloscope_report::{Gate, Report};
 use haloscope_store::{Cache, Indexes, Question};
-use haloscope_time::analysis::{self, Analysis};
+use haloscope_time::analysis::{self, Analysis, Others, Param, ParamKind};
 
-use super::export::to_file;
-use super::find::find;
-use super::{kept, source_root};
-use crate::args::{Asked, Format};
-use crate::{Failure, Printer, progress};
+use super::source_root;
+use crate::args::{AnalysisArgs, Format, output_args, scope_args};
+use crate::output::write;
+use crate::run_argument::{find, say_which};
+use crate::{Failure, Printer, cache_args, progress};
 
-/// Columns of tables in files.
-const FILE_WIDTH: usize = 120;
+/// Help is no wider than this, whatever the terminal.
+pub(super) const HELP_WIDTH: usize = 80;
+
+/// The subcommands of all analyses, derived from their registry.
+pub(super) fn commands() -> impl Iterator<Item = Command> {
+    let leaders = analyses::ALL.iter().filter(|analysis| !analysis.id.contains(' '));
+    leaders.map(|analysis| leader(analysis)).chain(analyses::FAMILIES.iter().map(family))
+}
+
+/// The subcommand of an analysis of one word, with those of the analyses that begin with its word: `compute RUN` and
+/// `compute mfu RUN`.
+fn leader(leader: &'static Analysis) -> Command {
+    let members: Vec<Command> =
+        analyses::members(leader.id).map(|(name, member)| analysis(member, name)).collect();
+    let command = analysis(leader, leader.id);
+    if members.is_empty() {
+        return command;
+    }
+    command.args_conflicts_with_subcommands(true).subcommand_negates_reqs(true).subcommands(members)
+}
+
+/// The subcommand of a family, with those of its members.
+fn family(family: &'static analyses::Family) -> Command {
+    let members = analyses::members(family.id).map(|(name, member)| analysis(member, name));
+    Command::new(family.id)
+        .about(family.about)
+        .max_term_width(HELP_WIDTH)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(members)
+}
+
+/// The subcommand of an analysis.
+fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
+    let mut after = String::new();
+    if !analysis.needs.is_empty() {
+        after += "A full answer needs:\n";
+        for need in analysis.needs {
+            after += &format!("  - {need}\n");
+        }
+        after.push('\n');
+    }
+    after += &format!("Example:\n  haloscope {}", analysis.example);
+    Command::new(name)
+        .about(analysis.question)
+        .max_term_width(HELP_WIDTH)
+        .after_long_help(after)
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .required(!analysis.works_alone())
+                .value_parser(value_parser!(PathBuf))
+                .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
+        )
+        .args(others(analysis.others()))
+        .args(analysis.params.iter().map(parameter))
+        .args(source_root(analysis))
+        .args(scope_args())
+        .args(output_args())
+        .arg(cache_args::arg())
+}
+
+/// Reading the texts of lines is the command line's own part of `source`.
+fn source_root(analysis: &Analysis) -> Option<Arg> {
+    let help = "Prints the text of the lines, from files below this folder";
+    (analysis.id == "source").then(|| source_root::arg(help))
+}
+
+/// The runs beside the first.
+fn others(takes: Others) -> Option<Arg> {
+    let arg = Arg::new(takes.word()?).value_parser(value_parser!(PathBuf));
+    Some(match takes {
+        Others::None => return None,
+        Others::One => arg.value_name("OTHER").help("What RUN is held against [default: RUN itself]"),
+        Others::Many => arg
+            .value_name("OTHER")
+            .num_args(1..)
+            .required(true)
+            .help("What is held against RUN, each by itself"),
+        Others::Baseline => {
+            arg.long("baseline").value_name("BASELINE").help("The run that RUN is held against")
+        }
+    })
+}
+
+fn parameter(param: &'static Param) -> Arg {
+    let arg = Arg::new(param.id).long(param.id).help(sentence(param.doc));
+    let arg = if param.default.is_empty() { arg } else { arg.default_value(param.default) };
+    match param.kind {
+        ParamKind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH"),
+        ParamKind::Count => arg.value_name("N"),
+        ParamKind::Quantity => arg.value_name("NUMBER"),
+        ParamKind::Text => arg.value_name("TEXT"),
+        ParamKind::Texts => arg.value_name("TEXT").action(ArgAction::Append),
+        ParamKind::Document => arg.value_name("FILE"),
+    }
+}
+
+/// The text with a capital at its start, as all help has.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
 
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let asked = Asked::from_matches(analysis, matches)?;
+    let asked = AnalysisArgs::from_matches(analysis, matches)?;
     let Some(path) = &asked.run else {
         write(&analysis::run_alone(analysis, &asked.params)?, &asked, printer)?;
         return Ok(0);
     };
-    let cache = kept::cache(matches)?;
+    let cache = cache_args::cache(matches)?;
     let run = find(path)?;
     say_which(&run, printer);
     let mut others = Vec::new();
@@ -36,7 +138,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         say_which(&other, printer);
         others.push(other);
     }
-    let sources = source_root::of(matches)?;
+    let sources = source_root::from_matches(matches)?;
     let runs: Vec<&Run> = std::iter::once(&run).chain(&others).collect();
     let cache = cache.as_ref();
     let question = cache.and_then(|_| Question::new(analysis, &runs, &asked.scope, &asked.params));
@@ -77,7 +179,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
             written
         }
     };
-    kept::say_trouble(cache, printer);
+    cache_args::say_trouble(cache, printer);
     written?;
     Ok(report.gate.map_or(0, Gate::exit_code))
 }
@@ -86,7 +188,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
 fn compute(
     analysis: &Analysis,
     runs: &[&Run],
-    asked: &Asked,
+    asked: &AnalysisArgs,
     cache: Option<&Cache>,
 ) -> Result<(Report, Vec<(Profile, Indexes)>), Failure> {
     let opened = runs.iter().map(|run| open(run, cache)).collect::<Result<Vec<_>, _>>()?;
@@ -124,125 +226,4 @@ fn say_memory(printer: &mut Printer) {
             units::bytes(limit as f64)
         ));
     }
-}
-
-/// Names the session that was taken where there was a choice.
-pub(super) fn say_which(run: &Run, printer: &mut Printer) {
-    if run.chosen_from > 1 {
-        printer.note(format_args!(
-            "newest of {} sessions: {}",
-            run.chosen_from,
-            haloscope_report::naming::shown(&run.path)
-        ));
-    }
-}
-
-/// Writes a report as it was asked for.
-pub(super) fn write(report: &Report, asked: &Asked, printer: &mut Printer) -> Result<(), Failure> {
-    if let Some(id) = &asked.table
-        && report.table(id).is_none()
-        && report.tree(id).is_none()
-    {
-        let ids: Vec<_> =
-            report.trees.iter().map(|t| t.id).chain(report.tables.iter().map(|t| t.id)).collect();
-        let hint = if ids.is_empty() {
-            "it gave no tables".to_owned()
-        } else {
-            format!("it has: {}", ids.join(", "))
-        };
-        return Err(Failure::Usage(format!("`{}` has no table `{id}`", report.analysis), hint));
-    }
-    let layout = Layout {
-        width: asked.width.unwrap_or(printer.width()),
-        limit: asked.limit,
-        colour: asked.colour.unwrap_or(printer.colour()),
-        only: asked.table.as_deref(),
-    };
-    let form = Form::of(report, asked, asked.format)?;
-    // Files first: whoever reads stdout may go away.
-    for (format, path) in &asked.also {
-        let form = Form::of(report, asked, *format)?;
-        let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
-        to_file(path, |out| form.put(report, &layout, out))?;
-    }
-    printer.data(|out| form.put(report, &layout, out))?;
-    if matches!(form, Form::Texts) {
-        for note in &report.quality {
-            printer.note(format_args!("{}; {}", note.message, note.cost));
-        }
-    }
-    Ok(())
-}
-
-/// What of a report is written, and how.
-enum Form<'a> {
-    Texts,
-    Table,
-    Markdown,
-    Json,
-    Junit,
-    Csv(Rows<'a>),
-}
-
-impl<'a> Form<'a> {
-    /// The form that a report has in a format.
-    ///
-    /// # Errors
-    /// [`Failure`] where the report holds nothing that the format is for.
-    fn of(report: &'a Report, asked: &Asked, format: Format) -> Result<Self, Failure> {
-        let has_texts = !report.texts.is_empty();
-        Ok(match format {
-            Format::Fitting if has_texts && report.tables.is_empty() && report.trees.is_empty() => {
-                Self::Texts
-            }
-            Format::Text if has_texts => Self::Texts,
-            Format::Text => {
-                let message = format!("`{}` gives no text", report.analysis);
-                return Err(Failure::Usage(message, "leave --format out for its tables".into()));
-            }
-            Format::Fitting | Format::Table => Self::Table,
-            Format::Markdown => Self::Markdown,
-            Format::Json => Self::Json,
-            Format::Junit if present::has_tests(report) => Self::Junit,
-            Format::Junit => {
-                let message = format!(
-                    "`{}` was asked nothing that can hold or not: JUnit has no tests",
-                    report.analysis
-                );
-                let hint = "the format goes with a gate, such as `check` with --baseline or --budget";
-                return Err(Failure::Usage(message, hint.into()));
-            }
-            Format::Csv => Self::Csv(one_table(report, asked)?),
-        })
-    }
-
-    fn put(&self, report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Texts => present::texts(report, out),
-            Self::Table => present::table(report, layout, out),
-            Self::Markdown => present::markdown(report, layout, out),
-            Self::Json => present::json(report, out),
-            Self::Junit => present::junit(report, out),
-            Self::Csv(Rows::Table(table)) => present::csv(table, out),
-            Self::Csv(Rows::Tree(tree)) => present::tree_csv(tree, out),
-        }
-    }
-}
-
-/// What goes into CSV.
-enum Rows<'a> {
-    Table(&'a Table),
-    Tree(&'a Tree),
-}
-
-/// The table or tree that was asked for, else the first: a tree where there is one.
-fn one_table<'a>(report: &'a Report, asked: &Asked) -> Result<Rows<'a>, Failure> {
-    let (tree, table) = match &asked.table {
-        Some(id) => (report.tree(id), report.table(id)),
-        None => (report.trees.first(), report.tables.first()),
-    };
-    tree.map(Rows::Tree).or(table.map(Rows::Table)).ok_or_else(|| {
-        let message = format!("`{}` gave no table for this profile", report.analysis);
-        Failure::Nothing(message, "--format json has its other numbers".into())
-    })
 }

@@ -8,8 +8,8 @@ use haloscope_report::units;
 use haloscope_report::{Column, Report, Status, Table, Unit, Value};
 use haloscope_store::{Cache, Contents};
 
-use super::analysis::write;
-use crate::args::{Asked, output_args};
+use crate::args::{AnalysisArgs, output_args};
+use crate::output::write;
 use crate::{Failure, Printer};
 
 const COLUMNS: &[Column] = &[
@@ -58,7 +58,9 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
             let gone = units::bytes(cache.clear() as f64);
             printer.data(|out| writeln!(out, "removed {gone} from {}", cache.folder().display()))?;
         }
-        Some(("show", matches)) => write(&report(&cache.contents()), &Asked::output(matches)?, printer)?,
+        Some(("show", matches)) => {
+            write(&report(&cache.contents()), &AnalysisArgs::output(matches)?, printer)?
+        }
         _ => return Ok(2),
     }
     Ok(0)

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
-use crate::{Failure, Printer, args};
+use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
     Command::new("completions").about("Prints the completion script of a shell").arg(
@@ -15,11 +15,12 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+/// Prints the script for `all`, the whole command line.
+pub(super) fn run(mut all: Command, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     if let Some(shell) = matches.get_one::<Shell>("shell") {
         // The generator panics where it cannot write, so it writes to memory.
         let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut args::command(), "haloscope", &mut script);
+        clap_complete::generate(*shell, &mut all, "haloscope", &mut script);
         printer.data(|out| out.write_all(&script))?;
     }
     Ok(0)

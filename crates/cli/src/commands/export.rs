@@ -1,15 +1,14 @@
 //! `haloscope export RUN -o FILE`: a part of a run in another tool's format.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_profile::load;
 use haloscope_timeline::export::{Ask, Export, Format, Stacks, Written};
 
-use super::analysis::say_which;
 use crate::args::{scope_args, scope_of};
+use crate::output::to_file;
+use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
@@ -80,7 +79,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         stacks: Stacks::named(word("stacks").unwrap_or("events"))?,
     };
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let run = super::find::find(&path)?;
+    let run = find(&path)?;
     say_which(&run, printer);
     let profile = load::open(&run)?;
     let export = Export::of(&profile, &ask)?;
@@ -117,28 +116,5 @@ fn format(named: Option<&str>, output: &Path) -> Result<Format, Failure> {
         let hint = "add --to perfetto, chrome, folded or speedscope, or end the name in .pftrace, .json, .folded or \
                     .speedscope.json";
         Failure::Usage(message, hint.into())
-    })
-}
-
-/// Writes a file under another name beside it and gives it its own when it is whole.
-pub(super) fn to_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> Result<T, Failure> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let whole = || {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&part)?);
-        let written = write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        fs::rename(&part, path)?;
-        Ok(written)
-    };
-    whole().map_err(|error: io::Error| {
-        // What is not whole is of no use to anybody.
-        let _ = fs::remove_file(&part);
-        Failure::writing(error, |error| Failure::File(path.to_owned(), error))
     })
 }

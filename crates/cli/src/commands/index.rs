@@ -7,8 +7,7 @@ use haloscope_report::naming;
 use haloscope_report::units;
 use haloscope_store::Cache;
 
-use super::analysis::say_which;
-use super::find::find;
+use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {

@@ -8,8 +8,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_mcp::{Context, Server};
 use haloscope_store::Store;
 
-use super::kept;
-use crate::{Failure, Printer};
+use crate::{Failure, Printer, cache_args};
 
 pub(super) fn command() -> Command {
     Command::new("mcp")
@@ -27,17 +26,17 @@ pub(super) fn command() -> Command {
                 .value_name("URL")
                 .help("Where `haloscope serve` shows the same folder: answers link to it"),
         )
-        .arg(kept::arg())
+        .arg(cache_args::arg())
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let Some(folder) = matches.get_one::<PathBuf>("logdir") else { return Ok(2) };
-    let said = |error: haloscope_store::Error| match error {
+    let store_failure = |error: haloscope_store::Error| match error {
         haloscope_store::Error::Read(error) => Failure::Shared(error),
         other => Failure::Server(other.to_string()),
     };
-    let store = Store::new(folder).map_err(said)?.with_cache(kept::cache(matches)?);
-    let runs = store.list().map_err(said)?.len();
+    let store = Store::new(folder).map_err(store_failure)?.with_cache(cache_args::cache(matches)?);
+    let runs = store.list().map_err(store_failure)?.len();
     let word = if runs == 1 { "run" } else { "runs" };
     printer.note(format_args!("{runs} {word} in {}", store.place().unwrap_or_default()));
     if io::stdin().is_terminal() {

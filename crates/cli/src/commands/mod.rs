@@ -7,25 +7,24 @@ mod capture;
 mod completions;
 mod demo;
 mod export;
-mod find;
 mod index;
-pub(crate) mod kept;
 mod ledger;
 mod mcp;
 mod report;
 mod run;
 mod serve;
 mod skill;
-pub(crate) mod source_root;
+mod source_root;
 mod version;
 mod xprof;
 
 use std::ffi::OsString;
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use haloscope_analyses as analyses;
+use haloscope_profile::load;
 
-use crate::{Failure, Printer, args};
+use crate::{Failure, Printer};
 
 /// A subcommand that is not an analysis.
 struct Other {
@@ -49,12 +48,49 @@ const OTHERS: &[Other] = &[
     Other { command: cache::command, run: cache::run },
     Other { command: demo::command, run: demo::run },
     Other { command: version::command, run: version::run },
-    Other { command: completions::command, run: completions::run },
+    Other {
+        command: completions::command,
+        run: |matches, printer| completions::run(command(), matches, printer),
+    },
 ];
 
-/// The subcommands that are no analyses.
-pub(crate) fn others() -> impl Iterator<Item = Command> {
-    OTHERS.iter().map(|other| (other.command)())
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    Command::new("haloscope")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .after_help(
+            "RUN is the log folder given to the profiler (the newest session in it is taken), a session folder in it, or \
+             one .xplane.pb file; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made. First steps: `haloscope demo`, then `haloscope overview RUN`",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(analysis::HELP_WIDTH)
+        .arg(memory_limit())
+        .subcommands(analysis::commands())
+        .subcommands(OTHERS.iter().map(|other| (other.command)()))
+}
+
+/// The bound on memory, which all subcommands keep.
+fn memory_limit() -> Arg {
+    Arg::new("memory-limit")
+        .long("memory-limit")
+        .value_name("SIZE")
+        .global(true)
+        .env("HALOSCOPE_MEMORY_LIMIT")
+        .hide_env_values(true)
+        .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
+        .help("Keeps the process below this much memory, such as 2GiB; what does not fit lies in a scratch file")
+        .help_heading("Memory")
+}
+
+/// Bounds the memory of the process, where that was asked for.
+fn bound_memory(matches: &ArgMatches) {
+    // What was given behind a subcommand's name is known to that one only.
+    if let Some((_, inner)) = matches.subcommand() {
+        return bound_memory(inner);
+    }
+    load::set_memory_limit(matches.get_one::<u64>("memory-limit").copied());
 }
 
 /// Parses a command line and runs what it asks for.
@@ -65,11 +101,11 @@ pub(crate) fn dispatch(
     args: impl IntoIterator<Item = OsString>,
     printer: &mut Printer,
 ) -> Result<u8, Failure> {
-    let matches = match args::command().try_get_matches_from(args) {
+    let matches = match command().try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(message) => return explain(&message, printer),
     };
-    args::bound_memory(&matches);
+    bound_memory(&matches);
     // A subcommand is required, and only those that are known are parsed.
     let Some((name, matches)) = matches.subcommand() else { return Ok(2) };
     let (name, matches) = match matches.subcommand() {
@@ -93,4 +129,12 @@ fn explain(message: &clap::Error, printer: &mut Printer) -> Result<u8, Failure> 
     }
     printer.data(|out| write!(out, "{}", message.render()))?;
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
 }

@@ -3,7 +3,7 @@
 //! The page is built with the other one, see `web/src/report`; what it shows is put into it as JSON.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -18,9 +18,9 @@ use haloscope_timeline::Timeline;
 use haloscope_timeline::excerpt;
 use serde_json::{Map, Value, json};
 
-use super::analysis::say_which;
-use super::export::to_file;
 use crate::args::{scope_args, scope_of};
+use crate::output::to_file;
+use crate::run_argument::{find, run_name, say_which};
 use crate::{Failure, Printer};
 
 /// What is asked. An analysis that has nothing to say of the run says why.
@@ -75,7 +75,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     };
     let scope = scope_of(matches)?;
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let run = super::find::find(&path)?;
+    let run = find(&path)?;
     say_which(&run, printer);
     let profile = Arc::new(load::open(&run)?);
     let name = run_name(&run.path);
@@ -89,18 +89,6 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         printer.note(format_args!("{} is written; open it in a browser", output.display()));
     }
     Ok(0)
-}
-
-/// What a run is called: its folder or file, and of a session the log folder that it is in.
-pub(super) fn run_name(path: &Path) -> String {
-    let shown = PathBuf::from(haloscope_report::naming::shown(path));
-    let path = path.canonicalize().ok().filter(|_| shown == path).unwrap_or(shown);
-    let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
-    let own = parts.next().unwrap_or_else(|| "run".to_owned());
-    match (parts.next().as_deref(), parts.next().as_deref(), parts.next()) {
-        (Some("profile"), Some("plugins"), Some(folder)) => format!("{folder}/{own}"),
-        _ => own,
-    }
 }
 
 /// The page with its data.

@@ -9,8 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_serve::{CaptureHosts, Config};
 use haloscope_store::{Ledger, Store};
 
-use super::{browser, kept, source_root};
-use crate::{Failure, Printer};
+use super::{browser, source_root};
+use crate::{Failure, Printer, cache_args};
 
 /// How many ports are tried after the default one.
 const TRIES: u16 = 20;
@@ -58,7 +58,7 @@ pub(super) fn command() -> Command {
                      else none",
                 ),
         )
-        .arg(kept::arg())
+        .arg(cache_args::arg())
         .args(address_args())
 }
 
@@ -103,11 +103,11 @@ pub(super) fn address_args() -> [Arg; 6] {
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let folder = matches.get_one::<PathBuf>("logdir").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = matches.get_many("root").unwrap_or_default().cloned().collect();
-    let store = Store::new(&folder).and_then(|store| store.with_roots(&roots)).map_err(said)?;
-    let store = store.with_cache(kept::cache(matches)?);
+    let store = Store::new(&folder).and_then(|store| store.with_roots(&roots)).map_err(store_failure)?;
+    let store = store.with_cache(cache_args::cache(matches)?);
     // An address is shown without its secrets.
     let place = store.place().unwrap_or_default();
-    match store.list().map_err(said)?.len() {
+    match store.list().map_err(store_failure)?.len() {
         0 => printer.note(format_args!("no profile in {place} yet; the page lists them as they come")),
         1 => printer.note(format_args!("1 run in {place}")),
         runs => printer.note(format_args!("{runs} runs in {place}")),
@@ -122,7 +122,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         token: matches.get_one::<String>("token").cloned(),
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
         ui: matches.get_one::<PathBuf>("ui").cloned(),
-        sources: source_root::of(matches)?,
+        sources: source_root::from_matches(matches)?,
         ledger: ledger(matches)?,
         capture: matches.try_get_one("capture-hosts").ok().flatten().cloned().unwrap_or_default(),
         store,
@@ -164,7 +164,7 @@ fn address(matches: &ArgMatches) -> SocketAddr {
     next.into_iter().find(|a| !taken(*a)).unwrap_or(asked)
 }
 
-fn said(error: haloscope_store::Error) -> Failure {
+fn store_failure(error: haloscope_store::Error) -> Failure {
     match error {
         haloscope_store::Error::Read(error) => Failure::Shared(error),
         other => Failure::Server(other.to_string()),

@@ -21,7 +21,7 @@ pub(crate) fn arg(help: &'static str) -> Arg {
 ///
 /// # Errors
 /// [`Failure::Usage`] if it is no folder.
-pub(super) fn of(matches: &ArgMatches) -> Result<Option<SourceRoot>, Failure> {
+pub(super) fn from_matches(matches: &ArgMatches) -> Result<Option<SourceRoot>, Failure> {
     let Some(folder) = matches.try_get_one::<PathBuf>(ID).ok().flatten() else { return Ok(None) };
     SourceRoot::new(folder).map(Some).map_err(|error| {
         let hint = "--source-root takes a folder: a checkout of the program that was profiled";

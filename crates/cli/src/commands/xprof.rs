@@ -52,7 +52,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         params.set(key, value);
     }
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let profile = load::open(&super::find::find(&path)?)?;
+    let profile = load::open(&crate::run_argument::find(&path)?)?;
     let answer = haloscope_compat::answer(&profile, word("tool"), &params)?;
     printer.data(|out| out.write_all(&answer.body))?;
     Ok(0)

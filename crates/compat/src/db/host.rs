@@ -20,8 +20,8 @@ pub(crate) fn host_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     let planes = hosts.iter().flat_map(|&h| profile.planes_of(h).find(|p| p.kind == PlaneKind::Host));
     let mut all = Db::default();
     for plane in planes {
-        let names = Names::of(profile, plane);
-        let eagerness = Eagerness::of(profile, plane);
+        let names = Names::new(profile, plane);
+        let eagerness = Eagerness::new(profile, plane);
         let lines: Vec<&Line> = threads(profile, plane).collect();
         let parts: Vec<Db<'p>> =
             lines.par_iter().map(|line| of_thread(profile, plane, line, &names, &eagerness)).collect();
@@ -68,7 +68,7 @@ struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    fn of(profile: &'p Profile, plane: &'p Plane) -> Self {
+    fn new(profile: &'p Profile, plane: &'p Plane) -> Self {
         let [stage, category, framework_op] =
             ["_ipl_stage_id", "_ipl_stage_cat", "tf_op"].map(|name| plane.stat_id(name));
         let source = profile.source_of(plane);
@@ -119,7 +119,7 @@ struct Eagerness {
 }
 
 impl Eagerness {
-    fn of(profile: &Profile, plane: &Plane) -> Self {
+    fn new(profile: &Profile, plane: &Plane) -> Self {
         let source = profile.source_of(plane);
         let stat = plane.stat_id("is_eager");
         let types = || plane.metas.iter().map(|meta| EventType::of(&source.text(meta.name)));

@@ -114,7 +114,7 @@ pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     let (tpus, gpus): (Vec<&Device>, Vec<&Device>) =
         devices.into_iter().partition(|d| d.kind == DeviceKind::Tpu);
     let cores: Vec<tpu::CoreOps<'p>> =
-        tpus.par_iter().map(|device| tpu::CoreOps::of(profile, device)).collect();
+        tpus.par_iter().map(|device| tpu::CoreOps::new(profile, device)).collect();
     // Grouping leaves steps out. A host's events are grouped where that may change the time from the first op to the last.
     let unsure = tpus.iter().zip(&cores).filter(|(_, core)| core.steps_stick_out());
     let unsure: BTreeSet<HostId> = unsure.map(|(device, _)| device.host).collect();

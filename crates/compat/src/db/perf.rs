@@ -33,7 +33,7 @@ impl PerfEnv {
     /// The peaks of these hosts' devices. Of several hosts that with any; what kinds of memory the chip has is then not
     /// said, as in XProf, whose sum over hosts leaves it out.
     #[must_use]
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId]) -> Self {
         let mut parts = hosts.iter().map(|&host| Self::of_host(profile, host));
         if hosts.len() == 1 {
             return parts.next().unwrap_or_default();
@@ -82,7 +82,7 @@ fn of_tpu(plane: &Plane) -> PerfEnv {
 
 fn of_gpu(plane: &Plane) -> PerfEnv {
     let stated = |name| Some(number(plane, name)).filter(|v| *v > 0.0);
-    let gpu = Gpu::of(plane);
+    let gpu = Gpu::new(plane);
     let cycles = gpu.clock_ghz * gpu.cores;
     let shared = gpu.shared_bytes_per_cycle() * cycles;
     let tera_flops = stated("peak_teraflops_per_second").unwrap_or(gpu.flops_per_cycle() * cycles / 1e3);
@@ -108,7 +108,7 @@ pub(super) struct Gpu<'p> {
 }
 
 impl<'p> Gpu<'p> {
-    pub(super) fn of(plane: &'p Plane) -> Self {
+    pub(super) fn new(plane: &'p Plane) -> Self {
         let text = |name| plane.stat(name).and_then(Stat::as_text).unwrap_or_default();
         let whole = |name| plane.stat(name).and_then(Stat::as_i64).unwrap_or(0);
         Self {

@@ -65,7 +65,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// The rates of an op and the nearest of the limits that devices of this kind have.
     #[must_use]
-    pub(crate) fn of(row: &Row<'_>, perf: &PerfEnv, hardware: Hardware) -> Self {
+    pub(crate) fn new(row: &Row<'_>, perf: &PerfEnv, hardware: Hardware) -> Self {
         let nanos = row.time_ps as f64 / 1e3;
         let memory = |bytes: u64| Memory {
             bytes,

@@ -68,7 +68,7 @@ pub(crate) enum CoreType {
 impl CoreType {
     /// The word used in tables; none where it is not known.
     #[must_use]
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unknown => "",
             Self::Tensor => "TensorCore",

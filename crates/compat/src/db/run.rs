@@ -30,7 +30,7 @@ pub(crate) struct RunEnv {
 impl RunEnv {
     /// The hardware of these hosts: that of the last that has an accelerator, if any has.
     #[must_use]
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId]) -> Self {
         let mut all = Self::default();
         for &host in hosts {
             let one = Self::of_host(profile, host);
@@ -49,7 +49,7 @@ impl RunEnv {
         let of = |kind| profile.planes_of(host).filter(move |p| p.kind == kind);
         if let Some(gpu) = of(PlaneKind::Gpu).next() {
             let core_count = of(PlaneKind::Gpu).count();
-            return Self { device_type: Gpu::of(gpu).model(), hardware: Hardware::Gpu, core_count };
+            return Self { device_type: Gpu::new(gpu).model(), hardware: Hardware::Gpu, core_count };
         }
         if let Some(tpu) = of(PlaneKind::Tpu).next() {
             let device_type = tpu.stat("device_type_string").and_then(Stat::as_text).unwrap_or_default();

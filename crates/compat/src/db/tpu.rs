@@ -21,7 +21,7 @@ pub(super) struct CoreOps<'p> {
 type Span = (i64, i64);
 
 impl<'p> CoreOps<'p> {
-    pub(super) fn of(profile: &'p Profile, device: &Device) -> Self {
+    pub(super) fn new(profile: &'p Profile, device: &Device) -> Self {
         let found = DeviceOps::find(profile, device);
         let sums = sums_of(profile, &found);
         let measured = measured(profile, &found, &sums);
@@ -61,7 +61,7 @@ pub(crate) struct PerRun {
 
 impl PerRun {
     /// Of an op that has a row: it needs a program and a symbol other than the program itself.
-    pub(super) fn of(meta: &OpMeta<'_>) -> Option<Self> {
+    pub(super) fn new(meta: &OpMeta<'_>) -> Option<Self> {
         meta.program_id?;
         meta.symbol_id.filter(|id| *id != 0)?;
         // FLOPs and bytes that only the events of a custom call state do not count.
@@ -94,7 +94,7 @@ impl PerRun {
 
 /// The row of an op, if it has one.
 pub(super) fn row<'p>(meta: OpMeta<'p>, sum: &Sums, measured: &Measured) -> Option<Row<'p>> {
-    let per_run = PerRun::of(&meta)?;
+    let per_run = PerRun::new(&meta)?;
     Some(Row {
         program_id: meta.program_id?,
         source: SourceInfo::parse(&meta.source, meta.source_stack),

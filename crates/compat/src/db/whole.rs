@@ -18,7 +18,7 @@ pub(crate) enum Part {
 impl Part {
     /// By the op's category.
     #[must_use]
-    pub(crate) fn of(category: &str) -> Self {
+    pub(crate) fn from_category(category: &str) -> Self {
         match category {
             "call" | "conditional" | "while" | "megacore fusion" => Self::Around,
             _ if category.contains("infeed") || category.contains("outfeed") => Self::InfeedOutfeed,
@@ -51,10 +51,10 @@ pub(crate) struct Whole {
 impl Whole {
     /// Of a table of ops.
     #[must_use]
-    pub(crate) fn of(ops: &Db<'_>) -> Self {
+    pub(crate) fn new(ops: &Db<'_>) -> Self {
         let mut whole = Self { total_ps: ops.total_ps, ..Self::default() };
         for row in &ops.rows {
-            let part = Part::of(&row.category);
+            let part = Part::from_category(&row.category);
             whole.add(part, row.time_ps, row.bytes, &row.accesses.iter().copied());
             whole.add_flops(part, row.flops, row.model_flops);
         }
@@ -134,7 +134,7 @@ mod tests {
         let hbm = |bytes| Access { operation: Access::READ, space: Access::HBM, bytes };
         let mut whole = Whole { total_ps: 100, ..Whole::default() };
         for (category, flops) in [("while", 1.0), ("infeed", 10.0), ("loop fusion", 100.0)] {
-            let part = Part::of(category);
+            let part = Part::from_category(category);
             whole.add(part, 30, 5, &[hbm(5)].into_iter());
             whole.add_flops(part, flops, flops / 2.0);
         }
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn categories_of_the_three_parts() {
-        assert_eq!(Part::of("megacore fusion"), Part::Around);
-        assert_eq!(Part::of("sparsecorev0 outfeed"), Part::InfeedOutfeed);
-        assert_eq!(Part::of("loop fusion"), Part::Plain);
+        assert_eq!(Part::from_category("megacore fusion"), Part::Around);
+        assert_eq!(Part::from_category("sparsecorev0 outfeed"), Part::InfeedOutfeed);
+        assert_eq!(Part::from_category("loop fusion"), Part::Plain);
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn analyse(profile: &Profile, hosts: &[HostId], hardware: Hardware, d
     let mean = |of: fn(&Step) -> f64| steps.iter().map(of).collect::<Stat>().summary();
     let share = if step_ms.average > 0.0 { mean(|s| s.to_device).average / step_ms.average } else { 0.0 };
     let host = host::analyse(profile, hosts, share);
-    let bottleneck = Bottleneck::of(&steps, &host.times);
+    let bottleneck = Bottleneck::new(&steps, &host.times);
     let mut table = table(&steps);
     table.prop("hardware_type", hardware_name(hardware));
     add_summaries(&mut table, &step_ms, &mean);
@@ -109,7 +109,7 @@ impl Bottleneck {
         }
     }
 
-    fn of(steps: &[Step], times: &InputTimes) -> Self {
+    fn new(steps: &[Step], times: &InputTimes) -> Self {
         let total = |of: fn(&Step) -> f64| steps.iter().map(of).fold(0.0, |a, b| a + b);
         let length = total(|s| s.length);
         if length == 0.0 {

@@ -24,7 +24,7 @@ pub(crate) enum Category {
 
 impl Category {
     /// The category of an op, if it is one of input. Stages of JAX's pipelines state it; of `tf.data` the name tells it.
-    fn of(name: &str, kind: &str) -> Option<Self> {
+    fn from_op(name: &str, kind: &str) -> Option<Self> {
         match kind.to_ascii_lowercase().as_str() {
             "enqueue" => return Some(Self::Enqueue),
             "read" => return Some(Self::DemandedRead),
@@ -51,7 +51,7 @@ impl Category {
         })
     }
 
-    fn words(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::Enqueue => "Enqueue",
             Self::DemandedRead => "Demanded file read",
@@ -130,7 +130,7 @@ fn enqueue_share(profile: &Profile, hosts: &[HostId]) -> Option<f64> {
 fn of_ops(ops: &Db<'_>, share: f64) -> HostInput {
     let sorted = ops.sorted().into_iter();
     let input: Vec<(&Row<'_>, Category)> =
-        sorted.filter_map(|op| Some((op, Category::of(&op.name, &op.category)?))).collect();
+        sorted.filter_map(|op| Some((op, Category::from_op(&op.name, &op.category)?))).collect();
     let all_ps: u64 = input.iter().map(|(op, _)| op.self_ps).sum();
     let mut table = table();
     for (op, category) in &input {
@@ -142,7 +142,7 @@ fn of_ops(ops: &Db<'_>, share: f64) -> HostInput {
             part(op.time_ps).into(),
             (op.self_ps as f64 / 1e9).into(),
             part(op.self_ps).into(),
-            category.words().into(),
+            category.label().into(),
         ]);
     }
     let times = times(&input, share.min(1.0));
@@ -196,14 +196,14 @@ mod tests {
     #[test]
     fn categories_of_ops() {
         assert_eq!(
-            Category::of("Iterator::Model::Prefetch::TFRecord", "Dataset"),
+            Category::from_op("Iterator::Model::Prefetch::TFRecord", "Dataset"),
             Some(Category::AdvancedRead)
         );
-        assert_eq!(Category::of("Iterator::Model::TFRecord", "Dataset"), Some(Category::DemandedRead));
-        assert_eq!(Category::of("Iterator::Model::Map", "Dataset"), Some(Category::Preprocessing));
-        assert_eq!(Category::of("ArrayRecordDataSource::Read", "READ"), Some(Category::DemandedRead));
-        assert_eq!(Category::of("queue/enqueue", "InfeedEnqueueTuple"), Some(Category::Enqueue));
-        assert_eq!(Category::of("model/MatMul", "MatMul"), None);
+        assert_eq!(Category::from_op("Iterator::Model::TFRecord", "Dataset"), Some(Category::DemandedRead));
+        assert_eq!(Category::from_op("Iterator::Model::Map", "Dataset"), Some(Category::Preprocessing));
+        assert_eq!(Category::from_op("ArrayRecordDataSource::Read", "READ"), Some(Category::DemandedRead));
+        assert_eq!(Category::from_op("queue/enqueue", "InfeedEnqueueTuple"), Some(Category::Enqueue));
+        assert_eq!(Category::from_op("model/MatMul", "MatMul"), None);
     }
 
     #[test]

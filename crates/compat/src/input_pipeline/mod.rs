@@ -34,7 +34,7 @@ pub(crate) struct Analysis {
 
 impl Analysis {
     /// Analyses the steps of a run.
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId], environment: &Environment, db: &StepDb) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId], environment: &Environment, db: &StepDb) -> Self {
         match environment.run.hardware {
             Hardware::Tpu => tpu::analyse(profile, hosts, environment, db),
             hardware => generic::analyse(profile, hosts, hardware, db),

@@ -37,7 +37,7 @@ pub(super) fn analyse(
     environment: &Environment,
     db: &StepDb,
 ) -> Analysis {
-    let steps: Vec<TpuStep> = db.rows.iter().map(TpuStep::of).collect();
+    let steps: Vec<TpuStep> = db.rows.iter().map(TpuStep::new).collect();
     let host = host::analyse(profile, hosts, 0.0);
     let total = |of: fn(&TpuStep) -> f64| steps.iter().map(of).fold(0.0, |a, b| a + b);
     let length = total(TpuStep::length);

@@ -28,7 +28,7 @@ struct Chip {
 
 impl DutyCycle {
     /// The duty cycle of these hosts' chips. A SparseCore counts with the TensorCore beside it.
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId]) -> Self {
         let mut all = Self::default();
         for host in hosts {
             for chip in chips(profile, *host).into_values() {

@@ -64,8 +64,8 @@ struct Part {
 
 impl Environment {
     /// Looks at the chosen hosts, in the order of their files' names.
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId]) -> Self {
-        let run = RunEnv::of(profile, hosts);
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId]) -> Self {
+        let run = RunEnv::new(profile, hosts);
         let mut all = Self { task_count: hosts.len(), run, ..Self::default() };
         let mut names = Vec::new();
         for (position, id) in hosts.iter().enumerate() {
@@ -85,7 +85,7 @@ impl Environment {
             all.errors.append(&mut distinct(&source.errors));
             all.warnings.append(&mut distinct(&source.warnings));
             names.push(name);
-            let hardware = RunEnv::of(profile, &[*id]).hardware;
+            let hardware = RunEnv::new(profile, &[*id]).hardware;
             all.parts.push(Part { id: *id, hardware, context: OnceLock::new() });
         }
         all.host_count = distinct(&names).len();

@@ -27,7 +27,7 @@ pub(crate) struct Fractions {
 impl Fractions {
     /// Looks for events whose name contains `name` on the cores of these hosts. The first and the last step do not count,
     /// as far as there are more.
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId], name: &str) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId], name: &str) -> Self {
         let mut all = Self::default();
         for host in hosts {
             let steps = of_host(profile, *host, name);

@@ -108,7 +108,7 @@ pub(super) fn input_times(profile: &Profile, host: HostId, context: &Context) ->
 fn host_events(profile: &Profile, host: HostId, context: &Context) -> ByGroup {
     let mut groups = ByGroup::new();
     let Some(plane) = profile.planes_of(host).find(|p| p.kind == PlaneKind::Host) else { return groups };
-    let ids = Ids::of(plane);
+    let ids = Ids::new(plane);
     let mut threads =
         Threads { plane, source: profile.source_of(plane), produced: FxHashSet::default(), ids };
     threads.find_producers(profile);
@@ -132,7 +132,7 @@ struct Ids {
 }
 
 impl Ids {
-    fn of(plane: &Plane) -> Self {
+    fn new(plane: &Plane) -> Self {
         Self {
             producer: ["_pt", "_p"].map(|n| plane.stat_id(n)),
             consumer: ["_ct", "_c"].map(|n| plane.stat_id(n)),
@@ -359,7 +359,7 @@ fn in_order<'c>(
 }
 
 /// The id of the `Steps` line that the profiler derives for a GPU; those of other derived lines follow.
-const FIRST_DERIVED: i64 = 0xdead_beef_u32 as i32 as i64;
+const FIRST_DERIVED: i64 = crate::xprof_lines::FIRST_ID;
 const DERIVED: i64 = 290;
 
 fn class_of_kernel(name: &str) -> Class {

@@ -87,11 +87,11 @@ impl StepDb {
     }
 
     /// The steps that these hosts have in common.
-    pub(crate) fn of(profile: &Profile, hosts: &[HostId], environment: &Environment) -> Self {
+    pub(crate) fn new(profile: &Profile, hosts: &[HostId], environment: &Environment) -> Self {
         let parts: Vec<(HostId, HostSteps)> = hosts
             .par_iter()
             .filter(|host| !environment.is_coordinator(**host))
-            .map(|host| (*host, HostSteps::of(profile, *host, environment)))
+            .map(|host| (*host, HostSteps::new(profile, *host, environment)))
             .collect();
         let mut db = intersect::combine(environment, parts);
         db.rows.sort_by_key(|row| row.number);
@@ -107,7 +107,7 @@ pub(crate) struct HostSteps {
 }
 
 impl HostSteps {
-    fn of(profile: &Profile, host: HostId, environment: &Environment) -> Self {
+    fn new(profile: &Profile, host: HostId, environment: &Environment) -> Self {
         let Some(context) = environment.context(profile, host) else { return Self::default() };
         let mut steps = match environment.hardware_of(host) {
             Hardware::Tpu => tpu::steps(profile, host, context),

@@ -40,7 +40,7 @@ pub(crate) struct CoreTimes {
 
 impl CoreTimes {
     /// Sums up categories.
-    pub(crate) fn of(categories: &BTreeMap<String, i64>, step: i64) -> Self {
+    pub(crate) fn new(categories: &BTreeMap<String, i64>, step: i64) -> Self {
         let of = |names: &[&str]| names.iter().filter_map(|n| categories.get(*n)).sum::<i64>();
         let (infeed, outfeed) = (of(&["sparsecorev0 infeed"]), of(&["sparsecorev0 outfeed"]));
         let idle = of(&[IDLE]);
@@ -137,7 +137,7 @@ fn ms(ps: f64) -> f64 {
 
 impl TpuStep {
     /// Sums a step up over its cores.
-    pub(crate) fn of(row: &StepRow) -> Self {
+    pub(crate) fn new(row: &StepRow) -> Self {
         let mut step = Self { number: if row.cores.is_empty() { -1 } else { row.number }, ..Self::default() };
         let mut percent = Stat::default();
         let (mut lengths, mut optimal, mut outfeed) = (Stat::default(), Stat::default(), Stat::default());
@@ -147,7 +147,7 @@ impl TpuStep {
         for (core, info) in &row.cores {
             let length = info.duration_ps as f64;
             let times = match &info.breakdown {
-                Breakdown::TensorCore(categories) => CoreTimes::of(categories, info.duration_ps),
+                Breakdown::TensorCore(categories) => CoreTimes::new(categories, info.duration_ps),
                 Breakdown::SparseCore { busy_ps } => {
                     sparse[0].add(length);
                     sparse[1].add(*busy_ps as f64);
@@ -224,7 +224,7 @@ fn collectives(row: &StepRow) -> (i64, i64) {
 /// Puts idle time down as waiting for input, as far as the host's threads worked on input meanwhile: for programs that
 /// have no infeed op.
 pub(super) fn attribute_input(row: &mut StepRow, input_ps: i64) {
-    let idle_ms = TpuStep::of(row).idle;
+    let idle_ms = TpuStep::new(row).idle;
     let share = if idle_ms > 0.0 { (ms(input_ps as f64) / idle_ms).min(1.0) } else { 0.0 };
     for core in row.cores.values_mut() {
         let Breakdown::TensorCore(categories) = &mut core.breakdown else { continue };

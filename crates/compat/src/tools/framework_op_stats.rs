@@ -50,11 +50,11 @@ const MOST_OPS: usize = 500;
 
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
-    let run = RunEnv::of(profile, &hosts);
+    let run = RunEnv::new(profile, &hosts);
     let model = Model {
         device: by_framework_op(&db::device_ops(profile, &hosts)),
         host: db::host_ops(profile, &hosts),
-        perf: PerfEnv::of(profile, &hosts),
+        perf: PerfEnv::new(profile, &hosts),
         hardware: run.hardware,
         tensor_cores: run.device_type.contains("GPU").then(|| tensor_core_shares(profile, &hosts)),
     };
@@ -136,7 +136,7 @@ impl Model<'_> {
                 let share = over(micros(row.self_ps), total_us);
                 cumulative += share;
                 let on = |here: &str, value: f64| if here == place { value } else { 0.0 };
-                let rates = Rates::of(row, &self.perf, self.hardware);
+                let rates = Rates::new(row, &self.perf, self.hardware);
                 let (time_us, self_us) = (micros(row.time_ps), micros(row.self_ps));
                 let count = row.occurrences as f64;
                 let mut cells = vec![

@@ -53,8 +53,8 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let ops = db::device_ops(profile, &hosts);
     let mut table = Table {
         table: DataTable::new(COLUMNS),
-        perf: PerfEnv::of(profile, &hosts),
-        hardware: RunEnv::of(profile, &hosts).hardware,
+        perf: PerfEnv::new(profile, &hosts),
+        hardware: RunEnv::new(profile, &hosts).hardware,
     };
     let mut ranks = Ranks { total_us: micros(ops.total_ps), ..Ranks::default() };
     for row in ops.sorted().into_iter().filter(|r| r.occurrences > 0) {
@@ -95,7 +95,7 @@ struct Table {
 
 impl Table {
     fn push(&mut self, row: &Row<'_>, ranks: &Ranks, parent: &str) {
-        let rates = Rates::of(row, &self.perf, self.hardware);
+        let rates = Rates::new(row, &self.perf, self.hardware);
         let (time_us, self_us, count) = (micros(row.time_ps), micros(row.self_ps), row.occurrences as f64);
         let expression = if row.expression.is_empty() { &row.name } else { &row.expression };
         let name = expression.split(" = ").next().unwrap_or_default();
@@ -127,7 +127,7 @@ impl Table {
             yes(is_outside_compilation(row)),
             yes(false),
             row.source.html().into(),
-            row.core_type.word().into(),
+            row.core_type.name().into(),
             parent.into(),
             row.energy_j.into(),
         ]);

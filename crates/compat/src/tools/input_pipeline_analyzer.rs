@@ -19,9 +19,9 @@ pub(crate) const TOOL: Tool = Tool {
 
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
-    let environment = Environment::of(profile, &hosts);
-    let db = StepDb::of(profile, &hosts, &environment);
-    let analysis = Analysis::of(profile, &hosts, &environment, &db);
+    let environment = Environment::new(profile, &hosts);
+    let db = StepDb::new(profile, &hosts, &environment);
+    let analysis = Analysis::new(profile, &hosts, &environment, &db);
     let mut advice = DataTable::new(&[("link", Kind::String, "link")]);
     words::advice().into_iter().for_each(|words| advice.row([words.into()]));
     let warnings = diagnostics::step_warnings(&db);

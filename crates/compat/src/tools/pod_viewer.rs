@@ -85,14 +85,14 @@ struct Core<'a> {
 
 fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let hosts = TOOL.hosts.chosen(profile, params)?;
-    let environment = Environment::of(profile, &hosts);
-    let db = StepDb::of(profile, &hosts, &environment);
+    let environment = Environment::new(profile, &hosts);
+    let db = StepDb::new(profile, &hosts, &environment);
     let steps = db.rows.iter().map(|row| {
         // Cores that the profiler did not describe, and SparseCores, have no place.
         let placed = row.cores.iter().filter_map(|(id, core)| {
             let place = environment.cores.get(id)?;
             let parts = parts(core)?;
-            Some((*id, Core::of(row.number, &place.host, core.duration_ps, &parts)))
+            Some((*id, Core::new(row.number, &place.host, core.duration_ps, &parts)))
         });
         Step {
             step_num: row.number,
@@ -111,7 +111,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
 }
 
 impl<'a> Core<'a> {
-    fn of(step_num: i64, host_name: &'a str, duration_ps: i64, parts: &[i64; 9]) -> Self {
+    fn new(step_num: i64, host_name: &'a str, duration_ps: i64, parts: &[i64; 9]) -> Self {
         // The longest; of equals that whose name comes last.
         let longest = parts.iter().zip(PARTS).max().map_or("", |(_, name)| name);
         Self {
@@ -134,7 +134,7 @@ fn us(ps: i64) -> f64 {
 fn parts(core: &CoreStep) -> Option<[i64; 9]> {
     match &core.breakdown {
         Breakdown::TensorCore(categories) => {
-            let times = CoreTimes::of(categories, core.duration_ps);
+            let times = CoreTimes::new(categories, core.duration_ps);
             let device = times.send_recv + times.async_done + times.megacore;
             let input = times.infeed + times.host_recv + times.sparse_wait + times.sparse_transform;
             let output = times.outfeed + times.host_send + times.sparse_outfeed;

@@ -277,7 +277,7 @@ impl Side<'_> {
     fn around(&self, at: usize) -> u64 {
         let instruction = &self.module.instructions[at];
         let operands = instruction.operands.iter().map(|operand| self.prints.own[operand.index()]);
-        let users = self.module.users.of(at).iter().map(|user| self.prints.own[user.index()]);
+        let users = self.module.users.row(at).iter().map(|user| self.prints.own[user.index()]);
         let mut users: Vec<u64> = users.collect();
         users.sort_unstable();
         hash((operands.collect::<Vec<u64>>(), users))

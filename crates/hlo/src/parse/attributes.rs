@@ -47,7 +47,7 @@ pub(super) fn read<'a>(
         || common(cursor, key, hlo, mentions)?
         || numbers(cursor, key, opcode, hlo)?
         || dimension_numbers(cursor, key, hlo)?
-        || words(cursor, key, opcode, hlo)?
+        || keyword(cursor, key, opcode, hlo)?
         || structures(cursor, key, hlo)?)
 }
 
@@ -196,7 +196,7 @@ fn dimension_numbers(cursor: &mut Cursor<'_>, key: &str, hlo: &mut HloInstructio
 }
 
 /// One word of a few, or text.
-fn words(cursor: &mut Cursor<'_>, key: &str, opcode: Opcode, hlo: &mut HloInstruction) -> Parsed<bool> {
+fn keyword(cursor: &mut Cursor<'_>, key: &str, opcode: Opcode, hlo: &mut HloInstruction) -> Parsed<bool> {
     match key {
         "kind" => hlo.fusion_kind = cursor.word("a kind of fusion")?.to_owned(),
         "direction" => hlo.comparison_direction = cursor.word("a direction of comparison")?.to_owned(),

@@ -205,7 +205,7 @@ impl Values {
                 let value = double(cursor)?;
                 self.integers.push(if value.is_nan() { 0xff } else { (value.log2() + 127.0) as i128 });
             }
-            element_type => match Narrow::of(element_type) {
+            element_type => match Narrow::from_element_type(element_type) {
                 Some(format) => self.integers.push(narrow(cursor, format)?.into()),
                 None => self.integers.push(integer(cursor, element_type)?),
             },

@@ -31,12 +31,12 @@ pub(super) fn write(
     }
     let rare = instruction.attributes().rare.as_ref();
     if let Some(value) = rare.and_then(|rare| rare.original_value.as_ref()) {
-        write!(f, ", origin={{{}}}", origin::words(value, &instruction.shape))?;
+        write!(f, ", origin={{{}}}", origin::origin_text(value, &instruction.shape))?;
     }
     if let Some(origin) =
         instruction.metadata.as_ref().filter(|m| options.metadata && metadata::is_worth_writing(m))
     {
-        write!(f, ", metadata={{{}}}", metadata::words(origin))?;
+        write!(f, ", metadata={{{}}}", metadata::metadata_text(origin))?;
     }
     let config = &instruction.attributes().backend_config;
     if options.backend_config && !config.is_empty() {

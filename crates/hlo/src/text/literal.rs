@@ -217,6 +217,7 @@ fn narrow(element_type: ElementType, bytes: &[u8], width: u32, at: usize) -> Str
         // A power of two without sign or mantissa.
         E::F8E8M0Fnu if bits == 0xff => "nan".to_owned(),
         E::F8E8M0Fnu => number::general(2f64.powi(bits as i32 - 127), 2),
-        _ => Narrow::of(element_type).map_or_else(|| "{...}".to_owned(), |format| format.text(bits)),
+        _ => Narrow::from_element_type(element_type)
+            .map_or_else(|| "{...}".to_owned(), |format| format.text(bits)),
     }
 }

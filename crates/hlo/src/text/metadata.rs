@@ -15,7 +15,7 @@ pub(super) fn is_worth_writing(metadata: &Metadata) -> bool {
 }
 
 /// The words between the braces.
-pub(super) fn words(metadata: &Metadata) -> String {
+pub(super) fn metadata_text(metadata: &Metadata) -> String {
     let text = |key: &str, value: &Option<String>| {
         value.as_ref().map(|value| format!("{key}=\"{}\"", c_escape(value.as_bytes())))
     };

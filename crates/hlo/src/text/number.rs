@@ -100,7 +100,7 @@ impl Narrow {
     }
 
     /// How a narrow type is made; `None` for one that has no sign, exponent and mantissa.
-    pub(crate) fn of(element_type: ElementType) -> Option<Self> {
+    pub(crate) fn from_element_type(element_type: ElementType) -> Option<Self> {
         use ElementType as E;
         Some(match element_type {
             E::F16 => Self::F16,
@@ -229,7 +229,7 @@ mod tests {
             E::F6E2M3Fn,
         ];
         for element_type in types {
-            let format = Narrow::of(element_type).unwrap();
+            let format = Narrow::from_element_type(element_type).unwrap();
             let width = element_type.bits().unwrap();
             for bits in 0..1u32 << width {
                 let text = format.text(bits);

@@ -9,7 +9,7 @@ use crate::{proto, shape::Shape};
 const NESTING_LIMIT: usize = 64;
 
 /// The words between the braces: one original array for each array of the shape, nested as the shape is.
-pub(super) fn words(origin: &proto::OriginalValue, shape: &Shape) -> String {
+pub(super) fn origin_text(origin: &proto::OriginalValue, shape: &Shape) -> String {
     if origin.is_synthetic_call {
         return "[synthetic_call]".to_owned();
     }

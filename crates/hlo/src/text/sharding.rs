@@ -63,9 +63,11 @@ fn write(f: &mut fmt::Formatter<'_>, sharding: &proto::OpSharding, with_metadata
     if with_metadata && !sharding.metadata.is_empty() {
         f.write_str(" metadata={")?;
         match sharding.metadata.as_slice() {
-            [one] => f.write_str(&metadata::words(&Metadata::from(one.clone())))?,
+            [one] => f.write_str(&metadata::metadata_text(&Metadata::from(one.clone())))?,
             many => {
-                join(f, many, ", ", |f, m| write!(f, "{{{}}}", metadata::words(&Metadata::from(m.clone()))))?;
+                join(f, many, ", ", |f, m| {
+                    write!(f, "{{{}}}", metadata::metadata_text(&Metadata::from(m.clone())))
+                })?;
             }
         }
         f.write_str("}")?;
@@ -148,7 +150,7 @@ fn named(f: &mut fmt::Formatter<'_>, sharding: &proto::NamedSharding, with_metad
         let each: Vec<String> = sharding
             .metadata
             .iter()
-            .map(|m| format!("{{{}}}", metadata::words(&Metadata::from(m.clone()))))
+            .map(|m| format!("{{{}}}", metadata::metadata_text(&Metadata::from(m.clone()))))
             .collect();
         // Writing to a string cannot fail.
         let _ = write!(origin, ", metadata={{{}}}", each.join(", "));

@@ -49,7 +49,7 @@ impl Condition {
         match reader.tokens.get(reader.at) {
             None => Ok(condition),
             Some(token) => {
-                Err(format!("expected `and`, `or` or the end, found {} in `{text}`", said(Some(token))))
+                Err(format!("expected `and`, `or` or the end, found {} in `{text}`", token_text(Some(token))))
             }
         }
     }
@@ -169,7 +169,7 @@ impl Reader<'_> {
             other => {
                 return Err(format!(
                     "expected a column, found {}; columns: {}",
-                    said(other.as_ref()),
+                    token_text(other.as_ref()),
                     self.columns()
                 ));
             }
@@ -199,7 +199,7 @@ impl Reader<'_> {
             if definition.kind == Kind::Flag {
                 return Ok(Condition::Flag { column });
             }
-            let found = said(self.tokens.get(self.at));
+            let found = token_text(self.tokens.get(self.at));
             return Err(format!(
                 "expected a comparison after `{name}` (= != < <= > >= ~ !~ in, is null), found {found}"
             ));
@@ -246,7 +246,7 @@ impl Reader<'_> {
                     "expected {} after `{} {sign}`, found {}",
                     wanted(&definition),
                     definition.id,
-                    said(token.as_ref())
+                    token_text(token.as_ref())
                 ));
             }
         };
@@ -277,7 +277,7 @@ impl Reader<'_> {
     }
 
     fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
-        let found = said(self.tokens.get(self.at));
+        let found = token_text(self.tokens.get(self.at));
         if self.take_sign(sign) { Ok(()) } else { Err(format!("expected `{sign}`, found {found}")) }
     }
 
@@ -300,7 +300,7 @@ fn wanted(column: &Column) -> String {
     }
 }
 
-fn said(token: Option<&Token>) -> String {
+fn token_text(token: Option<&Token>) -> String {
     match token {
         None => "the end".to_owned(),
         Some(Token::Name(word)) => format!("`{word}`"),

@@ -8,7 +8,7 @@ use super::Wrong;
 
 /// What is computed of the rows of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum Aggregate {
     Count,
     Sum(usize),
     Min(usize),
@@ -17,22 +17,22 @@ enum Of {
 
 /// A column of the answer: its name as asked, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct Aggregation {
     pub id: String,
     pub unit: Unit,
     pub kind: Kind,
-    of: Of,
+    of: Aggregate,
 }
 
 /// Reads `count()`, `sum(self_ps)`, `min(...)`, `max(...)`.
-pub(super) fn read(text: &str, table: &Table) -> Result<Made, Wrong> {
+pub(super) fn read(text: &str, table: &Table) -> Result<Aggregation, Wrong> {
     let found = text.trim().strip_suffix(')').and_then(|text| text.split_once('('));
     let (word, inside) = found.ok_or_else(|| {
         format!("with `group`, columns are groups or one of count(), sum(COLUMN), min(COLUMN), max(COLUMN); found `{text}`")
     })?;
     let id = text.trim().to_owned();
     if word == "count" && inside.trim().is_empty() {
-        return Ok(Made { id, unit: Unit::Count, kind: Kind::Int, of: Of::Count });
+        return Ok(Aggregation { id, unit: Unit::Count, kind: Kind::Int, of: Aggregate::Count });
     }
     let at = column(inside.trim(), table)?;
     let Column { unit, kind, id: name, .. } = table.columns[at];
@@ -43,12 +43,12 @@ pub(super) fn read(text: &str, table: &Table) -> Result<Made, Wrong> {
         "sum" if kind == Kind::Rate || matches!(unit, Unit::FlopPerByte | Unit::Ratio) => {
             return Err(format!("`{text}`: rates do not add up; sum what they were computed from"));
         }
-        "sum" => Of::Sum(at),
-        "min" => Of::Min(at),
-        "max" => Of::Max(at),
+        "sum" => Aggregate::Sum(at),
+        "min" => Aggregate::Min(at),
+        "max" => Aggregate::Max(at),
         _ => return Err(format!("expected count, sum, min or max, found `{word}`")),
     };
-    Ok(Made { id, unit, kind, of })
+    Ok(Aggregation { id, unit, kind, of })
 }
 
 /// Position of a column; the error lists them.
@@ -60,7 +60,7 @@ pub(super) fn column(id: &str, table: &Table) -> Result<usize, Wrong> {
 }
 
 /// The groups in the order of their first rows: cells of the columns `by`, then what was made.
-pub(super) fn group(rows: &[&Vec<Cell>], by: &[usize], made: &[Made]) -> Vec<Vec<Cell>> {
+pub(super) fn group(rows: &[&Vec<Cell>], by: &[usize], made: &[Aggregation]) -> Vec<Vec<Cell>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(Vec<Cell>, Vec<&Vec<Cell>>)> = Vec::new();
     for row in rows {
@@ -78,13 +78,13 @@ pub(super) fn group(rows: &[&Vec<Cell>], by: &[usize], made: &[Made]) -> Vec<Vec
     groups.into_iter().map(of_group).collect()
 }
 
-impl Made {
+impl Aggregation {
     /// What is not known in one row is not known of the sum; the least and the largest are those of the rows that are known.
     fn cell(&self, rows: &[&Vec<Cell>]) -> Cell {
         let numbers = |at: usize| rows.iter().map(move |row| row.get(at).and_then(Cell::number));
         match self.of {
-            Of::Count => rows.len().into(),
-            Of::Sum(at) => {
+            Aggregate::Count => rows.len().into(),
+            Aggregate::Sum(at) => {
                 let whole = |row: &&Vec<Cell>| match row.get(at) {
                     Some(Cell::Int(value)) => Some(*value),
                     _ => None,
@@ -93,8 +93,8 @@ impl Made {
                 let exact = rows.iter().map(whole).try_fold(0_i64, |sum, value| sum.checked_add(value?));
                 exact.map_or_else(|| numbers(at).sum::<Option<f64>>().into(), Cell::Int)
             }
-            Of::Min(at) => self.shaped(numbers(at).flatten().reduce(f64::min)),
-            Of::Max(at) => self.shaped(numbers(at).flatten().reduce(f64::max)),
+            Aggregate::Min(at) => self.shaped(numbers(at).flatten().reduce(f64::min)),
+            Aggregate::Max(at) => self.shaped(numbers(at).flatten().reduce(f64::max)),
         }
     }
 

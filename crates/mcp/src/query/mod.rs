@@ -8,7 +8,7 @@ mod literal;
 mod select;
 mod token;
 
-pub(crate) use select::{Asked, SelectedColumn, select};
+pub(crate) use select::{Request, SelectedColumn, select};
 
 /// Why a question about a table cannot be answered: what was expected, what was found, and what there is.
 pub(crate) type Wrong = String;

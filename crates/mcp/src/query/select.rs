@@ -6,11 +6,11 @@ use haloscope_report::{Cell, Kind, Table, Unit};
 
 use super::Wrong;
 use super::condition::Condition;
-use super::group::{self, Made};
+use super::group::{self, Aggregation};
 
 /// What is asked of a table. Empty lists and texts ask for nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     /// Ids of columns in the order wanted; with `group` also `sum(id)` and the like. Empty: all, or the groups and `count()`.
     pub columns: Vec<String>,
     /// A condition on a row.
@@ -42,7 +42,7 @@ pub(crate) struct SelectedColumn {
 }
 
 /// Answers a question about a table.
-pub(crate) fn select(table: &Table, asked: &Asked) -> Result<Selected, Wrong> {
+pub(crate) fn select(table: &Table, asked: &Request) -> Result<Selected, Wrong> {
     let (kept, unknown) = kept(table, asked.condition.trim())?;
     let matched = kept.len();
     let (columns, mut rows) = if asked.group.is_empty() {
@@ -92,7 +92,7 @@ fn whole(table: &Table) -> Vec<SelectedColumn> {
 
 type Parts = (Vec<SelectedColumn>, Vec<Vec<Cell>>);
 
-fn grouped(table: &Table, asked: &Asked, kept: &[&Vec<Cell>]) -> Result<Parts, Wrong> {
+fn grouped(table: &Table, asked: &Request, kept: &[&Vec<Cell>]) -> Result<Parts, Wrong> {
     let by = asked.group.iter().map(|id| group::column(id.trim(), table)).collect::<Result<Vec<_>, _>>()?;
     let own = whole(table);
     let wanted: Vec<&str> = asked
@@ -101,7 +101,7 @@ fn grouped(table: &Table, asked: &Asked, kept: &[&Vec<Cell>]) -> Result<Parts, W
         .map(|id| id.trim())
         .filter(|id| !asked.group.iter().any(|g| g.trim() == *id))
         .collect();
-    let made: Vec<Made> = if wanted.is_empty() {
+    let made: Vec<Aggregation> = if wanted.is_empty() {
         vec![group::read("count()", table)?]
     } else {
         wanted.iter().map(|text| group::read(text, table)).collect::<Result<_, _>>()?
@@ -181,9 +181,9 @@ mod tests {
         table
     }
 
-    fn asked(columns: &[&str], condition: &str, group: &[&str], sort: &[&str]) -> Asked {
+    fn asked(columns: &[&str], condition: &str, group: &[&str], sort: &[&str]) -> Request {
         let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        Asked { columns: own(columns), condition: condition.into(), group: own(group), sort: own(sort) }
+        Request { columns: own(columns), condition: condition.into(), group: own(group), sort: own(sort) }
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let wrong = |asked: &Asked| select(&table(), asked).expect_err("a refusal");
+        let wrong = |asked: &Request| select(&table(), asked).expect_err("a refusal");
         assert!(wrong(&asked(&["sum(rate)"], "", &["category"], &[])).contains("do not add up"));
         assert!(wrong(&asked(&["sum(op)"], "", &["category"], &[])).contains("no number"));
         assert!(wrong(&asked(&["op"], "", &["category"], &[])).contains("count()"));

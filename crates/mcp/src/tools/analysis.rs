@@ -131,7 +131,7 @@ fn answer(
     analysis: &'static Analysis,
     given: &[(String, String)],
 ) -> Result<Answer, Refusal> {
-    let budget = Budget::of(arguments)?;
+    let budget = Budget::from_arguments(arguments)?;
     let tables = arguments.list("tables")?;
     let find = arguments.text("find")?;
     let mut params = Params::default();

@@ -38,7 +38,7 @@ pub(super) fn tool() -> Tool {
     let input = object(own.into_iter().chain(Budget::properties()), &["op"]);
     let description = "An HLO op as the compiler wrote it, with what feeds it and what reads it. Ops by words: hlo what=search.";
     Tool::new("hlo_op", "HLO op", description, input, |context, arguments| {
-        let budget = Budget::of(arguments)?;
+        let budget = Budget::from_arguments(arguments)?;
         let op = arguments.demanded("op")?;
         let run = context.run(arguments, "run")?;
         let module = arguments.text("module")?;

@@ -7,7 +7,7 @@ use haloscope_time::analysis::Params;
 use serde_json::{Value as Json, json};
 
 use super::{scope, scope_properties};
-use crate::query::{Asked, select};
+use crate::query::{Request, select};
 use crate::{Arguments, Budget, Context, Draft, Field, Refusal, Rows, Tool, object, property};
 
 pub(super) fn tool() -> Tool {
@@ -39,7 +39,7 @@ pub(super) fn tool() -> Tool {
 }
 
 fn call(context: &Context, arguments: &Arguments) -> Result<crate::Answer, Refusal> {
-    let budget = Budget::of(arguments)?;
+    let budget = Budget::from_arguments(arguments)?;
     let word = arguments.demanded("analysis")?;
     let Some(analysis) = analyses::find(&word.replace('_', "-")) else {
         let known: Vec<String> = analyses::ALL.iter().map(|analysis| analysis.slug()).collect();
@@ -79,7 +79,7 @@ fn rows(run: &str, analysis: &str, report: &Report, arguments: &Arguments) -> Re
             format!("`report` with analysis {analysis} says what it has"),
         ));
     };
-    let asked = Asked {
+    let asked = Request {
         columns: arguments.list("columns")?,
         condition: arguments.text("where")?.unwrap_or_default(),
         group: arguments.list("group")?,

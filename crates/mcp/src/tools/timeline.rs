@@ -33,7 +33,7 @@ pub(super) fn tool() -> Tool {
     let input = object(own.into_iter().chain(Budget::properties()), &[]);
     let description = "What ran in a window of time on one device (or any tracks): totals by op, then the events in time order.";
     Tool::new("timeline_slice", "timeline slice", description, input, |context, arguments| {
-        let budget = Budget::of(arguments)?;
+        let budget = Budget::from_arguments(arguments)?;
         let run = context.run(arguments, "run")?;
         let draft = slice(&run.info.id, &run.timeline, arguments);
         run.profile.unchanged()?;

@@ -143,7 +143,7 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Bytes {
     if bytes.len() < MANY {
         return Box::new(bytes);
     }
-    match Scratch::below(folders()).put(&bytes, &[]) {
+    match Scratch::below(haloscope_cache_folder::scratch_folders()).put(&bytes, &[]) {
         Some((place, kept)) => {
             let pages = Arc::new(UnpackedPages(place));
             PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
@@ -253,7 +253,7 @@ pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
     if let Some(asked) = memory_limit() {
         refuse_below(asked, profile)?;
     }
-    let scratch = Arc::new(Scratch::below(folders()));
+    let scratch = Arc::new(Scratch::below(haloscope_cache_folder::scratch_folders()));
     let need = Arc::new(need);
     for source in 0..profile.sources.len() {
         let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
@@ -294,26 +294,6 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
         units::bytes(limit as f64),
         units::bytes(floor as f64)
     )))
-}
-
-/// Where scratch files may lie: the cache folder, then the one for temporary files.
-fn folders() -> Vec<PathBuf> {
-    let own = std::env::var_os("HALOSCOPE_CACHE").map(PathBuf::from).filter(|path| path.is_absolute());
-    own.or_else(user_cache).into_iter().chain([std::env::temp_dir()]).collect()
-}
-
-/// The folder for what a user's programs keep and can make again, and ours in it; `None` where the user has none.
-#[must_use]
-pub fn user_cache() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let all = if cfg!(windows) {
-        absolute("LOCALAPPDATA")
-    } else {
-        let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-        // https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is to be ignored.
-        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(below)))
-    };
-    all.map(|folder| folder.join("haloscope"))
 }
 
 /// The columns of one file's lines: where they are kept already, else in a scratch file.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use haloscope_hlo::{BufferAssignment, Form, Module};
+use haloscope_riegeli as riegeli;
 use haloscope_xspace::SpaceView;
 
 use crate::load::find;
 use crate::load::map::{Map, Watch};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
-use crate::load::{Run, dump, flags_text, riegeli, trace_json};
+use crate::load::{Run, dump, flags_text, trace_json};
 use crate::{Bytes, Pieces, Profile, ProgramFile, Segment, Shelf, Stage};
 use haloscope_report::Error;
 
@@ -76,7 +77,7 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
             continue;
         }
         if let Ok(bytes) = &read
-            && riegeli::is_meant(bytes)
+            && riegeli::has_signature(bytes)
         {
             match of_whole(path, bytes, || unpack(path, bytes)) {
                 Ok((bytes, own)) => {
@@ -151,7 +152,7 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
         profile.sources.iter_mut().for_each(|source| source.trace_json = Some(trace.clone()));
         return Ok(profile);
     }
-    if riegeli::is_meant(&bytes) {
+    if riegeli::has_signature(&bytes) {
         let (space, own) = unpack(&path, &bytes)?;
         let mut profile = Profile::from_files(vec![(path, space)]);
         profile.sources.iter_mut().for_each(|source| source.pieces = Some(own.clone()));
@@ -168,9 +169,10 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
 
 /// The profile that a file of records holds.
 fn unpack(path: &Path, bytes: &[u8]) -> Result<(Bytes, Pieces), Error> {
-    let (space, own) = riegeli::convert(path, bytes)?;
+    let riegeli::Unpacked { space, records, lost, why } = riegeli::read(bytes)
+        .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
     check(path, &space)?;
-    Ok((memory::unpacked(space), own))
+    Ok((memory::unpacked(space), Pieces { records, lost, why }))
 }
 
 /// Whether a file holds HLO rather than a profile.

@@ -7,13 +7,13 @@ use haloscope_capture::{Captured, Event, Stop, Watch};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::asked::Asked;
+use super::request::CaptureRequest;
 
 /// A capture that runs or ran.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: u64,
-    pub(crate) asked: Asked,
+    pub(crate) asked: CaptureRequest,
     pub(crate) stop: Stop,
     begun: Instant,
     begun_at: SystemTime,
@@ -66,7 +66,7 @@ impl From<haloscope_capture::Error> for Why {
 }
 
 impl Job {
-    pub(super) fn new(id: u64, asked: Asked) -> Self {
+    pub(super) fn new(id: u64, asked: CaptureRequest) -> Self {
         let server = |name: &String| Server {
             name: name.clone(),
             state: "connecting",
@@ -230,7 +230,7 @@ mod tests {
 
     fn job() -> Job {
         let body = br#"{"servers": ["a:1", "b:2"], "duration_ms": 500, "delay_ms": 100}"#;
-        Job::new(7, Asked::of(body, &super::super::CaptureHosts::Any).unwrap())
+        Job::new(7, CaptureRequest::parse(body, &super::super::CaptureHosts::Any).unwrap())
     }
 
     #[test]

@@ -8,9 +8,9 @@
 //! - what is written is a new session below the log folder, under a name that no request says; nothing is overwritten;
 //! - a few at a time, of limited length (`asked`), and all end with the server.
 
-mod asked;
 mod hosts;
 mod job;
+mod request;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -35,9 +35,9 @@ use crate::api::Answer;
 use crate::query::Query;
 use crate::router::{App, AppState};
 
-pub(crate) use asked::Asked;
 pub use hosts::{CaptureHosts, HostRule};
 pub(crate) use job::{Job, Outcome, Why};
+pub(crate) use request::CaptureRequest;
 
 /// How many captures run at once.
 const AT_ONCE: usize = 4;
@@ -94,7 +94,7 @@ impl Captures {
     fn begin(
         &self,
         app: &Arc<App>,
-        asked: Asked,
+        asked: CaptureRequest,
         work: impl FnOnce(&Job) -> Result<Captured, haloscope_capture::Error> + Send + 'static,
     ) -> Result<Arc<Job>, Failure> {
         let mut jobs = self.lock();
@@ -195,7 +195,7 @@ pub(crate) fn is_address(text: &str) -> bool {
 }
 
 /// Begins a capture for whoever may have it done.
-pub(crate) fn begin(app: &Arc<App>, asked: Asked) -> Result<Arc<Job>, Failure> {
+pub(crate) fn begin(app: &Arc<App>, asked: CaptureRequest) -> Result<Arc<Job>, Failure> {
     let folder = app.captures.place(&app.store).map_err(|why| Failure::forbidden(why, ""))?;
     let work = move |job: &Job| {
         haloscope_capture::capture(&job.asked.request, &Destination::Folder(folder), job, &job.stop)
@@ -205,12 +205,12 @@ pub(crate) fn begin(app: &Arc<App>, asked: Asked) -> Result<Arc<Job>, Failure> {
 
 /// `GET /api/capture`: whether something can be captured, of which servers, and the captures so far.
 pub(crate) async fn all(State(app): AppState, uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
+    Query::parse(&uri, &[])?;
     blocking(app, |app| {
         let captures = &app.captures;
         let place = captures.place(&app.store);
         let jobs: Vec<_> = captures.lock().iter().rev().map(|job| job.to_json()).collect();
-        Json::of(&json!({
+        Json::from_value(&json!({
             "available": place.is_ok(),
             "why": place.as_ref().err(),
             "folder": place.as_ref().ok().map(|path| path.display().to_string()),
@@ -229,16 +229,16 @@ pub(crate) async fn start(
     uri: Uri,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failure> {
-    Query::of(&uri, &[])?;
+    Query::parse(&uri, &[])?;
     // A form of another page cannot send this type without asking first.
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
         return Err(Failure::usage("expected a body of the type application/json", ""));
     }
     let body = body.map_err(|error| Failure::usage(error.body_text(), ""))?;
-    let asked = Asked::of(&body, &app.captures.hosts)?;
+    let asked = CaptureRequest::parse(&body, &app.captures.hosts)?;
     let job = tell(app, move |app| begin(app, asked)).await?;
-    Ok((StatusCode::ACCEPTED, Json::of(&job.to_json())?).into_response())
+    Ok((StatusCode::ACCEPTED, Json::from_value(&job.to_json())?).into_response())
 }
 
 type Id = Result<extract::Path<String>, PathRejection>;
@@ -249,16 +249,16 @@ fn named(app: &App, id: Id) -> Result<Arc<Job>, Failure> {
 
 /// `GET /api/capture/{id}`: how far it is.
 pub(crate) async fn progress(State(app): AppState, id: Id, uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
-    Json::of(&named(&app, id)?.to_json())
+    Query::parse(&uri, &[])?;
+    Json::from_value(&named(&app, id)?.to_json())
 }
 
 /// `DELETE /api/capture/{id}`: ends it. Nothing is written of one that has not come that far.
 pub(crate) async fn cancel(State(app): AppState, id: Id, uri: Uri) -> Answer {
-    Query::of(&uri, &[])?;
+    Query::parse(&uri, &[])?;
     let job = named(&app, id)?;
     job.stop.stop();
-    Json::of(&job.to_json())
+    Json::from_value(&job.to_json())
 }
 
 /// As [`blocking`], with the application to hand on.

@@ -2,11 +2,11 @@ use super::*;
 use std::sync::mpsc;
 
 fn app(folder: &Path) -> Arc<App> {
-    Arc::new(App::of(crate::Config::new(Store::new(folder).unwrap())).unwrap())
+    Arc::new(App::new(crate::Config::new(Store::new(folder).unwrap())).unwrap())
 }
 
-fn asked() -> Asked {
-    Asked::of(br#"{"servers": ["localhost:1"]}"#, &CaptureHosts::Any).unwrap()
+fn asked() -> CaptureRequest {
+    CaptureRequest::parse(br#"{"servers": ["localhost:1"]}"#, &CaptureHosts::Any).unwrap()
 }
 
 fn end_of(job: &Job) -> Outcome {

@@ -29,7 +29,7 @@ const KNOWN: [&str; 12] = [
 ];
 
 pub(crate) async fn export(State(app): AppState, uri: Uri) -> Result<Response, Failure> {
-    let query = Query::of(&uri, &KNOWN)?;
+    let query = Query::parse(&uri, &KNOWN)?;
     let format = Format::named(query.get("format").unwrap_or("perfetto"))?;
     let ask = ask(&query)?;
     let (run, ask) = compute(Arc::clone(&app), move |app| {

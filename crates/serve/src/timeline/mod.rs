@@ -14,7 +14,7 @@ use crate::api::{Answer, of_run};
 use crate::query::Query;
 use crate::router::{App, AppState};
 
-mod asked;
+mod queries;
 pub(crate) mod tile;
 
 /// The routes below `/api/timeline`.
@@ -25,36 +25,37 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/tile", get(tile::tile))
         .route("/counters", get(counters))
         .route("/event", get(event))
-        .route("/totals", get(asked::totals))
-        .route("/search", get(asked::search))
+        .route("/totals", get(queries::totals))
+        .route("/search", get(queries::search))
         .route("/export", get(export::export))
-        .route("/steps", get(asked::steps))
-        .route("/overlap", get(asked::overlap))
-        .route("/flows", get(asked::flows))
-        .route("/clock", get(asked::clock))
+        .route("/steps", get(queries::steps))
+        .route("/overlap", get(queries::overlap))
+        .route("/flows", get(queries::flows))
+        .route("/clock", get(queries::clock))
 }
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run"])?;
-    of_run(app, query, move |run| Json::of(run.timeline.tracks())).await
+    let query = Query::parse(&uri, &["run"])?;
+    of_run(app, query, move |run| Json::from_value(run.timeline.tracks())).await
 }
 
 async fn window(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
+    let query = Query::parse(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    of_run(app, query, move |run| Json::of(&run.timeline.window(start_ps, end_ps, px, &lines)?)).await
+    of_run(app, query, move |run| Json::from_value(&run.timeline.window(start_ps, end_ps, px, &lines)?)).await
 }
 
 async fn counters(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks"])?;
+    let query = Query::parse(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    of_run(app, query, move |run| Json::of(&run.timeline.counters(start_ps, end_ps, px, &lines)?)).await
+    of_run(app, query, move |run| Json::from_value(&run.timeline.counters(start_ps, end_ps, px, &lines)?))
+        .await
 }
 
 async fn event(State(app): AppState, uri: Uri) -> Answer {
-    let query = Query::of(&uri, &["run", "track", "event"])?;
+    let query = Query::parse(&uri, &["run", "track", "event"])?;
     let (line, event) = (LineId(query.number("track")?), query.number("event")?);
-    of_run(app, query, move |run| Json::of(&run.timeline.event(line, event)?)).await
+    of_run(app, query, move |run| Json::from_value(&run.timeline.event(line, event)?)).await
 }

@@ -23,7 +23,7 @@ pub(crate) fn is_compressed(_: StatusCode, _: Version, _: &HeaderMap, marks: &Ex
 }
 
 pub(super) async fn tile(State(app): AppState, uri: Uri) -> Result<Response, Failure> {
-    let query = Query::of(&uri, &["run", "start", "end", "px", "tracks", "colour"])?;
+    let query = Query::parse(&uri, &["run", "start", "end", "px", "tracks", "colour"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
     let colour = match query.get("colour") {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn app() -> Arc<App> {
-        Arc::new(App::of(crate::Config::new(Store::in_memory())).unwrap())
+        Arc::new(App::new(crate::Config::new(Store::in_memory())).unwrap())
     }
 
     fn block_on<T>(work: impl Future<Output = T>) -> T {

@@ -12,10 +12,10 @@ use axum::response::Response;
 use haloscope_capture::Options;
 use serde_json::json;
 
-use super::asked::Asked as Params;
 use super::python;
 use super::reply::reply;
-use crate::capture::{self, Asked, Outcome, Why};
+use super::request::DataRequest as Params;
+use crate::capture::{self, CaptureRequest, Outcome, Why};
 use crate::router::{App, AppState};
 
 const DONE: &str = "Capture profile successfully. Please refresh.";
@@ -23,7 +23,7 @@ const NO_TRACE: &str = "UNAVAILABLE: No trace event was collected because there 
                         not have trace data.";
 
 /// A refusal: its status, and what `error` says.
-type No = (StatusCode, String);
+type Refused = (StatusCode, String);
 
 pub(super) async fn profile(State(app): AppState, uri: Uri) -> Response {
     let (status, body) = match captured(app, &uri).await {
@@ -33,21 +33,21 @@ pub(super) async fn profile(State(app): AppState, uri: Uri) -> Response {
     reply(status, "application/json", python::to_json(&body))
 }
 
-async fn captured(app: Arc<App>, uri: &Uri) -> Result<(), No> {
-    let asked = asked(&app, uri)?;
+async fn captured(app: Arc<App>, uri: &Uri) -> Result<(), Refused> {
+    let asked = capture_request(&app, uri)?;
     // Whoever gave up waiting finds the session in the list all the same, as with XProf.
     let job = capture::tell(app, move |app| capture::begin(app, asked)).await;
     let job = job.map_err(|failure| (failure.status(), failure.error().to_owned()))?;
     match job.outcome().await {
         Some(Outcome::Done(..)) => Ok(()),
-        Some(Outcome::Failed(why)) => Err(of_peer(said(&why))),
+        Some(Outcome::Failed(why)) => Err(of_peer(message(&why))),
         Some(Outcome::Cancelled) | None => Err(of_peer("CANCELLED: the capture was ended".to_owned())),
     }
 }
 
 /// What the request asks for, checked in XProf's order.
-fn asked(app: &App, uri: &Uri) -> Result<Asked, No> {
-    let params = Params::of(uri);
+fn capture_request(app: &App, uri: &Uri) -> Result<CaptureRequest, Refused> {
+    let params = Params::parse(uri);
     let number = |key: &str, or: i64| match params.get(key) {
         None => Ok(or),
         Some(text) => text
@@ -102,12 +102,19 @@ fn asked(app: &App, uri: &Uri) -> Result<Asked, No> {
     }
     let millis = |n: i64| Duration::from_millis(u64::try_from(n).unwrap_or_default());
     let retries = u32::try_from(retries.max(0)).unwrap_or(u32::MAX);
-    let asked = Asked::new(&servers, millis(duration), millis(delay), retries, options, app.captures.hosts());
+    let asked = CaptureRequest::new(
+        &servers,
+        millis(duration),
+        millis(delay),
+        retries,
+        options,
+        app.captures.hosts(),
+    );
     asked.map_err(|failure| (failure.status(), failure.error().to_owned()))
 }
 
 /// XProf's words, and what it does not say.
-fn said(why: &Why) -> String {
+fn message(why: &Why) -> String {
     let hint = if why.hint.is_empty() { String::new() } else { format!(" ({})", why.hint) };
     match why.kind {
         "refused" | "unanswered" | "died" | "other" | "busy" | "empty" | "old" | "failed" => {
@@ -118,11 +125,11 @@ fn said(why: &Why) -> String {
     }
 }
 
-fn invalid(what: &str) -> No {
+fn invalid(what: &str) -> Refused {
     of_peer(format!("INVALID_ARGUMENT: {what}"))
 }
 
 /// XProf answers whatever went wrong with 500.
-fn of_peer(text: String) -> No {
+fn of_peer(text: String) -> Refused {
     (StatusCode::INTERNAL_SERVER_ERROR, text)
 }

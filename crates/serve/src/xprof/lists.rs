@@ -9,8 +9,8 @@ use haloscope_profile::Profile;
 use haloscope_store::RunInfo;
 use serde_json::json;
 
-use super::asked::Asked;
 use super::reply::{json, text};
+use super::request::DataRequest;
 use super::{Outcome, Refusal};
 use crate::answer::{blocking, compute};
 use crate::router::AppState;
@@ -28,7 +28,7 @@ const NO_MODULE: &str = "NO_MODULE";
 
 /// The names of all runs, the last in the alphabet first: names are times as a rule, so that this is the newest.
 pub(super) async fn runs(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     let runs = blocking(app, move |app| asked.runs(&app.store)).await?;
     let mut names: Vec<_> = runs.into_iter().map(|run| run.name).collect();
     names.sort_unstable_by(|a, b| b.cmp(a));
@@ -38,7 +38,7 @@ pub(super) async fn runs(State(app): AppState, uri: Uri) -> Outcome {
 
 /// The tools that have something to show for a run; none for a run that is not there, as XProf has it.
 pub(super) async fn run_tools(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     let tools = compute(app, move |app| {
         let Some(place) = asked.place(&app.store)? else { return Ok(Vec::new()) };
         Ok::<_, Refusal>(offered(&place.open(&app.store)?.profile))
@@ -58,7 +58,7 @@ pub(super) fn offered(profile: &Profile) -> Vec<&'static str> {
 
 /// The hosts that a tool can be asked about; none for a run that is not there.
 pub(super) async fn hosts(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     let names = blocking(app, move |app| {
         let place = asked.place(&app.store)?;
         Ok::<_, Refusal>(place.map(|place| host_names(&place.info, asked.get("tag"))).unwrap_or_default())
@@ -84,7 +84,7 @@ pub(super) fn host_names(info: &RunInfo, tool: Option<&str>) -> Vec<String> {
 
 /// The HLO modules of a run with their program ids, with commas between them.
 pub(super) async fn module_list(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     let list = compute(Arc::clone(&app), move |app| {
         let Some(place) = asked.place(&app.store)? else { return Ok(String::new()) };
         let run = place.open(&app.store)?;

@@ -4,12 +4,12 @@
 //! tool or parameter is refused with a list of what there is, and folders are read only below the roots given at the start.
 
 mod answers;
-mod asked;
 mod capture;
 mod csv;
 mod lists;
 mod python;
 mod reply;
+mod request;
 pub(crate) mod ui;
 
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) use answers::Answers;
 use crate::answer::blocking;
 use crate::guard;
 use crate::router::{App, AppState};
-use asked::Asked;
 use reply::{Refusal, json, reply, text};
+use request::DataRequest;
 
 /// Under which TensorBoard serves XProf.
 pub(crate) const PREFIX: &str = "/data/plugin/profile";
@@ -70,12 +70,12 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 }
 
 async fn data(State(app): AppState, uri: Uri) -> Outcome {
-    let answer = answer(app, Asked::of(&uri)).await?;
+    let answer = answer(app, DataRequest::parse(&uri)).await?;
     Ok(reply(StatusCode::OK, answer.content_type, answer.body.clone()))
 }
 
 async fn data_csv(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     let name = csv::file_name(asked.get("tag"), asked.get("run"), asked.get("host"));
     let answer = answer(Arc::clone(&app), asked).await?;
     if answer.content_type != "application/json" {
@@ -91,7 +91,7 @@ async fn data_csv(State(app): AppState, uri: Uri) -> Outcome {
 }
 
 /// The answer to a question, computed or kept.
-async fn answer(app: Arc<App>, asked: Asked) -> Result<Arc<Answer>, Refusal> {
+async fn answer(app: Arc<App>, asked: DataRequest) -> Result<Arc<Answer>, Refusal> {
     let tool = haloscope_compat::find(asked.get("tag").unwrap_or_default())?;
     let asked = asked.for_tool(tool, app.other_page);
     let (asked, place) = blocking(Arc::clone(&app), move |app| {
@@ -123,7 +123,7 @@ async fn needs_post() -> Refusal {
 
 /// Computes answers before somebody asks. Nothing is written: they are kept as others are.
 async fn generate_cache(State(app): AppState, uri: Uri) -> Outcome {
-    let asked = Asked::of(&uri);
+    let asked = DataRequest::parse(&uri);
     if asked.get("session_path").is_none() {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "Missing \"session_path\" parameter"));
     }

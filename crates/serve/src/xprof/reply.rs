@@ -54,7 +54,9 @@ impl From<StoreError> for Refusal {
             StoreError::Read(why) if matches!(**why, haloscope_report::Error::Changed { .. }) => {
                 StatusCode::CONFLICT
             }
-            StoreError::StillWritten { .. } | StoreError::Bringing { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            StoreError::StillWritten { .. } | StoreError::Downloading { .. } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())

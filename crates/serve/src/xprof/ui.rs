@@ -29,7 +29,7 @@ pub(crate) async fn file(State(app): AppState, uri: Uri, headers: HeaderMap) -> 
     // A tool's page that is loaded anew: its address has no file's name.
     let is_place = below.is_some() && !name.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if name.is_empty() || name == "local" || is_place { "index.html" } else { name };
-    page::of(&app.page, name, &headers).unwrap_or_else(|| text(StatusCode::NOT_FOUND, "Not Found"))
+    page::response(&app.page, name, &headers).unwrap_or_else(|| text(StatusCode::NOT_FOUND, "Not Found"))
 }
 
 /// Answers paths below the prefix where there is no other front end.

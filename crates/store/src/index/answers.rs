@@ -12,9 +12,9 @@ use haloscope_report::{Report, codec as kept};
 use haloscope_time::analysis::{Analysis, Params};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::file::{self, Kind, Name};
+use super::container::{self, SectionKind, SectionName};
 use super::identity::{self, Stamp};
-use super::{Cache, ENDING, writing};
+use super::{Cache, ENDING, atomic_write};
 
 /// A larger report is computed each time.
 const LARGEST: usize = 256 << 20;
@@ -48,7 +48,7 @@ impl Question {
                 if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
                     return None;
                 }
-                let stamp = Stamp::of(path)?;
+                let stamp = Stamp::read(path)?;
                 // Reports name files as they were asked for.
                 let _ = writeln!(key, "{path:?} {stamp:?}");
                 files.push((path.clone(), stamp));
@@ -71,7 +71,7 @@ impl Cache {
         let file = File::open(&path).ok()?;
         match self.read_answer(question, &file) {
             Ok(report) => {
-                writing::touch(&file);
+                atomic_write::touch(&file);
                 Some(report)
             }
             Err(Unusable::Differs) => None,
@@ -90,25 +90,25 @@ impl Cache {
         let mut bytes = Vec::with_capacity(length as usize);
         let mut reader = file;
         std::io::Read::read_to_end(&mut reader, &mut bytes).map_err(|_| Unusable::Damaged)?;
-        let sections = file::File::open(Arc::new(bytes)).ok_or(Unusable::Damaged)?;
-        let section = |kind| sections.section(Name::of(kind)).ok_or(Unusable::Damaged);
-        if *section(Kind::Key)? != *question.key.as_bytes() {
+        let sections = container::File::open(Arc::new(bytes)).ok_or(Unusable::Damaged)?;
+        let section = |kind| sections.section(SectionName::new(kind)).ok_or(Unusable::Damaged);
+        if *section(SectionKind::Key)? != *question.key.as_bytes() {
             return Err(Unusable::Differs);
         }
         if !question.files.iter().all(|(_, stamp)| stamp.is_enough()) {
             let digests = question.digests().ok_or(Unusable::Differs)?;
-            if *section(Kind::Digests)? != *digests {
+            if *section(SectionKind::Digests)? != *digests {
                 return Err(Unusable::Differs);
             }
         }
-        let report = kept::from_bytes(&section(Kind::Report)?).ok_or(Unusable::Damaged)?;
+        let report = kept::from_bytes(&section(SectionKind::Report)?).ok_or(Unusable::Damaged)?;
         (report.analysis == question.analysis).then_some(report).ok_or(Unusable::Damaged)
     }
 
     /// Keeps an answer, if the files are still those that were asked about and have been left alone for a while.
     pub fn keep(&self, question: &Question, report: &Report) {
         let same = |(path, stamp): &(PathBuf, Stamp)| {
-            stamp.is_settled(self.quiet) && Stamp::of(path).as_ref() == Some(stamp)
+            stamp.is_settled(self.quiet) && Stamp::read(path).as_ref() == Some(stamp)
         };
         if !question.files.iter().all(same) {
             return;
@@ -121,11 +121,11 @@ impl Cache {
         }
         let path = self.answer_path(question);
         let written = self.make(&self.answers_folder()).and_then(|()| {
-            writing::write(&path, |out| {
-                let mut writer = file::Writer::new(out)?;
-                writer.section(Name::of(Kind::Key), question.key.as_bytes())?;
-                writer.section(Name::of(Kind::Digests), &digests)?;
-                writer.section(Name::of(Kind::Report), &bytes)?;
+            atomic_write::write(&path, |out| {
+                let mut writer = container::Writer::new(out)?;
+                writer.section(SectionName::new(SectionKind::Key), question.key.as_bytes())?;
+                writer.section(SectionName::new(SectionKind::Digests), &digests)?;
+                writer.section(SectionName::new(SectionKind::Report), &bytes)?;
                 writer.finish().map(drop)
             })
         });

@@ -13,15 +13,15 @@ use haloscope_profile::{Line, Profile};
 use haloscope_report::Error;
 
 use super::Cache;
+use super::file_index::FileIndex;
 use super::identity::Stamp;
-use super::shelf::Index;
 
 /// Smaller files are decoded sooner than an index is opened.
 const SMALLEST: u64 = 4 << 20;
 
 /// The indexes of an open run's files, by their place in [`Profile::sources`].
 #[derive(Debug, Clone, Default)]
-pub struct Indexes(BTreeMap<usize, Arc<Index>>);
+pub struct Indexes(BTreeMap<usize, Arc<FileIndex>>);
 
 impl Cache {
     /// Opens a run with what is known of its files.
@@ -29,22 +29,22 @@ impl Cache {
     /// # Errors
     /// As [`load::open`].
     pub fn open(&self, run: &load::Run) -> Result<(Profile, Indexes), Error> {
-        let indexes: Vec<(_, Arc<Index>)> =
+        let indexes: Vec<(_, Arc<FileIndex>)> =
             run.files.iter().filter_map(|path| Some((path, Arc::new(self.index_of(path)?)))).collect();
         let known_of = |path: &Path| {
-            let index = of(&indexes, path)?;
-            Some(load::Known { structure: index.structure(), shelf: Arc::<Index>::clone(index) })
+            let index = index_for(&indexes, path)?;
+            Some(load::Known { structure: index.structure(), shelf: Arc::<FileIndex>::clone(index) })
         };
         let profile = load::open_with(run, &known_of)?;
         let mut known = Indexes::default();
         for (place, source) in profile.sources.iter().enumerate() {
-            if let Some(index) = of(&indexes, &source.path) {
+            if let Some(index) = index_for(&indexes, &source.path) {
                 known.0.insert(place, Arc::clone(index));
             }
         }
         // A file that was replaced between the looks at it and at its bytes is not the one that was indexed.
-        let is_same = |(place, index): (&usize, &Arc<Index>)| {
-            profile.sources.get(*place).and_then(|source| Stamp::of(&source.path)).as_ref()
+        let is_same = |(place, index): (&usize, &Arc<FileIndex>)| {
+            profile.sources.get(*place).and_then(|source| Stamp::read(&source.path)).as_ref()
                 == Some(&index.stamp)
         };
         if !known.0.iter().all(is_same) {
@@ -136,7 +136,7 @@ fn events(profile: &Profile) -> u64 {
     profile.lines.iter().map(|line| line.event_count).sum()
 }
 
-fn of<'i>(indexes: &'i [(&PathBuf, Arc<Index>)], path: &Path) -> Option<&'i Arc<Index>> {
+fn index_for<'i>(indexes: &'i [(&PathBuf, Arc<FileIndex>)], path: &Path) -> Option<&'i Arc<FileIndex>> {
     indexes.iter().find(|(own, _)| *own == path).map(|(_, index)| index)
 }
 

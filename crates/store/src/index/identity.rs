@@ -27,7 +27,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// The file at a path; `None` if there is no ordinary file.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn read(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let meta = fs::metadata(&path).ok().filter(Metadata::is_file)?;
         let modified_ns = since_epoch(meta.modified().ok()?);
@@ -145,8 +145,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, vec![7; 1_000_000]).unwrap();
-        let before = Stamp::of(&path).unwrap();
-        assert_eq!(before, Stamp::of(&path).unwrap());
+        let before = Stamp::read(&path).unwrap();
+        assert_eq!(before, Stamp::read(&path).unwrap());
         let time = fs::metadata(&path).unwrap().modified().unwrap();
         let sum = before.digest().unwrap();
         assert_eq!(sum, before.digest().unwrap());
@@ -156,7 +156,7 @@ mod tests {
         bytes[(1_000_000 - 4096) * 20 / 63 + 5] = 8;
         fs::write(&path, &bytes).unwrap();
         set_modified(&path, time);
-        let after = Stamp::of(&path).unwrap();
+        let after = Stamp::read(&path).unwrap();
         assert_eq!(before.modified_ns, after.modified_ns);
         assert_ne!(sum, after.digest().unwrap());
         #[cfg(unix)]
@@ -166,8 +166,8 @@ mod tests {
         fs::write(&other, &bytes).unwrap();
         set_modified(&other, time);
         fs::rename(&other, &path).unwrap();
-        assert_ne!(after, Stamp::of(&path).unwrap());
-        assert_eq!(after.digest().unwrap(), Stamp::of(&path).unwrap().digest().unwrap());
+        assert_ne!(after, Stamp::read(&path).unwrap());
+        assert_eq!(after.digest().unwrap(), Stamp::read(&path).unwrap().digest().unwrap());
     }
 
     #[test]
@@ -179,13 +179,13 @@ mod tests {
             let mut bytes = vec![0_u8; 10_000];
             bytes[at] = 1;
             fs::write(&path, &bytes).unwrap();
-            sums.push(Stamp::of(&path).unwrap().digest().unwrap());
+            sums.push(Stamp::read(&path).unwrap().digest().unwrap());
         }
         sums.sort_unstable();
         sums.dedup();
         assert_eq!(sums.len(), 5);
         fs::write(&path, b"").unwrap();
-        Stamp::of(&path).unwrap().digest().unwrap();
+        Stamp::read(&path).unwrap().digest().unwrap();
     }
 
     #[test]
@@ -193,9 +193,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, b"x").unwrap();
-        let stamp = Stamp::of(&path).unwrap();
+        let stamp = Stamp::read(&path).unwrap();
         assert!(stamp.is_settled(Duration::ZERO));
         assert!(!stamp.is_settled(Duration::from_secs(60)));
-        assert!(Stamp::of(folder.path()).is_none() && Stamp::of(&folder.path().join("no")).is_none());
+        assert!(Stamp::read(folder.path()).is_none() && Stamp::read(&folder.path().join("no")).is_none());
     }
 }

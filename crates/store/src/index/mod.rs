@@ -9,16 +9,16 @@
 //! - `show`: what there is, for people.
 
 mod answers;
+mod atomic_write;
 mod build;
-mod file;
+mod container;
+mod eviction;
+mod file_index;
 mod identity;
-mod place;
-mod room;
-mod shelf;
+mod location;
 mod show;
 #[cfg(test)]
 mod tests;
-mod writing;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ use haloscope_report::Error;
 
 pub use answers::Question;
 pub use build::Indexes;
-pub use place::{FOLDER_VARIABLE, MAX_VARIABLE};
+pub use location::{FOLDER_VARIABLE, MAX_VARIABLE};
 pub use show::{Contents, check_kept_file};
 
 /// The ending of files of sections.
@@ -54,8 +54,8 @@ impl Cache {
     /// # Errors
     /// [`Error::Usage`] for a size that is none, and for a place in a run's folder.
     pub fn of_user() -> Result<Option<Self>, Error> {
-        let max_bytes = place::max_bytes()?;
-        place::folder()?.map(|folder| Self::at(folder, max_bytes)).transpose()
+        let max_bytes = location::max_bytes()?;
+        location::folder()?.map(|folder| Self::at(folder, max_bytes)).transpose()
     }
 
     /// A cache in this folder, which need not be there yet, of so many bytes at most.
@@ -63,7 +63,7 @@ impl Cache {
     /// # Errors
     /// [`Error::Usage`] for a place in a run's folder.
     pub fn at(folder: PathBuf, max_bytes: u64) -> Result<Self, Error> {
-        place::check(&folder)?;
+        location::check(&folder)?;
         Ok(Self { folder, max_bytes, quiet: QUIET, trouble: OnceLock::new() })
     }
 
@@ -106,7 +106,7 @@ impl Cache {
         if folder.is_dir() {
             return Ok(());
         }
-        writing::make_folder(folder)?;
+        atomic_write::make_folder(folder)?;
         let tag =
             "Signature: 8a477f597d28d172789f06886806bc55\n# Kept by haloscope; may be deleted at any time.\n";
         std::fs::write(self.folder.join("CACHEDIR.TAG"), tag)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Cache;
-use super::file::{File, Kind, Name};
-use super::room::{self, Item};
+use super::container::{File, SectionKind, SectionName};
+use super::eviction::{self, Item};
 
 /// What the cache holds.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ fn entry(item: &Item) -> Entry {
     }
     let file = if item.is_folder {
         let items = fs::read_dir(&item.path).into_iter().flatten().flatten().map(|item| item.path());
-        items.filter(|path| room::is_kept(path)).min()
+        items.filter(|path| eviction::is_kept(path)).min()
     } else {
         Some(item.path.clone())
     };
@@ -70,7 +70,7 @@ fn entry(item: &Item) -> Entry {
 /// The key that a file of the cache carries.
 fn key(path: &std::path::Path) -> Option<String> {
     let map = haloscope_profile::load::map::Map::open(path).ok()?;
-    let key = File::open(Arc::new(map))?.section(Name::of(Kind::Key))?;
+    let key = File::open(Arc::new(map))?.section(SectionName::new(SectionKind::Key))?;
     String::from_utf8(key.to_vec()).ok()
 }
 
@@ -85,8 +85,8 @@ fn paths(key: &str) -> Vec<String> {
 #[doc(hidden)]
 pub fn check_kept_file(bytes: &[u8]) {
     let Some(file) = File::open(Arc::new(bytes.to_vec())) else { return };
-    for kind in [Kind::Key, Kind::Digests, Kind::Report, Kind::Structure] {
-        let _ = file.section(Name::of(kind)).map(|section| section.len());
+    for kind in [SectionKind::Key, SectionKind::Digests, SectionKind::Report, SectionKind::Structure] {
+        let _ = file.section(SectionName::new(kind)).map(|section| section.len());
     }
     for line in file.lines() {
         let _ = file.line(line).map(|parts| parts.len());

@@ -58,7 +58,7 @@ fn the_newest_complete_run_is_read_before_somebody_asks() {
     let store = Arc::new(Store::new(folder.path()).unwrap());
     let read = Arc::new(Mutex::new(Vec::new()));
     let times = Arc::clone(&read);
-    let asking = store.asking();
+    let asking = store.begin_request();
     let _watch = store.watch(move |run| lock(&times).push(run.info.id.clone()));
     await_that("listed", || store.last.newest().is_some());
     thread::sleep(3 * WARM_PAUSE);
@@ -88,7 +88,7 @@ fn what_is_read_in_the_background_is_left_for_a_newer_run() {
     };
     assert_eq!(store.warm(&first, &Stop::default(), &count), Warmed::Not);
     let newest = store.newest().unwrap().unwrap();
-    let (stop, asking) = (Stop::default(), store.asking());
+    let (stop, asking) = (Stop::default(), store.begin_request());
     stop.stop();
     assert_eq!(store.warm(&newest, &stop, &count), Warmed::Not);
     drop(asking);

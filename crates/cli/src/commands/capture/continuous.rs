@@ -2,12 +2,12 @@
 
 use haloscope_capture::{Stop, continuous};
 
-use super::options::Ask;
+use super::options::CaptureArgs;
 use super::show::Show;
 use super::{interrupt, shown};
 use crate::{Failure, Printer};
 
-pub(super) fn run(action: &str, ask: &Ask, printer: &mut Printer) -> Result<u8, Failure> {
+pub(super) fn run(action: &str, ask: &CaptureArgs, printer: &mut Printer) -> Result<u8, Failure> {
     let servers = &ask.request.servers;
     match action {
         "start" => {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use haloscope_capture::Stop;
 
-use super::options::Ask;
+use super::options::CaptureArgs;
 use super::{one, session, time};
 use crate::{Failure, Printer};
 
@@ -14,7 +14,12 @@ const FAILURES: u32 = 3;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Captures every `period` until the count is reached, the program is gone, or somebody ends it.
-pub(super) fn run(period: Duration, ask: &Ask, stop: &Stop, printer: &mut Printer) -> Result<u8, Failure> {
+pub(super) fn run(
+    period: Duration,
+    ask: &CaptureArgs,
+    stop: &Stop,
+    printer: &mut Printer,
+) -> Result<u8, Failure> {
     let (mut taken, mut failed, mut next) = (0, 0, Instant::now());
     while ask.count.is_none_or(|count| taken < count) && wait_until(next, stop) {
         next = Instant::now() + period;
@@ -37,7 +42,7 @@ pub(super) fn run(period: Duration, ask: &Ask, stop: &Stop, printer: &mut Printe
                     return Err(failure);
                 }
                 say(&failure, printer);
-                printer.note(format_args!("the next attempt is in {}", time::words(period)));
+                printer.note(format_args!("the next attempt is in {}", time::text(period)));
             }
         }
     }
@@ -73,7 +78,7 @@ fn say_step_time(captured: &haloscope_capture::Captured, printer: &mut Printer) 
     let Ok(Some(run)) = session::here(captured) else { return };
     let report = session::overview(&run);
     let value = report.as_ref().ok().and_then(|report| report.value("step_time_p50_ps"));
-    if let Some(ps) = value.and_then(super::when::number_of) {
+    if let Some(ps) = value.and_then(session::number_of) {
         printer.note(format_args!("median step {}", haloscope_report::units::duration_ps(ps)));
     }
 }

@@ -14,9 +14,9 @@ mod when;
 use clap::{ArgMatches, Command};
 use haloscope_capture::{Captured, Stop, capture, monitor};
 
-use crate::args::Asked;
+use crate::args::AnalysisArgs;
 use crate::{Failure, Printer};
-use options::Ask;
+use options::CaptureArgs;
 use show::Show;
 
 /// Help is no wider than this.
@@ -46,7 +46,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     if let Some(question) = matches.get_one::<String>("explain") {
         return explain::run(question, printer);
     }
-    let ask = Ask::of(matches)?;
+    let ask = CaptureArgs::from_matches(matches)?;
     if ask.is_monitor {
         return watch(&ask, printer);
     }
@@ -70,7 +70,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 ///
 /// # Errors
 /// As [`capture`].
-fn one(ask: &Ask, stop: &Stop) -> Result<Captured, Failure> {
+fn one(ask: &CaptureArgs, stop: &Stop) -> Result<Captured, Failure> {
     let show = Show::new();
     Ok(capture(&ask.request, &ask.destination, &show, stop)?)
 }
@@ -78,7 +78,7 @@ fn one(ask: &Ask, stop: &Stop) -> Result<Captured, Failure> {
 /// Says where a session lies, and prints its overview or, where none is wanted or can be had, its path. That there is none is no failure.
 fn shown(
     captured: &Captured,
-    output: &Asked,
+    output: &AnalysisArgs,
     is_overview: bool,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
@@ -94,7 +94,7 @@ fn shown(
         return printer.data(|out| writeln!(out, "{}", captured.path));
     };
     match session::overview(&run) {
-        Ok(report) => super::analysis::write(&report, output, printer),
+        Ok(report) => crate::output::write(&report, output, printer),
         // The session was taken, which is what was asked for.
         Err(failure) => {
             every::say(&failure, printer);
@@ -104,7 +104,7 @@ fn shown(
 }
 
 /// What the servers say of themselves.
-fn watch(ask: &Ask, printer: &mut Printer) -> Result<u8, Failure> {
+fn watch(ask: &CaptureArgs, printer: &mut Printer) -> Result<u8, Failure> {
     for server in &ask.request.servers {
         let said = monitor(server, ask.request.duration, ask.monitor_level)?;
         let is_alone = ask.request.servers.len() == 1;

@@ -8,7 +8,7 @@ use haloscope_capture::{Destination, Options, Request};
 use super::condition::Condition;
 use super::time;
 use crate::Failure;
-use crate::args::Asked;
+use crate::args::AnalysisArgs;
 
 /// The levels of tracers.
 const LEVELS: std::ops::RangeInclusive<i64> = 0..=3;
@@ -107,11 +107,11 @@ pub(super) fn args() -> Vec<Arg> {
 }
 
 /// What was asked for.
-pub(super) struct Ask {
+pub(super) struct CaptureArgs {
     pub request: Request,
     /// Not used where servers write themselves, or nothing is written.
     pub destination: Destination,
-    pub output: Asked,
+    pub output: AnalysisArgs,
     pub is_overview: bool,
     pub every: Option<Duration>,
     pub count: Option<u64>,
@@ -122,10 +122,10 @@ pub(super) struct Ask {
     pub monitor_level: i32,
 }
 
-impl Ask {
+impl CaptureArgs {
     /// # Errors
     /// [`Failure`] for options that cannot be understood or contradict each other.
-    pub(super) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+    pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, Failure> {
         let word = |id: &str| matches.get_one::<String>(id).cloned();
         let timed = |id: &str| matches.get_one::<Duration>(id).copied();
         let servers = matches.get_many::<String>("servers").into_iter().flatten();
@@ -158,7 +158,7 @@ impl Ask {
             request,
             destination: output
                 .map_or_else(|| Ok(Destination::Folder(".".into())), |at| Destination::parse(&at))?,
-            output: Asked::output(matches)?,
+            output: AnalysisArgs::output(matches)?,
             is_overview: !matches.get_flag("no-overview"),
             every,
             count: matches.get_one("count").copied(),

@@ -36,7 +36,7 @@ impl Show {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         servers.insert(server.to_owned(), state);
         if self.is_terminal {
-            line(&words(&servers));
+            line(&status_line(&servers));
         }
     }
 }
@@ -47,7 +47,7 @@ impl Watch for Show {
             Event::Connecting { server } => self.set(server, State::Connecting),
             Event::Waiting { until } if self.is_terminal => {
                 let left = until.duration_since(std::time::SystemTime::now()).unwrap_or_default();
-                line(&format!("starting in {}", time::words(left)));
+                line(&format!("starting in {}", time::text(left)));
             }
             Event::Profiling { server, elapsed, of } if elapsed < of => {
                 let (elapsed_s, of_s) = (elapsed.as_secs_f64(), of.as_secs_f64());
@@ -82,7 +82,7 @@ fn line(text: &str) {
 }
 
 /// Of one server what it does; of several, how many are done and what the slowest does.
-fn words(servers: &BTreeMap<String, State>) -> String {
+fn status_line(servers: &BTreeMap<String, State>) -> String {
     let slowest = servers.iter().min_by(|a, b| a.1.partial_cmp(b.1).unwrap_or(std::cmp::Ordering::Equal));
     let Some((server, state)) = slowest else { return String::new() };
     let doing = match state {
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn of_several_servers_the_slowest_is_told() {
         let mut servers = BTreeMap::from([("a:1".to_owned(), State::Received(1 << 20))]);
-        assert_eq!(words(&servers), "received 1.000 MiB");
+        assert_eq!(status_line(&servers), "received 1.000 MiB");
         servers.insert("b:1".into(), State::Profiling { elapsed_s: 0.4, of_s: 1.0 });
-        assert_eq!(words(&servers), "1 of 2 servers done; profiling: 0.4 of 1.0 s");
+        assert_eq!(status_line(&servers), "1 of 2 servers done; profiling: 0.4 of 1.0 s");
         servers.insert("c:1".into(), State::Connecting);
-        assert_eq!(words(&servers), "1 of 3 servers done; connecting to c:1");
+        assert_eq!(status_line(&servers), "1 of 3 servers done; connecting to c:1");
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// `1.5 s`, `10 min`.
-pub(super) fn words(time: Duration) -> String {
+pub(super) fn text(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let (value, unit) = match seconds {
         s if s >= 3600.0 => (s / 3600.0, "h"),
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn times_are_said_in_words() {
-        assert_eq!(words(Duration::from_millis(1500)), "1.5 s");
-        assert_eq!(words(Duration::from_secs(600)), "10 min");
-        assert_eq!(words(Duration::from_millis(20)), "20 ms");
+        assert_eq!(text(Duration::from_millis(1500)), "1.5 s");
+        assert_eq!(text(Duration::from_secs(600)), "10 min");
+        assert_eq!(text(Duration::from_millis(20)), "20 ms");
     }
 }

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use haloscope_capture::{Destination, Request, Silent, Stop, capture};
 use haloscope_report::units;
-use haloscope_report::{Cell, Value};
 use haloscope_time::stats::Summary;
 
 use super::condition::Condition;
 use super::every::{say, say_count, wait_until};
-use super::options::Ask;
+use super::options::CaptureArgs;
 use super::{one, session, shown};
 use crate::{Failure, Printer};
 
@@ -25,7 +24,7 @@ const FAILURES: u32 = 3;
 /// Looks every period until the condition was fulfilled `--count` times (once, where nothing was asked for).
 pub(super) fn run(
     condition: &Condition,
-    ask: &Ask,
+    ask: &CaptureArgs,
     stop: &Stop,
     printer: &mut Printer,
 ) -> Result<u8, Failure> {
@@ -50,8 +49,8 @@ pub(super) fn run(
         failed = 0;
         let usual = (earlier.len() >= FEWEST).then(|| median(&earlier)).flatten();
         if condition.holds(number.amount, usual) == Some(true) {
-            let before = usual.map(|usual| format!(", usually {}", number.words(usual))).unwrap_or_default();
-            let now = number.words(number.amount);
+            let before = usual.map(|usual| format!(", usually {}", number.text(usual))).unwrap_or_default();
+            let now = number.text(number.amount);
             printer.note(format_args!("{} holds: {} is {now}{before}", condition.text(), number.id));
             match one(ask, stop) {
                 Ok(captured) => {
@@ -66,7 +65,7 @@ pub(super) fn run(
         }
         earlier.push_back(number.amount);
         if earlier.len() == FEWEST && condition.needs_earlier() {
-            let usual = median(&earlier).map(|usual| number.words(usual)).unwrap_or_default();
+            let usual = median(&earlier).map(|usual| number.text(usual)).unwrap_or_default();
             printer.note(format_args!("{} is usually {usual}; waiting for {}", number.id, condition.text()));
         }
         if earlier.len() > MOST {
@@ -84,13 +83,13 @@ struct Number {
 }
 
 impl Number {
-    fn words(&self, amount: f64) -> String {
+    fn text(&self, amount: f64) -> String {
         if self.id.ends_with("_ps") { units::duration_ps(amount) } else { units::number(amount) }
     }
 }
 
 /// A short profile, and what the condition is about in it.
-fn look(condition: &Condition, ask: &Ask, folder: &Looks, stop: &Stop) -> Result<Number, Failure> {
+fn look(condition: &Condition, ask: &CaptureArgs, folder: &Looks, stop: &Stop) -> Result<Number, Failure> {
     let mut options = ask.request.options.clone();
     // Python's calls cost the program too much for a mere look.
     options.python_tracer_level = 0;
@@ -105,7 +104,7 @@ fn look(condition: &Condition, ask: &Ask, folder: &Looks, stop: &Stop) -> Result
     let report = report?;
     let ids = condition.ids();
     let Some(value) = ids.iter().find_map(|id| report.value(id)) else {
-        let numbers = report.values.iter().filter(|value| number_of(value).is_some());
+        let numbers = report.values.iter().filter(|value| session::number_of(value).is_some());
         let known: Vec<_> = numbers.map(|value| value.id).collect();
         let message = format!("`overview` has no number for `{}`", condition.text());
         return Err(Failure::Usage(message, format!("it has: {}", known.join(", "))));
@@ -115,16 +114,7 @@ fn look(condition: &Condition, ask: &Ask, folder: &Looks, stop: &Stop) -> Result
         let hint = "--probe 5s makes looks longer; steps need StepTraceAnnotation in the program, or its launches are taken";
         Failure::Nothing(message, hint.into())
     };
-    Ok(Number { id: value.id, amount: number_of(value).ok_or_else(unknown)? })
-}
-
-/// A headline value as a number; `None` where it is unknown or not one.
-pub(super) fn number_of(value: &Value) -> Option<f64> {
-    match value.value {
-        Cell::Int(whole) => Some(whole as f64),
-        Cell::Float(real) => Some(real),
-        Cell::Text(_) | Cell::Flag(_) | Cell::Unknown => None,
-    }
+    Ok(Number { id: value.id, amount: session::number_of(value).ok_or_else(unknown)? })
 }
 
 fn median(values: &VecDeque<f64>) -> Option<f64> {

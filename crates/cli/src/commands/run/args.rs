@@ -22,7 +22,7 @@ pub(super) enum WarmUp {
 
 /// What was asked for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RunArgs {
     pub program: Vec<OsString>,
     pub out: String,
     pub steps: u32,
@@ -108,7 +108,7 @@ pub(super) fn command() -> Command {
         )
 }
 
-impl Asked {
+impl RunArgs {
     /// What was asked for.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ mod tests {
         let matches = command()
             .try_get_matches_from(["run", "--steps", "3", "--", "python", "t.py", "--steps", "9"])
             .unwrap();
-        let asked = Asked::from_matches(&matches).unwrap();
+        let asked = RunArgs::from_matches(&matches).unwrap();
         assert_eq!(asked.steps, 3);
         assert_eq!(asked.program, ["python", "t.py", "--steps", "9"]);
         assert!(command().try_get_matches_from(["run", "python"]).is_err());

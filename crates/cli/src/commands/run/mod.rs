@@ -25,7 +25,7 @@ use haloscope_time::analysis::{self, Params};
 
 use super::serve;
 use crate::{Failure, Printer};
-use args::Asked;
+use args::RunArgs;
 use child::Child;
 use shim::Shim;
 use steady::{Found, Looks};
@@ -42,7 +42,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let asked = Asked::from_matches(matches)?;
+    let asked = RunArgs::from_matches(matches)?;
     let shim = Shim::new().map_err(|error| Failure::File(std::env::temp_dir(), error))?;
     let child = Child::start(&asked.program, &shim.environment(&asked))?;
     let stop = Stop::new();
@@ -100,7 +100,7 @@ impl Nothing {
 
 /// Waits for the program's servers and its steady state, and captures it.
 fn capture(
-    asked: &Asked,
+    asked: &RunArgs,
     shim: &Shim,
     child: &Child,
     stop: &Stop,
@@ -180,7 +180,7 @@ fn explain(why: &steady::Why, shim: &Shim, child: &Child) -> Nothing {
 }
 
 /// Names the session and shows its overview.
-fn say_captured(captured: &Captured, asked: &Asked, printer: &mut Printer) {
+fn say_captured(captured: &Captured, asked: &RunArgs, printer: &mut Printer) {
     printer.talk(format_args!("haloscope: captured {}\n", captured.path));
     for remark in &captured.remarks {
         printer.note(remark);
@@ -210,7 +210,7 @@ fn overview(session: &Path, printer: &Printer) -> Result<String, Failure> {
 fn open_page(
     matches: &ArgMatches,
     captured: &Captured,
-    asked: &Asked,
+    asked: &RunArgs,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let folder = Path::new(&asked.out);

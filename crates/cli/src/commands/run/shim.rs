@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};
 
-use super::args::Asked;
+use super::args::RunArgs;
 
 /// The file that Python imports at its start.
 const SITECUSTOMIZE: &str = include_str!("sitecustomize.py");
@@ -45,7 +45,7 @@ impl Shim {
                 Ok(()) => {
                     let shim = Self { folder };
                     fs::create_dir(shim.python())?;
-                    fs::create_dir(shim.said())?;
+                    fs::create_dir(shim.messages_folder())?;
                     fs::write(shim.python().join("sitecustomize.py"), SITECUSTOMIZE)?;
                     return Ok(shim);
                 }
@@ -62,7 +62,7 @@ impl Shim {
         self.folder.join("python")
     }
 
-    fn said(&self) -> PathBuf {
+    fn messages_folder(&self) -> PathBuf {
         self.folder.join("said")
     }
 
@@ -73,7 +73,7 @@ impl Shim {
 
     /// What the program gets beside our own environment. `HALOSCOPE_RUN_DIR` and `HALOSCOPE_LOGDIR` are for programs too: see
     /// docs/run.md.
-    pub(super) fn environment(&self, asked: &Asked) -> Vec<(&'static str, OsString)> {
+    pub(super) fn environment(&self, asked: &RunArgs) -> Vec<(&'static str, OsString)> {
         let mut paths = self.python().into_os_string();
         if let Some(others) = env::var_os("PYTHONPATH").filter(|value| !value.is_empty()) {
             paths.push(if cfg!(windows) { ";" } else { ":" });
@@ -81,7 +81,7 @@ impl Shim {
         }
         vec![
             ("PYTHONPATH", paths),
-            ("HALOSCOPE_RUN_DIR", self.said().into_os_string()),
+            ("HALOSCOPE_RUN_DIR", self.messages_folder().into_os_string()),
             ("HALOSCOPE_LOGDIR", absolute(&asked.out)),
         ]
     }
@@ -120,7 +120,7 @@ impl Shim {
 
     /// The files `PID.FRAMEWORK.KIND`, by name.
     fn files(&self) -> Vec<(u32, String, String, PathBuf)> {
-        let entries = fs::read_dir(self.said()).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.messages_folder()).into_iter().flatten().flatten();
         let mut all: Vec<_> = entries
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_processes_say_is_read() {
         let shim = Shim::new().unwrap();
-        let (said, id) = (shim.said(), process::id());
+        let (said, id) = (shim.messages_folder(), process::id());
         assert!(shim.python().join("sitecustomize.py").is_file());
         assert_eq!(shim.seen(), Seen::default());
         for (name, text) in [

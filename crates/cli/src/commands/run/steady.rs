@@ -8,7 +8,7 @@ use haloscope_capture::{Destination, Error, Options, Request, Silent, Stop};
 use haloscope_profile::load;
 use haloscope_time::pace::Pace;
 
-use super::args::{Asked, WarmUp};
+use super::args::{RunArgs, WarmUp};
 use super::shim::Shim;
 use crate::Printer;
 
@@ -48,7 +48,7 @@ pub(super) enum Why {
 
 /// Looks at a program.
 pub(super) struct Looks<'a> {
-    asked: &'a Asked,
+    asked: &'a RunArgs,
     shim: &'a Shim,
     stop: &'a Stop,
     length: Duration,
@@ -58,7 +58,7 @@ pub(super) struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    pub(super) fn new(asked: &'a Asked, shim: &'a Shim, stop: &'a Stop) -> Self {
+    pub(super) fn new(asked: &'a RunArgs, shim: &'a Shim, stop: &'a Stop) -> Self {
         Self { asked, shim, stop, length: FIRST, pause: PAUSE, failures: 0 }
     }
 

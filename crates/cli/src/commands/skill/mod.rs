@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use super::export::to_file;
+use crate::output::to_file;
 use crate::{Failure, Printer};
 
 /// The guide.

@@ -67,8 +67,7 @@ fn all_that_the_guide_names_exists() {
     known.extend(analyses::ALL.iter().flat_map(|analysis| {
         [analysis.slug(), analysis.id.rsplit(' ').next().unwrap_or_default().to_owned()]
     }));
-    let commands: Vec<String> =
-        crate::args::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    let commands: Vec<String> = crate::command().get_subcommands().map(|c| c.get_name().to_owned()).collect();
     // Code blocks hold examples of queries, which have tests of their own.
     let prose: String = GUIDE.lines().filter(|line| !line.starts_with("    ")).collect::<Vec<_>>().join("\n");
     for word in prose.split('`').skip(1).step_by(2) {

@@ -43,7 +43,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    fn of(op: usize, sum: Sums) -> Self {
+    fn new(op: usize, sum: Sums) -> Self {
         let (time_ps, self_ps) = (sum.total_ps.max(0) as u64, sum.self_ps.max(0) as u64);
         Self { op, occurrences: sum.occurrences, time_ps, self_ps }
     }
@@ -72,7 +72,7 @@ fn of_core<'p>(profile: &'p Profile, device: &Device, context: &Context) -> Core
     // A core has one line of ops.
     let Some((line, _)) = found.lines(profile).next() else { return core };
     let Some(lane) = context.lane(line.id).filter(|lane| lane.is_plain()) else { return core };
-    let mut groups = ByGroup::of(found.ops.len());
+    let mut groups = ByGroup::new(found.ops.len());
     found.walk(profile, None, |op, event, self_ps| {
         if let Some(group) = lane.group(event.index) {
             groups.add(group, op, event, self_ps);
@@ -80,7 +80,7 @@ fn of_core<'p>(profile: &'p Profile, device: &Device, context: &Context) -> Core
     });
     core.groups = groups.finish();
     let op = |(meta, _): (OpMeta<'p>, _)| {
-        let per_run = tpu::PerRun::of(&meta)?;
+        let per_run = tpu::PerRun::new(&meta)?;
         Some(Op { program_id: meta.program_id?, name: meta.name, category: meta.category, per_run })
     };
     core.ops = found.ops.into_iter().map(op).collect();
@@ -96,7 +96,7 @@ struct ByGroup {
 }
 
 impl ByGroup {
-    fn of(ops: usize) -> Self {
+    fn new(ops: usize) -> Self {
         Self { at_hand: 0, sums: vec![Sums::default(); ops], touched: Vec::new(), done: BTreeMap::new() }
     }
 
@@ -114,7 +114,7 @@ impl ByGroup {
 
     fn put_away(&mut self) {
         if !self.touched.is_empty() {
-            let runs = self.touched.drain(..).map(|op| Runs::of(op, std::mem::take(&mut self.sums[op])));
+            let runs = self.touched.drain(..).map(|op| Runs::new(op, std::mem::take(&mut self.sums[op])));
             self.done.entry(self.at_hand).or_default().extend(runs);
         }
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_group_that_comes_back_is_still_one() {
-        let mut groups = ByGroup::of(3);
+        let mut groups = ByGroup::new(3);
         let event = |start_ps| Event { index: 0, meta: 0, start_ps, end_ps: start_ps + 10 };
         for (group, op, start_ps) in [(7, 2, 0), (8, 0, 20), (7, 1, 40), (7, 2, 60), (7, 2, 80)] {
             groups.add(group, op, &event(start_ps), 4);

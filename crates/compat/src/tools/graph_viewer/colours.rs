@@ -60,12 +60,17 @@ pub(super) fn with_heat(colours: Colours, percent: f64) -> Colours {
 }
 
 /// The colours of an instruction that stands in a fusion or not.
-pub(super) fn of(module: &Module, instruction: &Instruction, is_fused: bool, is_small: bool) -> Colours {
+pub(super) fn node_colours(
+    module: &Module,
+    instruction: &Instruction,
+    is_fused: bool,
+    is_small: bool,
+) -> Colours {
     use Opcode as O;
     match instruction.opcode {
         // An asynchronous instruction looks like what it runs.
         O::AsyncStart | O::AsyncUpdate | O::AsyncDone => match module.async_root(instruction) {
-            Some(root) if !root.opcode.is_async() => of(module, root, false, is_small),
+            Some(root) if !root.opcode.is_async() => node_colours(module, root, false, is_small),
             _ => WHITE,
         },
         O::Bitcast if is_fused => GREEN,

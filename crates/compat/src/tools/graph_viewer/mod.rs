@@ -71,7 +71,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
             "dot" => Ok(Answer::html(graph(hlo, params)?.dot())),
             _ => Ok(Answer::html(svg::page(&graph(hlo, params)?))),
         },
-        "adj_nodes" => Answer::json(&Adjacent::of(hlo, instruction(hlo, params)?)),
+        "adj_nodes" => Answer::json(&Adjacent::new(hlo, instruction(hlo, params)?)),
         _ => Err(custom_call(hlo, params)),
     }
 }
@@ -193,7 +193,7 @@ struct Adjacent<'m> {
 }
 
 impl<'m> Adjacent<'m> {
-    fn of(hlo: &'m Module, index: InstructionIdx) -> Self {
+    fn new(hlo: &'m Module, index: InstructionIdx) -> Self {
         let follow = |next: &dyn Fn(InstructionIdx) -> Vec<InstructionIdx>| {
             let mut names = Vec::new();
             let mut todo: Vec<InstructionIdx> = next(index).into_iter().rev().collect();

@@ -61,7 +61,7 @@ impl Scope {
     }
 
     /// How an instruction is shown, if it is.
-    pub(super) fn of(&self, module: &Module, index: InstructionIdx) -> Option<Shown> {
+    pub(super) fn shown(&self, module: &Module, index: InstructionIdx) -> Option<Shown> {
         match self {
             Self::Whole => Some(Shown::Normal),
             Self::Near { computation, nodes } => nodes

@@ -227,7 +227,7 @@ impl<'g> Layout<'g> {
                 cluster.fill,
                 cluster.stroke
             );
-            words(svg, &cluster.label, x + width / 2.0, *y, "black");
+            write_label(svg, &cluster.label, x + width / 2.0, *y, "black");
             svg.push_str("</g>");
         }
         for (at, (edge, ends)) in self.graph.edges.iter().zip(&self.edges).enumerate() {
@@ -293,14 +293,14 @@ impl<'g> Layout<'g> {
                 ),
             };
             let text_height = lines(&node.body).len() as f64 * LINE + MARGIN;
-            words(svg, &node.body, middle, centre - text_height / 2.0, c.font);
+            write_label(svg, &node.body, middle, centre - text_height / 2.0, c.font);
             svg.push_str("</a></g>");
         }
     }
 }
 
 /// Lines of a label around a middle, downwards from `top`.
-fn words(svg: &mut String, label: &str, middle: f64, top: f64, colour: &str) {
+fn write_label(svg: &mut String, label: &str, middle: f64, top: f64, colour: &str) {
     for (at, (line, is_bold)) in lines(label).iter().enumerate() {
         let y = top + MARGIN / 2.0 + LINE * (at as f64 + 0.8);
         let weight = if *is_bold { " font-weight=\"bold\"" } else { "" };

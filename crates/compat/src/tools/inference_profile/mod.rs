@@ -43,10 +43,10 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let batching = all.models.iter().any(|m| !m.batches.is_empty());
     let mut answer = vec![tables::models(&all.models, batching)];
     for model in &all.models {
-        let requests = sample::of(&model.requests, by_request);
+        let requests = sample::rows(&model.requests, by_request);
         answer.push(tables::requests(model, &requests, batching));
         if batching {
-            answer.push(tables::batches(model, &sample::of(&model.batches, by_batch)));
+            answer.push(tables::batches(model, &sample::rows(&model.batches, by_batch)));
         }
         if !all.patterns.is_empty() {
             answer.push(tables::tensors(model, &all.patterns));

@@ -59,7 +59,7 @@ pub(super) fn batch_key(params: &Params) -> Result<Key<Batch>, Error> {
 }
 
 /// The rows to show, with their percentiles.
-pub(super) fn of<T>(all: &[T], key: Key<T>) -> Vec<(&T, f64)> {
+pub(super) fn rows<T>(all: &[T], key: Key<T>) -> Vec<(&T, f64)> {
     let mut sorted: Vec<&T> = all.iter().collect();
     sorted.sort_by(|a, b| {
         let ((a, x), (b, y)) = (key(a), key(b));
@@ -99,15 +99,15 @@ mod tests {
     #[test]
     fn a_few_are_all_shown() {
         let all = requests(60);
-        let shown = of(&all, REQUESTS[0].1);
+        let shown = rows(&all, REQUESTS[0].1);
         assert_eq!((shown.len(), shown[0].0.end_ps, shown[59].1), (60, 941, 100.0 * 59.0 / 60.0));
-        assert_eq!(of(&requests(0), REQUESTS[0].1).len(), 0);
+        assert_eq!(rows(&requests(0), REQUESTS[0].1).len(), 0);
     }
 
     #[test]
     fn of_many_some_around_each_percentile() {
         let all = requests(1000);
-        let shown: Vec<f64> = of(&all, REQUESTS[0].1).into_iter().map(|(_, p)| p).collect();
+        let shown: Vec<f64> = rows(&all, REQUESTS[0].1).into_iter().map(|(_, p)| p).collect();
         // Ten in each band of 1 point, five in half a point, one at 99.9 and none between that and the end.
         assert_eq!(shown.len(), 10 + 10 + 10 + 5 + 1);
         assert_eq!((shown[0], shown[10], shown[35]), (50.0, 75.0, 99.9));

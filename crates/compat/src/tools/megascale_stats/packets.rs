@@ -65,7 +65,7 @@ impl Message {
 
 /// The three kinds of words that packets refer to, with their fields of `InternedData`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Word {
+enum InternedKind {
     EventName = 2,
     Key = 3,
     Text = 29,
@@ -76,7 +76,7 @@ struct Writer {
     out: Message,
     tracks: u64,
     started: bool,
-    words: FxHashMap<(Word, String), u64>,
+    words: FxHashMap<(InternedKind, String), u64>,
     /// Words that are new in the packet that is being written.
     interned: Message,
 }
@@ -201,7 +201,7 @@ impl Writer {
     fn slice(&mut self, slice: &Slice, track: u64) {
         let instant = slice.duration_ps == 0;
         let mut event = Message::default();
-        let name = self.word(Word::EventName, &slice.name);
+        let name = self.intern(InternedKind::EventName, &slice.name);
         for (key, values) in by_key(&slice.args) {
             let annotation = self.annotation(key, &values);
             event.bytes(event::ANNOTATION, &annotation.0);
@@ -225,7 +225,7 @@ impl Writer {
     fn annotation(&mut self, key: &str, values: &[&Value]) -> Message {
         const ARRAY: u32 = 12;
         let mut annotation = Message::default();
-        let key = self.word(Word::Key, key);
+        let key = self.intern(InternedKind::Key, key);
         annotation.uint(1, key);
         if let [value] = values {
             self.value(value, &mut annotation);
@@ -245,14 +245,14 @@ impl Writer {
             Value::Int(v) => into.uint(4, *v as u64),
             Value::Double(v) => into.fixed(5, v.to_bits()),
             Value::Text(text) => {
-                let number = self.word(Word::Text, text);
+                let number = self.intern(InternedKind::Text, text);
                 into.uint(17, number);
             }
         }
     }
 
     /// The number of a word, which is written out with the packet that needs it first.
-    fn word(&mut self, kind: Word, text: &str) -> u64 {
+    fn intern(&mut self, kind: InternedKind, text: &str) -> u64 {
         let next = self.words.len() as u64 + 1;
         let number = *self.words.entry((kind, text.to_owned())).or_insert(next);
         if number == next {

@@ -51,7 +51,7 @@ struct Summary {
 }
 
 impl Times {
-    fn of(transfer: &Transfer) -> Self {
+    fn new(transfer: &Transfer) -> Self {
         let us = |ns: u64| (ns as f64 / 1e3) as u64;
         Self {
             slack: us(transfer.slack_ns),
@@ -173,7 +173,7 @@ pub(super) fn answer(profile: &Profile, chosen: &[HostId]) -> Result<Answer, Err
         for host in chosen {
             let mut own = Summaries::default();
             for transfer in transfers::of(profile, *host) {
-                own.add(&transfer, &Times::of(&transfer), 1);
+                own.add(&transfer, &Times::new(&transfer), 1);
             }
             for summary in own.all.into_iter().map(Summary::means) {
                 combined.add(&summary.last, &summary.us, summary.occurrences);

@@ -45,7 +45,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     })?;
     let mut result = MemoryProfile { num_hosts: 1, version: 1, ..MemoryProfile::default() };
     let allocators = allocators(profile, host);
-    let steps = if allocators.is_empty() { Steps::default() } else { Steps::of(profile, host) };
+    let steps = if allocators.is_empty() { Steps::default() } else { Steps::new(profile, host) };
     for allocator in allocators {
         result.memory_ids.push(allocator.name.clone());
         let report = per_allocator(profile, &steps, &allocator);
@@ -60,7 +60,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
 struct Steps(BTreeMap<LineId, Vec<Option<u32>>>);
 
 impl Steps {
-    fn of(profile: &Profile, host: HostId) -> Self {
+    fn new(profile: &Profile, host: HostId) -> Self {
         let context = Context::of(profile, host);
         let grouped = context.lanes.iter().filter(|lane| !lane.groups().is_empty());
         let by_row = grouped.map(|lane| {

@@ -25,7 +25,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// An op with all that runs inside it.
-    pub(super) fn of(row: &Row<'_>) -> Self {
+    pub(super) fn new(row: &Row<'_>) -> Self {
         let mut bytes = [0_u64; 3];
         for access in &row.accesses {
             let slot = match (access.space, access.operation) {
@@ -50,7 +50,7 @@ impl Sums {
     /// What an op adds to a program or scope around it: its own time, and its work unless other ops inside do it.
     pub(super) fn within(row: &Row<'_>) -> Self {
         let own = Self { time_ps: row.self_ps, normalized_ps: row.normalized_ps, ..Self::default() };
-        if row.time_ps == row.self_ps { Self { occurrences: 0, ..Self::of(row) } } else { own }
+        if row.time_ps == row.self_ps { Self { occurrences: 0, ..Self::new(row) } } else { own }
     }
 
     /// Adds another sum.
@@ -85,7 +85,7 @@ pub(super) struct Metrics {
 impl Metrics {
     /// Of a node, in a tree whose root takes `total_ps`. FLOPs are those that a device at its peak does in the root's
     /// time, as a share, so that shares of children add up.
-    pub(super) fn of(sums: &Sums, perf: &PerfEnv, total_ps: u64) -> Self {
+    pub(super) fn new(sums: &Sums, perf: &PerfEnv, total_ps: u64) -> Self {
         let nanos = sums.time_ps as f64 / 1e3;
         let slower =
             if sums.normalized_ps == 0 { 1.0 } else { over(sums.time_ps as f64, sums.normalized_ps as f64) };

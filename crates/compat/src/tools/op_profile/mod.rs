@@ -40,10 +40,10 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         _ => Grouping::Program,
     };
     let db = db::device_ops(profile, &hosts);
-    let run = RunEnv::of(profile, &hosts);
+    let run = RunEnv::new(profile, &hosts);
     let tree = Tree::build(&db, grouping, &db::program_names(profile, &hosts));
     let context = Context {
-        perf: PerfEnv::of(profile, &hosts),
+        perf: PerfEnv::new(profile, &hosts),
         // XProf looks into fusions on TPUs only.
         fused: (run.hardware == Hardware::Tpu).then(|| fused::Fused::new(profile, &hosts)),
         tree,

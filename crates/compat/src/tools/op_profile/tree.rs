@@ -135,7 +135,7 @@ impl<'a, 'p> Tree<'a, 'p> {
         if row.time_ps != row.self_ps && !has_offloaded(row) {
             return;
         }
-        let whole = Sums::of(row);
+        let whole = Sums::new(row);
         if !row.is_idle() {
             let scoped = self.grouping == Grouping::Provenance && !row.provenance.is_empty();
             if scoped {

@@ -150,7 +150,7 @@ impl<'a, 'p> Part<'a, 'p> {
                 let sums = self.context.tree.nodes[id].sums;
                 if id == ROOT { Sums { time_ps: self.view.total_ps, ..sums } } else { sums }
             }
-            What::Offloaded(row) => Sums::of(row),
+            What::Offloaded(row) => Sums::new(row),
             // Executions of the fusion are not counted here: the instruction occurs once in it.
             What::Fused(_) => Sums { occurrences: 1, ..Sums::default() },
         }
@@ -158,7 +158,7 @@ impl<'a, 'p> Part<'a, 'p> {
 
     /// The node's name, and what is said of the op where it is one, or a group of copies of one.
     fn name_and_op(&self) -> (Cow<'a, str>, Option<XlaInstruction<'a>>) {
-        let of_row = |row: &'a Row<'p>| (Cow::Borrowed(&*row.name), Some(XlaInstruction::of(row)));
+        let of_row = |row: &'a Row<'p>| (Cow::Borrowed(&*row.name), Some(XlaInstruction::new(row)));
         match self.what {
             What::Offloaded(row) => of_row(row),
             What::Fused(instruction) => {
@@ -191,7 +191,7 @@ impl Serialize for Part<'_, '_> {
         let (children, all_children) = self.children();
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("name", &name)?;
-        map.serialize_entry("metrics", &Metrics::of(&self.sums(), &self.context.perf, self.view.total_ps))?;
+        map.serialize_entry("metrics", &Metrics::new(&self.sums(), &self.context.perf, self.view.total_ps))?;
         map.serialize_entry("children", &List(&children))?;
         if let Some(op) = op {
             map.serialize_entry("xla", &op)?;
@@ -245,7 +245,7 @@ struct Source<'a> {
 }
 
 impl<'a> XlaInstruction<'a> {
-    fn of(row: &'a Row<'_>) -> Self {
+    fn new(row: &'a Row<'_>) -> Self {
         let source = &row.source;
         Self {
             expression: Cow::Borrowed(&row.expression),
@@ -264,7 +264,7 @@ impl<'a> XlaInstruction<'a> {
 
     /// Of a group of copies, from the first. Fusions in it may come from different scopes.
     fn of_copies(first: &'a Row<'_>) -> Self {
-        let op = Self::of(first);
+        let op = Self::new(first);
         if first.category.ends_with(" fusion") {
             Self { provenance: Cow::Borrowed(""), ..op }
         } else {

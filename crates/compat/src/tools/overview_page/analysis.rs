@@ -38,7 +38,7 @@ pub(super) fn table(
         return table;
     }
     let is_tpu = environment.run.hardware == Hardware::Tpu;
-    let duty = if is_tpu { DutyCycle::of(profile, hosts) } else { DutyCycle::default() };
+    let duty = if is_tpu { DutyCycle::new(profile, hosts) } else { DutyCycle::default() };
     let idle = |db: &Db<'_>| if is_tpu { 100.0 - share(db.op_ps as f64, db.total_ps as f64) } else { 0.0 };
     // The limits that these two are relative to are not known to XProf's open build.
     table.prop("flop_rate_utilization_relative_to_roofline", percent(0.0));

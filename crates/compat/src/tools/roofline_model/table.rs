@@ -30,7 +30,7 @@ impl Roofs {
         Self::default()
     }
 
-    pub(crate) fn of(model: &Model<'_>) -> Self {
+    pub(crate) fn new(model: &Model<'_>) -> Self {
         let perf = &model.perf;
         let peak = |index| gibi(perf.giga_bytes(index));
         let mut roofs = Self {
@@ -129,7 +129,8 @@ impl Writer<'_, '_> {
     /// The ops, which took `total_ps` together.
     pub(crate) fn ops(&mut self, total_ps: u64) {
         let model = self.model;
-        let left_out = |row: &Row<'_>| !self.infeed_outfeed && Part::of(&row.category) == Part::InfeedOutfeed;
+        let left_out =
+            |row: &Row<'_>| !self.infeed_outfeed && Part::from_category(&row.category) == Part::InfeedOutfeed;
         let rows = model.ops.sorted().into_iter().take(MOST_OPS);
         let rows: Vec<_> = rows.filter(|r| r.occurrences > 0 && !left_out(r)).collect();
         let mut ranks = Ranks { total_us: micros(total_ps), ..Ranks::default() };
@@ -140,7 +141,7 @@ impl Writer<'_, '_> {
     }
 
     fn row(&mut self, step: &str, row: &Row<'_>, ranks: &Ranks, total_ps: u64, steps: usize) {
-        let rates = Rates::of(row, &self.model.perf, self.model.run.hardware);
+        let rates = Rates::new(row, &self.model.perf, self.model.run.hardware);
         let count = row.occurrences as f64;
         let (time_us, self_us) = (micros(row.time_ps), micros(row.self_ps));
         let per_step_us = over(time_us, steps as f64);

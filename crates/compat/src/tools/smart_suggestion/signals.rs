@@ -35,9 +35,9 @@ impl<'p> Signals<'p> {
 
     fn run(&self) -> &(Environment, StepDb, Analysis) {
         self.run.get_or_init(|| {
-            let environment = Environment::of(self.profile, self.hosts);
-            let steps = StepDb::of(self.profile, self.hosts, &environment);
-            let analysis = Analysis::of(self.profile, self.hosts, &environment, &steps);
+            let environment = Environment::new(self.profile, self.hosts);
+            let steps = StepDb::new(self.profile, self.hosts, &environment);
+            let analysis = Analysis::new(self.profile, self.hosts, &environment, &steps);
             (environment, steps, analysis)
         })
     }
@@ -112,12 +112,12 @@ impl<'p> Signals<'p> {
 
     /// How much of each step cores wait for each other.
     pub(super) fn barriers(&self) -> &Fractions {
-        self.barriers.get_or_init(|| Fractions::of(self.profile, self.hosts, "barrier-cores"))
+        self.barriers.get_or_init(|| Fractions::new(self.profile, self.hosts, "barrier-cores"))
     }
 
     /// How much of each step goes to printing from the device.
     pub(super) fn prints(&self) -> &Fractions {
-        self.prints.get_or_init(|| Fractions::of(self.profile, self.hosts, "debug_print"))
+        self.prints.get_or_init(|| Fractions::new(self.profile, self.hosts, "debug_print"))
     }
 
     /// Use of the devices' memory at each allocator's peak, percent; `None` where no allocation was recorded, and for

@@ -59,6 +59,11 @@ fn hash(text: &str) -> u64 {
     shift(shift(hash).wrapping_mul(FACTOR))
 }
 
+/// True for arguments that are told as stack frames, where they are long.
+pub(super) fn is_frame(name: &str) -> bool {
+    matches!(name, "long_name" | "hlo_text")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use haloscope_serving::event_groups::{Direction, Link, category_name};
 
-use super::args::{Arg, Value};
-use super::frames::Frames;
+use super::frames::{Frames, is_frame};
+use super::host_data::{Arg, Value};
 use super::names::{Quoted, micros, quote, six_digits, whole};
 use super::params::Question;
 use super::tracks::{Row, Trace, Track};
@@ -373,9 +373,4 @@ impl Writer<'_> {
         }
         self.text("]}");
     }
-}
-
-/// True for arguments that are told as stack frames, where they are long.
-pub(super) fn is_frame(name: &str) -> bool {
-    matches!(name, "long_name" | "hlo_text")
 }

@@ -155,12 +155,12 @@ fn arrows(trace: &Trace<'_>) -> Arrows {
 }
 
 /// The level of every event: the coarsest on which it is shown.
-pub(super) fn of(trace: &Trace<'_>) -> Vec<Vec<u8>> {
+pub(super) fn event_levels(trace: &Trace<'_>) -> Vec<Vec<u8>> {
     let arrows = arrows(trace);
-    trace.tracks.iter().map(|track| of_track(track, &arrows)).collect()
+    trace.tracks.iter().map(|track| track_levels(track, &arrows)).collect()
 }
 
-fn of_track(track: &Track<'_>, arrows: &Arrows) -> Vec<u8> {
+fn track_levels(track: &Track<'_>, arrows: &Arrows) -> Vec<u8> {
     let mut sieves: Vec<Sieve> = WIDTHS_PS[..FINEST].iter().map(|width| Sieve::new(1, *width)).collect();
     let level = |at: usize| {
         let link = track.link(at);

@@ -2,6 +2,7 @@
 
 mod args;
 mod frames;
+mod host_data;
 mod json;
 mod levels;
 mod names;
@@ -15,13 +16,13 @@ mod whole;
 
 use std::collections::BTreeMap;
 
+use crate::xprof_lines;
 use haloscope_profile::Profile;
 use haloscope_serving::event_groups::Context;
-use haloscope_serving::xprof_lines as derived;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
-use args::{HostData, Value};
 use frames::Frames;
+use host_data::{HostData, Value};
 use params::{Choice, Question};
 use tracks::{PER_HOST, Trace};
 pub(crate) use whole::WHOLE;
@@ -43,14 +44,14 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         .iter()
         .map(|host| {
             let context = Context::of(profile, *host);
-            let derived = derived::of_host(profile, *host, &context);
+            let derived = xprof_lines::of_host(profile, *host, &context);
             (*host, context, derived)
         })
         .collect();
     let mut traces: Vec<Trace<'_>> = Vec::new();
     for (place, (host, context, derived)) in (1_u32..).zip(&contexts) {
         let first_pid = place.saturating_mul(PER_HOST);
-        let mut trace = Trace::of(*host, first_pid, HostData { profile, context, derived });
+        let mut trace = Trace::new(*host, first_pid, HostData { profile, context, derived });
         order::number(&mut trace.tracks, &trace.names);
         traces.push(trace);
     }
@@ -90,7 +91,7 @@ fn collect_frames(parts: &[json::Part<'_, '_>], question: &Question<'_>) -> Fram
                 for at in shown.iter().flatten() {
                     for (name, value) in trace.args(track, *at as usize) {
                         if let Value::Text(text) = value
-                            && json::is_frame(&name)
+                            && frames::is_frame(&name)
                         {
                             frames.add(&text);
                         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use haloscope_serving::event_groups::category_name;
 
-use super::args::Value;
+use super::host_data::Value;
 use super::json::Part;
 use super::tracks::{Row, Trace, Track};
 

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::xprof_lines::{self, DerivedLine};
 use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 use haloscope_serving::event_groups::{EventType, Link, NO_GROUP, REGION};
-use haloscope_serving::xprof_lines::{self as derived, DerivedLine};
 
-use super::args::HostData;
+use super::host_data::HostData;
 use super::names::Names;
 
 /// The process of the first device, of the first custom plane and of the host.
@@ -154,7 +154,7 @@ fn planes<'p>(profile: &'p Profile, host: HostId) -> Vec<(u64, &'p Plane)> {
 
 impl<'p> Trace<'p> {
     /// The trace of a host; `first_pid` is added to the numbers of its processes.
-    pub(super) fn of(host: HostId, first_pid: u32, data: HostData<'p>) -> Self {
+    pub(super) fn new(host: HostId, first_pid: u32, data: HostData<'p>) -> Self {
         let profile = data.profile;
         let mut trace =
             Self { host: data, names: Names::default(), processes: BTreeMap::new(), tracks: Vec::new() };
@@ -382,7 +382,7 @@ impl<'p> Trace<'p> {
         for (position, at) in order.iter().enumerate() {
             let details = line.details.get(*at as usize);
             let step = details.into_iter().flatten().find_map(|detail| match detail {
-                derived::Detail::Text("step_name", name) => Some(name.as_str()),
+                xprof_lines::Detail::Text("step_name", name) => Some(name.as_str()),
                 _ => None,
             });
             if let Some(name) = step {

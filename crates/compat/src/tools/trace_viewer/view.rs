@@ -76,7 +76,7 @@ fn by_level(trace: &Trace<'_>, found: &mut Shown) {
     if found.iter().all(|positions| positions.as_ref().is_some_and(|p| p.len() < 2)) {
         return;
     }
-    for (levels, positions) in levels::of(trace).iter().zip(found) {
+    for (levels, positions) in levels::event_levels(trace).iter().zip(found) {
         let positions = positions.get_or_insert_with(|| (0..levels.len() as u32).collect());
         positions.sort_by_key(|at| levels[*at as usize]);
     }
@@ -125,7 +125,7 @@ fn window(
     if finest == 0 {
         return pick(trace, |track, at| overlaps(track, at) && !is_part(track, at));
     }
-    let levels = levels::of(trace);
+    let levels = levels::event_levels(trace);
     let deepest = levels::deepest(finest);
     let mut by_level: Vec<Vec<(u32, u32)>> = vec![Vec::new(); usize::from(deepest) + 1];
     merge(&trace.tracks, &trace.names, |track, at| {

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::xprof_lines;
 use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
 use haloscope_serving::event_groups::{Context, Direction, EventType, Lane, Link, REGION};
-use haloscope_serving::xprof_lines as derived;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 
-use super::args::{HostData, Value};
+use super::host_data::{HostData, Value};
 use super::names::{micros, quote, six_digits, whole};
 use super::params::Question;
 use super::tracks::Trace;
@@ -38,11 +38,11 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         });
     };
     let context = Context::of(profile, host);
-    let derived = derived::of_host(profile, host, &context);
+    let derived = xprof_lines::of_host(profile, host, &context);
     let data = HostData { profile, context: &context, derived: &derived };
     // What else a timeline is asked for is checked, and means nothing where all is answered.
     if Question::read(profile, params)?.proto {
-        let mut trace = Trace::of(host, 0, data);
+        let mut trace = Trace::new(host, 0, data);
         order::number(&mut trace.tracks, &trace.names);
         let (span, shown) = (view::span(&trace), vec![None; trace.tracks.len()]);
         return Ok(Answer::bytes(proto::write(&[(&trace, &shown)], &[], span, &BTreeMap::new())));

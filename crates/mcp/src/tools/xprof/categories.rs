@@ -54,7 +54,7 @@ pub(super) fn all() -> Vec<&'static str> {
 
 /// The category of an op from its path in the program, such as `jit(f)/attention/dot_general`, and from what else is known of
 /// the op itself: its type, opcode or HLO category.
-pub(super) fn of(path: &str, own: &[&str]) -> &'static str {
+pub(super) fn category_of(path: &str, own: &[&str]) -> &'static str {
     let segments: Vec<String> = path.trim_end_matches(':').split('/').map(plain).collect();
     // The last segment is the op; a Pallas kernel's scope is its name, and `pallas_call` the op.
     let scopes = segments.split_last().map_or(&segments[..], |(_, scopes)| scopes);
@@ -122,40 +122,43 @@ mod tests {
     #[test]
     fn segments_are_compared_whole() {
         // Each of these holds the name of a category as a part of a longer word.
-        assert_eq!(of("jit(f)/inattention/add", &[]), "other");
-        assert_eq!(of("jit(f)/moemlp/add", &[]), "other");
-        assert_eq!(of("jit(f)/normalize_inputs/add", &[]), "other");
-        assert_eq!(of("jit(f)/dotted/add", &["loop fusion"]), "other");
-        assert_eq!(of("jit(f)/anglais/dot_general", &[]), "matmul");
+        assert_eq!(category_of("jit(f)/inattention/add", &[]), "other");
+        assert_eq!(category_of("jit(f)/moemlp/add", &[]), "other");
+        assert_eq!(category_of("jit(f)/normalize_inputs/add", &[]), "other");
+        assert_eq!(category_of("jit(f)/dotted/add", &["loop fusion"]), "other");
+        assert_eq!(category_of("jit(f)/anglais/dot_general", &[]), "matmul");
     }
 
     #[test]
     fn the_innermost_scope_decides() {
         assert_eq!(
-            of("jit(step)/jvp()/while/body/moe_layer/attention/bhqk,bkhd->bqhd/dot_general", &[]),
+            category_of("jit(step)/jvp()/while/body/moe_layer/attention/bhqk,bkhd->bqhd/dot_general", &[]),
             "attention"
         );
-        assert_eq!(of("jit(step)/decoder/self_attention/rms_norm/mul", &[]), "norm");
-        assert_eq!(of("jit(step)/moe_layer/shard_map/dispatch/all_to_all", &["all-to-all"]), "moe");
-        assert_eq!(of("jit(step)/linear_attention/dot_general", &[]), "gla");
-        assert_eq!(of("jit(step)/transpose(jvp(logits))/bsd,vd->bsv/dot_general", &[]), "embedding");
+        assert_eq!(category_of("jit(step)/decoder/self_attention/rms_norm/mul", &[]), "norm");
+        assert_eq!(category_of("jit(step)/moe_layer/shard_map/dispatch/all_to_all", &["all-to-all"]), "moe");
+        assert_eq!(category_of("jit(step)/linear_attention/dot_general", &[]), "gla");
+        assert_eq!(category_of("jit(step)/transpose(jvp(logits))/bsd,vd->bsv/dot_general", &[]), "embedding");
     }
 
     #[test]
     fn transformations_and_numbers_do_not_hide_a_name() {
-        assert_eq!(of("jit(step)/transpose(jvp(LayerNorm_3))/add", &[]), "norm");
-        assert_eq!(of("jit(step)/jvp(jit(attn))/exp", &[]), "attention");
-        assert_eq!(of("jit(bench)/fused_attention_kernel/pallas_call", &["custom-call"]), "attention");
-        assert_eq!(of("fused_attention_kernel.1", &["custom-call"]), "attention");
+        assert_eq!(category_of("jit(step)/transpose(jvp(LayerNorm_3))/add", &[]), "norm");
+        assert_eq!(category_of("jit(step)/jvp(jit(attn))/exp", &[]), "attention");
+        assert_eq!(
+            category_of("jit(bench)/fused_attention_kernel/pallas_call", &["custom-call"]),
+            "attention"
+        );
+        assert_eq!(category_of("fused_attention_kernel.1", &["custom-call"]), "attention");
     }
 
     #[test]
     fn without_a_scope_the_op_says_what_it_is() {
-        assert_eq!(of("fusion.390", &["convolution fusion"]), "matmul");
-        assert_eq!(of("all-reduce.57", &["all-reduce"]), "collective");
-        assert_eq!(of("jit(step)/shard_map/psum", &[]), "collective");
-        assert_eq!(of("jit(step)/mlp/bsf,fd->bsd/dot_general", &[]), "matmul");
-        assert_eq!(of("copy.4", &["copy"]), "other");
-        assert_eq!(of("", &[]), "other");
+        assert_eq!(category_of("fusion.390", &["convolution fusion"]), "matmul");
+        assert_eq!(category_of("all-reduce.57", &["all-reduce"]), "collective");
+        assert_eq!(category_of("jit(step)/shard_map/psum", &[]), "collective");
+        assert_eq!(category_of("jit(step)/mlp/bsf,fd->bsd/dot_general", &[]), "matmul");
+        assert_eq!(category_of("copy.4", &["copy"]), "other");
+        assert_eq!(category_of("", &[]), "other");
     }
 }

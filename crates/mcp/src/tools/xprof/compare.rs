@@ -96,7 +96,7 @@ fn changes(names: &Table) -> Vec<(f64, Value)> {
         let (before, after, delta) = (us("baseline_ps"), us("experiment_ps"), us("delta_ps"));
         let share = number("delta_share").map(|share| share * 100.0);
         let change = json!({
-            "operation": name, "category": categories::of(name, &[]), "time_a_us": rounded(before), "time_b_us": rounded(after),
+            "operation": name, "category": categories::category_of(name, &[]), "time_a_us": rounded(before), "time_b_us": rounded(after),
             "delta_us": rounded(delta), "delta_pct": rounded(share),
             "delta_low_us": rounded(us("low_ps")), "delta_high_us": rounded(us("high_ps")),
         });

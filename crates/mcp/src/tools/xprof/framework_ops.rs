@@ -54,7 +54,7 @@ fn op(row: Row<'_, '_>, wanted: &[String]) -> Option<(f64, Value)> {
     if name.is_empty() || name == "IDLE" {
         return None;
     }
-    let category = categories::of(name, &[row.text("type")]);
+    let category = categories::category_of(name, &[row.text("type")]);
     if !wanted.is_empty() && !wanted.iter().any(|word| word == category) {
         return None;
     }

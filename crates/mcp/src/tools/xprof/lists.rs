@@ -35,12 +35,12 @@ pub(super) fn hosts() -> Tool {
         fields,
         |context, arguments, _| {
             let run = context.run(arguments, "run")?;
-            Ok(Shaped::of_run(&run.info.id).list("hosts", of(&run.profile)))
+            Ok(Shaped::of_run(&run.info.id).list("hosts", host_entries(&run.profile)))
         },
     )
 }
 
-fn of(profile: &Profile) -> Vec<Value> {
+fn host_entries(profile: &Profile) -> Vec<Value> {
     let devices = |host: &str| -> Vec<&str> {
         let on_host = |device: &&haloscope_profile::Device| profile.host(device.host).name == host;
         profile.devices.iter().filter(on_host).map(|device| device.name.as_str()).collect()

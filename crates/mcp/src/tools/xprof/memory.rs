@@ -28,7 +28,9 @@ pub(super) fn tool() -> Tool {
             for host in &hosts {
                 // One host without an allocator says nothing about the others.
                 match ask::json(&run.profile, "memory_profile", &[("host", host)]) {
-                    Ok(answer) => allocators.extend(of(&answer, (hosts.len() > 1).then_some(*host))),
+                    Ok(answer) => {
+                        allocators.extend(allocator_peaks(&answer, (hosts.len() > 1).then_some(*host)))
+                    }
                     Err(refusal) => refused = Some(refusal),
                 }
             }
@@ -46,7 +48,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-fn of(answer: &Value, host: Option<&str>) -> Vec<(String, Value)> {
+fn allocator_peaks(answer: &Value, host: Option<&str>) -> Vec<(String, Value)> {
     let Some(allocators) = answer["memoryProfilePerAllocator"].as_object() else { return Vec::new() };
     let allocator = |(id, profile): (&String, &Value)| {
         let summary = &profile["profileSummary"];

@@ -43,7 +43,7 @@ fn tool(
     call: impl Fn(&Context, &Arguments, &Budget) -> Result<shaped::Shaped, Refusal> + Send + Sync + 'static,
 ) -> Tool {
     let with_budget = move |context: &Context, arguments: &Arguments| -> Result<Answer, Refusal> {
-        let budget = Budget::of(arguments)?;
+        let budget = Budget::from_arguments(arguments)?;
         call(context, arguments, &budget)?.fit(&budget)
     };
     let budget = Budget::properties().into_iter().filter(|(name, _)| name != "rows");

@@ -29,7 +29,7 @@ pub(super) fn tool() -> Tool {
             let top = top(arguments, TOP)?;
             let run = context.run(arguments, "run")?;
             let answer = ask::json(&run.profile, "op_profile", &[("group_by", "program")])?;
-            Ok(shaped(&run.info.id, Tree::of(&answer), top))
+            Ok(shaped(&run.info.id, Tree::new(&answer), top))
         },
     )
 }
@@ -44,7 +44,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(answer: &'a Value) -> Self {
+    fn new(answer: &'a Value) -> Self {
         let mut tree = Self::default();
         let root = ["byProgram", "byCategory"].into_iter().find_map(|name| answer.get(name));
         let mut open: Vec<&Value> = root.into_iter().collect();
@@ -83,7 +83,7 @@ fn shaped(run: &str, tree: Tree<'_>, top: usize) -> Shaped {
         let xla = node.get("xla").unwrap_or(&Value::Null);
         let word = |id: &str| xla[id].as_str().unwrap_or_default();
         let path = if word("provenance").is_empty() { name } else { word("provenance") };
-        let category = categories::of(path, &[word("category"), name]);
+        let category = categories::category_of(path, &[word("category"), name]);
         let time_us = number(&metrics["rawTime"]).unwrap_or(0.0) / 1e6;
         *by_category.entry(category).or_default() += time_us;
         // XProf writes 0 FLOPs for custom calls whose FLOPs stand on their events.
@@ -102,7 +102,7 @@ fn shaped(run: &str, tree: Tree<'_>, top: usize) -> Shaped {
     ops.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1["name"].as_str().cmp(&b.1["name"].as_str())));
     // What is not listed is known by its HLO category alone.
     for (name, _, ps) in &tree.unlisted {
-        *by_category.entry(categories::of("", &[name])).or_default() += ps / 1e6;
+        *by_category.entry(categories::category_of("", &[name])).or_default() += ps / 1e6;
     }
     let unlisted: usize = tree.unlisted.iter().map(|(_, count, _)| count).sum();
     let whole: f64 = by_category.values().sum();

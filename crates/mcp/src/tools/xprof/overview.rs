@@ -32,12 +32,12 @@ pub(super) fn tool() -> Tool {
         fields,
         |context, arguments, _| {
             let run = context.run(arguments, "run")?;
-            of(context, &run)
+            overview(context, &run)
         },
     )
 }
 
-fn of(context: &Context, run: &Arc<Run>) -> Result<Shaped, Refusal> {
+fn overview(context: &Context, run: &Arc<Run>) -> Result<Shaped, Refusal> {
     let analysis = analyses::find("overview").ok_or_else(|| Refusal::bug("there is no overview"))?;
     let own = context.report(run, &[], analysis, &Scope::default(), &Params::default())?;
     // A run that XProf has no overview of still has ours.

@@ -18,7 +18,7 @@ pub(super) fn tool() -> Tool {
     let input = object(own.into_iter().chain(budget), &["run", "tag"]);
     let description = "What XProf's /data answers for a tag, byte for byte, in pieces of the budget. For what no other tool has.";
     Tool::new("xprof_raw", "raw", description, input, |context, arguments| {
-        let budget = Budget::of(arguments)?;
+        let budget = Budget::from_arguments(arguments)?;
         let tag = arguments.demanded("tag")?;
         let run = context.run(arguments, "run")?;
         let mut params = arguments.texts("params")?;

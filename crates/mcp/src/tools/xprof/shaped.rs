@@ -136,7 +136,7 @@ impl Shaped {
         let mut left_out = Vec::new();
         for (at, list) in self.lists.iter().enumerate() {
             let end = from[at] + counts[at];
-            out.insert(list.name.to_owned(), list.said(from[at], end, &mut text));
+            out.insert(list.name.to_owned(), list.shown(from[at], end, &mut text));
             let rest = end < list.items.len() && only.is_none_or(|only| only == at);
             if rest && left_out.len() < named {
                 let cursor = format!("{}@{end}", list.name);
@@ -161,7 +161,7 @@ impl List {
         self.items[at].to_string().len() + row(&self.items[at]).len() * 11 / 10 + key + header + 6
     }
 
-    fn said(&self, from: usize, end: usize, text: &mut String) -> Value {
+    fn shown(&self, from: usize, end: usize, text: &mut String) -> Value {
         let items = &self.items[from..end];
         if let Some(first) = items.first() {
             let _ = writeln!(text, "{}: {}", self.name, header(first));

@@ -117,7 +117,7 @@ impl<'m> Pen<'_, 'm> {
         if has_parameter {
             return colours::parameter(is_small);
         }
-        colours::of(self.module(), instruction, self.is_fused(instruction), is_small)
+        colours::node_colours(self.module(), instruction, self.is_fused(instruction), is_small)
     }
 
     pub(super) fn incoming(&mut self, index: InstructionIdx) {

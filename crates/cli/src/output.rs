@@ -1,0 +1,147 @@
+//! Reports and files on their way out.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use haloscope_report::present::{self, Layout};
+use haloscope_report::{Report, Table, Tree};
+
+use crate::args::{AnalysisArgs, Format};
+use crate::{Failure, Printer};
+
+/// Columns of tables in files.
+const FILE_WIDTH: usize = 120;
+
+/// Writes a report as it was asked for.
+pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer) -> Result<(), Failure> {
+    if let Some(id) = &asked.table
+        && report.table(id).is_none()
+        && report.tree(id).is_none()
+    {
+        let ids: Vec<_> =
+            report.trees.iter().map(|t| t.id).chain(report.tables.iter().map(|t| t.id)).collect();
+        let hint = if ids.is_empty() {
+            "it gave no tables".to_owned()
+        } else {
+            format!("it has: {}", ids.join(", "))
+        };
+        return Err(Failure::Usage(format!("`{}` has no table `{id}`", report.analysis), hint));
+    }
+    let layout = Layout {
+        width: asked.width.unwrap_or(printer.width()),
+        limit: asked.limit,
+        colour: asked.colour.unwrap_or(printer.colour()),
+        only: asked.table.as_deref(),
+    };
+    let form = Form::new(report, asked, asked.format)?;
+    // Files first: whoever reads stdout may go away.
+    for (format, path) in &asked.also {
+        let form = Form::new(report, asked, *format)?;
+        let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
+        to_file(path, |out| form.put(report, &layout, out))?;
+    }
+    printer.data(|out| form.put(report, &layout, out))?;
+    if matches!(form, Form::Texts) {
+        for note in &report.quality {
+            printer.note(format_args!("{}; {}", note.message, note.cost));
+        }
+    }
+    Ok(())
+}
+
+/// What of a report is written, and how.
+enum Form<'a> {
+    Texts,
+    Table,
+    Markdown,
+    Json,
+    Junit,
+    Csv(Rows<'a>),
+}
+
+impl<'a> Form<'a> {
+    /// The form that a report has in a format.
+    ///
+    /// # Errors
+    /// [`Failure`] where the report holds nothing that the format is for.
+    fn new(report: &'a Report, asked: &AnalysisArgs, format: Format) -> Result<Self, Failure> {
+        let has_texts = !report.texts.is_empty();
+        Ok(match format {
+            Format::Fitting if has_texts && report.tables.is_empty() && report.trees.is_empty() => {
+                Self::Texts
+            }
+            Format::Text if has_texts => Self::Texts,
+            Format::Text => {
+                let message = format!("`{}` gives no text", report.analysis);
+                return Err(Failure::Usage(message, "leave --format out for its tables".into()));
+            }
+            Format::Fitting | Format::Table => Self::Table,
+            Format::Markdown => Self::Markdown,
+            Format::Json => Self::Json,
+            Format::Junit if present::has_tests(report) => Self::Junit,
+            Format::Junit => {
+                let message = format!(
+                    "`{}` was asked nothing that can hold or not: JUnit has no tests",
+                    report.analysis
+                );
+                let hint = "the format goes with a gate, such as `check` with --baseline or --budget";
+                return Err(Failure::Usage(message, hint.into()));
+            }
+            Format::Csv => Self::Csv(one_table(report, asked)?),
+        })
+    }
+
+    fn put(&self, report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Texts => present::texts(report, out),
+            Self::Table => present::table(report, layout, out),
+            Self::Markdown => present::markdown(report, layout, out),
+            Self::Json => present::json(report, out),
+            Self::Junit => present::junit(report, out),
+            Self::Csv(Rows::Table(table)) => present::csv(table, out),
+            Self::Csv(Rows::Tree(tree)) => present::tree_csv(tree, out),
+        }
+    }
+}
+
+/// What goes into CSV.
+enum Rows<'a> {
+    Table(&'a Table),
+    Tree(&'a Tree),
+}
+
+/// The table or tree that was asked for, else the first: a tree where there is one.
+fn one_table<'a>(report: &'a Report, asked: &AnalysisArgs) -> Result<Rows<'a>, Failure> {
+    let (tree, table) = match &asked.table {
+        Some(id) => (report.tree(id), report.table(id)),
+        None => (report.trees.first(), report.tables.first()),
+    };
+    tree.map(Rows::Tree).or(table.map(Rows::Table)).ok_or_else(|| {
+        let message = format!("`{}` gave no table for this profile", report.analysis);
+        Failure::Nothing(message, "--format json has its other numbers".into())
+    })
+}
+
+/// Writes a file under another name beside it and gives it its own when it is whole.
+pub(crate) fn to_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> Result<T, Failure> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let whole = || {
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(&part)?);
+        let written = write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        fs::rename(&part, path)?;
+        Ok(written)
+    };
+    whole().map_err(|error: io::Error| {
+        // What is not whole is of no use to anybody.
+        let _ = fs::remove_file(&part);
+        Failure::writing(error, |error| Failure::File(path.to_owned(), error))
+    })
+}

@@ -1,0 +1,151 @@
+//! Riegeli records (`*.xplane.riegeli`), each an XSpace, as one profile.
+//!
+//! Profilers that write while they measure put pieces of a profile into such a file one after another. They are unpacked and
+//! merged into one XSpace, so that everything behind works as on a `.xplane.pb`. Damage costs the chunk in which it is: the
+//! others are read, and it is told how many are missing and why.
+//!
+//! The format: <https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md>.
+//!
+//! ```
+//! use haloscope_riegeli as riegeli;
+//!
+//! let file = include_bytes!("../vectors/zstd-transposed");
+//! assert!(riegeli::has_signature(file));
+//! let profile = riegeli::read(file)?;
+//! assert_eq!((profile.records, profile.lost), (1, 1));
+//! # Ok::<(), riegeli::NoRecord>(())
+//! ```
+
+mod chunk;
+mod compression;
+mod simple;
+#[cfg(test)]
+mod tests;
+mod transposed;
+pub mod write;
+
+use std::path::Path;
+
+use chunk::{Chunk, ChunkKind, Chunks};
+use haloscope_xspace::{SpaceView, merge};
+
+/// The first bytes of every such file: the hash and the fields of the first block's header.
+const SIGNATURE: [u8; 24] =
+    [0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0];
+
+/// What such files are called.
+const ENDING: &str = ".riegeli";
+
+/// Unpacked bytes that are read at most.
+const LARGEST: u64 = 16 << 30;
+
+/// The records of one chunk, one behind another.
+struct Records {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+/// Why a chunk cannot be used.
+type Why = String;
+
+/// What a file of records holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// The records that were read, merged into one encoded XSpace.
+    pub space: Vec<u8>,
+    /// How many records were read.
+    pub records: u64,
+    /// How many chunks and records could not be.
+    pub lost: u64,
+    /// Why the first of those could not be.
+    pub why: Option<String>,
+}
+
+/// No record of a file can be read, or they are larger than what is read at most.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected Riegeli records, each an XSpace, found: {why}; the profiler may have been killed before it wrote, or the file was \
+     cut while it was copied"
+)]
+pub struct NoRecord {
+    /// Why the first that was lost could not be read.
+    pub why: String,
+}
+
+/// True if a file is called as these are.
+#[must_use]
+pub fn is_named(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(ENDING)
+}
+
+/// True if bytes begin as these files do.
+#[must_use]
+pub fn has_signature(bytes: &[u8]) -> bool {
+    bytes.starts_with(&SIGNATURE)
+}
+
+/// Unpacks the records of a file and merges them.
+///
+/// # Errors
+/// [`NoRecord`] if none can be read.
+pub fn read(bytes: &[u8]) -> Result<Unpacked, NoRecord> {
+    let mut found = Unpacked::default();
+    let mut all: Vec<Records> = Vec::new();
+    let mut left = LARGEST;
+    for chunk in Chunks::new(bytes) {
+        match chunk.and_then(|chunk| records(&chunk, left)) {
+            Ok(Some(records)) => {
+                left = left.saturating_sub(records.bytes.len() as u64);
+                all.push(records);
+            }
+            Ok(None) => {}
+            Err(why) => {
+                found.lost += 1;
+                found.why.get_or_insert(why);
+            }
+        }
+    }
+    let mut records: Vec<&[u8]> = Vec::new();
+    for chunk in &all {
+        let begins = std::iter::once(0).chain(chunk.ends.iter().copied());
+        for (begin, end) in begins.zip(&chunk.ends) {
+            let record = chunk.bytes.get(begin..*end).unwrap_or_default();
+            if is_space(record) {
+                found.records += 1;
+                records.push(record);
+            } else {
+                found.lost += 1;
+                found.why.get_or_insert_with(|| "a record is no XSpace".to_owned());
+            }
+        }
+    }
+    if records.is_empty() {
+        return Err(NoRecord { why: found.why.unwrap_or_else(|| "no record in it".to_owned()) });
+    }
+    found.space = merge(&records);
+    Ok(found)
+}
+
+/// Whether a record can be read as an XSpace at all. One of hostnames alone is one, and one without anything too.
+fn is_space(record: &[u8]) -> bool {
+    let space = SpaceView::parse(record);
+    space.faults.count() == 0 || !space.planes.is_empty()
+}
+
+/// The records of a chunk; `None` for one that holds none.
+fn records(chunk: &Chunk, largest: u64) -> Result<Option<Records>, Why> {
+    let read = match chunk.kind {
+        ChunkKind::Signature | ChunkKind::Metadata | ChunkKind::Padding => return Ok(None),
+        ChunkKind::Simple => simple::read,
+        ChunkKind::Transposed => transposed::read,
+        ChunkKind::Other(kind) => return Err(format!("a chunk of the unknown kind {kind:#04x}")),
+    };
+    if chunk.records == 0 {
+        return Ok(None);
+    }
+    if chunk.decoded > largest {
+        return Err(format!("records of {} bytes, and no more than {LARGEST} are read", chunk.decoded));
+    }
+    read(chunk).map(Some)
+}

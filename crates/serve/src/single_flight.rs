@@ -1,0 +1,94 @@
+//! Questions that are being answered. Who asks the same meanwhile waits for that answer: a page that many open at once, or
+//! that is loaded again and again, computes once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OnceCell;
+
+use crate::answer::{Caught, Failure, Json, compute};
+use crate::router::App;
+
+type Shared = Arc<OnceCell<Result<Json, Failure>>>;
+
+/// The questions that are being answered. Nothing is kept of those that were.
+#[derive(Debug, Default)]
+pub(crate) struct SingleFlight(Mutex<Vec<(String, Shared)>>);
+
+impl SingleFlight {
+    /// The answer to `question`, computed by `work`, once however many ask at the same time.
+    pub(crate) async fn join(
+        app: Arc<App>,
+        question: String,
+        work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
+    ) -> Result<Json, Failure> {
+        let cell = app.single_flight.cell(question);
+        let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
+        // A task of its own, so that a client that leaves does not take the answer from those who wait.
+        let task = tokio::spawn(async move {
+            let answer = shared.get_or_init(|| compute(Arc::clone(&task_app), work)).await.clone();
+            task_app.single_flight.lock().retain(|(_, held)| !Arc::ptr_eq(held, &shared));
+            answer
+        });
+        task.await.unwrap_or_else(|error| Err(Caught(error.to_string()).into()))
+    }
+
+    fn cell(&self, question: String) -> Shared {
+        let mut held = self.lock();
+        if let Some((_, cell)) = held.iter().find(|(asked, _)| *asked == question) {
+            return Arc::clone(cell);
+        }
+        let cell = Shared::default();
+        held.push((question, Arc::clone(&cell)));
+        cell
+    }
+
+    /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Shared)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use axum::response::IntoResponse;
+    use haloscope_store::Store;
+
+    use super::*;
+
+    #[test]
+    fn what_a_hundred_ask_at_once_is_computed_once_and_then_forgotten() {
+        let app = Arc::new(App::new(crate::Config::new(Store::in_memory())).unwrap());
+        let times = Arc::new(AtomicUsize::new(0));
+        let ask = |question: &str, fails: bool| {
+            let times = Arc::clone(&times);
+            let work = move |_: &App| {
+                times.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(300));
+                if fails { Err(Failure::usage("no", "")) } else { Ok(Json::text("yes".into())) }
+            };
+            SingleFlight::join(Arc::clone(&app), question.to_owned(), work)
+        };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            for (round, fails) in [(1, false), (2, true)] {
+                let first = tokio::spawn(ask("a", fails));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                // Who asked first has left.
+                first.abort();
+                let all: Vec<_> = (0..100).map(|_| tokio::spawn(ask("a", fails))).collect();
+                for one in all {
+                    assert_eq!(one.await.unwrap().into_response().status(), if fails { 400 } else { 200 });
+                }
+                assert_eq!(times.load(Ordering::SeqCst), round);
+            }
+            assert!(app.single_flight.lock().is_empty());
+            let two = tokio::join!(ask("a", false), ask("b", false));
+            assert!(two.0.is_ok() && two.1.is_ok());
+            assert_eq!(times.load(Ordering::SeqCst), 4);
+        });
+    }
+}
