@@ -2,15 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, Input, Params, Run};
 use crate::Error;
 use crate::derive::quality;
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::derive::stats::Summary;
 use crate::derive::transfers::{self, Transfer};
 use crate::profile::{HostId, Profile};
 use crate::report::{Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -21,6 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "a run over several TPU slices, whose hosts record messages (`MegaScale:` events)",
         "host send and recv ops on the first TensorCore of a host, and the HLO module that names their rendezvous",
     ],
+    reads: &[Input::Profile],
     example: "megascale logs",
     run: Run::Of(run),
 };
@@ -90,8 +90,9 @@ struct Seen {
     transfer: Transfer,
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     for (asked, what) in [(!scope.modules.is_empty(), "modules"), (scope.cuts_time(), "time")] {
         if asked {
             quality::not_used(what, notes);

@@ -4,17 +4,16 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Param, ParamKind, Params, Run, host_ops};
+use super::{Analysis, Input, Param, ParamKind, Params, Run, host_ops};
 use crate::Error;
 use crate::derive::bound::TimeClass;
 use crate::derive::limits::{Work, add_known};
 use crate::derive::op_meta::is_container;
 use crate::derive::ops::{self, Op};
 use crate::derive::quality;
-use crate::derive::select::Selection;
-use crate::profile::{Peaks, Profile};
+use crate::derive::select::Scoped;
+use crate::profile::Peaks;
 use crate::report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use crate::units;
 
 const BY: Param = Param {
@@ -39,6 +38,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "TPU: the XLA Ops line; GPU: streams whose kernels name their hlo_op; CPU: host events with hlo_op",
         "for FLOPs and bytes: the compiler's counts on the ops, or the HLO modules in the profile",
     ],
+    reads: &[Input::Profile],
     example: "ops logs --by category --steps 2-5",
     run: Run::Of(run),
 };
@@ -101,16 +101,17 @@ const COLUMNS: &[Column] = &[
     Column::text("expression", "Expression", "The HLO expression, cut to 200 characters."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
     if params.text(&ON) == "host" {
-        return host_ops::report(profile, &selection);
+        return host_ops::report(profile, selection);
     }
-    let ops = ops::collect(profile, &selection);
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     let peaks = selection.peaks();
     let by = params.text(&BY);
     let groups = group(&ops, by);

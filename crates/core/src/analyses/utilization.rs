@@ -2,15 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, Input, Params, Run};
 use crate::Error;
 use crate::derive::counters;
 use crate::derive::quality;
-use crate::derive::select::Selection;
+use crate::derive::select::{Scoped, Selection};
 use crate::derive::unit_usage::{Chip, Formulas};
 use crate::profile::{Device, DeviceKind, Profile};
 use crate::report::{Column, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "utilization",
@@ -19,6 +18,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     needs: &[
         "hardware counters of a TPU v6e or v7x (stat counter_value), which the profiler records only on request",
     ],
+    reads: &[Input::Profile],
     example: "utilization logs",
     run: Run::Of(run),
 };
@@ -72,17 +72,18 @@ impl Gauge<'_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
     if scope.cuts_time() {
         quality::not_used("time", notes);
     }
-    let (gauges, samples) = gauges(profile, &selection);
+    let (gauges, samples) = gauges(profile, selection);
     if gauges.is_empty() {
-        missing(profile, &selection, notes);
+        missing(profile, selection, notes);
     }
     let mut table = Table::new("units", "Units", UNITS);
     for gauge in &gauges {

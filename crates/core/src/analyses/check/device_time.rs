@@ -8,9 +8,8 @@ use crate::derive::launches;
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::DeviceOps;
 use crate::derive::programs;
-use crate::derive::select::Selection;
+use crate::derive::select::{Scoped, Selection};
 use crate::profile::Profile;
-use crate::scope::Scope;
 
 /// Executions of one thing.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,16 +24,16 @@ pub(super) struct DeviceTime {
 ///
 /// # Errors
 /// [`Error::Nothing`] where none ran, [`Error::Usage`] for a scope that does not fit.
-pub(super) fn of(profile: &Profile, scope: &Scope, kernel: Option<&Regex>) -> Result<DeviceTime, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+pub(super) fn of(asked: &Scoped<'_>, kernel: Option<&Regex>) -> Result<DeviceTime, Error> {
+    let (profile, selection) = (asked.profile, asked.selection()?);
     match kernel {
-        Some(pattern) => of_ops(profile, &selection, pattern),
-        None => of_program(profile, scope, &selection),
+        Some(pattern) => of_ops(profile, selection, pattern),
+        None => of_program(profile, selection),
     }
 }
 
-fn of_program(profile: &Profile, scope: &Scope, selection: &Selection<'_>) -> Result<DeviceTime, Error> {
-    let times = programs::times(profile, scope);
+fn of_program(profile: &Profile, selection: &Selection<'_>) -> Result<DeviceTime, Error> {
+    let times = programs::times(profile, Some(selection));
     let Some(program) = times.iter().find(|time| selection.takes_module(&time.module)) else {
         return Err(Error::Nothing("no execution of a program was recorded".into()));
     };

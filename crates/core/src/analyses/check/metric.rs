@@ -11,7 +11,7 @@ use crate::Error;
 use crate::analyses::compare::metrics::{self, Metric};
 use crate::analyses::{self, Others, Params, steps};
 use crate::derive::compare::RunSamples;
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::derive::stats::Summary;
 use crate::derive::steps::Steps;
 use crate::profile::Profile;
@@ -61,6 +61,7 @@ pub(super) struct Reading {
 
 /// A run whose metrics are asked for. Each analysis runs once.
 pub(super) struct Source<'a> {
+    pub asked: &'a Scoped<'a>,
     pub profile: &'a Profile,
     pub scope: &'a Scope,
     /// Which ops `latency` is about.
@@ -71,8 +72,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(profile: &'a Profile, scope: &'a Scope, kernel: Option<&'a Regex>) -> Self {
+    pub(super) fn new(asked: &'a Scoped<'a>, kernel: Option<&'a Regex>) -> Self {
+        let Scoped { profile, scope, .. } = *asked;
         Self {
+            asked,
             profile,
             scope,
             kernel,
@@ -88,8 +91,7 @@ impl<'a> Source<'a> {
     /// [`Error::Nothing`] where it has no ops.
     pub(super) fn samples(&self) -> Result<&RunSamples<'a>, Error> {
         // What is missing is remarked on by the analysis as a whole.
-        let of =
-            || RunSamples::of(self.profile, self.scope, &mut Notes::default()).map_err(|why| why.to_string());
+        let of = || RunSamples::of(self.asked, &mut Notes::default()).map_err(|why| why.to_string());
         self.samples.get_or_init(of).as_ref().map_err(|why| Error::Nothing(why.clone()))
     }
 
@@ -119,7 +121,7 @@ impl<'a> Source<'a> {
     }
 
     fn step_time(&self, id: &str) -> Reading {
-        let found = Selection::resolve(self.profile, self.scope).map(|selection| {
+        let found = self.asked.selection().map(|selection| {
             let mut found = Steps::find(self.profile, &selection.devices);
             found.rows.retain(|step| steps::in_scope(step, self.scope));
             found
@@ -139,7 +141,7 @@ impl<'a> Source<'a> {
     }
 
     fn latency(&self) -> Reading {
-        let found = device_time::of(self.profile, self.scope, self.kernel);
+        let found = device_time::of(self.asked, self.kernel);
         let (samples, about) = match found {
             Ok(found) => (found.spans_ps, found.what),
             Err(why) => (Vec::new(), why.to_string()),
@@ -152,9 +154,9 @@ impl<'a> Source<'a> {
     /// The report of an analysis, asked once.
     fn report(&self, analysis: &'static analyses::Analysis) -> Rc<Result<Report, Error>> {
         let mut reports = self.reports.borrow_mut();
-        let answer = reports.entry(analysis.id).or_insert_with(|| {
-            Rc::new(analyses::run(analysis, self.profile, self.scope, &Params::default()))
-        });
+        let answer = reports
+            .entry(analysis.id)
+            .or_insert_with(|| Rc::new(analyses::run_scoped(analysis, self.asked, &[], &Params::default())));
         Rc::clone(answer)
     }
 

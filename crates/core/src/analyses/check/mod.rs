@@ -20,14 +20,12 @@ mod wall;
 
 use regex::Regex;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Analysis, Input, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::quality;
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::derive::steps::Steps;
-use crate::profile::Profile;
 use crate::report::{Gate, Notes, Report, Severity, Unit};
-use crate::scope::Scope;
 use budget::Budgets;
 use gate::Against;
 use metric::Source;
@@ -102,6 +100,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "a baseline, budgets, claims or expectations",
         "several steps in each run: their spread says what is noise",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "check logs/after --baseline logs/before --budget budget.toml",
     run: Run::Against(run),
 };
@@ -179,9 +178,8 @@ impl Terms {
 }
 
 fn run(
-    profile: &Profile,
-    baseline: Option<&Profile>,
-    scope: &Scope,
+    asked: &Scoped<'_>,
+    baseline: Option<&Scoped<'_>>,
     params: &Params,
     notes: &mut Notes,
 ) -> Result<Report, Error> {
@@ -193,11 +191,11 @@ fn run(
         text => budget::parse(text, terms.confidence, terms.allow_unknown)?,
     };
     let claimed = claims::parse(params.text(&CLAIM))?;
-    let source = Source::new(profile, scope, terms.kernel.as_ref());
-    let before = baseline.map(|baseline| Source::new(baseline, scope, terms.kernel.as_ref()));
+    let source = Source::new(asked, terms.kernel.as_ref());
+    let before = baseline.map(|baseline| Source::new(baseline, terms.kernel.as_ref()));
     let against = before.as_ref().map(|before| Against::of(before, &source, params.text(&ANYWAY) == "yes"));
     let against = against.transpose()?;
-    remarks(profile, scope, notes);
+    remarks(asked, notes);
 
     let mut checked = Checked::default();
     if let Some(against) = &against {
@@ -241,7 +239,7 @@ fn run(
     let gate = checked.gate();
     if gate.is_none() {
         // A compiled program keeps budgets of memory and of what was built, but has no metrics to show.
-        Selection::resolve(profile, scope)?;
+        asked.selection()?;
         summary::nothing_asked(notes);
     }
     Ok(Report {
@@ -254,9 +252,9 @@ fn run(
 }
 
 /// What the run lacks for any of this.
-fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
+fn remarks(asked: &Scoped<'_>, notes: &mut Notes) {
     // Whoever asks for what such a run does not have is told so at the check itself.
-    let Ok(selection) = Selection::resolve(profile, scope) else { return };
-    quality::events(profile, &selection, notes);
-    quality::steps(&Steps::find(profile, &selection.devices), notes);
+    let Ok(selection) = asked.selection() else { return };
+    quality::events(asked.profile, selection, notes);
+    quality::steps(&Steps::find(asked.profile, &selection.devices), notes);
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::analyses::steps::in_scope;
 use crate::derive::critical_path::{self, Facts, Graph, Lengths, Schedule, Segment, TooLarge};
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::derive::steps::{Step, StepClass, Steps};
 use crate::derive::{busy, launches, quality};
 use crate::profile::{Device, DeviceKind, Peaks, Profile};
@@ -27,8 +27,9 @@ pub(super) struct Measured<'p> {
 }
 
 impl<'p> Measured<'p> {
-    pub(super) fn new(profile: &'p Profile, scope: &Scope, notes: &mut Notes) -> Result<Self, Error> {
-        let selection = Selection::resolve(profile, scope)?;
+    pub(super) fn new(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
+        let Scoped { profile, scope, .. } = *asked;
+        let selection = asked.selection()?;
         let runs = |d: &&Device| d.kind != DeviceKind::Cpu || !launches::of(profile, d).is_empty();
         let devices: Vec<&Device> = selection.devices.iter().copied().filter(runs).collect();
         if devices.is_empty() {

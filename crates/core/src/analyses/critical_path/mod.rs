@@ -4,14 +4,13 @@ mod asked;
 mod measure;
 mod tables;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Analysis, Input, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::account::{Class, Group};
 use crate::derive::critical_path::{self, Change, Role};
+use crate::derive::select::Scoped;
 use crate::derive::straggler;
-use crate::profile::Profile;
 use crate::report::{Column, Notes, Report, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use asked::Asked;
 use measure::Measured;
 
@@ -32,6 +31,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "the HLO protos, which say which devices a collective joins",
         "all devices that work together, to see who makes the others wait",
     ],
+    reads: &[Input::Profile],
     example: "critical-path logs --if 'all-gather free' --if 'fusion.12 x0.7'",
     run: Run::Of(run),
 };
@@ -52,8 +52,8 @@ const WHAT_IF: &[Column] = &[
     ),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let measured = Measured::new(profile, scope, notes)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let measured = Measured::new(asked, notes)?;
     let asked = asked::read(params.text(&IF), &measured.graph)?;
     let is_asked = !asked.is_empty();
     let changes = if is_asked { asked } else { defaults(&measured) };

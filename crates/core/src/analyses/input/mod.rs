@@ -4,13 +4,12 @@ mod findings;
 mod measure;
 mod tables;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, Input, Params, Run};
 use crate::Error;
 use crate::derive::quality;
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::profile::Profile;
 use crate::report::{Notes, Report, Severity, Status, Unit, Value};
-use crate::scope::Scope;
 use crate::units;
 use measure::{Measured, Verdict};
 
@@ -23,15 +22,17 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "host events of the pipeline: tf.data iterators, stages that state themselves (Grain and other JAX pipelines), infeed, JAX callbacks, or threads of a data loader",
         "steps, for batches a second: one batch a step is assumed",
     ],
+    reads: &[Input::Profile],
     example: "input logs",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let measured = Measured::new(profile, &selection);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
+    let measured = Measured::new(profile, selection);
     if measured.devices.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
     quality::devices_without_ops(&measured.silent, notes);
     quality::steps(&measured.steps, notes);
@@ -39,7 +40,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         quality::not_used("modules", notes);
     }
     remarks(&measured, notes);
-    quality::events(profile, &selection, notes);
+    quality::events(profile, selection, notes);
     let mut tables = vec![tables::stages(profile, &measured), tables::classes(&measured)];
     if measured.has_steps() {
         tables.push(tables::steps(&measured));

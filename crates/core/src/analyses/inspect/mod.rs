@@ -5,9 +5,9 @@ mod program;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, Input, Params, Run};
 use crate::Error;
-use crate::derive::select::Selection;
+use crate::derive::select::{Scoped, Selection};
 use crate::derive::steps::Steps;
 use crate::derive::{capture_advice, ops, quality};
 use crate::profile::{Line, Plane, Profile};
@@ -19,6 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     question: "What is in this profile, what is missing, and what should the next capture do differently?",
     params: &[],
     needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
+    reads: &[Input::Profile, Input::Program],
     example: "inspect logs",
     run: Run::Of(run),
 };
@@ -95,12 +96,13 @@ const STATS: &[Column] = &[
     Column::text("plane", "Planes", "Kind of planes that have it: device or host."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let hosts: Vec<bool> =
         profile.hosts.iter().map(|h| scope.hosts.is_empty() || scope.hosts.contains(&h.name)).collect();
     if !hosts.contains(&true) {
         // The same words as everywhere else.
-        Selection::resolve(profile, scope)?;
+        asked.selection()?;
     }
     if profile.is_program() {
         return Ok(program::run(profile, scope, notes));

@@ -3,39 +3,40 @@ pub(super) mod findings;
 mod tables;
 
 use super::ops::Sums;
-use super::{Analysis, Params, Run};
+use super::{Analysis, Input, Params, Run};
 use crate::Error;
 use crate::derive::bound::{Classes, TimeClass};
 use crate::derive::device_pass;
 use crate::derive::limits::{Limits, Work};
 use crate::derive::quality;
-use crate::derive::select::Selection;
+use crate::derive::select::{Scoped, Selection};
 use crate::derive::stats::Summary;
 use crate::derive::steps::Steps;
 use crate::derive::usage::Usage;
-use crate::profile::{Peaks, Profile};
+use crate::profile::Peaks;
 use crate::report::{Notes, Report, Status, Unit, Value};
-use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "overview",
     question: "How is this run doing, and what bounds it?",
     params: &[],
     needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
+    reads: &[Input::Profile],
     example: "overview logs",
     run: Run::Of(run),
 };
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
     let mut of_hosts = Vec::new();
-    let (ops, usage) = device_pass::measure(profile, &selection, &steps, |host, ops| {
+    let (ops, usage) = device_pass::measure(profile, selection, &steps, |host, ops| {
         of_hosts.push((host, Sums::of(&ops)));
     });
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     quality::steps(&steps, notes);
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
@@ -47,8 +48,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     };
     let summary = Summary::of(&in_scope.durations());
 
-    let values = values(&selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
-    let findings = findings::all(&usage, &rates, &classes, &selection);
+    let values = values(selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
+    let findings = findings::all(&usage, &rates, &classes, selection);
     let mut all = vec![
         tables::rates(&rates),
         tables::time(&classes),
@@ -60,7 +61,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         all.push(tables::hosts(profile, scope, &usage, &of_hosts)?);
     }
     all.push(tables::precision(&ops));
-    all.push(tables::environment(profile, &selection));
+    all.push(tables::environment(profile, selection));
     Ok(Report { values, tables: all, findings, ..Report::default() })
 }
 /// What the overview shows of the steps; `steps` has the rest.

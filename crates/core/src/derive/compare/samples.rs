@@ -10,13 +10,12 @@ use crate::Error;
 use crate::derive::account::{self, Account, Class};
 use crate::derive::limits::Work;
 use crate::derive::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_collective, is_container};
-use crate::derive::select::Selection;
+use crate::derive::select::{Scoped, Selection};
 use crate::derive::stats::{self, Summary};
 use crate::derive::steps::{Step, StepClass, StepInstance, StepSource, Steps};
 use crate::derive::{busy, quality};
 use crate::profile::{Device, Peaks, Profile};
 use crate::report::{Notes, Severity};
-use crate::scope::Scope;
 
 /// The samples of one run. Of every step the times of [`RunSamples::ops`] and of [`RunSamples::remainders`] add up to
 /// [`StepTime::time_ps`].
@@ -113,8 +112,9 @@ impl<'p> RunSamples<'p> {
     /// # Errors
     /// [`Error::Usage`] for a scope that names what the run does not have, [`Error::Nothing`] where no op ran in the scope,
     /// or no step of it counts.
-    pub fn of(profile: &'p Profile, scope: &Scope, notes: &mut Notes) -> Result<Self, Error> {
-        let selection = Selection::resolve(profile, scope)?;
+    pub fn of(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
+        let Scoped { profile, scope, .. } = *asked;
+        let selection = asked.selection()?.clone();
         let mut steps = Steps::find(profile, &selection.devices);
         quality::steps(&steps, notes);
         if steps.rows.is_empty() {

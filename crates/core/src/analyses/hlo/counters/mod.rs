@@ -10,13 +10,12 @@ use columns::{CATEGORIES, COPY_ROWS, COUNTERS, MATMULS, OPCODES, RELAYOUTS, WHYS
 
 use super::subject::{Subject, sum, times};
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use crate::derive::copies::{self, Copy, CopyKind, Why};
 use crate::derive::executions::Place;
 use crate::derive::relayouts::{self, Relayout};
-use crate::profile::Profile;
+use crate::derive::select::Scoped;
 use crate::report::{Cell, Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use crate::units;
 
 const fn expected(id: &'static str, doc: &'static str) -> Param {
@@ -36,17 +35,17 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?",
     params: &[MODULE, DOTS, EXPS, REDUCES, COPIES, DEFENSIVE],
     needs: &["an HLO module after optimisation", "for times and executions: a profile of its execution"],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo counters logs --copies 0",
     run: Run::Of(run),
 };
 
 pub(in crate::analyses) fn run(
-    profile: &Profile,
-    scope: &Scope,
+    asked: &Scoped<'_>,
     params: &Params,
     notes: &mut Notes,
 ) -> Result<Report, Error> {
-    let subject = Subject::choose(profile, scope, params, notes)?;
+    let subject = Subject::choose(asked, params, notes)?;
     let copies = copies::find(subject.module, &subject.executions);
     let relayouts = relayouts::find(subject.module, &subject.executions);
     let opcodes = opcode_tallies(&subject);

@@ -10,12 +10,12 @@ use columns::{COMPILATIONS, MODULES, VARIANTS};
 use haloscope_hlo::{Module, Opcode};
 
 use crate::Error;
-use crate::analyses::{Analysis, Params, Run};
+use crate::analyses::{Analysis, Input, Params, Run};
 use crate::derive::compilations::{self, Compilations};
 use crate::derive::programs::{self, Program, ProgramTime};
+use crate::derive::select::Scoped;
 use crate::profile::{HostId, Profile};
 use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use crate::units;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
@@ -26,6 +26,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "HLO modules in the profile, or a compiled program",
         "for recompilations in the capture: host events",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo modules logs",
     run: Run::Of(run),
 };
@@ -71,8 +72,9 @@ fn count(module: &Module, opcode: Opcode) -> usize {
     module.instructions().filter(|(_, hlo)| hlo.opcode == opcode).count()
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let times = programs::times(profile, scope);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let times = programs::times(profile, asked.selection().ok());
     let held = match programs::in_scope(profile, scope) {
         Ok(held) => held,
         // Programs that ran are known by name even where the profile holds none of them.

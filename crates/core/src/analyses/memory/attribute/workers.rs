@@ -6,10 +6,9 @@ use crate::derive::attribution::{Attribution, Identity, Rules, Totals};
 use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::programs::{self, Program};
-use crate::derive::select::Selection;
+use crate::derive::select::Scoped;
 use crate::profile::{HostId, Profile};
 use crate::report::{Cell, Column, Notes, Severity, Table, Unit};
-use crate::scope::Scope;
 
 /// A chip, and what its host's copy of the program says of its memory.
 pub(super) struct Worker {
@@ -67,15 +66,15 @@ const COLUMNS: &[Column] = &[
 /// One for each device of the scope, with what its host's own copy of the program says; hosts without a device stand for
 /// themselves.
 pub(super) fn all(
-    profile: &Profile,
-    scope: &Scope,
+    asked: &Scoped<'_>,
     program: &Program<'_>,
     rules: &Rules,
     memory_space: i64,
     notes: &mut Notes,
 ) -> Vec<Worker> {
-    let Ok(selection) = Selection::resolve(profile, scope) else { return Vec::new() };
-    let Ok(programs) = programs::in_scope(profile, scope) else { return Vec::new() };
+    let profile = asked.profile;
+    let Ok(selection) = asked.selection() else { return Vec::new() };
+    let Ok(programs) = programs::in_scope(profile, asked.scope) else { return Vec::new() };
     let mut hosts: Vec<HostId> = selection.devices.iter().map(|device| device.host).collect();
     hosts.sort_unstable();
     hosts.dedup();

@@ -14,15 +14,14 @@ mod same_shape;
 mod spikes;
 mod thresholds;
 
-use super::super::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use super::super::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, rules, space};
 use crate::Error;
 use crate::derive::attribution::{Attribution, Totals};
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::quality;
-use crate::profile::Profile;
+use crate::derive::select::Scoped;
 use crate::report::{Cell, Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::scope::Scope;
 use context::Context;
 
 const CAPACITY: Param = Param {
@@ -41,6 +40,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for the headroom: a device type whose memory is known, allocator events, or --capacity",
         "for the passes of a training step: op names as JAX and TensorFlow write them",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "memory diagnose module.hlo_proto.pb --capacity 17.2G",
     run: Run::Of(run),
 };
@@ -138,7 +138,8 @@ const CHECKS: &[Column] = &[
     Column::text("said", "What was seen", "What was seen, or why it cannot be told."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let rules = rules(params)?;
     let space = space(params, ANALYSIS.id)?;
     if scope.cuts_time() {

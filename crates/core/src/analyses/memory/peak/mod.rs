@@ -8,13 +8,12 @@ mod values;
 
 use super::SPACE;
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Params, Run};
+use crate::analyses::{Analysis, Input, MODULE, Params, Run};
 use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
+use crate::derive::select::Scoped;
 use crate::derive::{capacity, memory_space, quality};
-use crate::profile::Profile;
 use crate::report::{Cell, Column, Notes, Report, Severity, Table};
-use crate::scope::Scope;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
@@ -23,11 +22,13 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     needs: &[
         "HLO modules with a buffer assignment, as profilers embed them and `--xla_dump_to` writes them as protos",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "memory peak logs --module jit_train_step",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let space = super::space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
         quality::not_used("steps and windows", notes);

@@ -5,22 +5,22 @@ mod curves;
 mod peaks;
 
 use crate::Error;
-use crate::analyses::{Analysis, Params, Run};
+use crate::analyses::{Analysis, Input, Params, Run};
 use crate::derive::allocator::{Allocator, AllocatorEvent, allocators};
 use crate::derive::allocator_peak::highest;
 use crate::derive::capacity::is_on_device;
 use crate::derive::intervals::Intervals;
 use crate::derive::quality;
-use crate::derive::select::Selection;
-use crate::profile::{HostId, Profile};
+use crate::derive::select::Scoped;
+use crate::profile::HostId;
 use crate::report::{Column, Notes, Report, Status, Table, Unit, Value};
-use crate::scope::Scope;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
     question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
     params: &[],
     needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
+    reads: &[Input::Profile],
     example: "memory profile logs",
     run: Run::Of(run),
 };
@@ -93,11 +93,10 @@ impl Seen<'_, '_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    // Of a program without a profile, and of steps that are not there, the selection says why there is no answer.
-    let selection = (scope.cuts_time() || profile.is_program())
-        .then(|| Selection::resolve(profile, scope))
-        .transpose()?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    // Of steps that are not there, the selection says why there is no answer.
+    let selection = scope.cuts_time().then(|| asked.selection()).transpose()?;
     if !scope.devices.is_empty() {
         quality::not_used("devices", notes);
     }
@@ -109,7 +108,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         hosts.iter().map(|host| (*host, allocators(profile, *host))).collect();
     let mut seen = Vec::new();
     for (host, allocators) in &all {
-        let cut = selection.as_ref().and_then(|s| {
+        let cut = selection.and_then(|s| {
             let first = s.devices.iter().position(|device| device.host == *host)?;
             s.window(first)
         });

@@ -13,7 +13,6 @@ use crate::derive::op_class::{Bodies, body};
 use crate::derive::op_meta::{OpMeta, is_container};
 use crate::derive::programs;
 use crate::derive::typed_peak::Precision;
-use crate::scope::Scope;
 
 /// How many devices a program was compiled for.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +46,8 @@ pub(super) fn axes(module: &Module) -> Option<String> {
 }
 
 /// The programs that ran.
-pub(super) fn names(run: &RunSamples<'_>, scope: &Scope) -> Option<String> {
-    let names = programs::times(run.profile, scope).into_iter().map(|time| time.module);
+pub(super) fn names(run: &RunSamples<'_>) -> Option<String> {
+    let names = programs::times(run.profile, Some(&run.selection)).into_iter().map(|time| time.module);
     let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
     names.sort_unstable();
     names.dedup();
