@@ -4,12 +4,11 @@ use rustc_hash::FxHashMap;
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::stats::Summary;
 use haloscope_time::transfers::{self, Transfer};
 
@@ -21,6 +20,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "a run over several TPU slices, whose hosts record messages (`MegaScale:` events)",
         "host send and recv ops on the first TensorCore of a host, and the HLO module that names their rendezvous",
     ],
+    reads: &[Input::Profile],
     example: "megascale logs",
     run: Run::Of(run),
 };
@@ -90,8 +90,9 @@ struct Seen {
     transfer: Transfer,
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     for (asked, what) in [(!scope.modules.is_empty(), "modules"), (scope.cuts_time(), "time")] {
         if asked {
             quality::not_used(what, notes);

@@ -8,12 +8,11 @@ use rustc_hash::FxHashMap;
 use super::device_samples::{DeviceSamples, Windows};
 use haloscope_profile::{Device, Peaks, Profile};
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Severity};
 use haloscope_time::account::{self, Account, Class};
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_collective, is_container};
 use haloscope_time::roofline::Work;
-use haloscope_time::select::Selection;
+use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::{self, Summary};
 use haloscope_time::steps::{Step, StepClass, StepInstance, StepSource, Steps};
 use haloscope_time::{busy, quality};
@@ -113,8 +112,9 @@ impl<'p> RunSamples<'p> {
     /// # Errors
     /// [`Error::Usage`] for a scope that names what the run does not have, [`Error::Nothing`] where no op ran in the scope,
     /// or no step of it counts.
-    pub fn of(profile: &'p Profile, scope: &Scope, notes: &mut Notes) -> Result<Self, Error> {
-        let selection = Selection::resolve(profile, scope)?;
+    pub fn of(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
+        let Scoped { profile, scope, .. } = *asked;
+        let selection = asked.selection()?.clone();
         let mut steps = Steps::find(profile, &selection.devices);
         quality::steps(&steps, notes);
         if steps.rows.is_empty() {

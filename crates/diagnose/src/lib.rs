@@ -11,14 +11,13 @@ mod rules;
 mod thresholds;
 
 use evidence::Evidence;
-use haloscope_profile::Profile;
 use haloscope_program::hlo::counters;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Column, Finding, Notes, Report, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::ceiling;
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 use protocol::{Baseline, Given};
 use rule::{Checked, Standing, Verdict};
 use thresholds::Threshold;
@@ -38,6 +37,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
         "step markers, host events, HLO modules: each check says what it lacks",
     ],
+    reads: &[Input::Profile],
     example: "diagnose logs",
     run: Run::Between(run),
 };
@@ -73,16 +73,11 @@ const CAUSES: &[Column] = &[
     Column::prose("falsifier", "Refuted if", "The observation that would refute it."),
 ];
 
-fn run(
-    profile: &Profile,
-    other: &Profile,
-    scope: &Scope,
-    params: &Params,
-    notes: &mut Notes,
-) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     // Where no second run is given it is the first one again.
-    let other = Some(other).filter(|other| !std::ptr::eq(*other, profile));
-    let evidence = Evidence::new(profile, other, scope)?;
+    let profile = asked.profile;
+    let other = Some(other).filter(|other| !std::ptr::eq(other.profile, profile));
+    let evidence = Evidence::new(asked, other)?;
     if evidence.ops().is_empty() {
         return Err(quality::no_ops(profile, &evidence.selection));
     }

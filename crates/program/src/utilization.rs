@@ -5,12 +5,11 @@ use rustc_hash::FxHashMap;
 use crate::unit_usage::{Chip, Formulas};
 use haloscope_profile::{Device, DeviceKind, Profile};
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Column, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::counters;
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::{Scoped, Selection};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "utilization",
@@ -19,6 +18,7 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "hardware counters of a TPU v6e or v7x (stat counter_value), which the profiler records only on request",
     ],
+    reads: &[Input::Profile],
     example: "utilization logs",
     run: Run::Of(run),
 };
@@ -72,17 +72,18 @@ impl Gauge<'_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
     if scope.cuts_time() {
         quality::not_used("time", notes);
     }
-    let (gauges, samples) = gauges(profile, &selection);
+    let (gauges, samples) = gauges(profile, selection);
     if gauges.is_empty() {
-        missing(profile, &selection, notes);
+        missing(profile, selection, notes);
     }
     let mut table = Table::new("units", "Units", UNITS);
     for gauge in &gauges {

@@ -6,7 +6,6 @@ use super::ops;
 use super::programs::{self, Program};
 use super::select::Selection;
 use haloscope_profile::Profile;
-use haloscope_report::scope::Scope;
 
 /// Times of a program's instructions, by name, summed over the devices of a scope.
 #[derive(Debug, Default)]
@@ -28,16 +27,16 @@ pub struct OpTime {
 }
 
 impl OpTimes {
-    /// What the profile measured of a program; `None` where the run has no events of it.
+    /// What the profile measured of a program in what a scope selects; `None` where the run has no events of it there.
     #[must_use]
-    pub fn of(profile: &Profile, scope: &Scope, program: &Program<'_>) -> Option<Self> {
-        let selection = Selection::resolve(profile, scope).ok()?;
+    pub fn of(profile: &Profile, selection: &Selection<'_>, program: &Program<'_>) -> Option<Self> {
         let mut found = Self::default();
-        for time in programs::times(profile, scope).iter().filter(|time| time.is_of(program.entry)) {
+        for time in programs::times(profile, Some(selection)).iter().filter(|time| time.is_of(program.entry))
+        {
             found.launches += time.launches;
             found.total_ps = found.total_ps.saturating_add(time.total_ps);
         }
-        for op in ops::collect(profile, &selection) {
+        for op in ops::collect(profile, selection) {
             if programs::is_of(program.entry, op.meta.program_id, &op.module) {
                 let row = found.rows.entry(op.meta.name.into_owned()).or_default();
                 row.occurrences += op.occurrences;

@@ -177,10 +177,11 @@ pub fn is_of(entry: &HloModule, program_id: Option<u64>, module: &str) -> bool {
     }
 }
 
-/// The programs that ran on the devices and in the time of a scope, longest first; none where the run has no events.
+/// The programs that ran on the devices and in the time that a scope selects, longest first; none where it selects nothing, as
+/// in a run without events.
 #[must_use]
-pub fn times(profile: &Profile, scope: &Scope) -> Vec<ProgramTime> {
-    let Ok(selection) = Selection::resolve(profile, scope) else { return Vec::new() };
+pub fn times(profile: &Profile, selection: Option<&Selection<'_>>) -> Vec<ProgramTime> {
+    let Some(selection) = selection else { return Vec::new() };
     let of_device = |position: usize| {
         let mut launches = launches::of(profile, selection.devices[position]);
         if let Some(window) = selection.window(position) {
@@ -210,8 +211,8 @@ pub fn times(profile: &Profile, scope: &Scope) -> Vec<ProgramTime> {
 
 /// Ranks modules for [`choose`]: by the time that they took on the devices or, where the run says nothing of time, by their
 /// number of instructions.
-pub fn by_time(profile: &Profile, scope: &Scope) -> impl Fn(&Program<'_>) -> i64 + use<> {
-    let times = times(profile, scope);
+pub fn by_time(profile: &Profile, selection: Option<&Selection<'_>>) -> impl Fn(&Program<'_>) -> i64 + use<> {
+    let times = times(profile, selection);
     move |program| {
         if times.is_empty() {
             return i64::try_from(program.decoded.module.instructions().len()).unwrap_or(i64::MAX);

@@ -1,32 +1,32 @@
 //! What all reports share: where they come from, what they cover, and how whole the data was.
 
-use super::select::Selection;
+use super::select::{Scoped, Selection};
 use haloscope_profile::{Peak, Profile, Source};
-use haloscope_report::scope::Scope;
 use haloscope_report::{
     Coverage, FileRead, Notes, PeakUsed, Provenance, Report, ScopeSummary, Severity, Unit,
 };
 
 /// Fills the scope and provenance of a report, and adds remarks on damaged files.
-pub(crate) fn fill(report: &mut Report, profile: &Profile, scope: &Scope, notes: &mut Notes) {
-    let selection = Selection::resolve(profile, scope).ok();
+pub(crate) fn fill(report: &mut Report, asked: &Scoped<'_>, notes: &mut Notes) {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection().ok();
     report.provenance = Provenance {
         files: files(profile).collect(),
         hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
         coverage: Coverage {
-            devices: selection.as_ref().map_or(0, |s| s.devices.len()),
+            devices: selection.map_or(0, |s| s.devices.len()),
             devices_in_profile: profile.devices.len(),
         },
-        peaks: selection.as_ref().map(peaks).unwrap_or_default(),
+        peaks: selection.map(peaks).unwrap_or_default(),
     };
     report.scope = ScopeSummary {
-        hosts: selection.as_ref().map(|s| s.hosts(profile)).unwrap_or_default(),
+        hosts: selection.map(|s| s.hosts(profile)).unwrap_or_default(),
         devices: selection.iter().flat_map(|s| s.devices.iter().map(|d| d.name.clone())).collect(),
         modules: scope.modules.clone(),
         steps: scope.steps.as_ref().map(ToString::to_string),
         window_ps: scope.window_ps.map(|(from, to)| [from, to]),
         steady: scope.steady,
-        left_out: selection.map(|s| s.left_out).unwrap_or_default(),
+        left_out: selection.map(|s| s.left_out.clone()).unwrap_or_default(),
     };
     damage(profile, notes);
 }

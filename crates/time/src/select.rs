@@ -9,8 +9,37 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 
 /// Why a compiled program has no answer to a question about time.
-const NO_EVENTS: &str = "this is a compiled program, not a profile: it says what would run, and nothing of when it ran or for \
+pub(crate) const NO_EVENTS: &str = "this is a compiled program, not a profile: it says what would run, and nothing of when it ran or for \
                          how long; capture a profile while it runs";
+
+/// A run as a question is about it: with the scope that was asked for, and what it selects, resolved once.
+#[derive(Debug)]
+pub struct Scoped<'p> {
+    /// The run.
+    pub profile: &'p Profile,
+    /// The scope as it was asked for.
+    pub scope: &'p Scope,
+    selection: Result<Selection<'p>, Error>,
+}
+
+impl<'p> Scoped<'p> {
+    /// Resolves the scope of a question.
+    #[must_use]
+    pub fn new(profile: &'p Profile, scope: &'p Scope) -> Self {
+        Self { profile, scope, selection: Selection::resolve(profile, scope) }
+    }
+
+    /// What the scope selects.
+    ///
+    /// # Errors
+    /// As [`Selection::resolve`].
+    pub fn selection(&self) -> Result<&Selection<'p>, Error> {
+        self.selection.as_ref().map_err(|error| match error {
+            Error::Usage(message) => Error::Usage(message.clone()),
+            other => Error::Nothing(other.to_string()),
+        })
+    }
+}
 
 /// The part of a run that a question is about.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use haloscope_profile::{Line, Plane, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
-use haloscope_time::select::Selection;
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
 use haloscope_time::{ops, quality};
 
@@ -20,6 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     question: "What is in this profile, what is missing, and what should the next capture do differently?",
     params: &[],
     needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
+    reads: &[Input::Profile, Input::Program],
     example: "inspect logs",
     run: Run::Of(run),
 };
@@ -96,12 +97,13 @@ const STATS: &[Column] = &[
     Column::text("plane", "Planes", "Kind of planes that have it: device or host."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let hosts: Vec<bool> =
         profile.hosts.iter().map(|h| scope.hosts.is_empty() || scope.hosts.contains(&h.name)).collect();
     if !hosts.contains(&true) {
         // The same words as everywhere else.
-        Selection::resolve(profile, scope)?;
+        asked.selection()?;
     }
     if profile.is_program() {
         return Ok(program::run(profile, scope, notes));

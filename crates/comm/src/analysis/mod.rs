@@ -10,14 +10,13 @@ mod tables;
 mod values;
 
 use crate::{Collective, Communication, Counted, Form};
-use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 
 pub static ANALYSIS: Analysis = Analysis {
@@ -29,6 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "step markers, to say what a step costs; else launches of a program, else the whole active window stands for one step",
         "HLO modules: what an asynchronous fusion wraps, and how large its message is",
     ],
+    reads: &[Input::Profile],
     example: "comm logs",
     run: Run::Of(run),
 };
@@ -66,16 +66,17 @@ impl Measured<'_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
-    let counted = Counted::of(profile, &selection, &steps, scope);
-    let comm = Communication::of(profile, &selection, &counted);
+    let counted = Counted::of(profile, selection, &steps, scope);
+    let comm = Communication::of(profile, selection, &counted);
     if comm.devices.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
     quality::steps(&steps, notes);
-    quality::events(profile, &selection, notes);
+    quality::events(profile, selection, notes);
     let seen = |d: &&&haloscope_profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
     let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
     quality::devices_without_ops(&silent, notes);

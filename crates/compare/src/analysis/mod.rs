@@ -20,8 +20,9 @@ use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Finding, Notes, Report, Table};
-use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 use side::Side;
 
 const ANYWAY: Param = Param {
@@ -60,14 +61,14 @@ pub static ANALYSIS: Analysis = Analysis {
         "several steps in each run: their spread says what is noise",
         "HLO, to know an op again that is called otherwise now",
     ],
+    reads: &[Input::Profile],
     example: "compare logs/before logs/after",
     run: Run::Among(run),
 };
 
 fn run(
-    baseline: &Profile,
-    others: &[&Profile],
-    scope: &Scope,
+    asked: &Scoped<'_>,
+    others: &[Scoped<'_>],
     params: &Params,
     notes: &mut Notes,
 ) -> Result<Report, Error> {
@@ -78,19 +79,19 @@ fn run(
             params.text(&PICK)
         ))
     })?;
-    let profiles: Vec<&Profile> = std::iter::once(baseline).chain(others.iter().copied()).collect();
+    let profiles: Vec<&Profile> = std::iter::once(asked).chain(others).map(|run| run.profile).collect();
     let labels = label::labels(&profiles);
-    let first = RunSamples::of(baseline, scope, notes)?;
-    quality::events(baseline, &first.selection, notes);
+    let first = RunSamples::of(asked, notes)?;
+    quality::events(asked.profile, &first.selection, notes);
     let mut held = Vec::new();
     for (other, label) in others.iter().zip(&labels[1..]) {
-        let one = Held::of(&first, other, label, scope, params, notes)?;
-        quality::events(other, &one.run.selection, notes);
+        let one = Held::of(&first, other, label, params, notes)?;
+        quality::events(other.profile, &one.run.selection, notes);
         held.push(one);
     }
     let picked = &held[pick];
     let named = [labels[0].as_str(), picked.label];
-    let mut report = picked.report(&first, scope, params);
+    let mut report = picked.report(&first, asked.scope, params);
     report.tables.push(facts::table(&picked.facts));
     report.tables.push(runs::runs(held.iter().map(|one| (one.label, &one.run, &one.said))));
     report.tables.push(runs::steps([&first, &picked.run], named));
@@ -110,14 +111,13 @@ struct Held<'l, 'p> {
 impl<'l, 'p> Held<'l, 'p> {
     fn of(
         first: &RunSamples<'p>,
-        other: &'p Profile,
+        other: &Scoped<'p>,
         label: &'l str,
-        scope: &Scope,
         params: &Params,
         notes: &mut Notes,
     ) -> Result<Self, Error> {
-        let run = RunSamples::of(other, scope, notes)?;
-        let facts = comparable::facts(first, &run, scope);
+        let run = RunSamples::of(other, notes)?;
+        let facts = comparable::facts(first, &run, other.scope);
         let anyway = params.text(&ANYWAY) == "yes";
         let mut said = StepVerdict::of(&first.steps, &run.steps);
         if !anyway && !comparable::are_comparable(&facts) {

@@ -4,13 +4,12 @@ use regex::Regex;
 
 use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_time::kernels;
 use haloscope_time::launches;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::programs;
-use haloscope_time::select::Selection;
+use haloscope_time::select::{Scoped, Selection};
 
 /// Executions of one thing.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,16 +24,16 @@ pub(super) struct DeviceTime {
 ///
 /// # Errors
 /// [`Error::Nothing`] where none ran, [`Error::Usage`] for a scope that does not fit.
-pub(super) fn of(profile: &Profile, scope: &Scope, kernel: Option<&Regex>) -> Result<DeviceTime, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+pub(super) fn of(asked: &Scoped<'_>, kernel: Option<&Regex>) -> Result<DeviceTime, Error> {
+    let (profile, selection) = (asked.profile, asked.selection()?);
     match kernel {
-        Some(pattern) => of_ops(profile, &selection, pattern),
-        None => of_program(profile, scope, &selection),
+        Some(pattern) => of_ops(profile, selection, pattern),
+        None => of_program(profile, selection),
     }
 }
 
-fn of_program(profile: &Profile, scope: &Scope, selection: &Selection<'_>) -> Result<DeviceTime, Error> {
-    let times = programs::times(profile, scope);
+fn of_program(profile: &Profile, selection: &Selection<'_>) -> Result<DeviceTime, Error> {
+    let times = programs::times(profile, Some(selection));
     let Some(program) = times.iter().find(|time| selection.takes_module(&time.module)) else {
         return Err(Error::Nothing("no execution of a program was recorded".into()));
     };

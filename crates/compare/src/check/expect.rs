@@ -17,7 +17,6 @@ use haloscope_time::executions::{Executions, Place};
 use haloscope_time::kernel_times;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::programs;
-use haloscope_time::select::Selection;
 
 const COLUMNS: &[Column] = &[
     Column::text("expected", "Expected", "The pattern."),
@@ -80,10 +79,10 @@ pub(super) fn judge(texts: &str, run: &Source<'_>, allow_unknown: bool) -> Resul
     if patterns.is_empty() {
         return Ok(Vec::new());
     }
-    let selection = Selection::resolve(run.profile, run.scope).ok();
-    let ops = selection.as_ref().map(|selection| ops::collect(run.profile, selection)).unwrap_or_default();
+    let selection = run.asked.selection().ok();
+    let ops = selection.map(|selection| ops::collect(run.profile, selection)).unwrap_or_default();
     let modules = programs::in_scope(run.profile, run.scope).unwrap_or_default();
-    let kernels = selection.as_ref().map(|s| kernel_times::collect(run.profile, s).0).unwrap_or_default();
+    let kernels = selection.map(|s| kernel_times::collect(run.profile, s).0).unwrap_or_default();
     let names = Names::of(&ops, &modules, kernels.iter().map(|k| &*k.name));
     let judge = |pattern: &Regex| {
         let mut found = look(pattern, &ops, &modules);

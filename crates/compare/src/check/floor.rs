@@ -9,7 +9,6 @@ use haloscope_profile::{Device, DeviceKind};
 use haloscope_report::Unit;
 use haloscope_time::account::Class;
 use haloscope_time::ops::{self, Op};
-use haloscope_time::select::Selection;
 use haloscope_time::typed_peak::{Precision, TypedPeaks};
 
 /// Clocks and counts agree to this share.
@@ -73,10 +72,10 @@ impl Floor {
 /// The floor of all ops that compute together: the sum of what each takes at least by its FLOPs. `None` where FLOPs or peaks
 /// are not known.
 pub(super) fn of_run(run: &Source<'_>) -> Option<Floor> {
-    let selection = Selection::resolve(run.profile, run.scope).ok()?;
+    let selection = run.asked.selection().ok()?;
     let device = selection.devices.first()?;
     let peaks = TypedPeaks::of(run.profile, device)?;
-    let ops = ops::collect(run.profile, &selection);
+    let ops = ops::collect(run.profile, selection);
     let is_meant = |op: &&Op<'_>| Class::of(&op.meta) == Class::Compute;
     let floors: Vec<Floor> = ops.iter().filter(is_meant).filter_map(|op| by_flops(op, &peaks)).collect();
     let least_ps: f64 = floors.iter().map(|floor| floor.least_ps).sum();
@@ -93,10 +92,10 @@ pub(super) fn of_run(run: &Source<'_>) -> Option<Floor> {
 
 /// The ops that took less than their counted work takes at least, those that take most time first.
 pub(super) fn beaten(run: &Source<'_>) -> Vec<Floor> {
-    let Ok(selection) = Selection::resolve(run.profile, run.scope) else { return Vec::new() };
+    let Ok(selection) = run.asked.selection() else { return Vec::new() };
     let Some(device) = selection.devices.first() else { return Vec::new() };
     let typed = TypedPeaks::of(run.profile, device);
-    let ops = ops::collect(run.profile, &selection);
+    let ops = ops::collect(run.profile, selection);
     let floors = ops.iter().filter(|op| Class::of(&op.meta) == Class::Compute && op.self_ps > 0);
     let floors = floors.flat_map(|op| {
         let of_flops = typed.as_ref().and_then(|peaks| by_flops(op, peaks));

@@ -13,7 +13,7 @@ use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Notes, Report, Unit, Value};
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::stats::Summary;
 use haloscope_time::steps::Steps;
 use haloscope_time::{
@@ -64,6 +64,7 @@ pub(super) struct Reading {
 
 /// A run whose metrics are asked for. Each analysis runs once.
 pub(super) struct Source<'a> {
+    pub asked: &'a Scoped<'a>,
     pub profile: &'a Profile,
     pub scope: &'a Scope,
     /// Which ops `latency` is about.
@@ -75,13 +76,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(
-        profile: &'a Profile,
-        scope: &'a Scope,
-        kernel: Option<&'a Regex>,
-        find: super::Find,
-    ) -> Self {
+    pub(super) fn new(asked: &'a Scoped<'a>, kernel: Option<&'a Regex>, find: super::Find) -> Self {
+        let Scoped { profile, scope, .. } = *asked;
         Self {
+            asked,
             profile,
             scope,
             kernel,
@@ -98,8 +96,7 @@ impl<'a> Source<'a> {
     /// [`Error::Nothing`] where it has no ops.
     pub(super) fn samples(&self) -> Result<&RunSamples<'a>, Error> {
         // What is missing is remarked on by the analysis as a whole.
-        let of =
-            || RunSamples::of(self.profile, self.scope, &mut Notes::default()).map_err(|why| why.to_string());
+        let of = || RunSamples::of(self.asked, &mut Notes::default()).map_err(|why| why.to_string());
         self.samples.get_or_init(of).as_ref().map_err(|why| Error::Nothing(why.clone()))
     }
 
@@ -129,7 +126,7 @@ impl<'a> Source<'a> {
     }
 
     fn step_time(&self, id: &str) -> Reading {
-        let found = Selection::resolve(self.profile, self.scope).map(|selection| {
+        let found = self.asked.selection().map(|selection| {
             let mut found = Steps::find(self.profile, &selection.devices);
             found.rows.retain(|step| steps::in_scope(step, self.scope));
             found
@@ -149,7 +146,7 @@ impl<'a> Source<'a> {
     }
 
     fn latency(&self) -> Reading {
-        let found = device_time::of(self.profile, self.scope, self.kernel);
+        let found = device_time::of(self.asked, self.kernel);
         let (samples, about) = match found {
             Ok(found) => (found.spans_ps, found.what),
             Err(why) => (Vec::new(), why.to_string()),
@@ -162,9 +159,9 @@ impl<'a> Source<'a> {
     /// The report of an analysis, asked once.
     fn report(&self, analysis: &'static analyses::Analysis) -> Rc<Result<Report, Error>> {
         let mut reports = self.reports.borrow_mut();
-        let answer = reports.entry(analysis.id).or_insert_with(|| {
-            Rc::new(analyses::run(analysis, self.profile, self.scope, &Params::default()))
-        });
+        let answer = reports
+            .entry(analysis.id)
+            .or_insert_with(|| Rc::new(analyses::run_scoped(analysis, self.asked, &[], &Params::default())));
         Rc::clone(answer)
     }
 

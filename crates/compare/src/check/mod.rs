@@ -22,13 +22,11 @@ use regex::Regex;
 
 use budget::Budgets;
 use gate::Against;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Gate, Notes, Report, Severity, Unit};
-use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 use metric::Source;
 use outcome::Judged;
@@ -109,6 +107,7 @@ pub const fn analysis(run: Run) -> Analysis {
             "a baseline, budgets, claims or expectations",
             "several steps in each run: their spread says what is noise",
         ],
+        reads: &[Input::Profile, Input::Program],
         example: "check logs/after --baseline logs/before --budget budget.toml",
         run,
     }
@@ -191,9 +190,8 @@ impl Terms {
 /// # Errors
 /// [`Error::Usage`] for what cannot be asked, [`Error::Nothing`] where the runs have nothing to hold.
 pub fn run(
-    profile: &Profile,
-    baseline: Option<&Profile>,
-    scope: &Scope,
+    asked: &Scoped<'_>,
+    baseline: Option<&Scoped<'_>>,
     params: &Params,
     notes: &mut Notes,
     find: Find,
@@ -206,11 +204,11 @@ pub fn run(
         text => budget::parse(text, terms.confidence, terms.allow_unknown)?,
     };
     let claimed = claims::parse(params.text(&CLAIM))?;
-    let source = Source::new(profile, scope, terms.kernel.as_ref(), find);
-    let before = baseline.map(|baseline| Source::new(baseline, scope, terms.kernel.as_ref(), find));
+    let source = Source::new(asked, terms.kernel.as_ref(), find);
+    let before = baseline.map(|baseline| Source::new(baseline, terms.kernel.as_ref(), find));
     let against = before.as_ref().map(|before| Against::of(before, &source, params.text(&ANYWAY) == "yes"));
     let against = against.transpose()?;
-    remarks(profile, scope, notes);
+    remarks(asked, notes);
 
     let mut checked = Checked::default();
     if let Some(against) = &against {
@@ -254,7 +252,7 @@ pub fn run(
     let gate = checked.gate();
     if gate.is_none() {
         // A compiled program keeps budgets of memory and of what was built, but has no metrics to show.
-        Selection::resolve(profile, scope)?;
+        asked.selection()?;
         summary::nothing_asked(notes);
     }
     Ok(Report {
@@ -267,9 +265,9 @@ pub fn run(
 }
 
 /// What the run lacks for any of this.
-fn remarks(profile: &Profile, scope: &Scope, notes: &mut Notes) {
+fn remarks(asked: &Scoped<'_>, notes: &mut Notes) {
     // Whoever asks for what such a run does not have is told so at the check itself.
-    let Ok(selection) = Selection::resolve(profile, scope) else { return };
-    quality::events(profile, &selection, notes);
-    quality::steps(&Steps::find(profile, &selection.devices), notes);
+    let Ok(selection) = asked.selection() else { return };
+    quality::events(asked.profile, selection, notes);
+    quality::steps(&Steps::find(asked.profile, &selection.devices), notes);
 }

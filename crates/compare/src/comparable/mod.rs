@@ -83,7 +83,7 @@ const SAME_FLOPS: f64 = 1e-3;
 pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact> {
     let runs = [a, b];
     let main = runs.map(|run| {
-        let ranks = programs::by_time(run.profile, scope);
+        let ranks = programs::by_time(run.profile, Some(&run.selection));
         programs::choose(run.profile, scope, "", ranks).ok().map(|program| &program.decoded.module)
     });
     let job = main.map(|module| module.and_then(program::job));
@@ -106,7 +106,7 @@ pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact>
         work.same = if (a - b).abs() <= SAME_FLOPS * a.abs().max(b.abs()) { Same::Yes } else { Same::No };
     }
     all.push(work);
-    all.push(of("programs", "Programs", false, runs.map(|run| program::names(run, scope))));
+    all.push(of("programs", "Programs", false, runs.map(|run| program::names(run))));
     all.push(of("mesh_axes", "Axes of the mesh", false, main.map(|module| program::axes(module?))));
     all.push(of(
         "hosts",

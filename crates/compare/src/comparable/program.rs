@@ -8,7 +8,6 @@ use super::{Fact, Same, counted};
 use crate::RunSamples;
 use haloscope_comm::groups::{Extent, Groups};
 use haloscope_comm::mesh::Mesh;
-use haloscope_report::scope::Scope;
 use haloscope_time::op_class::{Bodies, body};
 use haloscope_time::op_meta::{OpMeta, is_container};
 use haloscope_time::programs;
@@ -47,8 +46,8 @@ pub(super) fn axes(module: &Module) -> Option<String> {
 }
 
 /// The programs that ran.
-pub(super) fn names(run: &RunSamples<'_>, scope: &Scope) -> Option<String> {
-    let names = programs::times(run.profile, scope).into_iter().map(|time| time.module);
+pub(super) fn names(run: &RunSamples<'_>) -> Option<String> {
+    let names = programs::times(run.profile, Some(&run.selection)).into_iter().map(|time| time.module);
     let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
     names.sort_unstable();
     names.dedup();

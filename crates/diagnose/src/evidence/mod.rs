@@ -23,16 +23,17 @@ use haloscope_time::bound::Classes;
 use haloscope_time::hosts::measure::Measured;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::phase;
-use haloscope_time::select::Selection;
+use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::Summary;
 use haloscope_time::steps::Steps;
 use haloscope_time::usage::Usage;
 
 /// The facts of a run. Shares are of the active window: from a device's first op to its last, mean over devices.
 pub(super) struct Evidence<'p> {
+    pub asked: &'p Scoped<'p>,
     pub profile: &'p Profile,
     /// A run of the same program with one thing changed, where one was given.
-    pub other: Option<&'p Profile>,
+    pub other: Option<&'p Scoped<'p>>,
     pub scope: &'p Scope,
     pub selection: Selection<'p>,
     pub peaks: Peaks,
@@ -49,14 +50,12 @@ pub(super) struct Evidence<'p> {
 
 impl<'p> Evidence<'p> {
     /// The evidence of the part of a run that a scope selects.
-    pub(super) fn new(
-        profile: &'p Profile,
-        other: Option<&'p Profile>,
-        scope: &'p Scope,
-    ) -> Result<Self, Error> {
-        let selection = Selection::resolve(profile, scope)?;
+    pub(super) fn new(asked: &'p Scoped<'p>, other: Option<&'p Scoped<'p>>) -> Result<Self, Error> {
+        let Scoped { profile, scope, .. } = *asked;
+        let selection = asked.selection()?.clone();
         let peaks = selection.peaks();
         Ok(Self {
+            asked,
             profile,
             other,
             scope,

@@ -20,7 +20,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let question = "Is the program what was written?";
     let mut notes = Notes::default();
     let evidence = given.evidence;
-    match counters::run(evidence.profile, evidence.scope, given.params, &mut notes) {
+    match counters::run(evidence.asked, given.params, &mut notes) {
         Ok(report) => Step { question, verdict: verdict(&report), said: said(&report), see },
         Err(error) => Step { question, verdict: Word::Unknown, said: error.to_string(), see },
     }

@@ -40,7 +40,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(other) = evidence.other else {
         return Outcome::not_applicable("there is one run: give a second one with other tiles");
     };
-    let Ok(second) = Evidence::new(other, None, evidence.scope) else {
+    let Ok(second) = Evidence::new(other, None) else {
         return Outcome::unknown("the second run has nothing in this scope");
     };
     let (own, others) = (kernels(evidence), kernels(&second));

@@ -4,6 +4,7 @@ mod dump;
 mod find;
 mod flags_text;
 mod gauge;
+mod import;
 pub mod map;
 mod memory;
 mod native;

@@ -1,21 +1,15 @@
-//! Opening files: mapped into memory, or unpacked where they are compressed.
+//! Opening runs: their files as one profile or program.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flate2::read::GzDecoder;
-use haloscope_hlo::{BufferAssignment, Form, Module};
-use haloscope_riegeli as riegeli;
-use haloscope_xspace::SpaceView;
+use haloscope_hlo::{BufferAssignment, Module};
 
-use crate::load::find;
-use crate::load::map::{Map, Watch};
+use super::import::{self, Imported};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
-use crate::load::{Run, dump, flags_text, trace_json};
-use crate::{Bytes, Pieces, Profile, ProgramFile, Segment, Shelf, Stage};
+use crate::load::{Run, dump};
+use crate::{Bytes, Profile, ProgramFile, Segment, Shelf, Stage};
 use haloscope_report::Error;
 
 /// What is known of a file from before.
@@ -48,56 +42,15 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     let sizes: Vec<u64> = run.files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
-    let (mut files, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut traces, mut pieces) = (Vec::new(), Vec::new());
+    let (mut files, mut made, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for path in &run.files {
-        if trace_json::is_named(path) {
-            match unchanged(path, || trace_json::open(path)) {
-                Ok((bytes, trace)) => {
-                    traces.push((files.len(), trace));
-                    files.push((path.clone(), Box::new(bytes) as Bytes));
-                }
-                Err(error @ Error::Changed { .. }) => return Err(error),
-                Err(error) => failed.push(error),
+        match import::file(path, run.files.len() == 1) {
+            Ok(Imported::Space(bytes, how)) => {
+                files.push((path.clone(), bytes));
+                made.push(how);
             }
-            continue;
-        }
-        let read = bytes_of(path);
-        if let Ok(bytes) = &read
-            && trace_json::is_meant(bytes)
-        {
-            match of_whole(path, bytes, || trace_json::convert(path, &bytes[..])) {
-                Ok((bytes, trace)) => {
-                    traces.push((files.len(), trace));
-                    files.push((path.clone(), Box::new(bytes) as Bytes));
-                }
-                Err(error @ Error::Changed { .. }) => return Err(error),
-                Err(error) => failed.push(error),
-            }
-            continue;
-        }
-        if let Ok(bytes) = &read
-            && riegeli::has_signature(bytes)
-        {
-            match of_whole(path, bytes, || unpack(path, bytes)) {
-                Ok((bytes, own)) => {
-                    pieces.push((files.len(), own));
-                    files.push((path.clone(), bytes));
-                }
-                Err(error @ Error::Changed { .. }) => return Err(error),
-                Err(error) => failed.push(error),
-            }
-            continue;
-        }
-        if let Ok(bytes) = &read
-            && run.files.len() == 1
-            && flags_text::is_meant(path, bytes)
-        {
-            return read.map(|bytes| Profile::from_flags(path.clone(), bytes));
-        }
-        match read.and_then(|bytes| Ok((of_whole(path, &bytes, || is_program(path, &bytes))?, bytes))) {
-            Ok((true, bytes)) => programs.push((path.clone(), bytes)),
-            Ok((false, bytes)) => files.push((path.clone(), bytes)),
+            Ok(Imported::Program(bytes)) => programs.push((path.clone(), bytes)),
+            Ok(Imported::Flags(bytes)) => return Ok(Profile::from_flags(path.clone(), bytes)),
             // It may be whole the next time: to leave it out would be an answer that is wrong in a moment.
             Err(error @ Error::Changed { .. }) => return Err(error),
             Err(error) => failed.push(error),
@@ -124,15 +77,8 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
             profile
         }
     };
-    for (file, trace) in traces {
-        if let Some(source) = profile.sources.get_mut(file) {
-            source.trace_json = Some(trace);
-        }
-    }
-    for (file, own) in pieces {
-        if let Some(source) = profile.sources.get_mut(file) {
-            source.pieces = Some(own);
-        }
+    for (source, made) in profile.sources.iter_mut().zip(made) {
+        made.note(source);
     }
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
@@ -146,43 +92,17 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
 /// [`Error::Input`] if the bytes are neither an XSpace nor HLO.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     let path = PathBuf::from(name);
-    if trace_json::is_meant(&bytes) {
-        let (space, trace) = trace_json::convert(&path, &bytes[..])?;
-        let mut profile = Profile::from_files(vec![(path, Box::new(space))]);
-        profile.sources.iter_mut().for_each(|source| source.trace_json = Some(trace.clone()));
-        return Ok(profile);
-    }
-    if riegeli::has_signature(&bytes) {
-        let (space, own) = unpack(&path, &bytes)?;
-        let mut profile = Profile::from_files(vec![(path, space)]);
-        profile.sources.iter_mut().for_each(|source| source.pieces = Some(own.clone()));
-        return Ok(profile);
-    }
-    if flags_text::is_meant(&path, &bytes) {
-        return Ok(Profile::from_flags(path, Box::new(bytes)));
-    }
-    if is_program(&path, &bytes)? {
-        return open_programs(&path, vec![(path.clone(), Box::new(bytes))], false);
-    }
-    Ok(Profile::from_files(vec![(path, Box::new(bytes))]))
-}
-
-/// The profile that a file of records holds.
-fn unpack(path: &Path, bytes: &[u8]) -> Result<(Bytes, Pieces), Error> {
-    let riegeli::Unpacked { space, records, lost, why } = riegeli::read(bytes)
-        .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
-    check(path, &space)?;
-    Ok((memory::unpacked(space), Pieces { records, lost, why }))
-}
-
-/// Whether a file holds HLO rather than a profile.
-fn is_program(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_named_profile = find::SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
-    if !is_named_profile && Form::of(bytes).is_some() {
-        return Ok(true);
-    }
-    check(path, bytes).map(|()| false)
+    Ok(match import::bytes(&path, Box::new(bytes), true)? {
+        Imported::Space(bytes, made) => {
+            let mut profile = Profile::from_files(vec![(path, bytes)]);
+            if let Some(source) = profile.sources.first_mut() {
+                made.note(source);
+            }
+            profile
+        }
+        Imported::Program(bytes) => open_programs(&path, vec![(path.clone(), bytes)], false)?,
+        Imported::Flags(bytes) => Profile::from_flags(path, bytes),
+    })
 }
 
 /// A program from its files, which lie in a folder where others may be beside them or not. The only module of a program is read
@@ -207,104 +127,6 @@ fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>, in_folder: bool) -> 
 /// The buffer assignment that a dump has beside a module. One that cannot be read is none: the module can be used without.
 fn buffers_of(path: &Path) -> Option<(PathBuf, Bytes)> {
     let found = dump::buffers_beside(path).into_iter().find(|beside| beside.is_file())?;
-    let bytes = bytes_of(&found).ok()?;
+    let bytes = import::bytes_of(&found).ok()?;
     BufferAssignment::is_text(&bytes).then_some((found, bytes))
-}
-
-fn bytes_of(path: &Path) -> Result<Bytes, Error> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
-    if path.extension().is_some_and(|e| e == "gz") {
-        return unchanged(path, || {
-            let mut bytes = Vec::new();
-            GzDecoder::new(File::open(path).map_err(io)?).read_to_end(&mut bytes).map_err(|error| {
-                Error::Input {
-                    path: path.to_owned(),
-                    message: format!(
-                        "expected gzip data, found: {error}. The file may have been cut while it was copied"
-                    ),
-                }
-            })?;
-            Ok(Box::new(bytes) as Bytes)
-        });
-    }
-    Ok(memory::file(Map::open(path).map_err(io)?))
-}
-
-/// What `read` makes of a file's bytes, unless they changed meanwhile.
-fn of_whole<T>(path: &Path, bytes: &Bytes, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    let outcome = read();
-    match bytes.changed() {
-        Some(change) => Err(Error::Changed { path: path.to_owned(), change }),
-        None => outcome,
-    }
-}
-
-/// Reads a file into memory by `read`, and holds it against what it was before, whatever came of it.
-fn unchanged<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    let watch = Watch::new(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
-    let outcome = read();
-    match watch.changed() {
-        Some(change) => Err(Error::Changed { path: path.to_owned(), change }),
-        None => outcome,
-    }
-}
-
-/// How many bytes are looked at to tell whether a file is an XSpace.
-const HEAD: usize = 1 << 20;
-
-/// Refuses a file in which no plane with a name can be found, and says what was found at its start.
-fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    // The start is enough as a rule: a cut plane is read as far as it goes. What has another start is read whole.
-    let mut space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
-    if !has_named_plane(&space) && bytes.len() > HEAD {
-        space = SpaceView::parse(bytes);
-    }
-    if has_named_plane(&space) && !is_reencoded(bytes) {
-        return Ok(());
-    }
-    let found = match space.faults.kept().first() {
-        _ if bytes.is_empty() => {
-            "found an empty file; the profiler may have been killed before it wrote".to_owned()
-        }
-        _ if riegeli::is_named(path) => {
-            "found no Riegeli records: the first bytes are others than those of such a file; fetch it again".to_owned()
-        }
-        _ if bytes.starts_with(b"{") && looks_like_text(bytes) => {
-            "found JSON without trace events (a list traceEvents, or a list of objects with ph); pass the .xplane.pb file"
-                .to_owned()
-        }
-        _ if is_reencoded(bytes) || looks_like_text(bytes) => format!(
-            "found text starting with {:?}; the file may have been re-encoded by an upload or an editor: fetch the \
-             original bytes",
-            String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
-        ),
-        Some(fault) => format!("found other data ({fault})"),
-        None => "found no plane with a name".to_owned(),
-    };
-    let message = format!(
-        "expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text (or, for audit flags, a text with XLA flags), {found}"
-    );
-    Err(Error::Input { path: path.to_owned(), message })
-}
-
-fn has_named_plane(space: &SpaceView<'_>) -> bool {
-    space.planes.iter().any(|plane| !plane.name.is_empty() && std::str::from_utf8(plane.name).is_ok())
-}
-
-/// True if somebody has read the file as text and written it again: bytes that are not UTF-8 have become U+FFFD.
-fn is_reencoded(bytes: &[u8]) -> bool {
-    const REPLACEMENT: [u8; 3] = [0xef, 0xbf, 0xbd];
-    let head = &bytes[..bytes.len().min(64 << 10)];
-    head.windows(3).filter(|w| *w == REPLACEMENT).take(8).count() == 8
-}
-
-/// True if the start of a file is text: valid UTF-8 as far as it goes, without control characters.
-fn looks_like_text(bytes: &[u8]) -> bool {
-    let head = &bytes[..bytes.len().min(512)];
-    let text = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) if error.error_len().is_none() => return error.valid_up_to() > 0,
-        Err(_) => return false,
-    };
-    text.chars().all(|c| !c.is_control() || c.is_whitespace())
 }

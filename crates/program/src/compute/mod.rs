@@ -14,16 +14,15 @@ use columns::{CATEGORIES, LAYERS, LINES, PHASES};
 use audit::Kind;
 use breakdown::More;
 use facts::{Fact, Limit};
-use haloscope_profile::{Profile, chips};
+use haloscope_profile::chips;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::ops;
 use haloscope_time::phase::Phase;
 use haloscope_time::programs;
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 use haloscope_time::usage::Usage;
 
@@ -36,28 +35,30 @@ pub static ANALYSIS: Analysis = Analysis {
         "for the roofline: FLOPs and bytes of ops, and the device's peaks",
         "for padding, casts and the reasons of copies: the HLO modules in the profile",
     ],
+    reads: &[Input::Profile],
     example: "compute logs --steady",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     let peaks = selection.peaks();
-    let facts = facts::all(profile, &selection, &ops);
+    let facts = facts::all(profile, selection, &ops);
     let all_ps = haloscope_report::units::sum(ops.iter().map(|op| op.self_ps));
-    let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
+    let usage = Usage::measure(profile, selection, &Steps::find(profile, &selection.devices));
 
     let by = |id, title, columns, more, key: &dyn Fn(&Fact<'_, '_>) -> String| {
         breakdown::table((id, title, columns), &facts, &peaks, more, key)
     };
     let groups = shortfall::groups(&facts);
     let audit = audit::all(&facts, &peaks, &selection.device_type());
-    let times = programs::times(profile, scope);
+    let times = programs::times(profile, Some(selection));
     let runs = |id: Option<u64>, module: &str| {
         let own = times.iter().filter(|time| time.is_named(id, module));
         own.map(|time| time.launches).reduce(|a, b| a + b)

@@ -4,18 +4,18 @@ use haloscope_hlo::{FusionKind, Instruction, InstructionIdx, Module, Opcode};
 
 use super::subject::{Subject, sum, times};
 use crate::fusion_gaps::{self, Gap};
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::executions::Place;
+use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",
     question: "What did the compiler fuse, and which values still pass through memory between what it could have fused?",
     params: &[MODULE],
     needs: &["an HLO module after optimisation", "for times: a profile of its execution"],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo fusions logs",
     run: Run::Of(run),
 };
@@ -94,8 +94,8 @@ const BLOCKED: &[Column] = &[
 /// Pairs that have a row; on modules of tens of thousands of instructions nobody reads the rest.
 const ROWS: usize = 1000;
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let subject = Subject::choose(profile, scope, params, notes)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let subject = Subject::choose(asked, params, notes)?;
     let module = subject.module;
     let mut rows: Vec<(u64, i64, Vec<Cell>)> = Vec::new();
     for (index, hlo) in module.instructions() {

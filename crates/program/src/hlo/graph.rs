@@ -5,16 +5,14 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::programs::{self, Program};
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 
 use super::find;
 
@@ -64,6 +62,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump",
         "for measured times: a profile whose ops name their instructions",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo graph logs --node fusion.12 --radius 3 --direction operands",
     run: Run::Of(run),
 };
@@ -109,8 +108,14 @@ const EDGES: &[Column] = &[
     Column::bytes("bytes", "Bytes", "Bytes of the value, without padding."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let program = programs::choose(profile, scope, params.text(&MODULE), programs::by_time(profile, scope))?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let program = programs::choose(
+        profile,
+        scope,
+        params.text(&MODULE),
+        programs::by_time(profile, asked.selection().ok()),
+    )?;
     let module = &program.decoded.module;
     let centre = match params.text(&NODE) {
         "" => module.computation(module.entry()).root,
@@ -139,7 +144,7 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
             "ask for fewer steps or one direction, or raise --limit-nodes",
         );
     }
-    let measured = Measured::of(profile, scope, &program);
+    let measured = Measured::of(asked, &program);
     let mut nodes = Table::new("nodes", "Instructions", NODES);
     let writer = Writer { program: &program, measured, options: &options, centre };
     nodes.rows.extend(shown.places.iter().map(|place| writer.cells(place)));
@@ -187,11 +192,11 @@ fn path(
 struct Measured<'p>(FxHashMap<String, Op<'p>>);
 
 impl<'p> Measured<'p> {
-    fn of(profile: &'p Profile, scope: &Scope, program: &Program<'p>) -> Self {
+    fn of(asked: &Scoped<'p>, program: &Program<'p>) -> Self {
         // A stage of a compilation was never run.
-        let Ok(selection) = Selection::resolve(profile, scope) else { return Self(FxHashMap::default()) };
+        let Ok(selection) = asked.selection() else { return Self(FxHashMap::default()) };
         let mut found: FxHashMap<String, Op<'p>> = FxHashMap::default();
-        for op in ops::collect(profile, &selection) {
+        for op in ops::collect(asked.profile, selection) {
             if !programs::is_of(program.entry, op.meta.program_id, &op.module) {
                 continue;
             }

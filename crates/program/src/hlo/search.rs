@@ -6,14 +6,13 @@ use haloscope_hlo::{InstructionIdx, Module, TextOptions};
 use rayon::prelude::*;
 use regex::Regex;
 
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 
 const QUERY: Param = Param {
     id: "query",
@@ -62,6 +61,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Which instructions are called so, come from there, or make values like that?",
     params: &[MODULE, QUERY, IN, OPCODE, SHAPE, MIN_BYTES, ROWS],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo search logs --opcode copy,transpose --min-bytes 1M",
     run: Run::Of(run),
 };
@@ -99,10 +99,14 @@ const OPCODES: &[Column] = &[
 /// Characters of an instruction that are shown.
 const LONGEST: usize = 400;
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let (programs, copies) = match params.text(&MODULE) {
         "" => once_each(programs::in_scope(profile, scope)?),
-        word => (vec![programs::choose(profile, scope, word, programs::by_time(profile, scope))?], 0),
+        word => (
+            vec![programs::choose(profile, scope, word, programs::by_time(profile, asked.selection().ok()))?],
+            0,
+        ),
     };
     if scope.cuts_time() || !scope.devices.is_empty() {
         quality::not_used("devices, steps and windows", notes);

@@ -2,15 +2,14 @@
 
 use haloscope_hlo::{InstructionIdx, Module, Opcode};
 
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Notes, Severity, Status, Unit, Value};
 use haloscope_time::analysis::{MODULE, Params};
 use haloscope_time::executions::{Executions, uncounted_loops};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::op_times::{OpTime, OpTimes};
 use haloscope_time::programs::{self, Program};
+use haloscope_time::select::Scoped;
 
 /// A program, how often its parts run, and its times where there is a profile.
 pub(super) struct Subject<'p> {
@@ -21,14 +20,10 @@ pub(super) struct Subject<'p> {
 }
 
 impl<'p> Subject<'p> {
-    pub(super) fn choose(
-        profile: &'p Profile,
-        scope: &Scope,
-        params: &Params,
-        notes: &mut Notes,
-    ) -> Result<Self, Error> {
-        let word = params.text(&MODULE);
-        let program = programs::choose(profile, scope, word, programs::by_time(profile, scope))?;
+    pub(super) fn choose(asked: &Scoped<'p>, params: &Params, notes: &mut Notes) -> Result<Self, Error> {
+        let selection = asked.selection().ok();
+        let rank = programs::by_time(asked.profile, selection);
+        let program = programs::choose(asked.profile, asked.scope, params.text(&MODULE), rank)?;
         let module = &program.decoded.module;
         let loops = uncounted_loops(module);
         if loops > 0 {
@@ -40,7 +35,7 @@ impl<'p> Subject<'p> {
                 "",
             );
         }
-        let times = OpTimes::of(profile, scope, &program);
+        let times = selection.and_then(|selection| OpTimes::of(asked.profile, selection, &program));
         Ok(Self { program, module, executions: Executions::new(module), times })
     }
 

@@ -2,11 +2,10 @@
 
 use haloscope_hlo::TextOptions;
 
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::select::Scoped;
 use haloscope_time::{programs, quality};
 
 use super::find;
@@ -29,12 +28,19 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "What does the program look like, as XLA prints it?",
     params: &[MODULE, FORM, COMPUTATION, INSTRUCTION],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo text logs --module jit_train_step --form short",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let program = programs::choose(profile, scope, params.text(&MODULE), programs::by_time(profile, scope))?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let program = programs::choose(
+        profile,
+        scope,
+        params.text(&MODULE),
+        programs::by_time(profile, asked.selection().ok()),
+    )?;
     if scope.cuts_time() || !scope.devices.is_empty() {
         quality::not_used("devices, steps and windows", notes);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::select::Selection;
+use crate::select::{NO_EVENTS, Scoped};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
@@ -18,6 +18,8 @@ pub struct Analysis {
     pub params: &'static [Param],
     /// What a profile must hold for a full answer, in words.
     pub needs: &'static [&'static str],
+    /// What the RUN may be; of what is none of these there is no answer.
+    pub reads: &'static [Input],
     /// An example command line, without the program's name.
     pub example: &'static str,
     /// Computes the answer. Call it through [`run`] or [`run_with`], which fill what all reports share.
@@ -27,20 +29,43 @@ pub struct Analysis {
 /// The outcome of a question.
 pub type Answer = Result<Report, Error>;
 
+/// What a RUN may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// Profiles, or traces in JSON.
+    Profile,
+    /// A compiled program, of which nothing says when it ran.
+    Program,
+    /// A text with flags of XLA or libtpu.
+    Flags,
+}
+
+impl Input {
+    /// What a run that was opened is.
+    #[must_use]
+    pub fn of(profile: &Profile) -> Self {
+        match (profile.is_flags(), profile.is_program()) {
+            (true, _) => Self::Flags,
+            (false, true) => Self::Program,
+            (false, false) => Self::Profile,
+        }
+    }
+}
+
 /// How a question is answered.
 #[derive(Clone, Copy)]
 pub enum Run {
     /// From one run.
-    Of(fn(&Profile, &Scope, &Params, &mut Notes) -> Answer),
+    Of(fn(&Scoped<'_>, &Params, &mut Notes) -> Answer),
     /// From one run, or without any from what the parameters state.
-    Maybe(fn(Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
+    Maybe(fn(Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
     /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
-    Between(fn(&Profile, &Profile, &Scope, &Params, &mut Notes) -> Answer),
+    Between(fn(&Scoped<'_>, &Scoped<'_>, &Params, &mut Notes) -> Answer),
     /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
     /// against itself.
-    Among(fn(&Profile, &[&Profile], &Scope, &Params, &mut Notes) -> Answer),
+    Among(fn(&Scoped<'_>, &[Scoped<'_>], &Params, &mut Notes) -> Answer),
     /// From one run, held against a baseline where one is given; the scope holds for both.
-    Against(fn(&Profile, Option<&Profile>, &Scope, &Params, &mut Notes) -> Answer),
+    Against(fn(&Scoped<'_>, Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
 }
 
 /// Which runs a question takes beside the one it is about.
@@ -84,6 +109,19 @@ impl Analysis {
     #[must_use]
     pub fn works_alone(&self) -> bool {
         matches!(self.run, Run::Maybe(_))
+    }
+
+    /// Refuses a run of which there can be no answer, and says why.
+    fn can_read(&self, profile: &Profile) -> Result<(), Error> {
+        let input = Input::of(profile);
+        if self.reads.contains(&input) {
+            return Ok(());
+        }
+        Err(Error::Nothing(match input {
+            Input::Flags => FLAGS_ONLY.to_owned(),
+            Input::Program => NO_EVENTS.to_owned(),
+            Input::Profile => format!("`{}` reads no profiles", self.id),
+        }))
     }
 
     /// Which runs it takes beside the one that it is about.
@@ -218,7 +256,7 @@ pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> 
         return Err(Error::Usage(format!("`{}` needs a run", analysis.id)));
     };
     let mut notes = Notes::default();
-    let mut report = run(None, &Scope::default(), params, &mut notes)?;
+    let mut report = run(None, params, &mut notes)?;
     report.analysis = analysis.id;
     report.quality = notes.into_sorted();
     Ok(report)
@@ -244,18 +282,28 @@ pub fn run_with(
     scope: &Scope,
     params: &Params,
 ) -> Result<Report, Error> {
+    let others: Vec<Scoped<'_>> = others.iter().map(|other| Scoped::new(other, scope)).collect();
+    run_scoped(analysis, &Scoped::new(profile, scope), &others, params)
+}
+
+/// As [`run_with`], of runs whose scope is resolved.
+pub fn run_scoped(
+    analysis: &Analysis,
+    asked: &Scoped<'_>,
+    others: &[Scoped<'_>],
+    params: &Params,
+) -> Result<Report, Error> {
     params.check(analysis)?;
-    let answer = answer(analysis, profile, others, scope, params);
+    let answer = answer(analysis, asked, others, params);
     // Whatever was found: that there is nothing to say may come of a file that is no longer whole.
-    std::iter::once(&profile).chain(others).try_for_each(|profile| profile.unchanged())?;
+    std::iter::once(asked).chain(others).try_for_each(|run| run.profile.unchanged())?;
     answer
 }
 
 fn answer(
     analysis: &Analysis,
-    profile: &Profile,
-    others: &[&Profile],
-    scope: &Scope,
+    asked: &Scoped<'_>,
+    others: &[Scoped<'_>],
     params: &Params,
 ) -> Result<Report, Error> {
     let takes = analysis.others();
@@ -266,28 +314,26 @@ fn answer(
             others.len()
         )));
     }
-    if analysis.id != "audit flags" && (profile.is_flags() || others.iter().any(|other| other.is_flags())) {
-        return Err(Error::Nothing(FLAGS_ONLY.into()));
-    }
+    std::iter::once(asked).chain(others).try_for_each(|run| analysis.can_read(run.profile))?;
     // A host or device that is not there is an error even of a question that does not look at devices.
-    if let Err(error @ Error::Usage(_)) = Selection::resolve(profile, scope) {
+    if let Err(error @ Error::Usage(_)) = asked.selection() {
         return Err(error);
     }
     let mut notes = Notes::default();
-    let first = others.first().copied();
+    let first = others.first();
     let answer = match analysis.run {
-        Run::Of(run) => run(profile, scope, params, &mut notes),
-        Run::Maybe(run) => run(Some(profile), scope, params, &mut notes),
-        Run::Between(run) => run(profile, first.unwrap_or(profile), scope, params, &mut notes),
-        Run::Among(run) if others.is_empty() => run(profile, &[profile], scope, params, &mut notes),
-        Run::Among(run) => run(profile, others, scope, params, &mut notes),
-        Run::Against(run) => run(profile, first, scope, params, &mut notes),
+        Run::Of(run) => run(asked, params, &mut notes),
+        Run::Maybe(run) => run(Some(asked), params, &mut notes),
+        Run::Between(run) => run(asked, first.unwrap_or(asked), params, &mut notes),
+        Run::Among(run) if others.is_empty() => run(asked, std::slice::from_ref(asked), params, &mut notes),
+        Run::Among(run) => run(asked, others, params, &mut notes),
+        Run::Against(run) => run(asked, first, params, &mut notes),
     };
-    let mut report = answer.map_err(|error| with_damage(error, profile))?;
+    let mut report = answer.map_err(|error| with_damage(error, asked.profile))?;
     report.analysis = analysis.id;
-    crate::provenance::fill(&mut report, profile, scope, &mut notes);
+    crate::provenance::fill(&mut report, asked, &mut notes);
     for other in others.iter().filter(|_| takes != Others::None) {
-        crate::provenance::add_files(&mut report, other, &mut notes);
+        crate::provenance::add_files(&mut report, other.profile, &mut notes);
     }
     report.quality = notes.into_sorted();
     Ok(report)

@@ -5,12 +5,11 @@ pub mod measure;
 pub mod slow_ops;
 mod tables;
 
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::quality;
-use crate::select::Selection;
+use crate::select::Scoped;
 use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
 use measure::{Measured, OnDevice};
 use slow_ops::SlowOps;
@@ -23,13 +22,15 @@ pub static ANALYSIS: Analysis = Analysis {
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
         "three devices or more that run the same program, to tell which one is slow",
     ],
+    reads: &[Input::Profile],
     example: "hosts logs",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let measured = Measured::new(profile, &selection, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
+    let measured = Measured::new(profile, selection, scope)?;
     quality::steps(&measured.steps, notes);
     quality::devices_without_ops(&measured.silent, notes);
     if !scope.modules.is_empty() {

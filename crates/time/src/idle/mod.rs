@@ -6,14 +6,12 @@ mod tables;
 pub(super) use tables::class_cells;
 
 use crate::account::{self, Account, Class, Group, Times};
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::quality;
-use crate::select::Selection;
+use crate::select::Scoped;
 use crate::steps::Steps;
 use crate::usage::Usage;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
 
@@ -26,6 +24,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "program executions, to tell gaps between programs from gaps inside: XLA Modules lines (TPU) or ops that name their program",
         "the profiler's start and stop times, for what lies outside the program",
     ],
+    reads: &[Input::Profile],
     example: "idle logs",
     run: Run::Of(run),
 };
@@ -37,9 +36,10 @@ struct Counted {
     position: usize,
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let accounts = account::of_selection(profile, &selection);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
+    let accounts = account::of_selection(profile, selection);
     let silent: Vec<&str> = selection
         .devices
         .iter()
@@ -55,17 +55,17 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     });
     let counted: Vec<Counted> = counted.collect();
     if counted.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
-    quality::events(profile, &selection, notes);
+    quality::events(profile, selection, notes);
     let mut sums = Times::default();
     counted.iter().for_each(|c| sums.add(&c.times));
     let steps = Steps::find(profile, &selection.devices);
-    let usage = Usage::measure(profile, &selection, &steps);
-    let gaps = tables::largest_gaps(&counted, &selection);
+    let usage = Usage::measure(profile, selection, &steps);
+    let gaps = tables::largest_gaps(&counted, selection);
     Ok(Report {
         values: values(&usage, &sums, counted.len(), gaps.first().map(|g| g.gap.end_ps - g.gap.start_ps)),
         tables: vec![

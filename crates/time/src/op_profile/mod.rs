@@ -4,16 +4,14 @@ mod columns;
 mod paths;
 mod tree;
 
-use crate::analysis::{Analysis, Param, ParamKind, Params, Run};
+use crate::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use crate::ops;
 use crate::ops::analysis::Sums;
 use crate::quality;
-use crate::select::Selection;
+use crate::select::Scoped;
 use crate::steps::Steps;
 use crate::usage::Usage;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Status, Tree, Unit, Value};
 
@@ -39,20 +37,22 @@ pub static ANALYSIS: Analysis = Analysis {
         "what `ops` needs",
         "for --by provenance and --by source: scope paths and source lines, on the ops or in the HLO modules",
     ],
+    reads: &[Input::Profile],
     example: "op-profile logs --by provenance --steady",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     let peaks = selection.peaks();
     let idle_ps = (params.text(&IDLE) == "include").then(|| {
-        let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
+        let usage = Usage::measure(profile, selection, &Steps::find(profile, &selection.devices));
         units::sum(usage.devices.iter().map(|d| d.gaps_ps))
     });
     let root = tree::build(&ops, params.text(&BY), idle_ps, &peaks);

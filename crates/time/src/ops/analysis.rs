@@ -9,14 +9,13 @@ use crate::op_meta::is_container;
 use crate::ops::{self, Op};
 use crate::quality;
 use crate::roofline::{Work, add_known};
-use crate::select::Selection;
+use crate::select::Scoped;
 use crate::{
-    analysis::{Analysis, Param, ParamKind, Params, Run},
+    analysis::{Analysis, Input, Param, ParamKind, Params, Run},
     host_ops,
 };
-use haloscope_profile::{Peaks, Profile};
+use haloscope_profile::Peaks;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
 
@@ -42,6 +41,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "TPU: the XLA Ops line; GPU: streams whose kernels name their hlo_op; CPU: host events with hlo_op",
         "for FLOPs and bytes: the compiler's counts on the ops, or the HLO modules in the profile",
     ],
+    reads: &[Input::Profile],
     example: "ops logs --by category --steps 2-5",
     run: Run::Of(run),
 };
@@ -104,16 +104,17 @@ const COLUMNS: &[Column] = &[
     Column::text("expression", "Expression", "The HLO expression, cut to 200 characters."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
     if params.text(&ON) == "host" {
-        return host_ops::report(profile, &selection);
+        return host_ops::report(profile, selection);
     }
-    let ops = ops::collect(profile, &selection);
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     let peaks = selection.peaks();
     let by = params.text(&BY);
     let groups = group(&ops, by);

@@ -2,19 +2,18 @@
 pub mod findings;
 mod tables;
 
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::bound::{Classes, TimeClass};
 use crate::device_pass;
 use crate::ops::analysis::Sums;
 use crate::quality;
 use crate::roofline::{Limits, Work};
-use crate::select::Selection;
+use crate::select::{Scoped, Selection};
 use crate::stats::Summary;
 use crate::steps::Steps;
 use crate::usage::Usage;
-use haloscope_profile::{Peaks, Profile};
+use haloscope_profile::Peaks;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
@@ -22,20 +21,22 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "How is this run doing, and what bounds it?",
     params: &[],
     needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
+    reads: &[Input::Profile],
     example: "overview logs",
     run: Run::Of(run),
 };
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
     let mut of_hosts = Vec::new();
-    let (ops, usage) = device_pass::measure(profile, &selection, &steps, |host, ops| {
+    let (ops, usage) = device_pass::measure(profile, selection, &steps, |host, ops| {
         of_hosts.push((host, Sums::of(&ops)));
     });
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     quality::steps(&steps, notes);
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
@@ -47,8 +48,8 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     };
     let summary = Summary::of(&in_scope.durations());
 
-    let values = values(&selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
-    let findings = findings::all(&usage, &rates, &classes, &selection);
+    let values = values(selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
+    let findings = findings::all(&usage, &rates, &classes, selection);
     let mut all = vec![
         tables::rates(&rates),
         tables::time(&classes),
@@ -60,7 +61,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         all.push(tables::hosts(profile, scope, &usage, &of_hosts)?);
     }
     all.push(tables::precision(&ops));
-    all.push(tables::environment(profile, &selection));
+    all.push(tables::environment(profile, selection));
     Ok(Report { values, tables: all, findings, ..Report::default() })
 }
 /// What the overview shows of the steps; `steps` has the rest.

@@ -4,12 +4,12 @@ mod stated;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::op_meta::{is_asynchronous, is_container};
 use crate::ops::analysis::Sums;
 use crate::ops::{self, Op};
 use crate::roofline::{Limits, Work, add_known};
-use crate::select::Selection;
+use crate::select::{Scoped, Selection};
 use crate::steps::{StepClass, Steps};
 use crate::{busy, quality};
 use haloscope_profile::{Peaks, Profile};
@@ -26,6 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "FLOPs and bytes of ops, or of one piece of work as --flops, --bytes and --latency state them",
         "the device's peak FLOP rate and HBM bandwidth",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "roofline logs --steady",
     run: Run::Maybe(run),
 };
@@ -69,27 +70,23 @@ const STEPS: &[Column] = columns![Column::text(
     "total: the whole scope; average: over the counted steps; else the step's number."
 ),];
 
-fn run(
-    profile: Option<&Profile>,
-    scope: &Scope,
-    params: &Params,
-    notes: &mut Notes,
-) -> Result<Report, Error> {
-    let of_run = profile.and_then(|profile| Selection::resolve(profile, scope).ok()).map(|s| s.peaks());
+fn run(asked: Option<&Scoped<'_>>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let of_run = asked.and_then(|asked| asked.selection().ok()).map(|s| s.peaks());
     if let Some(report) = stated::report(params, of_run)? {
         return Ok(report);
     }
-    let Some(profile) = profile else {
+    let Some(asked) = asked else {
         return Err(Error::Usage(
             "name a RUN, or state a piece of work with --flops, --bytes, --latency and --chip".into(),
         ));
     };
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
+    quality::remarks(profile, selection, &ops, notes);
     let peaks = selection.peaks();
     let total = Sums::of(&ops);
     let all_ps = total.self_ps as f64;
@@ -108,7 +105,7 @@ fn run(
         programs.table(&peaks, all_ps),
         categories.table(&peaks, all_ps),
         ops_table(&ops, &peaks, all_ps),
-        steps_table(profile, scope, &selection, &total, &peaks),
+        steps_table(profile, scope, selection, &total, &peaks),
     ];
     Ok(Report { values: values(&total, &peaks), tables, ..Report::default() })
 }

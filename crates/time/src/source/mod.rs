@@ -4,14 +4,12 @@ mod calls;
 mod columns;
 mod lines;
 
-use crate::analysis::{Analysis, Param, ParamKind, Params, Run};
+use crate::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use crate::ops;
 use crate::quality;
-use crate::select::Selection;
+use crate::select::Scoped;
 use crate::source_frames::Stacks;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Table, Tree, Unit, Value};
 
@@ -32,18 +30,20 @@ pub static ANALYSIS: Analysis = Analysis {
         "what `ops` needs",
         "the source of each op: on the op's metadata (TPU) or in the HLO modules of the profile",
     ],
+    reads: &[Input::Profile],
     example: "source logs --file model.py",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::remarks(profile, &selection, &ops, notes);
-    let stacks = Stacks::new(profile, &selection);
+    quality::remarks(profile, selection, &ops, notes);
+    let stacks = Stacks::new(profile, selection);
     let placed: Vec<_> = ops.iter().map(|op| (op, stacks.of(op))).collect();
     let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let unknown: i64 = units::sum(placed.iter().filter(|(_, f)| f.is_empty()).map(|(op, _)| op.self_ps));

@@ -1,13 +1,12 @@
 //! `steps`: how long each step took on each device, and which are usual.
 
 use crate::account::{self, Account, Class, Group};
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::intervals::Intervals;
-use crate::select::Selection;
+use crate::select::Scoped;
 use crate::stats::Summary;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
 use crate::{busy, quality};
-use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Series, Status, Table, Unit, Value};
@@ -19,6 +18,7 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
     ],
+    reads: &[Input::Profile],
     example: "steps logs --format json",
     run: Run::Of(run),
 };
@@ -74,8 +74,9 @@ const CLASSES: &[Column] = &[
     Class::Before.column(),
 ];
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
     let mut steps = Steps::find(profile, &selection.devices);
     if steps.rows.is_empty() {
         return Err(Error::Nothing(format!(
@@ -100,7 +101,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let mut table = Table::new("steps", "Steps", STEPS);
     let mut by_device = Table::new("devices", "Steps by device", DEVICES);
     let mut by_class = Table::new("classes", "What each step's time goes to", CLASSES);
-    let accounts = account::of_selection(profile, &selection);
+    let accounts = account::of_selection(profile, selection);
     for step in &steps.rows {
         let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
         let fastest = step.instances.iter().map(|i| i.duration_ps).min();

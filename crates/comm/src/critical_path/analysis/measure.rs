@@ -5,7 +5,7 @@ use haloscope_profile::{Device, DeviceKind, Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Severity};
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::steps::analysis::in_scope;
 use haloscope_time::steps::{Step, StepClass, Steps};
 use haloscope_time::{busy, launches, quality};
@@ -27,8 +27,9 @@ pub(super) struct Measured<'p> {
 }
 
 impl<'p> Measured<'p> {
-    pub(super) fn new(profile: &'p Profile, scope: &Scope, notes: &mut Notes) -> Result<Self, Error> {
-        let selection = Selection::resolve(profile, scope)?;
+    pub(super) fn new(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
+        let Scoped { profile, scope, .. } = *asked;
+        let selection = asked.selection()?;
         let runs = |d: &&Device| d.kind != DeviceKind::Cpu || !launches::of(profile, d).is_empty();
         let devices: Vec<&Device> = selection.devices.iter().copied().filter(runs).collect();
         if devices.is_empty() {

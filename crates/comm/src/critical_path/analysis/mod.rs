@@ -6,12 +6,11 @@ mod tables;
 
 use crate::critical_path::{self, Change, Role};
 use asked::Asked;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Column, Notes, Report, Status, Table, Unit, Value};
 use haloscope_time::account::{Class, Group};
-use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::select::Scoped;
 use haloscope_time::straggler;
 use measure::Measured;
 
@@ -32,6 +31,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "the HLO protos, which say which devices a collective joins",
         "all devices that work together, to see who makes the others wait",
     ],
+    reads: &[Input::Profile],
     example: "critical-path logs --if 'all-gather free' --if 'fusion.12 x0.7'",
     run: Run::Of(run),
 };
@@ -52,8 +52,8 @@ const WHAT_IF: &[Column] = &[
     ),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let measured = Measured::new(profile, scope, notes)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let measured = Measured::new(asked, notes)?;
     let asked = asked::read(params.text(&IF), &measured.graph)?;
     let is_asked = !asked.is_empty();
     let changes = if is_asked { asked } else { defaults(&measured) };

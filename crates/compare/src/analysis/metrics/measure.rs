@@ -150,7 +150,7 @@ fn work(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
         run.samples.steps.iter().map(|s| s.mean_ps).sum::<f64>() / run.steps.len().max(1) as f64;
     let whole =
         Work { time_ps: mean_device, flops: run.flops, hbm_bytes: run.hbm_bytes }.against(&run.samples.peaks);
-    let mfu = mfu::of_program(run.samples.profile, scope).ok().flatten();
+    let mfu = mfu::of_program(run.samples.profile, scope, &run.samples.selection).ok().flatten();
     let over = |id, label, value: Option<f64>, work, doc| Metric {
         samples: run.over_time(value),
         ..share(id, label, value, run.derived, Judge::WorkOverTime(work), doc)

@@ -9,9 +9,9 @@ use crate::flags::table::{self, Release};
 use crate::flags::{Given, parse};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::select::Scoped;
 use stalls::Stalls;
 
 const SCRIPT: Param = Param {
@@ -36,27 +36,29 @@ pub static ANALYSIS: Analysis = Analysis {
         "flags: a text as the RUN or with --script; profiles hold none as a rule",
         "for what is missing also a run: a device's op lines",
     ],
+    reads: &[Input::Profile, Input::Program, Input::Flags],
     example: "audit flags logs --script launch.sh",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let asked = releases(profile, params.text(&VERSION), notes)?;
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let releases = releases(profile, params.text(&VERSION), notes)?;
     let given = given(profile, params.text(&SCRIPT))?;
-    let stalls = if profile.is_flags() { None } else { Stalls::measure(profile, scope) };
-    remarks(profile, given.as_ref(), stalls.as_ref(), &asked, notes);
+    let stalls = if profile.is_flags() { None } else { Stalls::measure(asked) };
+    remarks(profile, given.as_ref(), stalls.as_ref(), &releases, notes);
     let nothing = Given::default();
     let flags = given.as_ref().unwrap_or(&nothing);
-    let conflicts = check::conflicts(flags, &asked);
+    let conflicts = check::conflicts(flags, &releases);
     let missing = match (&given, &stalls) {
-        (Some(given), Some(stalls)) => check::missing(given, stalls, &asked),
+        (Some(given), Some(stalls)) => check::missing(given, stalls, &releases),
         _ => Vec::new(),
     };
     let mut all =
-        vec![tables::flags(flags, &asked), tables::conflicts(&conflicts), tables::missing(&missing)];
+        vec![tables::flags(flags, &releases), tables::conflicts(&conflicts), tables::missing(&missing)];
     all.extend(stalls.as_ref().map(tables::stalls));
     Ok(Report {
-        values: values(given.as_ref(), stalls.is_some(), &asked, conflicts.len(), missing.len()),
+        values: values(given.as_ref(), stalls.is_some(), &releases, conflicts.len(), missing.len()),
         tables: all,
         findings: findings::all(&conflicts, &missing),
         ..Report::default()

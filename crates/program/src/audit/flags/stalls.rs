@@ -1,10 +1,9 @@
 //! Times of a run that flags are meant to shorten.
 
-use haloscope_profile::{DeviceKind, PlaneKind, Profile};
-use haloscope_report::scope::Scope;
+use haloscope_profile::{DeviceKind, PlaneKind};
 use haloscope_time::account::{self, Class, Times};
 use haloscope_time::ops;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 
 /// A kind of stall and how much of the active window it takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,10 +48,10 @@ fn kind(category: &str, name: &str) -> Option<&'static str> {
 
 impl Stalls {
     /// Measures a run; nothing where it has no devices that ran ops.
-    pub(super) fn measure(profile: &Profile, scope: &Scope) -> Option<Self> {
-        let selection = Selection::resolve(profile, scope).ok()?;
+    pub(super) fn measure(asked: &Scoped<'_>) -> Option<Self> {
+        let (profile, selection) = (asked.profile, asked.selection().ok()?);
         let mut times = Times::default();
-        for (position, account) in account::of_selection(profile, &selection).iter().enumerate() {
+        for (position, account) in account::of_selection(profile, selection).iter().enumerate() {
             if let Some(account) = account {
                 times.add(&account.times(selection.window(position)));
             }
@@ -74,7 +73,7 @@ impl Stalls {
                 None => all.push(Stall { kind, share: 0.0, total_ps: ps, count }),
             }
         };
-        for op in ops::collect(profile, &selection) {
+        for op in ops::collect(profile, selection) {
             if Class::of(&op.meta) == Class::Communication {
                 let kind = kind(&op.meta.category, &op.meta.name).unwrap_or("collective of unknown kind");
                 add(kind, op.self_ps, op.occurrences);

@@ -26,7 +26,7 @@ impl Job {
         asked: Option<f64>,
     ) -> Self {
         let asked = asked.filter(|n| *n >= 1.0);
-        let main = programs::choose(profile, scope, "", programs::by_time(profile, scope)).ok();
+        let main = programs::choose(profile, scope, "", programs::by_time(profile, Some(selection))).ok();
         let compiled = main.and_then(|program| {
             let module = &program.decoded.module;
             let partitions = module.partition_count()?;

@@ -12,10 +12,10 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use haloscope_time::ops;
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
 use haloscope_time::typed_peak::TypedPeaks;
 use haloscope_time::usage::Usage;
@@ -63,27 +63,29 @@ pub static ANALYSIS: Analysis = Analysis {
         "FLOPs of ops, or --global-batch and --seq with --flops-per-token or --config",
         "the device's peak FLOP rate, or --peak",
     ],
+    reads: &[Input::Profile],
     example: "compute mfu logs --global-batch 32 --seq 2048 --config config.json",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     // What is wrong with the parameters is said before the run is read.
     let stated = job::Stated::read(params)?;
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
+    let selection = asked.selection()?;
+    let ops = ops::collect(profile, selection);
     if ops.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
-    quality::peaks(&selection, notes);
-    let facts = facts::all(profile, &selection, &ops);
-    let base = Base::measure(profile, scope, &selection, notes);
-    let job = Job::find(profile, scope, &selection, params.quantity(&DEVICES));
-    let (peaks, peak_name) = peaks(profile, &selection, params.quantity(&PEAK));
+    quality::peaks(selection, notes);
+    let facts = facts::all(profile, selection, &ops);
+    let base = Base::measure(profile, scope, selection, notes);
+    let job = Job::find(profile, scope, selection, params.quantity(&DEVICES));
+    let (peaks, peak_name) = peaks(profile, selection, params.quantity(&PEAK));
     let named = Named { peaks, peak_name: &peak_name };
-    let all = methods::all(profile, &selection, &facts, &base, &job, &stated, &named);
+    let all = methods::all(profile, selection, &facts, &base, &job, &stated, &named);
     remarks(&all, &job, notes);
-    let usage = Usage::measure(profile, &selection, &Steps::find(profile, &selection.devices));
+    let usage = Usage::measure(profile, selection, &Steps::find(profile, &selection.devices));
     let idle = usage.idle_share_of_active();
     let findings =
         findings::low(&all, &facts, &base, idle).into_iter().chain(findings::disagreement(&all)).collect();
@@ -95,18 +97,21 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
 /// which FLOPs were counted. `None` where FLOPs, the peak or the time is not known.
 ///
 /// # Errors
-/// [`Error::Usage`] for a scope that names what the run does not have, [`Error::Nothing`] where no device is in it.
-pub fn of_program(profile: &Profile, scope: &Scope) -> Result<Option<(&'static str, f64)>, Error> {
+/// [`Error::Usage`] where what is stated of the model makes no sense.
+pub fn of_program(
+    profile: &Profile,
+    scope: &Scope,
+    selection: &Selection<'_>,
+) -> Result<Option<(&'static str, f64)>, Error> {
     let stated = job::Stated::read(&Params::default())?;
-    let selection = Selection::resolve(profile, scope)?;
-    let ops = ops::collect(profile, &selection);
-    let facts = facts::all(profile, &selection, &ops);
+    let ops = ops::collect(profile, selection);
+    let facts = facts::all(profile, selection, &ops);
     // What the base remarks on, the steps of the run say too.
-    let base = Base::measure(profile, scope, &selection, &mut Notes::default());
-    let job = Job::find(profile, scope, &selection, None);
-    let (peaks, peak_name) = peaks(profile, &selection, None);
+    let base = Base::measure(profile, scope, selection, &mut Notes::default());
+    let job = Job::find(profile, scope, selection, None);
+    let (peaks, peak_name) = peaks(profile, selection, None);
     let named = Named { peaks, peak_name: &peak_name };
-    Ok(headline(&methods::all(profile, &selection, &facts, &base, &job, &stated, &named)))
+    Ok(headline(&methods::all(profile, selection, &facts, &base, &job, &stated, &named)))
 }
 
 /// The model's own count is what the word means; where nobody states one, the program's stands for it.

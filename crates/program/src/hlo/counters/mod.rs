@@ -11,13 +11,12 @@ use columns::{CATEGORIES, COPY_ROWS, COUNTERS, MATMULS, OPCODES, RELAYOUTS, WHYS
 use super::subject::{Subject, sum, times};
 use crate::copies::{self, Copy, CopyKind, Why};
 use crate::relayouts::{self, Relayout};
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::executions::Place;
+use haloscope_time::select::Scoped;
 
 const fn expected(id: &'static str, doc: &'static str) -> Param {
     Param { id, doc, kind: ParamKind::Count, default: "" }
@@ -35,12 +34,13 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?",
     params: &[MODULE, DOTS, EXPS, REDUCES, COPIES, DEFENSIVE],
     needs: &["an HLO module after optimisation", "for times and executions: a profile of its execution"],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo counters logs --copies 0",
     run: Run::Of(run),
 };
 
-pub fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let subject = Subject::choose(profile, scope, params, notes)?;
+pub fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let subject = Subject::choose(asked, params, notes)?;
     let copies = copies::find(subject.module, &subject.executions);
     let relayouts = relayouts::find(subject.module, &subject.executions);
     let opcodes = opcode_tallies(&subject);

@@ -6,13 +6,12 @@ mod unified;
 
 use haloscope_hlo::Alignment;
 
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 
 use changes::{Changes, Kind};
 
@@ -52,18 +51,14 @@ pub static ANALYSIS: Analysis = Analysis {
         "HLO modules of two runs, two modules of one, or a dump with several stages",
         "for buffers that grew: buffer assignments, which profiles and HLO protos have and text has not",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo diff logs/before logs/after --module jit_train_step",
     run: Run::Between(run),
 };
 
-fn run(
-    profile: &Profile,
-    other: &Profile,
-    scope: &Scope,
-    params: &Params,
-    notes: &mut Notes,
-) -> Result<Report, Error> {
-    let (a, b) = sides(profile, other, scope, params)?;
+fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let scope = asked.scope;
+    let (a, b) = sides(asked, other, params)?;
     if scope.cuts_time() || !scope.devices.is_empty() {
         quality::not_used("devices, steps and windows", notes);
     }
@@ -85,26 +80,25 @@ fn run(
 /// The two modules: those that are named; else of two runs the chosen one and its namesake, of a dump the first stage and the
 /// last, and of another run the chosen one twice.
 fn sides<'p>(
-    profile: &'p Profile,
-    other: &'p Profile,
-    scope: &Scope,
+    asked: &Scoped<'p>,
+    other: &Scoped<'p>,
     params: &Params,
 ) -> Result<(Program<'p>, Program<'p>), Error> {
+    let profile = asked.profile;
+    let named = |run: &Scoped<'p>, word: &str| {
+        programs::choose(run.profile, run.scope, word, programs::by_time(run.profile, run.selection().ok()))
+    };
     let (word, to) = (params.text(&MODULE), params.text(&TO));
-    let a = programs::choose(profile, scope, word, programs::by_time(profile, scope))?;
+    let a = named(asked, word)?;
     if !to.is_empty() {
-        return Ok((a, programs::choose(other, scope, to, programs::by_time(other, scope))?));
+        return Ok((a, named(other, to)?));
     }
-    if !std::ptr::eq(profile, other) {
-        let namesake = programs::choose(other, scope, &a.entry.name, programs::by_time(other, scope));
-        return Ok((
-            a,
-            namesake.or_else(|_| programs::choose(other, scope, "", programs::by_time(other, scope)))?,
-        ));
+    if !std::ptr::eq(profile, other.profile) {
+        return Ok((a, named(other, &a.entry.name).or_else(|_| named(other, ""))?));
     }
     if word.contains('@') {
         // That stage against the one that stands for its module.
-        return Ok((a, programs::choose(profile, scope, &a.entry.name, programs::by_time(profile, scope))?));
+        return Ok((a, named(asked, &a.entry.name)?));
     }
     let number = a.entry.stage.as_ref().and_then(|stage| stage.number);
     let is_first = |stage: &&haloscope_profile::HloModule| {

@@ -11,12 +11,12 @@ use haloscope_hlo::{Module, Opcode};
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::compilations::{self, Compilations};
 use haloscope_time::programs::{self, Program, ProgramTime};
+use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo modules",
@@ -26,6 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "HLO modules in the profile, or a compiled program",
         "for recompilations in the capture: host events",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "hlo modules logs",
     run: Run::Of(run),
 };
@@ -71,8 +72,9 @@ fn count(module: &Module, opcode: Opcode) -> usize {
     module.instructions().filter(|(_, hlo)| hlo.opcode == opcode).count()
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let times = programs::times(profile, scope);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let times = programs::times(profile, asked.selection().ok());
     let held = match programs::in_scope(profile, scope) {
         Ok(held) => held,
         // Programs that ran are known by name even where the profile holds none of them.

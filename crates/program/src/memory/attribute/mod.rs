@@ -6,13 +6,12 @@ mod workers;
 use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, remark_trace, rules, space};
 use crate::attribution::{Attribution, Identity, Totals};
 use crate::program_memory::ProgramMemory;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory attribute",
@@ -22,11 +21,13 @@ pub static ANALYSIS: Analysis = Analysis {
         "an HLO module with its buffer assignment: in profiles of XLA programs, or as `*.hlo_proto.pb` or `*.hlo.pb`",
         "for names: op names in the module's metadata, which JAX, PyTorch/XLA and TensorFlow write",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "memory attribute logs --module jit_train_step --rules mine.toml",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let rules = rules(params)?;
     let space = space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
@@ -44,7 +45,7 @@ fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> 
     remarks(&attribution, notes);
     let identities = Identity::all(&attribution, &totals);
     check(&identities, &program.label(), notes);
-    let mut workers = workers::all(profile, scope, &program, &rules, space, notes);
+    let mut workers = workers::all(asked, &program, &rules, space, notes);
     if workers.is_empty() {
         workers.push(workers::Worker::of_program(profile, &program, totals));
     }

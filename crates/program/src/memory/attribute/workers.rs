@@ -6,10 +6,9 @@ use crate::attribution::{Attribution, Identity, Rules, Totals};
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Severity, Table, Unit};
 use haloscope_time::programs::{self, Program};
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 
 /// A chip, and what its host's copy of the program says of its memory.
 pub(super) struct Worker {
@@ -67,15 +66,15 @@ const COLUMNS: &[Column] = &[
 /// One for each device of the scope, with what its host's own copy of the program says; hosts without a device stand for
 /// themselves.
 pub(super) fn all(
-    profile: &Profile,
-    scope: &Scope,
+    asked: &Scoped<'_>,
     program: &Program<'_>,
     rules: &Rules,
     memory_space: i64,
     notes: &mut Notes,
 ) -> Vec<Worker> {
-    let Ok(selection) = Selection::resolve(profile, scope) else { return Vec::new() };
-    let Ok(programs) = programs::in_scope(profile, scope) else { return Vec::new() };
+    let profile = asked.profile;
+    let Ok(selection) = asked.selection() else { return Vec::new() };
+    let Ok(programs) = programs::in_scope(profile, asked.scope) else { return Vec::new() };
     let mut hosts: Vec<HostId> = selection.devices.iter().map(|device| device.host).collect();
     hosts.sort_unstable();
     hosts.dedup();

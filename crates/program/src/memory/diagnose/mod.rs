@@ -18,12 +18,11 @@ use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, rules, space}
 use crate::attribution::{Attribution, Totals};
 use crate::program_memory::ProgramMemory;
 use context::Context;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 
 const CAPACITY: Param = Param {
     id: "capacity",
@@ -41,6 +40,7 @@ pub static ANALYSIS: Analysis = Analysis {
         "for the headroom: a device type whose memory is known, allocator events, or --capacity",
         "for the passes of a training step: op names as JAX and TensorFlow write them",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "memory diagnose module.hlo_proto.pb --capacity 17.2G",
     run: Run::Of(run),
 };
@@ -138,7 +138,8 @@ const CHECKS: &[Column] = &[
     Column::text("said", "What was seen", "What was seen, or why it cannot be told."),
 ];
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let rules = rules(params)?;
     let space = space(params, ANALYSIS.id)?;
     if scope.cuts_time() {

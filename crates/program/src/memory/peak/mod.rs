@@ -10,11 +10,10 @@ use super::SPACE;
 use crate::capacity;
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
-use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Column, Notes, Report, Severity, Table};
-use haloscope_time::analysis::{Analysis, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
+use haloscope_time::select::Scoped;
 use haloscope_time::{memory_space, quality};
 
 pub static ANALYSIS: Analysis = Analysis {
@@ -24,11 +23,13 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "HLO modules with a buffer assignment, as profilers embed them and `--xla_dump_to` writes them as protos",
     ],
+    reads: &[Input::Profile, Input::Program],
     example: "memory peak logs --module jit_train_step",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
     let space = super::space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
         quality::not_used("steps and windows", notes);

@@ -7,20 +7,20 @@ mod peaks;
 use crate::allocator::{Allocator, AllocatorEvent, allocators};
 use crate::allocator_peak::highest;
 use crate::capacity::is_on_device;
-use haloscope_profile::{HostId, Profile};
+use haloscope_profile::HostId;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::{Column, Notes, Report, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
     question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
     params: &[],
     needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
+    reads: &[Input::Profile],
     example: "memory profile logs",
     run: Run::Of(run),
 };
@@ -93,11 +93,10 @@ impl Seen<'_, '_> {
     }
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    // Of a program without a profile, and of steps that are not there, the selection says why there is no answer.
-    let selection = (scope.cuts_time() || profile.is_program())
-        .then(|| Selection::resolve(profile, scope))
-        .transpose()?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    // Of steps that are not there, the selection says why there is no answer.
+    let selection = scope.cuts_time().then(|| asked.selection()).transpose()?;
     if !scope.devices.is_empty() {
         quality::not_used("devices", notes);
     }
@@ -109,7 +108,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         hosts.iter().map(|host| (*host, allocators(profile, *host))).collect();
     let mut seen = Vec::new();
     for (host, allocators) in &all {
-        let cut = selection.as_ref().and_then(|s| {
+        let cut = selection.and_then(|s| {
             let first = s.devices.iter().position(|device| device.host == *host)?;
             s.window(first)
         });

@@ -2,6 +2,7 @@ use haloscope_xspace::write::{self, EventMetadata, Line, Space, Stat, StatMetada
 
 use super::*;
 use haloscope_report::Cell;
+use haloscope_time::select::Scoped;
 
 const NAMES: &[&str] = &[
     "",
@@ -62,7 +63,7 @@ fn profile(name: &str, acts: &[Act]) -> Profile {
 }
 
 fn ask(profile: &Profile, scope: &Scope) -> Result<Report, Error> {
-    run(profile, scope, &Params::default(), &mut Notes::default())
+    run(&Scoped::new(profile, scope), &Params::default(), &mut Notes::default())
 }
 
 fn column(report: &Report, table: &str, column: &str) -> Vec<Cell> {

@@ -7,9 +7,9 @@ use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Series, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::quality;
-use haloscope_time::select::Selection;
+use haloscope_time::select::Scoped;
 use haloscope_time::stats::{mean, quantile};
 
 pub static ANALYSIS: Analysis = Analysis {
@@ -19,6 +19,7 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "host events of a model server (BatchingSessionRun, TfrtModelRun, ServingModelRun, SessionRun, ModelServerRequest_...), or steps marked as requests",
     ],
+    reads: &[Input::Profile],
     example: "inference logs",
     run: Run::Of(run),
 };
@@ -32,8 +33,9 @@ struct Served<T> {
     start_ps: i64,
 }
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let hosts = hosts(profile, scope)?;
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let hosts = hosts(profile, scope);
     for (asked, what) in [
         (!scope.modules.is_empty(), "modules"),
         (!scope.devices.is_empty(), "devices"),
@@ -88,14 +90,10 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
 }
 
 /// The hosts in scope; devices do not matter here, since a server's host may have none.
-fn hosts(profile: &Profile, scope: &Scope) -> Result<Vec<HostId>, Error> {
-    if profile.is_program() {
-        // Says why a compiled program has no times.
-        Selection::resolve(profile, scope)?;
-    }
+fn hosts(profile: &Profile, scope: &Scope) -> Vec<HostId> {
     let wanted = |name: &String| scope.hosts.is_empty() || scope.hosts.contains(name);
     let ids = (0_u32..).map(HostId).zip(&profile.hosts);
-    Ok(ids.filter(|(_, h)| wanted(&h.name)).map(|(id, _)| id).collect())
+    ids.filter(|(_, h)| wanted(&h.name)).map(|(id, _)| id).collect()
 }
 
 fn sorted(times_ps: impl Iterator<Item = u64>) -> Vec<f64> {

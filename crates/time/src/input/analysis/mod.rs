@@ -4,12 +4,11 @@ mod findings;
 mod measure;
 mod tables;
 
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::quality;
-use crate::select::Selection;
+use crate::select::Scoped;
 use haloscope_profile::Profile;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
 use measure::{Measured, Verdict};
@@ -23,15 +22,17 @@ pub static ANALYSIS: Analysis = Analysis {
         "host events of the pipeline: tf.data iterators, stages that state themselves (Grain and other JAX pipelines), infeed, JAX callbacks, or threads of a data loader",
         "steps, for batches a second: one batch a step is assumed",
     ],
+    reads: &[Input::Profile],
     example: "input logs",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let measured = Measured::new(profile, &selection);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let Scoped { profile, scope, .. } = *asked;
+    let selection = asked.selection()?;
+    let measured = Measured::new(profile, selection);
     if measured.devices.is_empty() {
-        return Err(quality::no_ops(profile, &selection));
+        return Err(quality::no_ops(profile, selection));
     }
     quality::devices_without_ops(&measured.silent, notes);
     quality::steps(&measured.steps, notes);
@@ -39,7 +40,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
         quality::not_used("modules", notes);
     }
     remarks(&measured, notes);
-    quality::events(profile, &selection, notes);
+    quality::events(profile, selection, notes);
     let mut tables = vec![tables::stages(profile, &measured), tables::classes(&measured)];
     if measured.has_steps() {
         tables.push(tables::steps(&measured));

@@ -2,13 +2,12 @@
 
 mod columns;
 
-use crate::analysis::{Analysis, Params, Run};
+use crate::analysis::{Analysis, Input, Params, Run};
 use crate::kernel_times::{self, Histogram, KernelTimes};
 use crate::ops;
-use crate::select::Selection;
-use haloscope_profile::{Peaks, Profile};
+use crate::select::Scoped;
+use haloscope_profile::Peaks;
 use haloscope_report::Error;
-use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Cell, Notes, Report, Severity, Status, Table, Unit, Value};
 
@@ -23,13 +22,15 @@ pub static ANALYSIS: Analysis = Analysis {
         "GPU: kernel events with `kernel_details`, which the CUPTI and rocprofiler tracers write",
         "TPU: custom calls on the XLA Ops line",
     ],
+    reads: &[Input::Profile],
     example: "kernels logs --steady",
     run: Run::Of(run),
 };
 
-fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let selection = Selection::resolve(profile, scope)?;
-    let (kernels, histogram) = kernel_times::collect(profile, &selection);
+fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let profile = asked.profile;
+    let selection = asked.selection()?;
+    let (kernels, histogram) = kernel_times::collect(profile, selection);
     if kernels.is_empty() {
         return Err(Error::Nothing(
             "no GPU kernel and no custom call of a TPU ran in this scope; `ops` has the ops that did".into(),
@@ -50,7 +51,7 @@ fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Resul
     let mut table = Table::new("kernels", "Kernels by time", columns::KERNELS);
     kernels.iter().for_each(|kernel| table.push(row(kernel, all, &peaks)));
     // Executions count whole, ops are cut to the scope: of a part of the time their sums have no ratio.
-    let of_all_ops = || units::sum(ops::collect(profile, &selection).iter().map(|op| op.self_ps));
+    let of_all_ops = || units::sum(ops::collect(profile, selection).iter().map(|op| op.self_ps));
     let ops_ps = if selection.cuts_time() { 0 } else { of_all_ops() };
     let values = values(&kernels, &histogram, all, ops_ps);
     Ok(Report { values, tables: vec![table, durations(&histogram)], ..Report::default() })
