@@ -113,6 +113,7 @@ fn trace_file(path: &Path) -> Result<Imported, Error> {
 
 fn trace(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, trace) = of_whole(path, &bytes, || trace_json::convert(path, &bytes[..]))?;
+    drop(bytes);
     Ok(Imported::Space(Box::new(space), Made::OfTrace(trace)))
 }
 
@@ -121,6 +122,7 @@ fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
         let (space, pieces) = riegeli::convert(path, &bytes)?;
         check(path, &space).map(|()| (space, pieces))
     })?;
+    drop(bytes);
     Ok(Imported::Space(memory::unpacked(space), Made::OfPieces(pieces)))
 }
 

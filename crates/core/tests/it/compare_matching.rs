@@ -2,6 +2,7 @@
 
 use haloscope_core::analyses::{self, Params};
 use haloscope_core::derive::compare::{How, Matches, RunSamples};
+use haloscope_core::derive::select::Scoped;
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
 use haloscope_core::report::{Notes, Report};
@@ -16,7 +17,7 @@ fn forged(name: &str) -> Option<(Profile, serde_json::Value)> {
 }
 
 fn samples(profile: &Profile) -> RunSamples<'_> {
-    RunSamples::of(profile, &Scope::default(), &mut Notes::default()).unwrap()
+    RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()).unwrap()
 }
 
 fn time(run: &RunSamples<'_>, op: usize) -> f64 {
@@ -44,7 +45,9 @@ fn check(matches: &Matches<'_>, a: &RunSamples<'_>, b: &RunSamples<'_>) {
 fn a_run_is_itself() {
     for name in RUNS {
         let (left, right) = (open(name), open(name));
-        let Ok(a) = RunSamples::of(&left, &Scope::default(), &mut Notes::default()) else { continue };
+        let Ok(a) = RunSamples::of(&Scoped::new(&left, &Scope::default()), &mut Notes::default()) else {
+            continue;
+        };
         let b = samples(&right);
         let matches = Matches::of(&a, &b);
         check(&matches, &a, &b);

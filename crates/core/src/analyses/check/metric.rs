@@ -73,7 +73,7 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(asked: &'a Scoped<'a>, kernel: Option<&'a Regex>) -> Self {
-        let Scoped { profile, scope, .. } = *asked;
+        let (profile, scope) = (asked.profile, &asked.scope);
         Self {
             asked,
             profile,

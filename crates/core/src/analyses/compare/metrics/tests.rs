@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::analyses::{self, Params};
 use crate::derive::compare::RunSamples;
+use crate::derive::select::Scoped;
 use crate::load;
 use crate::present::{self, Layout};
 use crate::profile::Profile;
@@ -27,7 +28,7 @@ fn open(folder: &Path) -> Profile {
 
 fn metrics(profile: &Profile) -> Vec<Metric> {
     let scope = Scope::default();
-    of(&RunSamples::of(profile, &scope, &mut Notes::default()).unwrap(), &scope)
+    of(&RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap(), &scope)
 }
 
 #[track_caller]

@@ -118,6 +118,7 @@ mod tests {
     use super::*;
     use crate::analyses::diagnose::rule::Verdict;
     use crate::analyses::diagnose::tests::{MS, Made, profile_of};
+    use crate::derive::select::Scoped;
     use crate::scope::Scope;
 
     /// A kernel of 0.197 TFLOP (1 ms at peak) that takes so long with tiles of so many bytes.
@@ -134,9 +135,11 @@ mod tests {
     }
 
     fn look(own: Vec<Made>, other: Option<Vec<Made>>) -> Outcome {
-        let (own, other) = (profile_of(own), other.map(profile_of));
+        let (profile, other) = (profile_of(own), other.map(profile_of));
         let scope = Scope::default();
-        let evidence = Evidence::new(&own, other.as_ref(), &scope).unwrap();
+        let other = other.as_ref().map(|other| Scoped::new(other, &scope));
+        let own = Scoped::new(&profile, &scope);
+        let evidence = Evidence::new(&own, other.as_ref()).unwrap();
         RULE.apply(&evidence).outcome
     }
 

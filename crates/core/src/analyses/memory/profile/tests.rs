@@ -1,8 +1,9 @@
 use haloscope_xspace::write::{self, EventMetadata, Line, Space, Stat, StatMetadata, Value};
 
 use super::*;
-use crate::derive::select::Scoped;
+use crate::profile::Profile;
 use crate::report::Cell;
+use crate::scope::Scope;
 
 const NAMES: &[&str] = &[
     "",

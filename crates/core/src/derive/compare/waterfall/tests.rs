@@ -2,6 +2,7 @@ use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space};
 
 use super::*;
 use crate::derive::compare::{Remainder, StepTime};
+use crate::derive::select::Scoped;
 use crate::derive::steps::StepClass;
 use crate::load;
 use crate::profile::{Peak, PeakSource, Profile};
@@ -22,7 +23,7 @@ fn any_profile() -> Profile {
 type Made = (&'static str, Vec<f64>, f64, Option<f64>, Option<f64>);
 
 fn run<'p>(profile: &'p Profile, ops: &[Made], remainders: &[(Rest, Vec<f64>)]) -> RunSamples<'p> {
-    let mut run = RunSamples::of(profile, &Scope::default(), &mut Notes::default()).unwrap();
+    let mut run = RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()).unwrap();
     let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
     run.peaks = Peaks { flops: peak(1e12), hbm: peak(1e12) };
     let template = run.ops[0].clone();
