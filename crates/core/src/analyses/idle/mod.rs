@@ -3,8 +3,6 @@
 mod findings;
 mod tables;
 
-pub(super) use tables::class_cells;
-
 use super::{Analysis, Input, Params, Run};
 use crate::Error;
 use crate::derive::account::{self, Account, Class, Group, Times};
