@@ -1,5 +1,6 @@
 //! Checks, generators and benchmarks of this workspace, one file a command: `cargo xtask --help`.
 
+mod answers;
 mod bench;
 mod docs;
 mod fixtures;
@@ -19,6 +20,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    /// Ask two builds of haloscope every analysis about every fixture, and compare their answers byte for byte
+    Answers(answers::Args),
     /// Measure haloscope against a bare scan and its peers, as ratios of one run on one machine
     Bench(bench::Args),
     /// Write the generated parts of docs/, or check that they are what would be written
@@ -47,6 +50,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
+        Task::Answers(args) => answers::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Docs(args) => docs::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),

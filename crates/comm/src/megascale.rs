@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -25,63 +26,6 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const COLLECTIVES: &[Column] = &[
-    Column::text("rendezvous", "Collective", "The name under which send and receive meet."),
-    Column::text(
-        "kind",
-        "Kind",
-        "What is done, as the compiler says, such as ALL_REDUCE; unknown where it does not.",
-    ),
-    Column::count("occurrences", "Count", "Transfers seen to end, summed over hosts."),
-    Column::duration(
-        "latency_ps",
-        "Latency",
-        "From the start of the send to the end of the recv-done; mean.",
-    ),
-    Column::duration(
-        "slack_ps",
-        "Slack",
-        "From the start of the send to the start of the recv-done, less other sends and receives in between: the time that the transfer may take without holding anybody up; mean.",
-    ),
-    Column::duration(
-        "stall_ps",
-        "Stall",
-        "Time that the device spends in its send, recv and their dones; mean.",
-    ),
-    Column::duration("total_stall_ps", "Stall, sum", "The same, summed over occurrences."),
-    Column::bytes(
-        "bytes",
-        "Bytes",
-        "What one member sends over the network in one transfer; unknown where the profile does not say how many members there are.",
-    ),
-    Column::rate(
-        "needed_rate",
-        "Needed rate",
-        Unit::ByteRate,
-        "Bytes over slack: the bandwidth at which the transfer would hold nobody up; unknown without slack.",
-    ),
-    Column::rate(
-        "achieved_rate",
-        "Rate",
-        Unit::ByteRate,
-        "Bytes over latency: at least so fast was the network.",
-    ),
-    Column::text("send_op", "Send op", "The op that sends."),
-    Column::text("recv_op", "Receive op", "The op that waits for what is received."),
-    Column::count("hosts", "Hosts", "Hosts on whose first TensorCore it was seen."),
-];
-
-const TRANSFERS: &[Column] = &[
-    Column::text("rendezvous", "Collective", "The name under which send and receive meet."),
-    Column::text("host", "Host", "Host."),
-    Column::duration("latency_ps", "Latency", "From the start of the send to the end of the recv-done."),
-    Column::duration("slack_ps", "Slack", "The time that it had."),
-    Column::duration("send_ps", "Send", "Time in the send."),
-    Column::duration("send_done_ps", "Send done", "Time in the wait for the send."),
-    Column::duration("recv_ps", "Receive", "Time in the receive."),
-    Column::duration("recv_done_ps", "Receive done", "Time in the wait for the receive."),
-];
-
 /// Transfers that are listed.
 const LISTED: usize = 500;
 
@@ -91,7 +35,7 @@ struct Seen {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     for (asked, what) in [(!scope.modules.is_empty(), "modules"), (scope.cuts_time(), "time")] {
         if asked {
@@ -180,7 +124,7 @@ fn mean(group: &[&Seen], of: impl Fn(&Transfer) -> Option<i64>) -> Option<f64> {
 }
 
 fn collectives(groups: &[Vec<&Seen>]) -> Table {
-    let mut table = Table::new("collectives", "Collectives between slices", COLLECTIVES);
+    let mut rows = Vec::new();
     for group in groups {
         let Some(Seen { transfer, .. }) = group.first() else { continue };
         let word = |text: &str| Some(text.to_owned()).filter(|t| !t.is_empty());
@@ -189,43 +133,107 @@ fn collectives(groups: &[Vec<&Seen>]) -> Table {
         let rate = |time: Option<f64>| Some(bytes? / (time.filter(|t| *t > 0.0)? / 1e12));
         let mut hosts: Vec<HostId> = group.iter().map(|s| s.host).collect();
         hosts.dedup();
-        table.push(vec![
-            transfer.rendezvous.as_str().into(),
-            word(&transfer.kind).into(),
-            group.len().into(),
-            latency.into(),
-            slack.into(),
-            mean(group, |t| Some(ps(t.stall_ns))).into(),
-            stall_ps(group).into(),
-            bytes.into(),
-            rate(slack).into(),
-            rate(latency).into(),
-            word(&transfer.send_op).into(),
-            word(&transfer.recv_op).into(),
-            hosts.len().into(),
-        ]);
+        let row = row![
+            text(
+                "rendezvous",
+                "Collective",
+                "The name under which send and receive meet.",
+                transfer.rendezvous.as_str()
+            ),
+            text(
+                "kind",
+                "Kind",
+                "What is done, as the compiler says, such as ALL_REDUCE; unknown where it does not.",
+                word(&transfer.kind)
+            ),
+            count("occurrences", "Count", "Transfers seen to end, summed over hosts.", group.len()),
+            duration(
+                "latency_ps",
+                "Latency",
+                "From the start of the send to the end of the recv-done; mean.",
+                latency
+            ),
+            duration(
+                "slack_ps",
+                "Slack",
+                "From the start of the send to the start of the recv-done, less other sends and receives in between: the time that the transfer may take without holding anybody up; mean.",
+                slack
+            ),
+            duration(
+                "stall_ps",
+                "Stall",
+                "Time that the device spends in its send, recv and their dones; mean.",
+                mean(group, |t| Some(ps(t.stall_ns)))
+            ),
+            duration("total_stall_ps", "Stall, sum", "The same, summed over occurrences.", stall_ps(group)),
+            bytes(
+                "bytes",
+                "Bytes",
+                "What one member sends over the network in one transfer; unknown where the profile does not say how many members there are.",
+                bytes
+            ),
+            rate(
+                "needed_rate",
+                "Needed rate",
+                Unit::ByteRate,
+                "Bytes over slack: the bandwidth at which the transfer would hold nobody up; unknown without slack.",
+                rate(slack)
+            ),
+            rate(
+                "achieved_rate",
+                "Rate",
+                Unit::ByteRate,
+                "Bytes over latency: at least so fast was the network.",
+                rate(latency)
+            ),
+            text("send_op", "Send op", "The op that sends.", word(&transfer.send_op)),
+            text("recv_op", "Receive op", "The op that waits for what is received.", word(&transfer.recv_op)),
+            count("hosts", "Hosts", "Hosts on whose first TensorCore it was seen.", hosts.len()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("collectives", "Collectives between slices", rows)
 }
 
 fn each(profile: &Profile, seen: &[Seen]) -> Table {
-    let mut table = Table::new("transfers", "Transfers, longest first", TRANSFERS);
+    let mut rows = Vec::new();
     let mut order: Vec<&Seen> = seen.iter().collect();
     order.sort_by_key(|s| (std::cmp::Reverse(latency_ps(&s.transfer)), s.transfer.start_ns));
     for Seen { host, transfer } in order.into_iter().take(LISTED) {
         let time = |ps: u64| i64::try_from(ps).ok();
-        table.push(vec![
-            transfer.rendezvous.as_str().into(),
-            profile.host(*host).name.as_str().into(),
-            latency_ps(transfer).into(),
-            slack_ps(transfer).into(),
-            time(transfer.send_ps).into(),
-            time(transfer.send_done_ps).into(),
-            time(transfer.recv_ps).into(),
-            time(transfer.recv_done_ps).into(),
-        ]);
+        let row = row![
+            text(
+                "rendezvous",
+                "Collective",
+                "The name under which send and receive meet.",
+                transfer.rendezvous.as_str()
+            ),
+            text("host", "Host", "Host.", profile.host(*host).name.as_str()),
+            duration(
+                "latency_ps",
+                "Latency",
+                "From the start of the send to the end of the recv-done.",
+                latency_ps(transfer)
+            ),
+            duration("slack_ps", "Slack", "The time that it had.", slack_ps(transfer)),
+            duration("send_ps", "Send", "Time in the send.", time(transfer.send_ps)),
+            duration(
+                "send_done_ps",
+                "Send done",
+                "Time in the wait for the send.",
+                time(transfer.send_done_ps)
+            ),
+            duration("recv_ps", "Receive", "Time in the receive.", time(transfer.recv_ps)),
+            duration(
+                "recv_done_ps",
+                "Receive done",
+                "Time in the wait for the receive.",
+                time(transfer.recv_done_ps)
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("transfers", "Transfers, longest first", rows)
 }
 
 fn values(seen: &[Seen]) -> Vec<Value> {

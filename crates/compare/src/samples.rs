@@ -113,7 +113,7 @@ impl<'p> RunSamples<'p> {
     /// [`Error::Usage`] for a scope that names what the run does not have, [`Error::Nothing`] where no op ran in the scope,
     /// or no step of it counts.
     pub fn of(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
-        let Scoped { profile, scope, .. } = *asked;
+        let (profile, scope) = (asked.profile, &asked.scope);
         let selection = asked.selection()?.clone();
         let mut steps = Steps::find(profile, &selection.devices);
         quality::steps(&steps, notes);

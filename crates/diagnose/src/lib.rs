@@ -13,7 +13,8 @@ mod thresholds;
 use evidence::Evidence;
 use haloscope_program::hlo::counters;
 use haloscope_report::Error;
-use haloscope_report::{Column, Finding, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Finding, Notes, Report, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::ceiling;
 use haloscope_time::quality;
@@ -41,37 +42,6 @@ pub static ANALYSIS: Analysis = Analysis {
     example: "diagnose logs",
     run: Run::Between(run),
 };
-
-const CHECKS: &[Column] = &[
-    Column::text("rule", "Rule", "What was checked."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
-    ),
-    Column::share(
-        "saved_share",
-        "Saved at most",
-        "Share of the active window that would go if the cause did; of several findings the largest.",
-    ),
-    Column::text("threshold", "Threshold", "From where on it is a finding."),
-    Column::prose("said", "Seen", "What was seen, or why it cannot be told."),
-    Column::prose("needs", "Needs", "What a profile must hold for the check; where it could not tell."),
-];
-
-const CAUSES: &[Column] = &[
-    Column::count("rank", "Rank", "By what removing the cause gives at most."),
-    Column::text("id", "Cause", "The rule that found it."),
-    Column::prose("claim", "Claim", "One sentence."),
-    Column::share(
-        "saved_share",
-        "Saved at most",
-        "Share of the active window that would go if the cause did. Causes do not add up where they share time.",
-    ),
-    Column::float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl)."),
-    Column::text("status", "Known", "measured, derived or estimated."),
-    Column::prose("falsifier", "Refuted if", "The observation that would refute it."),
-];
 
 fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     // Where no second run is given it is the first one again.
@@ -154,27 +124,34 @@ fn values(
 }
 
 fn causes_table(causes: &[Finding]) -> Table {
-    let mut table = Table::new("causes", "Causes, by what removing each gives at most", CAUSES);
+    let mut rows = Vec::new();
     for (place, finding) in causes.iter().enumerate() {
-        table.push(vec![
-            (place + 1).into(),
-            finding.id.replace('_', " ").into(),
-            finding.claim.as_str().into(),
-            finding.speedup.map(ceiling::saved_share).into(),
-            finding.speedup.into(),
-            finding.status.word().into(),
-            finding.falsifier.as_str().into(),
-        ]);
+        let row = row![
+            count("rank", "Rank", "By what removing the cause gives at most.", place + 1),
+            text("id", "Cause", "The rule that found it.", finding.id.replace('_', " ")),
+            prose("claim", "Claim", "One sentence.", finding.claim.as_str()),
+            share(
+                "saved_share",
+                "Saved at most",
+                "Share of the active window that would go if the cause did. Causes do not add up where they share time.",
+                finding.speedup.map(ceiling::saved_share)
+            ),
+            float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl).", finding.speedup),
+            text("status", "Known", "measured, derived or estimated.", finding.status.word()),
+            prose(
+                "falsifier",
+                "Refuted if",
+                "The observation that would refute it.",
+                finding.falsifier.as_str()
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("causes", "Causes, by what removing each gives at most", rows)
 }
 
 fn checks_table(checked: &[Checked]) -> Table {
-    let mut table = Table::new("checks", "What was checked", CHECKS);
-    for one in checked {
-        table.push(one.row());
-    }
-    table
+    Table::of("checks", "What was checked", checked.iter().map(Checked::row))
 }
 
 /// What must be known to read the numbers first, then causes by what removing them gives, then what is worth knowing.

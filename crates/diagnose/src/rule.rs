@@ -3,8 +3,9 @@
 use super::evidence::Evidence;
 use super::thresholds::Threshold;
 use haloscope_profile::DeviceKind;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Finding};
+use haloscope_report::{Columns, Finding, Row};
 use haloscope_time::ceiling;
 
 /// A question about a run that has an answer with consequences.
@@ -124,14 +125,34 @@ impl Checked {
     }
 
     /// Its row in the table of checks.
-    pub(super) fn row(&self) -> Vec<Cell> {
-        vec![
-            self.rule.id.replace('_', " ").into(),
-            self.outcome.verdict.word().into(),
-            self.saved_share().into(),
-            self.rule.threshold.map(Threshold::words).into(),
-            self.outcome.said.as_str().into(),
-            Some(self.rule.needs).filter(|_| self.outcome.verdict == Verdict::Unknown).into(),
+    pub(super) fn row(&self) -> Row<impl Columns + use<>> {
+        row![
+            text("rule", "Rule", "What was checked.", self.rule.id.replace('_', " ")),
+            text(
+                "verdict",
+                "Verdict",
+                "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+                self.outcome.verdict.word()
+            ),
+            share(
+                "saved_share",
+                "Saved at most",
+                "Share of the active window that would go if the cause did; of several findings the largest.",
+                self.saved_share()
+            ),
+            text(
+                "threshold",
+                "Threshold",
+                "From where on it is a finding.",
+                self.rule.threshold.map(Threshold::words)
+            ),
+            prose("said", "Seen", "What was seen, or why it cannot be told.", self.outcome.said.as_str()),
+            prose(
+                "needs",
+                "Needs",
+                "What a profile must hold for the check; where it could not tell.",
+                Some(self.rule.needs).filter(|_| self.outcome.verdict == Verdict::Unknown)
+            ),
         ]
     }
 }

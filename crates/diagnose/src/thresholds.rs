@@ -1,7 +1,8 @@
 //! The numbers that rules compare with: good, warning and bad, and where each comes from.
 
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Table, Unit};
+use haloscope_report::{Table, Unit};
 
 /// Two limits: on one side of the first all is well, on the other side of the second it is bad.
 #[derive(Debug)]
@@ -100,31 +101,28 @@ impl Threshold {
         }
     }
 
-    /// The columns of the table of thresholds.
-    const COLUMNS: &[Column] = &[
-        Column::text("threshold", "Threshold", "Its name."),
-        Column::prose("of", "Of", "The number that is compared."),
-        Column::text("good", "Good", "Up to here, or down to here where more is better."),
-        Column::text("bad", "Bad", "From here on; between the two it is worth a look."),
-        Column::text("source", "Source", "Who says so: practice of the field, XProf, or this project."),
-    ];
-
     /// All thresholds as a table.
     pub(super) fn table() -> Table {
-        let mut table = Table::new("thresholds", "What numbers are held against", Self::COLUMNS);
+        let mut rows = Vec::new();
         for one in ALL {
             let good =
                 format!("{} {}", if one.more_is_better() { "from" } else { "to" }, one.number(one.good));
             let bad = format!("{} {}", if one.more_is_better() { "to" } else { "from" }, one.number(one.bad));
-            table.push(vec![
-                one.id.replace('_', " ").into(),
-                one.of.into(),
-                good.into(),
-                bad.into(),
-                one.source.into(),
-            ]);
+            let row = row![
+                text("threshold", "Threshold", "Its name.", one.id.replace('_', " ")),
+                prose("of", "Of", "The number that is compared.", one.of),
+                text("good", "Good", "Up to here, or down to here where more is better.", good),
+                text("bad", "Bad", "From here on; between the two it is worth a look.", bad),
+                text(
+                    "source",
+                    "Source",
+                    "Who says so: practice of the field, XProf, or this project.",
+                    one.source
+                ),
+            ];
+            rows.push(row);
         }
-        table
+        Table::of("thresholds", "What numbers are held against", rows)
     }
 
     fn number(&self, v: f64) -> String {

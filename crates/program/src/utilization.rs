@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::unit_usage::{Chip, Formulas};
 use haloscope_profile::{Device, DeviceKind, Profile};
 use haloscope_report::Error;
-use haloscope_report::{Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::counters;
 use haloscope_time::quality;
@@ -22,27 +23,6 @@ pub static ANALYSIS: Analysis = Analysis {
     example: "utilization logs",
     run: Run::Of(run),
 };
-
-const UNITS: &[Column] = &[
-    Column::text("device", "Device", "Device."),
-    Column::text("unit", "Unit", "The unit, as XProf's utilization viewer names it."),
-    Column::count("core", "Core", "The core of the chip that the unit belongs to."),
-    Column::share("share", "Busy", "Achieved over peak; unknown where the cycles were not counted."),
-    Column::float(
-        "achieved",
-        "Achieved",
-        Unit::Ratio,
-        "What was counted, in `measure`, summed over samples.",
-    ),
-    Column::float(
-        "peak",
-        "Peak",
-        Unit::Ratio,
-        "The most there could have been in the cycles that were counted, in `measure`, summed over samples.",
-    ),
-    Column::text("measure", "In", "cycles, instructions, bytes, or bytes of a whole (percent)."),
-    Column::count("samples", "Samples", "Samples that counted this unit."),
-];
 
 /// Headline values: id, label, the name that the unit begins with.
 const HEADLINES: [(&str, &str, &str); 6] = [
@@ -73,7 +53,7 @@ impl Gauge<'_> {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
@@ -85,20 +65,47 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     if gauges.is_empty() {
         missing(profile, selection, notes);
     }
-    let mut table = Table::new("units", "Units", UNITS);
+    let mut rows = Vec::new();
     for gauge in &gauges {
-        table.push(vec![
-            gauge.device.name.as_str().into(),
-            gauge.name.as_str().into(),
-            i64::from(gauge.core).into(),
-            gauge.share().into(),
-            gauge.achieved.into(),
-            Some(gauge.peak).filter(|p| *p > 0.0).into(),
-            gauge.measure.into(),
-            gauge.samples.into(),
-        ]);
+        let row = row![
+            text("device", "Device", "Device.", gauge.device.name.as_str()),
+            text("unit", "Unit", "The unit, as XProf's utilization viewer names it.", gauge.name.as_str()),
+            count("core", "Core", "The core of the chip that the unit belongs to.", i64::from(gauge.core)),
+            share(
+                "share",
+                "Busy",
+                "Achieved over peak; unknown where the cycles were not counted.",
+                gauge.share()
+            ),
+            float(
+                "achieved",
+                "Achieved",
+                Unit::Ratio,
+                "What was counted, in `measure`, summed over samples.",
+                gauge.achieved
+            ),
+            float(
+                "peak",
+                "Peak",
+                Unit::Ratio,
+                "The most there could have been in the cycles that were counted, in `measure`, summed over samples.",
+                Some(gauge.peak).filter(|p| *p > 0.0)
+            ),
+            text(
+                "measure",
+                "In",
+                "cycles, instructions, bytes, or bytes of a whole (percent).",
+                gauge.measure
+            ),
+            count("samples", "Samples", "Samples that counted this unit.", gauge.samples),
+        ];
+        rows.push(row);
     }
-    Ok(Report { values: values(&gauges, samples), tables: vec![table], ..Report::default() })
+    Ok(Report {
+        values: values(&gauges, samples),
+        tables: vec![Table::of("units", "Units", rows)],
+        ..Report::default()
+    })
 }
 
 /// The units of the selected devices, and how many samples there are.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Unit;
+use super::{Columns, Row, Unit};
 
 /// What kind of thing a column holds; presenters choose alignment and format by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -165,6 +165,12 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 }
 
 impl Cell {
+    /// Words; unknown where there are none.
+    #[must_use]
+    pub fn words(words: &str) -> Self {
+        if words.is_empty() { Self::Unknown } else { Self::Text(words.to_owned()) }
+    }
+
     /// The number in the cell, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
@@ -203,6 +209,17 @@ impl Table {
     #[must_use]
     pub fn new(id: &'static str, title: &'static str, columns: &'static [Column]) -> Self {
         Self { id, title, columns, rows: Vec::new() }
+    }
+
+    /// A table of these rows, in the order in which they are best read; its columns are those of the rows' type, also where there is
+    /// none.
+    #[must_use]
+    pub fn of<C: Columns>(
+        id: &'static str,
+        title: &'static str,
+        rows: impl IntoIterator<Item = Row<C>>,
+    ) -> Self {
+        Self { id, title, columns: C::COLUMNS, rows: rows.into_iter().map(Row::into_cells).collect() }
     }
 
     /// Adds a row; it must have a cell for each column.

@@ -8,26 +8,9 @@ use crate::ops::walk_nested;
 use crate::select::Selection;
 use haloscope_profile::{LineKind, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Report, Status, Table, Unit, Value};
-
-const COLUMNS: &[Column] = &[
-    Column::text("name", "Name", "The event's name."),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Time less that of events directly inside on the same thread, summed over threads.",
-    ),
-    Column::share("self_share", "Share", "Self time over that of all events."),
-    Column::count("occurrences", "Count", "Events."),
-    Column::duration(
-        "total_ps",
-        "Total time",
-        "Time with all events inside; an event inside one of its own name counts twice.",
-    ),
-    Column::duration("average_ps", "Average", "Total time of one event."),
-    Column::count("threads", "Threads", "Threads on which it occurs."),
-];
+use haloscope_report::{Report, Status, Table, Unit, Value};
 
 #[derive(Default)]
 struct Sum {
@@ -84,17 +67,38 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by(|a, b| (b.1.self_ps, &a.0).cmp(&(a.1.self_ps, &b.0)));
     let all: i64 = units::sum(rows.iter().map(|(_, sum)| sum.self_ps));
-    let mut table = Table::new("ops", "Host events by self time", COLUMNS);
+    let mut table = Vec::new();
     for (name, sum) in &rows {
-        table.push(vec![
-            Cell::from(name.as_ref()),
-            sum.self_ps.into(),
-            (all > 0).then(|| sum.self_ps as f64 / all as f64).into(),
-            sum.occurrences.into(),
-            sum.total_ps.into(),
-            (sum.total_ps as f64 / sum.occurrences.max(1) as f64).into(),
-            sum.threads.into(),
-        ]);
+        let row = row![
+            text("name", "Name", "The event's name.", name.as_ref()),
+            duration(
+                "self_ps",
+                "Self time",
+                "Time less that of events directly inside on the same thread, summed over threads.",
+                sum.self_ps
+            ),
+            share(
+                "self_share",
+                "Share",
+                "Self time over that of all events.",
+                (all > 0).then(|| sum.self_ps as f64 / all as f64)
+            ),
+            count("occurrences", "Count", "Events.", sum.occurrences),
+            duration(
+                "total_ps",
+                "Total time",
+                "Time with all events inside; an event inside one of its own name counts twice.",
+                sum.total_ps
+            ),
+            duration(
+                "average_ps",
+                "Average",
+                "Total time of one event.",
+                sum.total_ps as f64 / sum.occurrences.max(1) as f64
+            ),
+            count("threads", "Threads", "Threads on which it occurs.", sum.threads),
+        ];
+        table.push(row);
     }
     let values = vec![Value::new(
         "host_self_time_ps",
@@ -104,5 +108,9 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
         Status::Measured,
         "Sum over threads: several threads at once count several times.",
     )];
-    Ok(Report { values, tables: vec![table], ..Report::default() })
+    Ok(Report {
+        values,
+        tables: vec![Table::of("ops", "Host events by self time", table)],
+        ..Report::default()
+    })
 }

@@ -8,7 +8,7 @@ use haloscope_report::{
 
 /// Fills the scope and provenance of a report, and adds remarks on damaged files.
 pub(crate) fn fill(report: &mut Report, asked: &Scoped<'_>, notes: &mut Notes) {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection().ok();
     report.provenance = Provenance {
         files: files(profile).collect(),

@@ -18,15 +18,15 @@ pub struct Scoped<'p> {
     /// The run.
     pub profile: &'p Profile,
     /// The scope as it was asked for.
-    pub scope: &'p Scope,
+    pub scope: Scope,
     selection: Result<Selection<'p>, Error>,
 }
 
 impl<'p> Scoped<'p> {
     /// Resolves the scope of a question.
     #[must_use]
-    pub fn new(profile: &'p Profile, scope: &'p Scope) -> Self {
-        Self { profile, scope, selection: Selection::resolve(profile, scope) }
+    pub fn new(profile: &'p Profile, scope: &Scope) -> Self {
+        Self { profile, scope: scope.clone(), selection: Selection::resolve(profile, scope) }
     }
 
     /// What the scope selects.

@@ -1,7 +1,6 @@
 //! The reference of an analysis: its registry entry, and the values and columns of its reports.
 
 use anyhow::Result;
-use haloscope_analyses as analyses;
 use haloscope_report::{Column, Kind, Report, Status, Unit, Value};
 use haloscope_time::analysis::{Analysis, Param, ParamKind, Params};
 

@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 use crate::capture_advice;
 use haloscope_profile::{Line, Plane, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
@@ -25,80 +26,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const HOSTS: &[Column] = &[
-    Column::text("host", "Host", "The file's stem."),
-    Column::bytes("bytes", "Size", "Size of its file, unpacked."),
-    Column::count("planes", "Planes", "Planes."),
-    Column::count("lines", "Lines", "Lines with events."),
-    Column::count("events", "Events", "Events."),
-    Column::count("modules", "Modules", "HLO modules in the profile."),
-    Column::duration(
-        "capture_ps",
-        "Capture",
-        "From the profiler's start to its stop; unknown where it did not record them.",
-    ),
-    Column::count("faults", "Damage", "Malformed places."),
-];
-
-const PLANES: &[Column] = &[
-    Column::text("plane", "Plane", "Name."),
-    Column::count("lines", "Lines", "Lines with events."),
-    Column::count("events", "Events", "Events on all lines."),
-    Column::duration("start_ps", "First event", "From the start of the run."),
-    Column::duration("span_ps", "Span", "From the first event to the last end."),
-    Column::count("event_names", "Names", "Event metadata entries."),
-    Column::text("host", "Host", "Host."),
-];
-
-const LINES: &[Column] = &[
-    Column::text("line", "Line", "Name."),
-    Column::count("events", "Events", "Events with a place in time."),
-    Column::duration("start_ps", "First event", "From the start of the run."),
-    Column::duration("span_ps", "Span", "From the first event to the last end."),
-    Column::text("plane", "Plane", "The plane it belongs to."),
-    Column::count(
-        "aggregated",
-        "Aggregated",
-        "Entries that stand for several events without a place in time.",
-    ),
-    Column::text("host", "Host", "Host."),
-];
-
-const RECORDED: &[Column] = &[
-    Column::text("what", "What", "What a capture may hold."),
-    Column::text(
-        "recorded",
-        "Recorded",
-        "yes; no, though there may have been something to record; or does not apply: the run has nothing of the kind.",
-    ),
-    Column::text(
-        "serves",
-        "Serves",
-        "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
-    ),
-    Column::prose(
-        "next",
-        "At the next capture",
-        "The setting that records what is lacking; empty where nothing is.",
-    ),
-    Column::text("id", "Id", "Its name in scripts."),
-];
-
-const MODULES: &[Column] = &[
-    Column::text("module", "Module", "Name."),
-    Column::text("program_id", "Program", "Program id."),
-    Column::bytes("bytes", "Size", "Size of the serialised HloProto."),
-    Column::text("host", "Host", "Host."),
-];
-
-const STATS: &[Column] = &[
-    Column::text("stat", "Stat", "Name."),
-    Column::count("events", "Events", "Events that carry it."),
-    Column::text("plane", "Planes", "Kind of planes that have it: device or host."),
-];
-
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let hosts: Vec<bool> =
         profile.hosts.iter().map(|h| scope.hosts.is_empty() || scope.hosts.contains(&h.name)).collect();
     if !hosts.contains(&true) {
@@ -230,21 +159,37 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
 }
 
 fn recorded_table(parts: &[capture_advice::missing::Part]) -> Table {
-    let mut table = Table::new("recorded", "What the capture recorded", RECORDED);
+    let mut rows = Vec::new();
     for part in parts {
-        table.push(vec![
-            part.label.into(),
-            part.state.word().into(),
-            part.serves.into(),
-            part.cure.as_str().into(),
-            part.id.into(),
-        ]);
+        let row = row![
+            text("what", "What", "What a capture may hold.", part.label),
+            text(
+                "recorded",
+                "Recorded",
+                "yes; no, though there may have been something to record; or does not apply: the run has nothing of the kind.",
+                part.state.word()
+            ),
+            text(
+                "serves",
+                "Serves",
+                "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
+                part.serves
+            ),
+            prose(
+                "next",
+                "At the next capture",
+                "The setting that records what is lacking; empty where nothing is.",
+                part.cure.as_str()
+            ),
+            text("id", "Id", "Its name in scripts.", part.id),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("recorded", "What the capture recorded", rows)
 }
 
 fn host_table(profile: &Profile, chosen: &[bool]) -> Table {
-    let mut table = Table::new("hosts", "Hosts", HOSTS);
+    let mut rows = Vec::new();
     for ((index, host), source) in profile.hosts.iter().enumerate().zip(&profile.sources) {
         if !chosen[index] {
             continue;
@@ -252,76 +197,110 @@ fn host_table(profile: &Profile, chosen: &[bool]) -> Table {
         let planes = profile.planes.iter().filter(|p| p.host.index() == index);
         let lines: Vec<&Line> =
             planes.clone().flat_map(|p| profile.lines_of(p.id)).filter(|l| l.event_count > 0).collect();
-        table.push(vec![
-            host.name.as_str().into(),
-            source.bytes().len().into(),
-            planes.count().into(),
-            lines.len().into(),
-            lines.iter().map(|l| l.event_count).sum::<u64>().into(),
-            profile.modules.iter().filter(|m| m.host.index() == index).count().into(),
-            host.capture_ps.map(|(from, to)| to - from).into(),
-            source.faults.count().into(),
-        ]);
+        let row = row![
+            text("host", "Host", "The file's stem.", host.name.as_str()),
+            bytes("bytes", "Size", "Size of its file, unpacked.", source.bytes().len()),
+            count("planes", "Planes", "Planes.", planes.count()),
+            count("lines", "Lines", "Lines with events.", lines.len()),
+            count("events", "Events", "Events.", lines.iter().map(|l| l.event_count).sum::<u64>()),
+            count(
+                "modules",
+                "Modules",
+                "HLO modules in the profile.",
+                profile.modules.iter().filter(|m| m.host.index() == index).count()
+            ),
+            duration(
+                "capture_ps",
+                "Capture",
+                "From the profiler's start to its stop; unknown where it did not record them.",
+                host.capture_ps.map(|(from, to)| to - from)
+            ),
+            count("faults", "Damage", "Malformed places.", source.faults.count()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("hosts", "Hosts", rows)
 }
 
 fn plane_table(profile: &Profile, planes: &[&Plane]) -> Table {
-    let mut table = Table::new("planes", "Planes", PLANES);
+    let mut rows = Vec::new();
     for plane in planes {
         let lines: Vec<&Line> = profile.lines_of(plane.id).filter(|l| l.event_count > 0).collect();
         let spans: Vec<_> = lines.iter().filter_map(|l| profile.events(l).span_ps()).collect();
         let first = spans.iter().map(|s| s.0).min();
         let last = spans.iter().map(|s| s.1).max();
-        table.push(vec![
-            plane.name.as_str().into(),
-            lines.len().into(),
-            lines.iter().map(|l| l.event_count).sum::<u64>().into(),
-            first.into(),
-            last.zip(first).map(|(b, a)| b - a).into(),
-            (plane.metas.len() - 1).into(),
-            profile.host(plane.host).name.as_str().into(),
-        ]);
+        let row = row![
+            text("plane", "Plane", "Name.", plane.name.as_str()),
+            count("lines", "Lines", "Lines with events.", lines.len()),
+            count(
+                "events",
+                "Events",
+                "Events on all lines.",
+                lines.iter().map(|l| l.event_count).sum::<u64>()
+            ),
+            duration("start_ps", "First event", "From the start of the run.", first),
+            duration(
+                "span_ps",
+                "Span",
+                "From the first event to the last end.",
+                last.zip(first).map(|(b, a)| b - a)
+            ),
+            count("event_names", "Names", "Event metadata entries.", plane.metas.len() - 1),
+            text("host", "Host", "Host.", profile.host(plane.host).name.as_str()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("planes", "Planes", rows)
 }
 
 fn line_table(profile: &Profile, lines: &[&Line]) -> Table {
-    let mut table = Table::new("lines", "Lines", LINES);
+    let mut rows = Vec::new();
     let mut lines = lines.to_vec();
     lines.sort_by_key(|l| (std::cmp::Reverse(l.event_count), l.id));
     for line in lines {
         let events = profile.events(line);
         let span = events.span_ps();
         let plane = profile.plane(line.plane);
-        table.push(vec![
-            line.name.as_str().into(),
-            events.len().into(),
-            span.map(|s| s.0).into(),
-            span.map(|(from, to)| to - from).into(),
-            plane.name.as_str().into(),
-            events.aggregated.len().into(),
-            profile.host(plane.host).name.as_str().into(),
-        ]);
+        let row = row![
+            text("line", "Line", "Name.", line.name.as_str()),
+            count("events", "Events", "Events with a place in time.", events.len()),
+            duration("start_ps", "First event", "From the start of the run.", span.map(|s| s.0)),
+            duration(
+                "span_ps",
+                "Span",
+                "From the first event to the last end.",
+                span.map(|(from, to)| to - from)
+            ),
+            text("plane", "Plane", "The plane it belongs to.", plane.name.as_str()),
+            count(
+                "aggregated",
+                "Aggregated",
+                "Entries that stand for several events without a place in time.",
+                events.aggregated.len()
+            ),
+            text("host", "Host", "Host.", profile.host(plane.host).name.as_str()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("lines", "Lines", rows)
 }
 
 fn module_table(profile: &Profile, chosen: &[bool]) -> Table {
-    let mut table = Table::new("modules", "HLO modules", MODULES);
+    let mut rows = Vec::new();
     let mut modules: Vec<_> = profile.modules.iter().filter(|m| chosen[m.host.index()]).collect();
     modules.sort_by(|a, b| {
         (b.proto.len, &a.name, a.program_id, a.host).cmp(&(a.proto.len, &b.name, b.program_id, b.host))
     });
     for module in modules {
-        table.push(vec![
-            module.name.as_str().into(),
-            module.program_id.map(|id| id.to_string()).into(),
-            module.proto.len.into(),
-            profile.host(module.host).name.as_str().into(),
-        ]);
+        let row = row![
+            text("module", "Module", "Name.", module.name.as_str()),
+            text("program_id", "Program", "Program id.", module.program_id.map(|id| id.to_string())),
+            bytes("bytes", "Size", "Size of the serialised HloProto.", module.proto.len),
+            text("host", "Host", "Host.", profile.host(module.host).name.as_str()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("modules", "HLO modules", rows)
 }
 
 /// How many events carry each stat. Reads every event's stats, line by line on all cores.
@@ -337,16 +316,21 @@ fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
     }
     let mut rows: Vec<_> = counts.into_iter().collect();
     rows.sort_by(|a, b| (b.1.0, &a.0).cmp(&(a.1.0, &b.0)));
-    let mut table = Table::new("stats", "Stats on events", STATS);
+    let mut table = Vec::new();
     for (name, (count, device, host)) in rows {
         let kinds = match (device, host) {
             (true, true) => "device, host",
             (true, false) => "device",
             _ => "host",
         };
-        table.push(vec![Cell::from(name), count.into(), kinds.into()]);
+        let row = row![
+            text("stat", "Stat", "Name.", name),
+            count("events", "Events", "Events that carry it.", count),
+            text("plane", "Planes", "Kind of planes that have it: device or host.", kinds),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("stats", "Stats on events", table)
 }
 
 fn stats_of_line(profile: &Profile, line: &Line) -> Vec<(String, bool, u64)> {

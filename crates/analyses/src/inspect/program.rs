@@ -5,36 +5,10 @@ use rayon::prelude::*;
 use haloscope_hlo::{Form, Opcode};
 
 use haloscope_profile::{Decoded, HloModule, Profile};
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
 use haloscope_time::quality;
-
-const STAGES: &[Column] = &[
-    Column::text("module", "Module", "Name."),
-    Column::text(
-        "stage",
-        "Stage",
-        "Where in the compilation, as the file's name says; empty where it does not.",
-    ),
-    Column::text("used", "Used", "Whether the module's analyses read this stage."),
-    Column::count("instructions", "Instructions", "Instructions in all computations."),
-    Column::count("computations", "Computations", "Computations."),
-    Column::count("fusions", "Fusions", "Fusion instructions."),
-    Column::text(
-        "scheduled",
-        "Scheduled",
-        "Whether the compiler has put the instructions in the order in which they run.",
-    ),
-    Column::text(
-        "buffers",
-        "Buffers",
-        "Whether the buffer assignment is with it, without which there is no memory analysis.",
-    ),
-    Column::text("form", "Form", "HloProto, HloModuleProto or HLO text."),
-    Column::bytes("bytes", "Size", "Size of the file, unpacked."),
-    Column::count("number", "Number", "Number of the module in the dump."),
-    Column::text("file", "File", "Name of the file."),
-];
 
 pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report {
     if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
@@ -42,7 +16,7 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
     }
     let decoded: Vec<Result<&Decoded, &str>> =
         profile.stages.par_iter().map(|stage| stage.decode(&profile.sources[stage.source])).collect();
-    let mut table = Table::new("stages", "Modules and stages", STAGES);
+    let mut rows = Vec::new();
     let (mut instructions, mut with_buffers) = (0, 0);
     for (stage, decoded) in profile.stages.iter().zip(&decoded) {
         let is_used = profile.modules.iter().any(|module| module.source == stage.source);
@@ -52,7 +26,7 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
             instructions += decoded.module.instructions().len();
             with_buffers += usize::from(decoded.module.buffer_assignment.is_some());
         }
-        table.push(row(profile, stage, is_used, decoded.ok()));
+        rows.push(row(profile, stage, is_used, decoded.ok()));
     }
     remarks(profile, &decoded, with_buffers, notes);
     let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
@@ -76,10 +50,15 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
             "All files, unpacked.",
         ),
     ];
-    Report { values, tables: vec![table], ..Report::default() }
+    Report { values, tables: vec![Table::of("stages", "Modules and stages", rows)], ..Report::default() }
 }
 
-fn row(profile: &Profile, stage: &HloModule, is_used: bool, decoded: Option<&Decoded>) -> Vec<Cell> {
+fn row(
+    profile: &Profile,
+    stage: &HloModule,
+    is_used: bool,
+    decoded: Option<&Decoded>,
+) -> Row<impl Columns + use<>> {
     let source = &profile.sources[stage.source];
     let yes_or_no = |is: bool| if is { "yes" } else { "no" };
     let module = decoded.map(|decoded| &decoded.module);
@@ -92,19 +71,39 @@ fn row(profile: &Profile, stage: &HloModule, is_used: bool, decoded: Option<&Dec
     };
     let (name, number) = stage.stage.as_ref().map_or(("", None), |s| (s.name.as_str(), s.number));
     let file = source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    vec![
-        stage.name.as_str().into(),
-        name.into(),
-        yes_or_no(is_used).into(),
-        module.map(|m| m.instructions().len()).into(),
-        module.map(|m| m.computations().len()).into(),
-        fusions.into(),
-        module.map(|m| yes_or_no(m.is_scheduled()).to_owned()).into(),
-        module.map(|m| yes_or_no(m.buffer_assignment.is_some()).to_owned()).into(),
-        form.into(),
-        source.bytes().len().into(),
-        number.into(),
-        file.into(),
+    row![
+        text("module", "Module", "Name.", stage.name.as_str()),
+        text(
+            "stage",
+            "Stage",
+            "Where in the compilation, as the file's name says; empty where it does not.",
+            name
+        ),
+        text("used", "Used", "Whether the module's analyses read this stage.", yes_or_no(is_used)),
+        count(
+            "instructions",
+            "Instructions",
+            "Instructions in all computations.",
+            module.map(|m| m.instructions().len())
+        ),
+        count("computations", "Computations", "Computations.", module.map(|m| m.computations().len())),
+        count("fusions", "Fusions", "Fusion instructions.", fusions),
+        text(
+            "scheduled",
+            "Scheduled",
+            "Whether the compiler has put the instructions in the order in which they run.",
+            module.map(|m| yes_or_no(m.is_scheduled()).to_owned())
+        ),
+        text(
+            "buffers",
+            "Buffers",
+            "Whether the buffer assignment is with it, without which there is no memory analysis.",
+            module.map(|m| yes_or_no(m.buffer_assignment.is_some()).to_owned())
+        ),
+        text("form", "Form", "HloProto, HloModuleProto or HLO text.", form),
+        bytes("bytes", "Size", "Size of the file, unpacked.", source.bytes().len()),
+        count("number", "Number", "Number of the module in the dump.", number),
+        text("file", "File", "Name of the file.", file),
     ]
 }
 

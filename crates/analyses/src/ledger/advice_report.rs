@@ -5,8 +5,9 @@ use super::findings::chance;
 use super::metrics::{say_change, tracked, unit_of};
 use super::parse::Ledger;
 use super::tables;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::significance::Test;
 
 /// Factors of the score nearer to 1 than this are not worth a word.
@@ -124,18 +125,9 @@ fn values(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) -> 
     ]
 }
 
-const SIDES: &[Column] = &[
-    Column::text("metric", "Metric", "Id of the metric."),
-    Column::text("unit", "Unit", "Unit of the row's numbers."),
-    Column::quantity("before", "Before", "In the entry that the last one is held against."),
-    Column::quantity("after", "After", "In the last entry."),
-    Column::change("delta", "Change", "After less before."),
-    Column::share("delta_share", "Share", "The change over the number before."),
-];
-
 /// Every metric of both entries, without a verdict: one is judged, the others are to be looked at.
 fn sides(ledger: &Ledger, advice: &Advice) -> Table {
-    let mut table = Table::new("metrics", "Both entries", SIDES);
+    let mut rows = Vec::new();
     let entries = [advice.reference, advice.candidate].map(|at| &ledger.entries[at].entry);
     let mut ids: Vec<&String> = entries.iter().flat_map(|entry| entry.metrics.keys()).collect();
     let place = |id: &str| super::METRICS.iter().position(|metric| metric.id == id).unwrap_or(usize::MAX);
@@ -147,16 +139,17 @@ fn sides(ledger: &Ledger, advice: &Advice) -> Table {
             entries.iter().find_map(|entry| entry.metrics.get(id)).map_or(Unit::Ratio, |m| unit_of(&m.unit));
         let delta = before.zip(after).map(|(a, b)| b - a);
         let share = before.filter(|v| *v != 0.0).zip(delta).map(|(a, d)| d / a.abs());
-        table.push(vec![
-            id.as_str().into(),
-            unit.word().into(),
-            before.into(),
-            after.into(),
-            delta.into(),
-            share.into(),
-        ]);
+        let row = row![
+            text("metric", "Metric", "Id of the metric.", id.as_str()),
+            text("unit", "Unit", "Unit of the row's numbers.", unit.word()),
+            quantity("before", "Before", "In the entry that the last one is held against.", before),
+            quantity("after", "After", "In the last entry.", after),
+            change("delta", "Change", "After less before.", delta),
+            share("delta_share", "Share", "The change over the number before.", share),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("metrics", "Both entries", rows)
 }
 
 fn findings(advice: &Advice, names: &[String; 2], unit: Unit) -> Vec<Finding> {

@@ -2,16 +2,8 @@
 
 use super::entry::Entry;
 use super::metrics::{METRICS, unit_of};
-use haloscope_report::{Column, Report, Status, Table, Unit, Value};
-
-const COLUMNS: &[Column] = &[
-    Column::text("metric", "Metric", "Id of the metric."),
-    Column::text("unit", "Unit", "Unit of the row's numbers."),
-    Column::quantity("value", "Value", "The number that is kept."),
-    Column::text("status", "Known", "How it is known."),
-    Column::count("samples", "Samples", "Steps that it is the mean of, where they are kept in short."),
-    Column::quantity("sd", "SD", "Their standard deviation."),
-];
+use haloscope_report::row;
+use haloscope_report::{Report, Status, Table, Unit, Value};
 
 /// An entry as a report; `place` is where it was written.
 #[must_use]
@@ -19,18 +11,24 @@ pub fn entry_report(entry: &Entry, place: &str) -> Report {
     let text =
         |id, label, value: Option<&str>, doc| Value::new(id, label, value, Unit::None, Status::Measured, doc);
     let against = entry.against.as_ref();
-    let mut table = Table::new("metrics", "What is kept of the run", COLUMNS);
+    let mut rows = Vec::new();
     let own = METRICS.iter().filter_map(|metric| entry.metrics.get_key_value(metric.id));
     let others = entry.metrics.iter().filter(|(id, _)| METRICS.iter().all(|metric| metric.id != **id));
     for (id, metric) in own.chain(others) {
-        table.push(vec![
-            id.as_str().into(),
-            unit_of(&metric.unit).word().into(),
-            metric.value.into(),
-            metric.status.word().into(),
-            metric.samples.map(|s| s.n).into(),
-            metric.samples.and_then(|s| s.sd).into(),
-        ]);
+        let row = row![
+            text("metric", "Metric", "Id of the metric.", id.as_str()),
+            text("unit", "Unit", "Unit of the row's numbers.", unit_of(&metric.unit).word()),
+            quantity("value", "Value", "The number that is kept.", metric.value),
+            text("status", "Known", "How it is known.", metric.status.word()),
+            count(
+                "samples",
+                "Samples",
+                "Steps that it is the mean of, where they are kept in short.",
+                metric.samples.map(|s| s.n)
+            ),
+            quantity("sd", "SD", "Their standard deviation.", metric.samples.and_then(|s| s.sd)),
+        ];
+        rows.push(row);
     }
     Report {
         analysis: "ledger add",
@@ -63,7 +61,7 @@ pub fn entry_report(entry: &Entry, place: &str) -> Report {
             ),
             text("note", "Note", entry.note.as_deref(), "What its writer wanted to remember."),
         ],
-        tables: vec![table],
+        tables: vec![Table::of("metrics", "What is kept of the run", rows)],
         ..Report::default()
     }
 }

@@ -11,6 +11,7 @@ use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Table};
 use haloscope_time::account::{self, Class};
 use haloscope_time::analysis::{self, Params};
+use haloscope_time::select::Scoped;
 
 use crate::support::{RUNS, ask, column, near, number, open, row_of, scope, traces, unknown, words};
 
@@ -34,7 +35,7 @@ fn samples_add_up_to_the_step_time_of_overview() {
     for (name, profile) in every_run() {
         for words in [&[][..], &[("steady", "yes")], &[("modules", "step")]] {
             let scope = scope(words);
-            let samples = match RunSamples::of(&profile, &scope, &mut Notes::default()) {
+            let samples = match RunSamples::of(&Scoped::new(&profile, &scope), &mut Notes::default()) {
                 Ok(samples) => samples,
                 Err(Error::Nothing(_)) => continue,
                 Err(error) => panic!("{name} {words:?}: {error}"),
@@ -63,7 +64,8 @@ fn samples_add_up_to_the_step_time_of_overview() {
 #[test]
 fn classes_of_samples_are_those_of_steps() {
     for (name, profile) in every_run() {
-        let Ok(samples) = RunSamples::of(&profile, &Scope::default(), &mut Notes::default()) else {
+        let Ok(samples) = RunSamples::of(&Scoped::new(&profile, &Scope::default()), &mut Notes::default())
+        else {
             continue;
         };
         if !samples.has_steps() || samples.selection.devices.len() > 1 {
@@ -93,7 +95,7 @@ fn classes_of_samples_are_those_of_steps() {
 #[test]
 fn samples_agree_with_the_table_of_ops() {
     let profile = open("tpu-train");
-    let samples = RunSamples::of(&profile, &Scope::default(), &mut Notes::default()).unwrap();
+    let samples = RunSamples::of(&Scoped::new(&profile, &Scope::default()), &mut Notes::default()).unwrap();
     let ops = ask(&profile, "ops", &[("steps", "0-100000")]);
     let table = ops.table("ops").unwrap();
     let weight = (samples.steps.len() * samples.selection.devices.len()) as f64;
@@ -166,7 +168,7 @@ fn waterfalls_are_whole(runs: &[(String, Profile)]) {
     let mut samples = Vec::new();
     for (name, profile) in runs {
         // A run without ops cannot be compared.
-        if let Ok(run) = RunSamples::of(profile, &Scope::default(), &mut Notes::default()) {
+        if let Ok(run) = RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()) {
             samples.push((name, run));
         }
     }

@@ -7,6 +7,7 @@ use haloscope_profile::load;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report};
 use haloscope_time::analysis::{self, Params};
+use haloscope_time::select::Scoped;
 
 use crate::support::{RUNS, ask, column, near, number, open, row_of, traces};
 
@@ -17,7 +18,7 @@ fn forged(name: &str) -> Option<(Profile, serde_json::Value)> {
 }
 
 fn samples(profile: &Profile) -> RunSamples<'_> {
-    RunSamples::of(profile, &Scope::default(), &mut Notes::default()).unwrap()
+    RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()).unwrap()
 }
 
 fn time(run: &RunSamples<'_>, op: usize) -> f64 {
@@ -45,7 +46,9 @@ fn check(matches: &Matches<'_>, a: &RunSamples<'_>, b: &RunSamples<'_>) {
 fn a_run_is_itself() {
     for name in RUNS {
         let (left, right) = (open(name), open(name));
-        let Ok(a) = RunSamples::of(&left, &Scope::default(), &mut Notes::default()) else { continue };
+        let Ok(a) = RunSamples::of(&Scoped::new(&left, &Scope::default()), &mut Notes::default()) else {
+            continue;
+        };
         let b = samples(&right);
         let matches = Matches::of(&a, &b);
         check(&matches, &a, &b);

@@ -4,34 +4,14 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use clap::{ArgMatches, Command};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Report, Status, Table, Unit, Value};
+use haloscope_report::{Report, Status, Table, Unit, Value};
 use haloscope_store::{Cache, Contents};
 
 use crate::args::{AnalysisArgs, output_args};
 use crate::output::write;
 use crate::{Failure, Printer};
-
-const COLUMNS: &[Column] = &[
-    Column::text("file", "File", "The profile; empty for what nobody can read any more"),
-    Column::bytes(
-        "index_bytes",
-        "Index",
-        "Columns and structure of the file on disk; unknown where it has none",
-    ),
-    Column::count("answers", "Answers", "Answers about runs that this file belongs to"),
-    Column::bytes(
-        "answers_bytes",
-        "Their size",
-        "Those answers on disk; one about several files counts at each",
-    ),
-    Column::bytes(
-        "brought_bytes",
-        "Brought",
-        "The run's files, brought from elsewhere; unknown for files here",
-    ),
-    Column::count("used_s", "Used", "When something of it was used last, seconds since 1970"),
-];
 
 pub(super) fn command() -> Command {
     Command::new("cache")
@@ -97,16 +77,32 @@ fn report(contents: &Contents) -> Report {
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
     rows.sort_by(|(a, x), (b, y)| (y.used_s, a).cmp(&(x.used_s, b)));
-    let mut table = Table::new("files", "Files of which something is kept", COLUMNS);
+    let mut table = Vec::new();
     for (file, row) in rows {
-        table.push(vec![
-            file.into(),
-            row.index_bytes.into(),
-            row.answers.into(),
-            row.answers_bytes.into(),
-            row.brought_bytes.into(),
-            row.used_s.into(),
-        ]);
+        let row = row![
+            text("file", "File", "The profile; empty for what nobody can read any more", file),
+            bytes(
+                "index_bytes",
+                "Index",
+                "Columns and structure of the file on disk; unknown where it has none",
+                row.index_bytes
+            ),
+            count("answers", "Answers", "Answers about runs that this file belongs to", row.answers),
+            bytes(
+                "answers_bytes",
+                "Their size",
+                "Those answers on disk; one about several files counts at each",
+                row.answers_bytes
+            ),
+            bytes(
+                "brought_bytes",
+                "Brought",
+                "The run's files, brought from elsewhere; unknown for files here",
+                row.brought_bytes
+            ),
+            count("used_s", "Used", "When something of it was used last, seconds since 1970", row.used_s),
+        ];
+        table.push(row);
     }
     let text =
         |id, label, value: String, doc| Value::new(id, label, Some(value), Unit::None, Status::Measured, doc);
@@ -130,5 +126,10 @@ fn report(contents: &Contents) -> Report {
             "Answers that are kept",
         ),
     ];
-    Report { analysis: "cache", values, tables: vec![table], ..Report::default() }
+    Report {
+        analysis: "cache",
+        values,
+        tables: vec![Table::of("files", "Files of which something is kept", table)],
+        ..Report::default()
+    }
 }

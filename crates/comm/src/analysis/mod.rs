@@ -67,7 +67,7 @@ impl Measured<'_> {
 }
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
     let counted = Counted::of(profile, selection, &steps, scope);

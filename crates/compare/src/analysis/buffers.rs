@@ -8,25 +8,11 @@ use haloscope_hlo::{Alignment, InstructionIdx, Module};
 use super::memory::HBM;
 use crate::Matches;
 use haloscope_program::heap::Buffers;
-use haloscope_report::{Column, Table};
+use haloscope_report::Table;
+use haloscope_report::row;
 
 /// Smaller differences are left out.
 const LEAST_BYTES: i64 = 1024;
-
-const BUFFERS: &[Column] = &[
-    Column::text("value", "Value", "The instruction that makes it, and where in its tuple."),
-    Column::text("was", "Was", "The same in the baseline."),
-    Column::text("change", "Change", "grew, shrank, new or gone."),
-    Column::bytes("baseline_bytes", "Baseline", "Its size in the baseline, padding included."),
-    Column::bytes("experiment_bytes", "Experiment", "Its size in the experiment."),
-    Column::bytes(
-        "delta_bytes",
-        "Delta",
-        "Experiment less baseline. Values take turns in memory: the deltas do not add up to that of the peak.",
-    ),
-    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("program", "Program", "The program."),
-];
 
 struct Row {
     names: [Option<String>; 2],
@@ -55,7 +41,7 @@ pub(super) fn buffers(matches: &Matches<'_>, limit: usize) -> Option<Table> {
         let key = |row: &Row| (Reverse(row.delta().unsigned_abs()), row.delta() < 0);
         key(x).cmp(&key(y)).then_with(|| x.names.cmp(&y.names))
     });
-    let mut table = Table::new("buffers", "Values in HBM that differ in size", BUFFERS);
+    let mut table = Vec::new();
     for row in rows.into_iter().take(limit) {
         let delta = row.delta();
         let change = match row.bytes {
@@ -66,18 +52,39 @@ pub(super) fn buffers(matches: &Matches<'_>, limit: usize) -> Option<Table> {
         };
         let [was, is] = row.names;
         let or_none = |bytes: Option<i64>| Some(bytes.unwrap_or(0));
-        table.push(vec![
-            is.or_else(|| was.clone()).into(),
-            was.into(),
-            change.into(),
-            or_none(row.bytes[0]).into(),
-            or_none(row.bytes[1]).into(),
-            delta.into(),
-            row.framework_op.into(),
-            row.program.into(),
-        ]);
+        let row = row![
+            text(
+                "value",
+                "Value",
+                "The instruction that makes it, and where in its tuple.",
+                is.or_else(|| was.clone())
+            ),
+            text("was", "Was", "The same in the baseline.", was),
+            text("change", "Change", "grew, shrank, new or gone.", change),
+            bytes(
+                "baseline_bytes",
+                "Baseline",
+                "Its size in the baseline, padding included.",
+                or_none(row.bytes[0])
+            ),
+            bytes("experiment_bytes", "Experiment", "Its size in the experiment.", or_none(row.bytes[1])),
+            bytes(
+                "delta_bytes",
+                "Delta",
+                "Experiment less baseline. Values take turns in memory: the deltas do not add up to that of the peak.",
+                delta
+            ),
+            text(
+                "framework_op",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                row.framework_op
+            ),
+            text("program", "Program", "The program.", row.program),
+        ];
+        table.push(row);
     }
-    is_known.then_some(table)
+    is_known.then(|| Table::of("buffers", "Values in HBM that differ in size", table))
 }
 
 /// Sizes of a module's values in HBM, by what makes them and where in its tuple.

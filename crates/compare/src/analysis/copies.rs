@@ -7,24 +7,9 @@ use haloscope_hlo::{InstructionIdx, Module, Opcode};
 
 use crate::{Matches, RunSamples};
 use haloscope_program::{copies, relayouts};
-use haloscope_report::{Column, Table};
+use haloscope_report::Table;
+use haloscope_report::row;
 use haloscope_time::executions::{Executions, Place};
-
-const COPIES: &[Column] = &[
-    Column::text("op", "Op", "The instruction."),
-    Column::text("change", "Change", "new or gone."),
-    Column::text("opcode", "Opcode", "What it does."),
-    Column::prose("purpose", "Purpose", "What it is there for, as the graph says; a guess says so."),
-    Column::duration(
-        "delta_ps",
-        "Delta",
-        "Its time in a step, of an asynchronous one with its end; negative for what is gone. Unknown where it was not seen to run.",
-    ),
-    Column::bytes("moved_bytes", "Moves", "Bytes read and written, or exchanged, in one run of the program."),
-    Column::count("executions", "Executions", "In one run of the program, where the trip counts are known."),
-    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("program", "Program", "The program."),
-];
 
 struct Row {
     op: String,
@@ -97,21 +82,47 @@ pub(super) fn copies(
         let key = |row: &Row| Reverse(row.time_ps.map_or(0, |ps| ps as u64));
         key(x).cmp(&key(y)).then(y.moved_bytes.cmp(&x.moved_bytes)).then_with(|| x.op.cmp(&y.op))
     });
-    let mut table = Table::new("copies", "Copies, relayouts and collectives that one run has", COPIES);
+    let mut table = Vec::new();
     for row in rows.into_iter().take(limit) {
-        table.push(vec![
-            row.op.into(),
-            if row.is_new { "new" } else { "gone" }.into(),
-            row.opcode.into(),
-            row.purpose.into(),
-            row.time_ps.map(|ps| if row.is_new { ps } else { -ps }).into(),
-            row.moved_bytes.into(),
-            row.executions.into(),
-            row.framework_op.into(),
-            row.program.into(),
-        ]);
+        let row = row![
+            text("op", "Op", "The instruction.", row.op),
+            text("change", "Change", "new or gone.", if row.is_new { "new" } else { "gone" }),
+            text("opcode", "Opcode", "What it does.", row.opcode),
+            prose(
+                "purpose",
+                "Purpose",
+                "What it is there for, as the graph says; a guess says so.",
+                row.purpose
+            ),
+            duration(
+                "delta_ps",
+                "Delta",
+                "Its time in a step, of an asynchronous one with its end; negative for what is gone. Unknown where it was not seen to run.",
+                row.time_ps.map(|ps| if row.is_new { ps } else { -ps })
+            ),
+            bytes(
+                "moved_bytes",
+                "Moves",
+                "Bytes read and written, or exchanged, in one run of the program.",
+                row.moved_bytes
+            ),
+            count(
+                "executions",
+                "Executions",
+                "In one run of the program, where the trip counts are known.",
+                row.executions
+            ),
+            text(
+                "framework_op",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                row.framework_op
+            ),
+            text("program", "Program", "The program.", row.program),
+        ];
+        table.push(row);
     }
-    is_known.then_some(table)
+    is_known.then(|| Table::of("copies", "Copies, relayouts and collectives that one run has", table))
 }
 
 fn is_start(opcode: Opcode) -> bool {

@@ -1,35 +1,34 @@
 //! The table of facts, and what the differing ones mean.
 
 use crate::{Fact, Same};
-use haloscope_report::{Column, Finding, Link, Severity, Status, Table};
-
-const FACTS: &[Column] = &[
-    Column::text("what", "Fact", "What is compared."),
-    Column::text("baseline", "Baseline", "That of the baseline; unknown where its profile does not tell."),
-    Column::text("experiment", "Experiment", "That of the experiment."),
-    Column::text("same", "Same", "same, differs or unknown."),
-    Column::flag(
-        "breaks",
-        "Breaks",
-        "Whether the runs did not do the same work because of it: another chip, number of devices, mesh, type of products, shapes.",
-    ),
-    Column::text("fact", "Id", "A stable name of the fact."),
-];
+use haloscope_report::row;
+use haloscope_report::{Finding, Link, Severity, Status, Table};
 
 /// All facts, those that must match first.
 pub fn table(facts: &[Fact]) -> Table {
-    let mut table = Table::new("facts", "What both runs are", FACTS);
+    let mut rows = Vec::new();
     for fact in facts {
-        table.push(vec![
-            fact.label.as_str().into(),
-            fact.baseline.as_deref().into(),
-            fact.experiment.as_deref().into(),
-            fact.same.word().into(),
-            fact.breaks().into(),
-            fact.id.as_str().into(),
-        ]);
+        let row = row![
+            text("what", "Fact", "What is compared.", fact.label.as_str()),
+            text(
+                "baseline",
+                "Baseline",
+                "That of the baseline; unknown where its profile does not tell.",
+                fact.baseline.as_deref()
+            ),
+            text("experiment", "Experiment", "That of the experiment.", fact.experiment.as_deref()),
+            text("same", "Same", "same, differs or unknown.", fact.same.word()),
+            flag(
+                "breaks",
+                "Breaks",
+                "Whether the runs did not do the same work because of it: another chip, number of devices, mesh, type of products, shapes.",
+                fact.breaks()
+            ),
+            text("fact", "Id", "A stable name of the fact.", fact.id.as_str()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("facts", "What both runs are", rows)
 }
 
 /// A finding for each fact that makes the runs incomparable, and one for versions and options that differ.

@@ -6,8 +6,9 @@ use crate::{Matches, ProgramSide};
 use haloscope_program::attribution::{Attribution, Rules, Totals};
 use haloscope_program::heap::Buffers;
 use haloscope_program::program_memory::ProgramMemory;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Link, Severity, Status, Table};
+use haloscope_report::{Finding, Link, Severity, Status, Table};
 
 /// The memory space of HBM in layouts.
 pub(super) const HBM: i64 = 0;
@@ -15,18 +16,6 @@ pub(super) const HBM: i64 = 0;
 const WORTH: f64 = 0.01;
 /// So many meanings are named in a finding.
 const NAMED: usize = 3;
-
-const MEMORY: &[Column] = &[
-    Column::text("what", "What", "The peak, then what it is for, by the rules of `memory attribute`."),
-    Column::bytes(
-        "baseline_bytes",
-        "Baseline",
-        "HBM of the program at its peak in the baseline, as its compiler planned it.",
-    ),
-    Column::bytes("experiment_bytes", "Experiment", "The same in the experiment."),
-    Column::bytes("delta_bytes", "Delta", "Experiment less baseline."),
-    Column::share("delta_share", "Of the peak", "The delta as a share of the baseline's peak."),
-];
 
 /// The memory of one program in both runs: of those that both have the one that needs most.
 pub(super) struct Memory {
@@ -55,13 +44,35 @@ impl Memory {
     }
 
     pub(super) fn table(&self) -> Table {
-        let mut table = Table::new("memory", "HBM at the peak, by what it is for", MEMORY);
+        let mut table = Vec::new();
         let rows = std::iter::once(("peak", self.peaks));
         for (what, [a, b]) in rows.chain(self.meanings.iter().map(|(what, bytes)| (what.as_str(), *bytes))) {
             let delta = b.saturating_sub(a);
-            table.push(vec![what.into(), a.into(), b.into(), delta.into(), self.share(delta).into()]);
+            let row = row![
+                text(
+                    "what",
+                    "What",
+                    "The peak, then what it is for, by the rules of `memory attribute`.",
+                    what
+                ),
+                bytes(
+                    "baseline_bytes",
+                    "Baseline",
+                    "HBM of the program at its peak in the baseline, as its compiler planned it.",
+                    a
+                ),
+                bytes("experiment_bytes", "Experiment", "The same in the experiment.", b),
+                bytes("delta_bytes", "Delta", "Experiment less baseline.", delta),
+                share(
+                    "delta_share",
+                    "Of the peak",
+                    "The delta as a share of the baseline's peak.",
+                    self.share(delta)
+                ),
+            ];
+            table.push(row);
         }
-        table
+        Table::of("memory", "HBM at the peak, by what it is for", table)
     }
 
     fn share(&self, bytes: i64) -> Option<f64> {

@@ -6,7 +6,8 @@
 mod measure;
 
 use crate::{StepVerdict, Verdict};
-use haloscope_report::{Cell, Column, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Cell, Status, Table, Unit, Value};
 
 pub(crate) use measure::of;
 
@@ -146,49 +147,49 @@ fn delta(a: &Metric, b: &Metric) -> Cell {
     }
 }
 
-const METRICS: &[Column] = &[
-    Column::text("metric", "Metric", "What is measured; its id stands in `id`."),
-    Column::text("unit", "Unit", "Unit of the numbers; nothing where they are words."),
-    Column::quantity("baseline", "Baseline", "That of the baseline."),
-    Column::quantity("experiment", "Experiment", "That of the experiment."),
-    Column::change("delta", "Delta", "Experiment less baseline; of shares in points."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "better, worse or unchanged, beyond noise; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
-    ),
-    Column::share("delta_share", "Delta share", "Delta over the baseline; not of shares."),
-    Column::text("id", "Id", "A stable name of the metric."),
-    Column::text(
-        "status",
-        "Known",
-        "How the experiment's number is known: measured, derived, estimated or unknown.",
-    ),
-    Column::prose("note", "Note", "Why nothing tells, where that is not plain."),
-];
-
 /// Both runs' metrics side by side; without verdicts where the runs are not comparable.
 pub fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: bool) -> Table {
-    let mut table = Table::new("metrics", "Metrics", METRICS);
+    let mut rows = Vec::new();
     for (at, (a, b)) in baseline.iter().zip(experiment).enumerate() {
         let delta = delta(a, b);
         let base = a.value.number().filter(|base| *base > 0.0 && a.unit != Unit::Share);
         let (verdict, note) =
             if are_comparable { outcome(baseline, experiment, at) } else { (Outcome::Unknown, "") };
-        table.push(vec![
-            a.label.into(),
-            a.unit.word().into(),
-            a.value.clone(),
-            b.value.clone(),
-            delta.clone(),
-            are_comparable.then(|| verdict.word()).into(),
-            delta.number().zip(base).map(|(delta, base)| delta / base).into(),
-            a.id.into(),
-            b.status.word().into(),
-            Some(note).filter(|note| !note.is_empty()).into(),
-        ]);
+        let row = row![
+            text("metric", "Metric", "What is measured; its id stands in `id`.", a.label),
+            text("unit", "Unit", "Unit of the numbers; nothing where they are words.", a.unit.word()),
+            quantity("baseline", "Baseline", "That of the baseline.", a.value.clone()),
+            quantity("experiment", "Experiment", "That of the experiment.", b.value.clone()),
+            change("delta", "Delta", "Experiment less baseline; of shares in points.", delta.clone()),
+            text(
+                "verdict",
+                "Verdict",
+                "better, worse or unchanged, beyond noise; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
+                are_comparable.then(|| verdict.word())
+            ),
+            share(
+                "delta_share",
+                "Delta share",
+                "Delta over the baseline; not of shares.",
+                delta.number().zip(base).map(|(delta, base)| delta / base)
+            ),
+            text("id", "Id", "A stable name of the metric.", a.id),
+            text(
+                "status",
+                "Known",
+                "How the experiment's number is known: measured, derived, estimated or unknown.",
+                b.status.word()
+            ),
+            prose(
+                "note",
+                "Note",
+                "Why nothing tells, where that is not plain.",
+                Some(note).filter(|note| !note.is_empty())
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("metrics", "Metrics", rows)
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ fn run(
     }
     let picked = &held[pick];
     let named = [labels[0].as_str(), picked.label];
-    let mut report = picked.report(&first, asked.scope, params);
+    let mut report = picked.report(&first, &asked.scope, params);
     report.tables.push(facts::table(&picked.facts));
     report.tables.push(runs::runs(held.iter().map(|one| (one.label, &one.run, &one.said))));
     report.tables.push(runs::steps([&first, &picked.run], named));
@@ -117,7 +117,7 @@ impl<'l, 'p> Held<'l, 'p> {
         notes: &mut Notes,
     ) -> Result<Self, Error> {
         let run = RunSamples::of(other, notes)?;
-        let facts = comparable::facts(first, &run, other.scope);
+        let facts = comparable::facts(first, &run, &other.scope);
         let anyway = params.text(&ANYWAY) == "yes";
         let mut said = StepVerdict::of(&first.steps, &run.steps);
         if !anyway && !comparable::are_comparable(&facts) {

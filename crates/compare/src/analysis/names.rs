@@ -3,52 +3,21 @@
 use super::side::{Keyed, Side};
 use crate::samples::mean;
 use crate::{Rest, RunSamples, SampledOp};
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::row;
+use haloscope_report::{Column, Table};
 use haloscope_time::account::Class;
-use haloscope_time::significance::welch;
+use haloscope_time::significance::{Test, welch};
 
-const NAMES: &[Column] = &[
-    Column::text(
-        "framework_op",
-        "Framework op",
-        "The scope path in JAX, PyTorch or TensorFlow; the category in parentheses, for ops without one.",
-    ),
-    Column::duration("delta_ps", "Delta", "Time in a step of the experiment less that of the baseline."),
-    Column::share(
-        "delta_share",
-        "Of it",
-        "The delta over the baseline; unknown where the baseline has none of it.",
-    ),
-    Column::duration("baseline_ps", "Baseline", "Time of all ops of this name in a step of the baseline."),
-    Column::duration("experiment_ps", "Experiment", "The same in the experiment."),
-    Column::duration("low_ps", "Low", "Lower end of the delta's 95% interval."),
-    Column::duration("high_ps", "High", "Its upper end."),
-];
-
-const CLASSES: &[Column] = &[
-    Column::text("class", "Class", "What the time of a step goes to."),
-    Column::duration(
-        "delta_ps",
-        "Delta",
-        "Time in a step of the experiment less that of the baseline; they add up to the step's.",
-    ),
-    Column::share(
-        "delta_share",
-        "Of it",
-        "The delta over the baseline; unknown where the baseline has none of it.",
-    ),
-    Column::duration(
-        "baseline_ps",
-        "Baseline",
-        "Time in a step of the baseline, mean over steps and devices.",
-    ),
-    Column::duration("experiment_ps", "Experiment", "The same in the experiment."),
-    Column::duration("low_ps", "Low", "Lower end of the delta's 95% interval."),
-    Column::duration("high_ps", "High", "Its upper end."),
-];
+const DELTA_SHARE: Column = Column::share(
+    "delta_share",
+    "Of it",
+    "The delta over the baseline; unknown where the baseline has none of it.",
+);
+const EXPERIMENT: Column = Column::duration("experiment_ps", "Experiment", "The same in the experiment.");
+const LOW: Column = Column::duration("low_ps", "Low", "Lower end of the delta's 95% interval.");
+const HIGH: Column = Column::duration("high_ps", "High", "Its upper end.");
 
 pub(super) fn names(side: &Side<'_, '_>, rows: usize) -> Table {
-    let mut table = Table::new("names", "By framework op", NAMES);
     let steps = [side.a.steps.len(), side.b.steps.len()];
     let parenthesised = [without_name(side.a), without_name(side.b)];
     let mut keyed = Keyed::default();
@@ -58,8 +27,19 @@ pub(super) fn names(side: &Side<'_, '_>, rows: usize) -> Table {
             keyed.add(key, at, steps, &op.step_ps);
         }
     }
-    fill(&mut table, keyed.by_difference().into_iter().take(rows));
-    table
+    let rows = keyed.by_difference().into_iter().take(rows).map(|(name, samples)| {
+        let time = Time::of(&samples);
+        row![
+            text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow; the category in parentheses, for ops without one.", name),
+            duration("delta_ps", "Delta", "Time in a step of the experiment less that of the baseline.", time.delta_ps()),
+            column(DELTA_SHARE, time.delta_share()),
+            duration("baseline_ps", "Baseline", "Time of all ops of this name in a step of the baseline.", time.baseline_ps),
+            column(EXPERIMENT, time.experiment_ps),
+            column(LOW, time.test.map(|test| test.low)),
+            column(HIGH, time.test.map(|test| test.high)),
+        ]
+    });
+    Table::of("names", "By framework op", rows)
 }
 
 /// What stands for the name of each op without one.
@@ -72,7 +52,6 @@ fn without_name(run: &RunSamples<'_>) -> Vec<String> {
 }
 
 pub(super) fn classes(side: &Side<'_, '_>) -> Table {
-    let mut table = Table::new("classes", "By what a step's time goes to", CLASSES);
     let steps = [side.a.steps.len(), side.b.steps.len()];
     let mut keyed = Keyed::default();
     for (at, run) in [side.a, side.b].into_iter().enumerate() {
@@ -88,22 +67,49 @@ pub(super) fn classes(side: &Side<'_, '_>) -> Table {
     let rank: Vec<&str> = order.map(Rest::phrase).collect();
     let mut rows = keyed.by_difference();
     rows.sort_by_key(|(name, _)| rank.iter().position(|known| known == name));
-    fill(&mut table, rows);
-    table
+    let rows = rows.into_iter().map(|(name, samples)| {
+        let time = Time::of(&samples);
+        row![
+            text("class", "Class", "What the time of a step goes to.", name),
+            duration(
+                "delta_ps",
+                "Delta",
+                "Time in a step of the experiment less that of the baseline; they add up to the step's.",
+                time.delta_ps()
+            ),
+            column(DELTA_SHARE, time.delta_share()),
+            duration(
+                "baseline_ps",
+                "Baseline",
+                "Time in a step of the baseline, mean over steps and devices.",
+                time.baseline_ps
+            ),
+            column(EXPERIMENT, time.experiment_ps),
+            column(LOW, time.test.map(|test| test.low)),
+            column(HIGH, time.test.map(|test| test.high)),
+        ]
+    });
+    Table::of("classes", "By what a step's time goes to", rows)
 }
 
-fn fill<'k>(table: &mut Table, rows: impl IntoIterator<Item = (&'k str, [Vec<f64>; 2])>) {
-    for (name, [before, after]) in rows {
-        let test = welch(&before, &after);
-        let (baseline, experiment) = (mean(&before), mean(&after));
-        table.push(vec![
-            Cell::from(name),
-            (experiment - baseline).into(),
-            (baseline > 0.0).then(|| (experiment - baseline) / baseline).into(),
-            baseline.into(),
-            experiment.into(),
-            test.map(|test| test.low).into(),
-            test.map(|test| test.high).into(),
-        ]);
+/// The time of something in a step of both runs.
+struct Time {
+    baseline_ps: f64,
+    experiment_ps: f64,
+    test: Option<Test>,
+}
+
+impl Time {
+    /// From its samples in the baseline and in the experiment.
+    fn of([before, after]: &[Vec<f64>; 2]) -> Self {
+        Self { baseline_ps: mean(before), experiment_ps: mean(after), test: welch(before, after) }
+    }
+
+    fn delta_ps(&self) -> f64 {
+        self.experiment_ps - self.baseline_ps
+    }
+
+    fn delta_share(&self) -> Option<f64> {
+        (self.baseline_ps > 0.0).then(|| self.delta_ps() / self.baseline_ps)
     }
 }

@@ -1,44 +1,12 @@
 //! Table `programs`: which program is which, and how much of it is the same.
 
 use crate::{Matches, ProgramSide};
-use haloscope_report::{Cell, Column, Table};
-
-const PROGRAMS: &[Column] = &[
-    Column::text(
-        "program",
-        "Program",
-        "Its name in the experiment; in the baseline, where only that has it.",
-    ),
-    Column::text("was", "Was", "Its name in the baseline."),
-    Column::text(
-        "how",
-        "Known by",
-        "name; content (another name, the same computation); time (the longest left, and most instructions are alike).",
-    ),
-    Column::flag(
-        "same",
-        "Same",
-        "Whether both compute the same, whatever their instructions are called; unknown without HLO.",
-    ),
-    Column::duration(
-        "baseline_ps",
-        "Baseline",
-        "Time of its ops in a step of the baseline, mean over the devices.",
-    ),
-    Column::duration("experiment_ps", "Experiment", "The same in the experiment."),
-    Column::duration("delta_ps", "Delta", "Experiment less baseline."),
-    Column::count(
-        "baseline_instructions",
-        "Instructions before",
-        "Instructions in the baseline, fused ones included.",
-    ),
-    Column::count("experiment_instructions", "Instructions now", "The same in the experiment."),
-    Column::count("aligned", "Aligned", "Instructions of the baseline that have a counterpart."),
-];
+use haloscope_report::row;
+use haloscope_report::{Cell, Table};
 
 /// The programs, longest first.
 pub(super) fn programs(matches: &Matches<'_>) -> Table {
-    let mut table = Table::new("programs", "Programs", PROGRAMS);
+    let mut rows = Vec::new();
     for pair in &matches.programs {
         let name = |side: &ProgramSide<'_>| match &side.hlo {
             Some(program) => program.label(),
@@ -57,18 +25,49 @@ pub(super) fn programs(matches: &Matches<'_>) -> Table {
         };
         let time = |side: Option<&ProgramSide<'_>>| side.map(|side| side.time_ps);
         let delta = time(b).unwrap_or(0.0) - time(a).unwrap_or(0.0);
-        table.push(vec![
-            is.clone().or_else(|| was.clone()).unwrap_or_else(|| "no program".to_owned()).into(),
-            was.into(),
-            pair.how.map(|how| how.word()).into(),
-            same.into(),
-            time(a).into(),
-            time(b).into(),
-            delta.into(),
-            count(a),
-            count(b),
-            pair.alignment.as_ref().map(|alignment| alignment.pairs().count()).into(),
-        ]);
+        let row = row![
+            text(
+                "program",
+                "Program",
+                "Its name in the experiment; in the baseline, where only that has it.",
+                is.clone().or_else(|| was.clone()).unwrap_or_else(|| "no program".to_owned())
+            ),
+            text("was", "Was", "Its name in the baseline.", was),
+            text(
+                "how",
+                "Known by",
+                "name; content (another name, the same computation); time (the longest left, and most instructions are alike).",
+                pair.how.map(|how| how.word())
+            ),
+            flag(
+                "same",
+                "Same",
+                "Whether both compute the same, whatever their instructions are called; unknown without HLO.",
+                same
+            ),
+            duration(
+                "baseline_ps",
+                "Baseline",
+                "Time of its ops in a step of the baseline, mean over the devices.",
+                time(a)
+            ),
+            duration("experiment_ps", "Experiment", "The same in the experiment.", time(b)),
+            duration("delta_ps", "Delta", "Experiment less baseline.", delta),
+            count(
+                "baseline_instructions",
+                "Instructions before",
+                "Instructions in the baseline, fused ones included.",
+                count(a)
+            ),
+            count("experiment_instructions", "Instructions now", "The same in the experiment.", count(b)),
+            count(
+                "aligned",
+                "Aligned",
+                "Instructions of the baseline that have a counterpart.",
+                pair.alignment.as_ref().map(|alignment| alignment.pairs().count())
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("programs", "Programs", rows)
 }

@@ -2,30 +2,15 @@
 
 use super::side::Side;
 use crate::{Part, Rest};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Table};
-
-const COLUMNS: &[Column] = &[
-    Column::text(
-        "kind",
-        "Kind",
-        "new: ops that only the experiment has; gone: only the baseline; count: executions; work: more or less to do in one; efficiency: time for the same work; idle: time without ops; devices: the slowest less the mean; rest: clocks, modules out of scope, rounding.",
-    ),
-    Column::duration(
-        "delta_ps",
-        "Delta",
-        "What it adds to the mean step time; the rows add up to the whole, exactly.",
-    ),
-    Column::share("share", "Of a step", "The same over the baseline's mean step time."),
-    Column::count("ops", "Ops", "Ops that take part; unknown where it is no op's time."),
-    Column::prose("largest", "Largest", "The largest parts of it."),
-];
+use haloscope_report::{Cell, Table};
 
 /// Parts that a row names.
 const NAMED: usize = 3;
 
 pub(super) fn table(side: &Side<'_, '_>) -> Table {
-    let mut table = Table::new("waterfall", "What makes up the step's difference", COLUMNS);
+    let mut table = Vec::new();
     let largest = side.largest();
     for part in Part::ALL {
         let bar = side.waterfall.bar(part);
@@ -43,15 +28,41 @@ pub(super) fn table(side: &Side<'_, '_>) -> Table {
         };
         let named = parts.iter().take(NAMED).map(|(name, ps)| format!("{name} {}", signed(*ps)));
         let named = named.collect::<Vec<_>>().join(", ");
-        table.push(vec![
-            part.word().into(),
-            bar.delta_ps.into(),
-            side.share(bar.delta_ps as f64).into(),
-            Some(bar.groups).filter(|_| of_ops).into(),
-            if named.is_empty() { Cell::Unknown } else { named.into() },
-        ]);
+        let row = row![
+            text(
+                "kind",
+                "Kind",
+                "new: ops that only the experiment has; gone: only the baseline; count: executions; work: more or less to do in one; efficiency: time for the same work; idle: time without ops; devices: the slowest less the mean; rest: clocks, modules out of scope, rounding.",
+                part.word()
+            ),
+            duration(
+                "delta_ps",
+                "Delta",
+                "What it adds to the mean step time; the rows add up to the whole, exactly.",
+                bar.delta_ps
+            ),
+            share(
+                "share",
+                "Of a step",
+                "The same over the baseline's mean step time.",
+                side.share(bar.delta_ps as f64)
+            ),
+            count(
+                "ops",
+                "Ops",
+                "Ops that take part; unknown where it is no op's time.",
+                Some(bar.groups).filter(|_| of_ops)
+            ),
+            prose(
+                "largest",
+                "Largest",
+                "The largest parts of it.",
+                if named.is_empty() { Cell::Unknown } else { named.into() }
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("waterfall", "What makes up the step's difference", table)
 }
 
 /// Kinds of time without ops that a bar is made of.

@@ -6,23 +6,8 @@ use super::metric::{Reading, Source};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{self, cell, words};
 use haloscope_report::Error;
-use haloscope_report::{Column, Table, Unit};
-
-const COLUMNS: &[Column] = &[
-    Column::text("claim", "Claim", "What is claimed, or the floor that it is held against."),
-    Column::text("verdict", "Verdict", "`pass`, `fail`, or `unknown`."),
-    Column::text("metric", "Metric", "The metric that it is about."),
-    Column::text("unit", "Unit", "Unit of the numbers of the row."),
-    Column::quantity("limit", "Limit", "The number claimed; of a floor, the least that is possible."),
-    Column::quantity("value", "Value", "The run's value."),
-    Column::quantity(
-        "low",
-        "Low",
-        "Lower end of the interval that holds the value with 95% (--confidence); unknown where a run has one number.",
-    ),
-    Column::quantity("high", "High", "Upper end."),
-    Column::prose("why", "Why", "What decided."),
-];
+use haloscope_report::row;
+use haloscope_report::{Cell, Table, Unit};
 
 /// Longer operators first.
 const OPERATORS: [(&str, Operator); 7] = [
@@ -83,10 +68,43 @@ fn one(text: &str) -> Result<Claim<'_>, Error> {
 }
 
 /// The table of claims and floors.
-pub(super) fn table(judged: &[Judged]) -> Table {
-    let mut table = Table::new("claims", "Claims, and the floors that they are held against", COLUMNS);
-    judged.iter().for_each(|one| table.push(one.cells.clone()));
-    table
+pub(super) fn table(claims: &[(Judged, Held)]) -> Table {
+    let row = |(judged, held): &(Judged, Held)| {
+        let metric = &held.metric;
+        let number = |v: Option<f64>| cell(v, metric.unit);
+        row![
+            text(
+                "claim",
+                "Claim",
+                "What is claimed, or the floor that it is held against.",
+                held.what.as_str()
+            ),
+            text("verdict", "Verdict", "`pass`, `fail`, or `unknown`.", judged.outcome.word()),
+            text("metric", "Metric", "The metric that it is about.", metric.id.as_str()),
+            text("unit", "Unit", "Unit of the numbers of the row.", metric.unit.word()),
+            quantity(
+                "limit",
+                "Limit",
+                "The number claimed; of a floor, the least that is possible.",
+                number(held.limit)
+            ),
+            quantity(
+                "value",
+                "Value",
+                "The run's value.",
+                metric.text.as_deref().map_or_else(|| number(metric.value), Cell::from)
+            ),
+            quantity(
+                "low",
+                "Low",
+                "Lower end of the interval that holds the value with 95% (--confidence); unknown where a run has one number.",
+                number(held.interval.map(|i| i.low))
+            ),
+            quantity("high", "High", "Upper end.", number(held.interval.map(|i| i.high))),
+            prose("why", "Why", "What decided.", judged.why.as_str()),
+        ]
+    };
+    Table::of("claims", "Claims, and the floors that they are held against", claims.iter().map(row))
 }
 
 /// What claims are held against beside the profile.
@@ -103,7 +121,11 @@ pub(super) struct Terms {
 ///
 /// # Errors
 /// [`Error::Usage`] for a metric or a unit that does not exist.
-pub(super) fn judge(claims: &[Claim<'_>], run: &Source<'_>, terms: &Terms) -> Result<Vec<Judged>, Error> {
+pub(super) fn judge(
+    claims: &[Claim<'_>],
+    run: &Source<'_>,
+    terms: &Terms,
+) -> Result<Vec<(Judged, Held)>, Error> {
     let mut all = Vec::new();
     let mut timed: Vec<Reading> = Vec::new();
     for claim in claims {
@@ -131,9 +153,9 @@ fn is_result(metric: &str) -> bool {
 }
 
 impl Claim<'_> {
-    fn judge(&self, now: &Reading, terms: &Terms) -> Result<Judged, Error> {
+    fn judge(&self, now: &Reading, terms: &Terms) -> Result<(Judged, Held), Error> {
         let usage = |why: String| Error::Usage(format!("the claim `{}`: {why}", self.text));
-        let mut row = Row { what: self.text.to_owned(), metric: now, limit: None, interval: None };
+        let mut held = Held { what: self.text.to_owned(), metric: now.clone(), limit: None, interval: None };
         if let Some(found) = &now.text {
             let same = found == self.limit;
             let holds = match self.operator {
@@ -141,14 +163,14 @@ impl Claim<'_> {
                 Operator::IsNot => !same,
                 _ => return Err(usage(format!("{} is in words: it takes == and !=", now.id))),
             };
-            return Ok(row.judged(Outcome::Pass.when(holds), format!("it is {found}"), terms));
+            return Ok(held.judged(Outcome::Pass.when(holds), format!("it is {found}"), terms));
         }
         let Some(value) = now.value else {
-            return Ok(row.judged(Outcome::Unknown, format!("unknown: {}", now.about), terms));
+            return Ok(held.judged(Outcome::Unknown, format!("unknown: {}", now.about), terms));
         };
         let limit = quantity::parse(self.limit, now.unit).map_err(usage)?;
-        row.limit = Some(limit);
-        row.interval = judge::of(now, terms.confidence.unwrap_or(SHOWN));
+        held.limit = Some(limit);
+        held.interval = judge::of(now, terms.confidence.unwrap_or(SHOWN));
         // What nobody can reach is no claim, whatever the profile says.
         if let Some(floor_ps) = terms.floor_ps
             && is_result(&now.id)
@@ -160,7 +182,7 @@ impl Claim<'_> {
                 words(limit, Unit::Ps),
                 words(floor_ps, Unit::Ps)
             );
-            return Ok(row.judged(Outcome::Fail, why, terms));
+            return Ok(held.judged(Outcome::Fail, why, terms));
         }
         let (is_upper, includes) = match self.operator {
             Operator::AtMost => (true, true),
@@ -171,21 +193,21 @@ impl Claim<'_> {
                 let is = (value - limit).abs() <= 1e-9 * value.abs().max(limit.abs());
                 let holds = is == (self.operator == Operator::Is);
                 let why = format!("it is {}", words(value, now.unit));
-                return Ok(row.judged(Outcome::Pass.when(holds), why, terms));
+                return Ok(held.judged(Outcome::Pass.when(holds), why, terms));
             }
         };
         let bound = Bound { limit, is_upper, includes };
-        let (outcome, why) = bound.decide(now, value, row.interval, terms.confidence);
-        Ok(row.judged(outcome, format!("{why}; {}", now.about), terms))
+        let (outcome, why) = bound.decide(now, value, held.interval, terms.confidence);
+        Ok(held.judged(outcome, format!("{why}; {}", now.about), terms))
     }
 }
 
 /// A result against the floor that somebody stated.
-fn stated(now: &Reading, floor_ps: f64, terms: &Terms) -> Judged {
+fn stated(now: &Reading, floor_ps: f64, terms: &Terms) -> (Judged, Held) {
     let floor = words(floor_ps, Unit::Ps);
-    let row = Row {
+    let held = Held {
         what: format!("{} not below {floor}", now.id),
-        metric: now,
+        metric: now.clone(),
         limit: Some(floor_ps),
         interval: judge::of(now, SHOWN),
     };
@@ -202,11 +224,11 @@ fn stated(now: &Reading, floor_ps: f64, terms: &Terms) -> Judged {
             (Outcome::Pass, format!("{:.2}x the floor of {floor}", value / floor_ps.max(f64::MIN_POSITIVE)))
         }
     };
-    row.judged(outcome, why, terms)
+    held.judged(outcome, why, terms)
 }
 
 /// A result against the floor that the roofline sets.
-fn known(floor: &Floor, terms: &Terms) -> Judged {
+fn known(floor: &Floor, terms: &Terms) -> (Judged, Held) {
     let metric = Reading {
         id: "roofline".into(),
         unit: Unit::Ps,
@@ -216,43 +238,28 @@ fn known(floor: &Floor, terms: &Terms) -> Judged {
         about: String::new(),
         seen_in: "roofline",
     };
-    let row = Row {
+    let held = Held {
         what: format!("{} not below the roofline", floor.what),
-        metric: &metric,
+        metric,
         limit: Some(floor.least_ps),
         interval: None,
     };
     // Nobody can tell which of both numbers is wrong, and so nothing that rests on either is shown.
     let outcome = if floor.is_beaten() { Outcome::Unknown } else { Outcome::Pass };
-    row.judged(outcome, floor.why(), terms)
+    held.judged(outcome, floor.why(), terms)
 }
 
-struct Row<'a> {
+/// What is claimed, or the floor that it is held against, with the number that it is about.
+pub(super) struct Held {
     what: String,
-    metric: &'a Reading,
+    metric: Reading,
     limit: Option<f64>,
     interval: Option<super::interval::Interval>,
 }
 
-impl Row<'_> {
-    fn judged(&self, outcome: Outcome, why: String, terms: &Terms) -> Judged {
-        let number = |v: Option<f64>| cell(v, self.metric.unit);
-        let value = match &self.metric.text {
-            Some(text) => text.as_str().into(),
-            None => number(self.metric.value),
-        };
-        let cells = vec![
-            self.what.as_str().into(),
-            outcome.word().into(),
-            self.metric.id.as_str().into(),
-            self.metric.unit.word().into(),
-            number(self.limit),
-            value,
-            number(self.interval.map(|i| i.low)),
-            number(self.interval.map(|i| i.high)),
-            why.as_str().into(),
-        ];
-        Judged {
+impl Held {
+    fn judged(self, outcome: Outcome, why: String, terms: &Terms) -> (Judged, Self) {
+        let judged = Judged {
             what: self.what.clone(),
             outcome,
             may_be_unknown: terms.allow_unknown,
@@ -260,8 +267,8 @@ impl Row<'_> {
             why,
             speedup: None,
             seen_in: self.metric.seen_in,
-            cells,
-        }
+        };
+        (judged, self)
     }
 }
 

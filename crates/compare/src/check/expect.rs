@@ -12,26 +12,12 @@ use super::device_time;
 use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::Table;
+use haloscope_report::row;
 use haloscope_time::executions::{Executions, Place};
 use haloscope_time::kernel_times;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::programs;
-
-const COLUMNS: &[Column] = &[
-    Column::text("expected", "Expected", "The pattern."),
-    Column::text("verdict", "Verdict", "`pass`, `fail`, or `unknown`."),
-    Column::count(
-        "compiled",
-        "Compiled",
-        "Instructions of the compiled modules that match; unknown where the profile holds none.",
-    ),
-    Column::count("ran", "Ran", "Different ops that ran and match, or hold an instruction that does."),
-    Column::count("executions", "Executions", "Their executions, all devices together."),
-    Column::duration("time_ps", "Time", "Their own time, summed over executions and devices."),
-    Column::text("found", "First", "The first that was found: by time, else in the module's order."),
-    Column::prose("why", "Why", "What decided; where nothing matches, what comes near."),
-];
 
 /// Patterns that compile to more than this are refused.
 const LARGEST: usize = 1 << 20;
@@ -52,15 +38,54 @@ pub(super) fn pattern(option: &str, text: &str) -> Result<Regex, Error> {
 }
 
 /// The table of expectations.
-pub(super) fn table(judged: &[Judged]) -> Table {
-    let mut table = Table::new("expected", "What was predicted to be in the program", COLUMNS);
-    judged.iter().for_each(|one| table.push(one.cells.clone()));
-    table
+pub(super) fn table(expected: &[(Judged, Found)]) -> Table {
+    let row = |(judged, found): &(Judged, Found)| {
+        let has_ops = found.has_ops;
+        row![
+            text("expected", "Expected", "The pattern.", found.pattern.as_str()),
+            text("verdict", "Verdict", "`pass`, `fail`, or `unknown`.", judged.outcome.word()),
+            count(
+                "compiled",
+                "Compiled",
+                "Instructions of the compiled modules that match; unknown where the profile holds none.",
+                found.compiled
+            ),
+            count(
+                "ran",
+                "Ran",
+                "Different ops that ran and match, or hold an instruction that does.",
+                has_ops.then_some(found.ran)
+            ),
+            count(
+                "executions",
+                "Executions",
+                "Their executions, all devices together.",
+                has_ops.then_some(found.executions)
+            ),
+            duration(
+                "time_ps",
+                "Time",
+                "Their own time, summed over executions and devices.",
+                has_ops.then_some(found.time_ps)
+            ),
+            text(
+                "found",
+                "First",
+                "The first that was found: by time, else in the module's order.",
+                found.first.clone()
+            ),
+            prose("why", "Why", "What decided; where nothing matches, what comes near.", judged.why.as_str()),
+        ]
+    };
+    Table::of("expected", "What was predicted to be in the program", expected.iter().map(row))
 }
 
 /// What a run holds for a pattern.
 #[derive(Debug, Default)]
-struct Found {
+pub(super) struct Found {
+    pattern: String,
+    /// Whether the run has ops at all; else nobody knows what ran.
+    has_ops: bool,
     /// `None` where the profile holds no module.
     compiled: Option<usize>,
     ran: usize,
@@ -73,7 +98,11 @@ struct Found {
 ///
 /// # Errors
 /// [`Error::Usage`] for a text that is no pattern.
-pub(super) fn judge(texts: &str, run: &Source<'_>, allow_unknown: bool) -> Result<Vec<Judged>, Error> {
+pub(super) fn judge(
+    texts: &str,
+    run: &Source<'_>,
+    allow_unknown: bool,
+) -> Result<Vec<(Judged, Found)>, Error> {
     let patterns = texts.split(';').map(str::trim).filter(|text| !text.is_empty());
     let patterns: Vec<Regex> = patterns.map(|text| pattern("expect", text)).collect::<Result<_, _>>()?;
     if patterns.is_empty() {
@@ -96,18 +125,9 @@ pub(super) fn judge(texts: &str, run: &Source<'_>, allow_unknown: bool) -> Resul
             }
         }
         let (outcome, why) = verdict(&found, !ops.is_empty(), || names.near(pattern.as_str()));
-        let has_ops = !ops.is_empty();
-        let cells = vec![
-            pattern.as_str().into(),
-            outcome.word().into(),
-            found.compiled.into(),
-            has_ops.then_some(found.ran).into(),
-            has_ops.then_some(found.executions).map_or(Cell::Unknown, Cell::from),
-            has_ops.then_some(found.time_ps).into(),
-            found.first.clone().into(),
-            why.as_str().into(),
-        ];
-        Judged {
+        found.pattern = pattern.as_str().to_owned();
+        found.has_ops = !ops.is_empty();
+        let judged = Judged {
             what: format!("expected {}", pattern.as_str()),
             outcome,
             may_be_unknown: allow_unknown,
@@ -115,8 +135,8 @@ pub(super) fn judge(texts: &str, run: &Source<'_>, allow_unknown: bool) -> Resul
             why,
             speedup: None,
             seen_in: "ops",
-            cells,
-        }
+        };
+        (judged, found)
     };
     Ok(patterns.iter().map(judge).collect())
 }

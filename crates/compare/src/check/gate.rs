@@ -1,6 +1,8 @@
 //! The run against its baseline: the verdict of `compare`, asked as a gate asks it.
 
 use super::budget::{Budget, Kind};
+use super::interval::Interval;
+use super::judge::Numbers;
 use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
@@ -75,7 +77,12 @@ impl Against {
 
     /// Whether the step time got worse: the verdict of `compare`, which a slow-down of no more than `tolerance` (a share of
     /// the baseline) does not fail. `None` where a budget says how much slower a step may be: then that decides.
-    pub(super) fn judge(&self, budgets: &[Budget], tolerance: f64, allow_unknown: bool) -> Option<Judged> {
+    pub(super) fn judge(
+        &self,
+        budgets: &[Budget],
+        tolerance: f64,
+        allow_unknown: bool,
+    ) -> Option<(Judged, Numbers)> {
         let is_step =
             |id: &str| matches!(id, "step_time" | "step_time_mean_ps" | "overview.step_time_mean_ps");
         let says_more = |b: &Budget| is_step(&b.metric) && b.kind == Kind::MaxIncrease;
@@ -111,21 +118,10 @@ impl Against {
         } else {
             "no slower".to_owned()
         };
-        let around = |moved: Option<f64>| moved.map(|moved| self.before_ps + moved);
-        let cells = vec![
-            "step_time".into(),
-            asked.as_str().into(),
-            outcome.word().into(),
-            Unit::Ps.word().into(),
-            (self.before_ps * (1.0 + tolerance)).into(),
-            self.before_ps.into(),
-            self.now_ps.into(),
-            around(said.test.map(|t| t.low)).into(),
-            around(said.test.map(|t| t.high)).into(),
-            why.as_str().into(),
-        ];
+        let around = |moved: f64| self.before_ps + moved;
+        let interval = said.test.map(|t| Interval { low: around(t.low), high: around(t.high) });
         let slower = (outcome == Outcome::Fail && self.before_ps > 0.0).then(|| self.now_ps / self.before_ps);
-        Some(Judged {
+        let judged = Judged {
             what: format!("step_time {asked} than the baseline"),
             outcome,
             may_be_unknown: allow_unknown,
@@ -133,7 +129,16 @@ impl Against {
             why,
             speedup: slower,
             seen_in: "steps",
-            cells,
-        })
+        };
+        let numbers = Numbers {
+            metric: "step_time".to_owned(),
+            asked,
+            unit: Unit::Ps,
+            limit: Some(self.before_ps * (1.0 + tolerance)),
+            baseline: Some(self.before_ps),
+            value: Some(self.now_ps),
+            interval,
+        };
+        Some((judged, numbers))
     }
 }

@@ -6,45 +6,61 @@ use super::metric::{Reading, Source, Spread};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
 use haloscope_report::Error;
-use haloscope_report::{Column, Table, Unit};
+use haloscope_report::row;
+use haloscope_report::{Table, Unit};
 
 /// The confidence of intervals that are only shown.
 pub(super) const SHOWN: f64 = 0.95;
 
-const COLUMNS: &[Column] = &[
-    Column::text(
-        "metric",
-        "Metric",
-        "The metric's id: see `metrics`, or a value of another analysis, `analysis.value`.",
-    ),
-    Column::text("asked", "Asked", "What was asked of it."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "`pass`, `fail`, or `unknown`, which keeps the gate shut unless the budget allows it.",
-    ),
-    Column::text("unit", "Unit", "Unit of the numbers of the row."),
-    Column::quantity(
-        "limit",
-        "Limit",
-        "The limit as a number; of one that is relative to the baseline, that of this baseline.",
-    ),
-    Column::quantity("baseline", "Baseline", "The baseline's value."),
-    Column::quantity("value", "Value", "The run's value."),
-    Column::quantity(
-        "low",
-        "Low",
-        "Lower end of the interval that holds the value with the confidence asked for, else with 95%; unknown where a run has one number.",
-    ),
-    Column::quantity("high", "High", "Upper end."),
-    Column::prose("why", "Why", "What decided."),
-];
+/// The numbers of a budget; its verdict and why stand in [`Judged`].
+pub(super) struct Numbers {
+    pub metric: String,
+    /// What was asked of it.
+    pub asked: String,
+    pub unit: Unit,
+    pub limit: Option<f64>,
+    pub baseline: Option<f64>,
+    pub value: Option<f64>,
+    pub interval: Option<Interval>,
+}
 
 /// The table of all budgets.
-pub(super) fn table(judged: &[Judged]) -> Table {
-    let mut table = Table::new("budgets", "Budgets", COLUMNS);
-    judged.iter().for_each(|one| table.push(one.cells.clone()));
-    table
+pub(super) fn table(budgets: &[(Judged, Numbers)]) -> Table {
+    let row = |(judged, n): &(Judged, Numbers)| {
+        row![
+            text(
+                "metric",
+                "Metric",
+                "The metric's id: see `metrics`, or a value of another analysis, `analysis.value`.",
+                n.metric.as_str()
+            ),
+            text("asked", "Asked", "What was asked of it.", n.asked.as_str()),
+            text(
+                "verdict",
+                "Verdict",
+                "`pass`, `fail`, or `unknown`, which keeps the gate shut unless the budget allows it.",
+                judged.outcome.word()
+            ),
+            text("unit", "Unit", "Unit of the numbers of the row.", n.unit.word()),
+            quantity(
+                "limit",
+                "Limit",
+                "The limit as a number; of one that is relative to the baseline, that of this baseline.",
+                cell(n.limit, n.unit)
+            ),
+            quantity("baseline", "Baseline", "The baseline's value.", cell(n.baseline, n.unit)),
+            quantity("value", "Value", "The run's value.", cell(n.value, n.unit)),
+            quantity(
+                "low",
+                "Low",
+                "Lower end of the interval that holds the value with the confidence asked for, else with 95%; unknown where a run has one number.",
+                cell(n.interval.map(|i| i.low), n.unit)
+            ),
+            quantity("high", "High", "Upper end.", cell(n.interval.map(|i| i.high), n.unit)),
+            prose("why", "Why", "What decided.", judged.why.as_str()),
+        ]
+    };
+    Table::of("budgets", "Budgets", budgets.iter().map(row))
 }
 
 /// Holds a budget against a run, and against its baseline where the limit is relative to one.
@@ -55,7 +71,7 @@ pub(super) fn judge(
     budget: &Budget,
     run: &Source<'_>,
     baseline: Option<&Source<'_>>,
-) -> Result<Judged, Error> {
+) -> Result<(Judged, Numbers), Error> {
     let now = run.read(&budget.metric)?;
     let before = baseline.map(|source| source.read(&budget.metric)).transpose()?;
     let before = before.as_ref();
@@ -83,20 +99,7 @@ pub(super) fn judge(
     let over = limit
         .zip(now.value)
         .filter(|_| outcome == Outcome::Fail && now.unit == Unit::Ps && budget.kind.is_upper());
-    let number = |v: Option<f64>| cell(v, now.unit);
-    let cells = vec![
-        now.id.as_str().into(),
-        asked.as_str().into(),
-        outcome.word().into(),
-        now.unit.word().into(),
-        number(limit),
-        number(before.and_then(|b| b.value)),
-        number(now.value),
-        number(interval.map(|i| i.low)),
-        number(interval.map(|i| i.high)),
-        why.as_str().into(),
-    ];
-    Ok(Judged {
+    let judged = Judged {
         what: format!("{} {asked}", now.id),
         outcome,
         may_be_unknown: budget.allow_unknown,
@@ -104,8 +107,11 @@ pub(super) fn judge(
         why,
         speedup: over.filter(|(limit, _)| *limit > 0.0).map(|(limit, value)| value / limit),
         seen_in: now.seen_in,
-        cells,
-    })
+    };
+    let baseline = before.and_then(|before| before.value);
+    let numbers =
+        Numbers { metric: now.id, asked, unit: now.unit, limit, baseline, value: now.value, interval };
+    Ok((judged, numbers))
 }
 
 type Decided = (Outcome, Option<f64>, Option<Interval>, String);

@@ -77,7 +77,7 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(asked: &'a Scoped<'a>, kernel: Option<&'a Regex>, find: super::Find) -> Self {
-        let Scoped { profile, scope, .. } = *asked;
+        let (profile, scope) = (asked.profile, &asked.scope);
         Self {
             asked,
             profile,

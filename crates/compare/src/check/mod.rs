@@ -116,23 +116,27 @@ pub const fn analysis(run: Run) -> Analysis {
 /// What was asked, and what came of it.
 #[derive(Default)]
 struct Checked {
-    budgets: Vec<Judged>,
-    claims: Vec<Judged>,
-    wall: Vec<Judged>,
-    wins: Vec<Judged>,
-    expected: Vec<Judged>,
+    budgets: Vec<(Judged, judge::Numbers)>,
+    claims: Vec<(Judged, claims::Held)>,
+    wall: Vec<(Judged, wall::Time)>,
+    wins: Vec<(Judged, wall::Win)>,
+    expected: Vec<(Judged, expect::Found)>,
     /// That a comparison was asked for which nobody can make.
     not_comparable: bool,
 }
 
 impl Checked {
-    fn groups(&self) -> [(&'static str, &[Judged]); 5] {
+    /// What was judged, by the table that shows it.
+    fn groups(&self) -> [(&'static str, Vec<&Judged>); 5] {
+        fn judged<T>(all: &[(Judged, T)]) -> Vec<&Judged> {
+            all.iter().map(|(judged, _)| judged).collect()
+        }
         [
-            ("budgets", &self.budgets),
-            ("claims", &self.claims),
-            ("wall", &self.wall),
-            ("wall_wins", &self.wins),
-            ("expected", &self.expected),
+            ("budgets", judged(&self.budgets)),
+            ("claims", judged(&self.claims)),
+            ("wall", judged(&self.wall)),
+            ("wall_wins", judged(&self.wins)),
+            ("expected", judged(&self.expected)),
         ]
     }
 

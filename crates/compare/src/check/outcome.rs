@@ -1,7 +1,5 @@
 //! What came of one check, in three words: it holds, it does not, or nobody can tell.
 
-use haloscope_report::Cell;
-
 /// What came of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -41,8 +39,6 @@ pub(super) struct Judged {
     pub speedup: Option<f64>,
     /// The analysis that has the number.
     pub seen_in: &'static str,
-    /// The row of a table.
-    pub cells: Vec<Cell>,
 }
 
 impl Judged {

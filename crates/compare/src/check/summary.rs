@@ -7,14 +7,8 @@ use super::metric::{OWN, Source};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
 use haloscope_report::Error;
-use haloscope_report::{Column, Finding, Gate, Link, Notes, Severity, Status, Table, Unit, Value};
-
-const METRICS: &[Column] = &[
-    Column::text("metric", "Metric", "Its id, as budgets and claims name it."),
-    Column::text("unit", "Unit", "Unit of the value."),
-    Column::quantity("value", "Value", "The run's value."),
-    Column::prose("about", "About", "What it was taken over, or why it is unknown."),
-];
+use haloscope_report::row;
+use haloscope_report::{Finding, Gate, Link, Notes, Severity, Status, Table, Unit, Value};
 
 /// So many ops that are faster than possible are named.
 const NAMED: usize = 5;
@@ -24,14 +18,20 @@ const NAMED: usize = 5;
 /// # Errors
 /// None for these metrics; the signature is that of [`Source::read`].
 pub(super) fn metrics(source: &Source<'_>) -> Result<Table, Error> {
-    let mut table = Table::new("metrics", "Metrics", METRICS);
+    let mut rows = Vec::new();
     let of_compare = source.metrics().unwrap_or_default().iter().map(|metric| metric.id);
     for id in OWN.iter().map(|(id, _)| *id).chain(of_compare) {
         let reading = source.read(id)?;
         let value = reading.text.as_deref().map_or_else(|| cell(reading.value, reading.unit), Into::into);
-        table.push(vec![id.into(), reading.unit.word().into(), value, reading.about.as_str().into()]);
+        let row = row![
+            text("metric", "Metric", "Its id, as budgets and claims name it.", id),
+            text("unit", "Unit", "Unit of the value.", reading.unit.word()),
+            quantity("value", "Value", "The run's value.", value),
+            prose("about", "About", "What it was taken over, or why it is unknown.", reading.about.as_str()),
+        ];
+        rows.push(row);
     }
-    Ok(table)
+    Ok(Table::of("metrics", "Metrics", rows))
 }
 
 /// That nothing was asked, and what could be.

@@ -12,7 +12,8 @@ use super::metric::Reading;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Table, Unit};
+use haloscope_report::row;
+use haloscope_report::{Table, Unit};
 
 /// Closer than this both clocks agree.
 const AGREE: f64 = 0.05;
@@ -20,41 +21,6 @@ const AGREE: f64 = 0.05;
 const UNSEEN: f64 = 1.5;
 /// Deeper nesting is no benchmark's.
 const DEPTH: usize = 64;
-
-const TIMES: &[Column] = &[
-    Column::text("what", "Wall time", "Where the number stands in the benchmark's file."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "`pass`, `fail` (below --floor), or `unknown` where both cannot belong together.",
-    ),
-    Column::text("side", "Side", "`run` or `baseline`."),
-    Column::duration("wall_ps", "Wall", "What the benchmark measured, median."),
-    Column::duration(
-        "device_ps",
-        "Device",
-        "Median time of one execution on the device; unknown where no profile of that side was given.",
-    ),
-    Column::share("gap_share", "Gap", "(wall - device) / wall."),
-    Column::prose("why", "Why", "What decided."),
-];
-
-const WINS: &[Column] = &[
-    Column::text("what", "Win", "The wall times of baseline and run that are compared."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "`fail` where the device wins more than 1.5 times what the wall clock wins.",
-    ),
-    Column::float(
-        "wall_ratio",
-        "Wall",
-        Unit::Ratio,
-        "Baseline's wall time over the run's: above 1 the run is faster.",
-    ),
-    Column::float("device_ratio", "Device", Unit::Ratio, "The same of device times."),
-    Column::prose("why", "Why", "What decided."),
-];
 
 /// A wall time in a benchmark's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,21 +36,96 @@ struct Leaf {
 /// Both tables and what came of them.
 pub(super) struct Wall {
     /// Table `wall`.
-    pub times: Vec<Judged>,
+    pub times: Vec<(Judged, Time)>,
     /// Table `wall_wins`.
-    pub wins: Vec<Judged>,
+    pub wins: Vec<(Judged, Win)>,
     /// Paths of numbers without a unit, taken for milliseconds.
     pub guessed: Vec<String>,
+}
+
+/// A wall time beside the device's.
+pub(super) struct Time {
+    path: String,
+    is_baseline: bool,
+    wall_ps: f64,
+    device_ps: Option<f64>,
+}
+
+/// Times of the baseline over times of the run.
+pub(super) struct Win {
+    what: String,
+    wall_ratio: f64,
+    device_ratio: Option<f64>,
 }
 
 impl Wall {
     /// The two tables.
     pub(super) fn tables(&self) -> [Table; 2] {
-        let mut times = Table::new("wall", "Device time beside wall time", TIMES);
-        self.times.iter().for_each(|one| times.push(one.cells.clone()));
-        let mut wins = Table::new("wall_wins", "Whether the win reaches the wall clock", WINS);
-        self.wins.iter().for_each(|one| wins.push(one.cells.clone()));
-        [times, wins]
+        let time = |(judged, time): &(Judged, Time)| {
+            row![
+                text(
+                    "what",
+                    "Wall time",
+                    "Where the number stands in the benchmark's file.",
+                    time.path.as_str()
+                ),
+                text(
+                    "verdict",
+                    "Verdict",
+                    "`pass`, `fail` (below --floor), or `unknown` where both cannot belong together.",
+                    judged.outcome.word()
+                ),
+                text(
+                    "side",
+                    "Side",
+                    "`run` or `baseline`.",
+                    if time.is_baseline { "baseline" } else { "run" }
+                ),
+                duration("wall_ps", "Wall", "What the benchmark measured, median.", time.wall_ps),
+                duration(
+                    "device_ps",
+                    "Device",
+                    "Median time of one execution on the device; unknown where no profile of that side was given.",
+                    time.device_ps
+                ),
+                share(
+                    "gap_share",
+                    "Gap",
+                    "(wall - device) / wall.",
+                    time.device_ps.map(|device| gap(time.wall_ps, device))
+                ),
+                prose("why", "Why", "What decided.", judged.why.as_str()),
+            ]
+        };
+        let win = |(judged, win): &(Judged, Win)| {
+            row![
+                text(
+                    "what",
+                    "Win",
+                    "The wall times of baseline and run that are compared.",
+                    win.what.as_str()
+                ),
+                text(
+                    "verdict",
+                    "Verdict",
+                    "`fail` where the device wins more than 1.5 times what the wall clock wins.",
+                    judged.outcome.word()
+                ),
+                float(
+                    "wall_ratio",
+                    "Wall",
+                    Unit::Ratio,
+                    "Baseline's wall time over the run's: above 1 the run is faster.",
+                    win.wall_ratio
+                ),
+                float("device_ratio", "Device", Unit::Ratio, "The same of device times.", win.device_ratio),
+                prose("why", "Why", "What decided.", judged.why.as_str()),
+            ]
+        };
+        [
+            Table::of("wall", "Device time beside wall time", self.times.iter().map(time)),
+            Table::of("wall_wins", "Whether the win reaches the wall clock", self.wins.iter().map(win)),
+        ]
     }
 }
 
@@ -106,7 +147,7 @@ pub(super) fn judge(
     if leaves.is_empty() {
         return Err(bad("it has no wall time: no number whose key ends in p50 (p50_ms, p50_us, p50_ns) or is wall_ms or wall_us".into()));
     }
-    let judged = |what: String, outcome, why: String, cells: Vec<Cell>| Judged {
+    let judged = |what: String, outcome, why: String| Judged {
         what,
         outcome,
         may_be_unknown: allow_unknown,
@@ -114,25 +155,15 @@ pub(super) fn judge(
         why,
         speedup: None,
         seen_in: "ops",
-        cells,
     };
     let time = |leaf: &Leaf| {
         let device = if leaf.is_baseline { baseline.and_then(|b| b.value) } else { run.value };
         let (outcome, why) =
             side_by_side(leaf, device, floor_ps, if leaf.is_baseline { None } else { Some(run) });
-        let side = if leaf.is_baseline { "baseline" } else { "run" };
         // Both sides have the same paths; a row is known by its first cell.
         let path = if leaf.is_baseline { format!("baseline.{}", leaf.path) } else { leaf.path.clone() };
-        let cells = vec![
-            path.as_str().into(),
-            outcome.word().into(),
-            side.into(),
-            leaf.wall_ps.into(),
-            device.into(),
-            device.map(|device| gap(leaf.wall_ps, device)).into(),
-            why.as_str().into(),
-        ];
-        judged(format!("wall {path}"), outcome, why, cells)
+        let judged = judged(format!("wall {path}"), outcome, why);
+        (judged, Time { path, is_baseline: leaf.is_baseline, wall_ps: leaf.wall_ps, device_ps: device })
     };
     let times = leaves.iter().map(time).collect();
     let device_ratio =
@@ -145,14 +176,7 @@ pub(super) fn judge(
         } else {
             format!("{} -> {}", before.path, now.path)
         };
-        let cells = vec![
-            what.as_str().into(),
-            outcome.word().into(),
-            wall_ratio.into(),
-            device_ratio.into(),
-            why.as_str().into(),
-        ];
-        judged(format!("win of {what}"), outcome, why, cells)
+        (judged(format!("win of {what}"), outcome, why), Win { what, wall_ratio, device_ratio })
     };
     let wins = pairs(&leaves).into_iter().map(win).collect();
     let guessed = leaves.iter().filter(|leaf| !leaf.says_unit).map(|leaf| leaf.path.clone()).collect();
@@ -286,8 +310,8 @@ mod tests {
         }
     }
 
-    fn outcomes(judged: &[Judged]) -> Vec<Outcome> {
-        judged.iter().map(|one| one.outcome).collect()
+    fn outcomes<T>(judged: &[(Judged, T)]) -> Vec<Outcome> {
+        judged.iter().map(|(one, _)| one.outcome).collect()
     }
 
     #[test]
@@ -308,15 +332,15 @@ mod tests {
         let wall = judge(bench, &device(0.5), Some(&device(2.0)), None, false).unwrap();
         assert_eq!(outcomes(&wall.wins), [Outcome::Fail]);
         assert!(
-            wall.wins[0].why.contains("4.00x on the device, 1.10x on the wall clock"),
+            wall.wins[0].0.why.contains("4.00x on the device, 1.10x on the wall clock"),
             "{}",
-            wall.wins[0].why
+            wall.wins[0].0.why
         );
         // Both win alike.
         let wall = judge(bench, &device(9.9), Some(&device(10.9)), None, false).unwrap();
         assert_eq!(outcomes(&wall.wins), [Outcome::Pass]);
         assert_eq!(outcomes(&wall.times), [Outcome::Pass, Outcome::Pass]);
-        assert!(wall.times[0].why.contains("agree"), "{}", wall.times[0].why);
+        assert!(wall.times[0].0.why.contains("agree"), "{}", wall.times[0].0.why);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{StepVerdict, Verdict};
 use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_report::Notes;
+use haloscope_time::select::Scoped;
 
 fn open(folder: &Path) -> Profile {
     load::open(&load::find(folder).unwrap()).unwrap()
@@ -23,7 +24,7 @@ fn forged(name: &str) -> Option<Profile> {
 
 fn of_runs(a: &Profile, b: &Profile) -> Vec<Fact> {
     let scope = Scope::default();
-    let samples = |profile| RunSamples::of(profile, &scope, &mut Notes::default()).unwrap();
+    let samples = |profile| RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap();
     facts(&samples(a), &samples(b), &scope)
 }
 
@@ -92,7 +93,8 @@ fn versions_and_step_counts_are_said_and_break_nothing() {
     }
     let scope = Scope::default();
     let two = Scope::from_words(|key| (key == "steps").then_some("2-5")).unwrap();
-    let samples = |profile, scope| RunSamples::of(profile, scope, &mut Notes::default()).unwrap();
+    let samples =
+        |profile, scope| RunSamples::of(&Scoped::new(profile, scope), &mut Notes::default()).unwrap();
     let facts = facts(&samples(&a, &scope), &samples(&b, &two), &scope);
     let version = fact(&facts, "jaxlib_version");
     assert_eq!((version.same, version.breaks()), (Same::No, false));
@@ -128,7 +130,7 @@ fn forged_pairs() {
     assert_eq!((steps.baseline.as_deref(), steps.experiment.as_deref()), (Some("12"), Some("8")));
     // The change that truth.json has: +5.03 ms, beyond what chance gives.
     let scope = Scope::default();
-    let samples = |profile| RunSamples::of(profile, &scope, &mut Notes::default()).unwrap();
+    let samples = |profile| RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap();
     let verdict = StepVerdict::of(&samples(&dense).steps, &samples(&regressed).steps);
     assert_eq!(verdict.verdict, Verdict::Slower, "{}", verdict.why);
     assert!((verdict.delta_ps / 1e9 - 5.03).abs() < 0.005, "{}", verdict.delta_ps);

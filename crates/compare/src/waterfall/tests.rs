@@ -6,6 +6,7 @@ use haloscope_profile::load;
 use haloscope_profile::{Peak, PeakSource, Profile};
 use haloscope_report::Notes;
 use haloscope_report::scope::Scope;
+use haloscope_time::select::Scoped;
 use haloscope_time::steps::StepClass;
 
 /// A profile with one op: samples need one, and those of the tests are written over it.
@@ -22,7 +23,7 @@ fn any_profile() -> Profile {
 type Made = (&'static str, Vec<f64>, f64, Option<f64>, Option<f64>);
 
 fn run<'p>(profile: &'p Profile, ops: &[Made], remainders: &[(Rest, Vec<f64>)]) -> RunSamples<'p> {
-    let mut run = RunSamples::of(profile, &Scope::default(), &mut Notes::default()).unwrap();
+    let mut run = RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()).unwrap();
     let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
     run.peaks = Peaks { flops: peak(1e12), hbm: peak(1e12) };
     let template = run.ops[0].clone();

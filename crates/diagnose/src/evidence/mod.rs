@@ -51,7 +51,7 @@ pub(super) struct Evidence<'p> {
 impl<'p> Evidence<'p> {
     /// The evidence of the part of a run that a scope selects.
     pub(super) fn new(asked: &'p Scoped<'p>, other: Option<&'p Scoped<'p>>) -> Result<Self, Error> {
-        let Scoped { profile, scope, .. } = *asked;
+        let (profile, scope) = (asked.profile, &asked.scope);
         let selection = asked.selection()?.clone();
         let peaks = selection.peaks();
         Ok(Self {

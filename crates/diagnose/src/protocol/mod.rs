@@ -15,7 +15,8 @@ pub(super) use utilisation::table as utilisation_table;
 use super::evidence::Evidence;
 use super::rule::{Checked, Verdict};
 use super::thresholds::Grade;
-use haloscope_report::{Cell, Column, Finding, Link, Table};
+use haloscope_report::row;
+use haloscope_report::{Cell, Finding, Link, Table};
 use haloscope_time::analysis::Params;
 
 /// One step of the protocol.
@@ -99,14 +100,6 @@ impl Given<'_, '_> {
     }
 }
 
-const PROTOCOL: &[Column] = &[
-    Column::count("step", "Step", "Its place in the protocol."),
-    Column::text("question", "Question", "What is asked."),
-    Column::text("verdict", "Verdict", "`good`, `worth a look`, `bad`, `stated`, or `unknown`."),
-    Column::prose("said", "What was seen", "The numbers, or why there are none."),
-    Column::text("see", "See", "The command that shows them in full, without the run."),
-];
-
 /// The steps as a table.
 pub(super) fn table(given: &Given<'_, '_>) -> Table {
     let steps = [
@@ -120,16 +113,22 @@ pub(super) fn table(given: &Given<'_, '_>) -> Table {
         hypotheses::first(given),
         compare::step(given),
     ];
-    let mut table = Table::new("protocol", "Nine steps", PROTOCOL);
+    let mut rows = Vec::new();
     for (place, step) in steps.into_iter().enumerate() {
         let see = step.see.first().map_or(Cell::Unknown, |link| link.command().into());
-        table.push(vec![
-            (place + 1).into(),
-            step.question.into(),
-            step.verdict.text().into(),
-            step.said.into(),
-            see,
-        ]);
+        let row = row![
+            count("step", "Step", "Its place in the protocol.", place + 1),
+            text("question", "Question", "What is asked.", step.question),
+            text(
+                "verdict",
+                "Verdict",
+                "`good`, `worth a look`, `bad`, `stated`, or `unknown`.",
+                step.verdict.text()
+            ),
+            prose("said", "What was seen", "The numbers, or why there are none.", step.said),
+            text("see", "See", "The command that shows them in full, without the run.", see),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("protocol", "Nine steps", rows)
 }

@@ -2,8 +2,9 @@
 
 use super::super::thresholds::HIGH_UTILISATION;
 use super::{Baseline, Given, Step, Word};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Link, Table};
+use haloscope_report::{Link, Table};
 
 /// The four pairs.
 struct Pair {
@@ -40,14 +41,6 @@ const PAIRS: [Pair; 4] = [
     },
 ];
 
-const COLUMNS: &[Column] = &[
-    Column::text("compute", "Compute", "high or low, of the peak FLOP rate."),
-    Column::text("memory", "Memory", "high or low, of the peak HBM bandwidth."),
-    Column::flag("holds", "Holds", "Whether this run is here; unknown without peaks, FLOPs or bytes."),
-    Column::prose("means", "Means", "What is the limit then."),
-    Column::prose("next", "Try", "What to do then."),
-];
-
 fn shares(line: &Baseline) -> Option<(f64, f64)> {
     line.limits.flop_share.zip(line.limits.hbm_share)
 }
@@ -59,19 +52,20 @@ fn holds(pair: &Pair, (compute, memory): (f64, f64)) -> bool {
 
 /// The pairs, and which of them this run is.
 pub(in super::super) fn table(line: &Baseline) -> Table {
-    let mut table = Table::new("utilisation", "Utilisation as a pair", COLUMNS);
+    let mut rows = Vec::new();
     let word = |high: bool| if high { "high" } else { "low" };
     for pair in &PAIRS {
         let here = shares(line).map(|shares| holds(pair, shares));
-        table.push(vec![
-            word(pair.compute).into(),
-            word(pair.memory).into(),
-            here.into(),
-            pair.means.into(),
-            pair.next.into(),
-        ]);
+        let row = row![
+            text("compute", "Compute", "high or low, of the peak FLOP rate.", word(pair.compute)),
+            text("memory", "Memory", "high or low, of the peak HBM bandwidth.", word(pair.memory)),
+            flag("holds", "Holds", "Whether this run is here; unknown without peaks, FLOPs or bytes.", here),
+            prose("means", "Means", "What is the limit then.", pair.means),
+            prose("next", "Try", "What to do then.", pair.next),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("utilisation", "Utilisation as a pair", rows)
 }
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {

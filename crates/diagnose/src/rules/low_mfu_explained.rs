@@ -113,6 +113,7 @@ mod tests {
     use crate::rule::Verdict;
     use crate::tests::{MS, Made, check};
     use haloscope_report::scope::Scope;
+    use haloscope_time::select::Scoped;
 
     /// Of 10 ms: a product of so many FLOPs 6 ms, an element-wise op 1 ms, a collective 2 ms, 1 ms idle.
     fn run(flops: f64) -> Made {
@@ -139,8 +140,8 @@ mod tests {
         assert!(finding.claim.starts_with("20.0% of the peak"), "{finding:?}");
         assert!(finding.claim.ends_with("compute that no limit explains"), "{finding:?}");
         let profile = crate::tests::profile_of(vec![run(0.394e12)]);
-        let scope = Scope::default();
-        let evidence = Evidence::new(&profile, None, &scope).unwrap();
+        let asked = Scoped::new(&profile, &Scope::default());
+        let evidence = Evidence::new(&asked, None).unwrap();
         let sum: f64 = super::parts(&evidence, 197e12).iter().map(|part| part.share).sum();
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");
     }

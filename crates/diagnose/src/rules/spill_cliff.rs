@@ -119,6 +119,7 @@ mod tests {
     use crate::rule::Verdict;
     use crate::tests::{MS, Made, profile_of};
     use haloscope_report::scope::Scope;
+    use haloscope_time::select::Scoped;
 
     /// A kernel of 0.197 TFLOP (1 ms at peak) that takes so long with tiles of so many bytes.
     fn run(long: i64, tile: u64) -> Vec<Made> {
@@ -134,9 +135,11 @@ mod tests {
     }
 
     fn look(own: Vec<Made>, other: Option<Vec<Made>>) -> Outcome {
-        let (own, other) = (profile_of(own), other.map(profile_of));
+        let (profile, other) = (profile_of(own), other.map(profile_of));
         let scope = Scope::default();
-        let evidence = Evidence::new(&own, other.as_ref(), &scope).unwrap();
+        let other = other.as_ref().map(|other| Scoped::new(other, &scope));
+        let own = Scoped::new(&profile, &scope);
+        let evidence = Evidence::new(&own, other.as_ref()).unwrap();
         RULE.apply(&evidence).outcome
     }
 

@@ -114,6 +114,7 @@ fn trace_file(path: &Path) -> Result<Imported, Error> {
 
 fn trace(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, trace) = of_whole(path, &bytes, || trace_json::convert(path, &bytes[..]))?;
+    drop(bytes);
     Ok(Imported::Space(Box::new(space), Made::OfTrace(trace)))
 }
 
@@ -123,6 +124,7 @@ fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
             .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
         check(path, &space).map(|()| (space, Pieces { records, lost, why }))
     })?;
+    drop(bytes);
     Ok(Imported::Space(memory::unpacked(space), Made::OfPieces(pieces)))
 }
 

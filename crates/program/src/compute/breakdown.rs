@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::facts::Fact;
 use haloscope_profile::Peaks;
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::row;
+use haloscope_report::{Column, Table, Unit};
 use haloscope_time::phase::Phase;
-use haloscope_time::roofline::{Work, add_known};
+use haloscope_time::roofline::{Limits, Work, add_known};
 
 /// Sums over the ops of a row.
 #[derive(Default)]
@@ -36,54 +37,150 @@ impl Part {
     }
 }
 
-/// What stands between a row's share and its count.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum More {
-    /// Nothing.
-    Nothing,
-    /// The share of products.
-    Matmul,
-    /// Times by phase and the share of products.
-    Phases,
+/// A row: the ops of one key, largest first among the others.
+struct Line {
+    name: String,
+    part: Part,
+    /// Self time of all ops in the scope, picoseconds.
+    all_ps: i64,
+    limits: Limits,
 }
 
-/// A table of self time by a key, largest first.
-pub(super) fn table(
-    (id, title, columns): (&'static str, &'static str, &'static [Column]),
-    facts: &[Fact<'_, '_>],
-    peaks: &Peaks,
-    more: More,
-    key: impl Fn(&Fact<'_, '_>) -> String,
-) -> Table {
+impl Line {
+    fn self_share(&self) -> Option<f64> {
+        (self.all_ps > 0).then(|| self.part.self_ps as f64 / self.all_ps as f64)
+    }
+
+    fn matmul_share(&self) -> Option<f64> {
+        (self.part.self_ps > 0).then(|| self.part.matmul_ps as f64 / self.part.self_ps as f64)
+    }
+
+    fn phase_ps(&self, phase: Phase) -> i64 {
+        self.part.by_phase[phase as usize]
+    }
+}
+
+/// Self time by a key, largest first.
+fn lines(facts: &[Fact<'_, '_>], peaks: &Peaks, key: impl Fn(&Fact<'_, '_>) -> String) -> Vec<Line> {
     let mut parts: BTreeMap<String, Part> = BTreeMap::new();
     for fact in facts {
         parts.entry(key(fact)).or_default().add(fact);
     }
-    let all: i64 = haloscope_report::units::sum(facts.iter().map(|fact| fact.op.self_ps));
-    let mut rows: Vec<(String, Part)> = parts.into_iter().collect();
-    rows.sort_by_key(|(_, part)| std::cmp::Reverse(part.self_ps));
-    let mut table = Table::new(id, title, columns);
-    for (name, part) in rows {
-        let work = Work { time_ps: part.self_ps as f64, flops: part.flops, hbm_bytes: part.hbm_bytes }
-            .against(peaks);
-        let share = |ps: i64, of: i64| (of > 0).then(|| ps as f64 / of as f64);
-        let mut row = vec![Cell::from(name), part.self_ps.into(), share(part.self_ps, all).into()];
-        if more == More::Phases {
-            let phases = [Phase::Forward, Phase::Backward, Phase::Recomputation];
-            row.extend(phases.map(|phase| Cell::from(part.by_phase[phase as usize])));
-        }
-        if more != More::Nothing {
-            row.push(share(part.matmul_ps, part.self_ps).into());
-        }
-        row.extend([
-            part.occurrences.into(),
-            work.flop_share.into(),
-            work.hbm_share.into(),
-            part.shortfall_ps.map(f64::round).into(),
-            part.flops.into(),
-            part.hbm_bytes.into(),
-        ]);
-        table.push(row);
-    }
-    table
+    let all_ps: i64 = haloscope_report::units::sum(facts.iter().map(|fact| fact.op.self_ps));
+    let mut parts: Vec<(String, Part)> = parts.into_iter().collect();
+    parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.self_ps));
+    let line = |(name, part): (String, Part)| {
+        let work = Work { time_ps: part.self_ps as f64, flops: part.flops, hbm_bytes: part.hbm_bytes };
+        Line { name, part, all_ps, limits: work.against(peaks) }
+    };
+    parts.into_iter().map(line).collect()
+}
+
+/// The row of a line: its own first columns, those that all breakdowns share, and between them its own others.
+macro_rules! line_row {
+    ($line:ident, [$($first:tt)*], [$($more:tt)*]) => {
+        row![
+            $($first)*,
+            duration("self_ps", "Self time", "Time less that of ops directly inside, summed over executions and devices.", $line.part.self_ps),
+            share("self_share", "Share", "Self time over the self time of all ops in the scope.", $line.self_share()),
+            $($more)*
+            count("occurrences", "Count", "Executions, summed over devices.", $line.part.occurrences),
+            share("flop_share_of_peak", "FLOP/s of peak", "FLOPs over self time, over the device's 16-bit peak.", $line.limits.flop_share),
+            share("hbm_share_of_peak", "HBM of peak", "Bytes to and from HBM over self time, over the peak bandwidth.", $line.limits.hbm_share),
+            duration("shortfall_ps", "Shortfall", "Time beyond the roofline: over ops that have a limit, time less max(FLOPs / peak, bytes / bandwidth).", $line.part.shortfall_ps.map(f64::round)),
+            float("flops", "FLOPs", Unit::Flop, "FLOPs as counted for the device, without those of while, call and conditional.", $line.part.flops),
+            bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM; without those of asynchronous copies and transfers, which pass in the time of other ops.", $line.part.hbm_bytes),
+        ]
+    };
+}
+
+const MATMUL: Column = Column::share(
+    "matmul_share",
+    "Matmul",
+    "Part of this row's time in products of matrices, kernels for groups of rows included.",
+);
+
+pub(super) fn categories(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
+    let row = |line: Line| {
+        line_row!(
+            line,
+            [text(
+                "category",
+                "Category",
+                "What the ops do: by what their fusions hold where the HLO is at hand, else by their names.",
+                line.name.as_str()
+            )],
+            []
+        )
+    };
+    let lines = lines(facts, peaks, |fact| fact.class.word().to_owned());
+    Table::of("categories", "By kind of work", lines.into_iter().map(row))
+}
+
+pub(super) fn phases(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
+    let row = |line: Line| {
+        line_row!(
+            line,
+            [text(
+                "phase",
+                "Phase",
+                "forward, backward, recomputation (rematerialised forward), optimiser, other (named, and none of these), unknown (not named).",
+                line.name.as_str()
+            )],
+            [column(MATMUL, line.matmul_share()),]
+        )
+    };
+    let lines = lines(facts, peaks, |fact| fact.phase.word().to_owned());
+    Table::of("phases", "By phase", lines.into_iter().map(row))
+}
+
+pub(super) fn layers(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
+    let row = |line: Line| {
+        line_row!(
+            line,
+            [text(
+                "layer",
+                "Layer",
+                "As the scope path names it; layers that run as one loop have one row together.",
+                line.name.as_str()
+            )],
+            [
+                duration(
+                    "forward_ps",
+                    "Forward",
+                    "Self time of the forward pass.",
+                    line.phase_ps(Phase::Forward)
+                ),
+                duration(
+                    "backward_ps",
+                    "Backward",
+                    "Self time of the backward pass.",
+                    line.phase_ps(Phase::Backward)
+                ),
+                duration(
+                    "recomputation_ps",
+                    "Recomputed",
+                    "Self time of what is computed a second time.",
+                    line.phase_ps(Phase::Recomputation)
+                ),
+                column(MATMUL, line.matmul_share()),
+            ]
+        )
+    };
+    Table::of("layers", "By layer", lines(facts, peaks, |fact| fact.layer()).into_iter().map(row))
+}
+
+pub(super) fn source_lines(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
+    let row = |line: Line| {
+        line_row!(
+            line,
+            [text("line", "Source line", "File and line that the ops come from.", line.name.as_str())],
+            [column(MATMUL, line.matmul_share()),]
+        )
+    };
+    let lines = lines(facts, peaks, |fact| match fact.op.meta.source.as_ref() {
+        "" => "(not recorded)".to_owned(),
+        line => line.to_owned(),
+    });
+    Table::of("lines", "By source line", lines.into_iter().map(row))
 }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::GROUPED;
 use super::facts::Fact;
-use haloscope_report::Table;
+use haloscope_report::row;
+use haloscope_report::{Table, Unit};
 use haloscope_time::op_class::Class;
 
 /// One row a program that has such kernels. `runs` is how often a program ran in the scope, summed over devices.
@@ -23,7 +23,7 @@ pub(super) fn table(facts: &[Fact<'_, '_>], runs: impl Fn(Option<u64>, &str) -> 
         }
         row.2 = row.2.saturating_add(fact.op.self_ps);
     }
-    let mut table = Table::new("grouped_matmuls", "Grouped products of experts", GROUPED);
+    let mut rows = Vec::new();
     for ((module, id), (plain, transposed, self_ps)) in programs {
         let a_run = |count: u64| {
             let runs = runs(id, module).filter(|runs| *runs > 0)?;
@@ -31,17 +31,46 @@ pub(super) fn table(facts: &[Fact<'_, '_>], runs: impl Fn(Option<u64>, &str) -> 
         };
         let weights = if transposed > 0 { transposed } else { plain };
         let passes = (transposed > 0).then(|| plain as f64 / transposed as f64 - 1.0);
-        table.push(vec![
-            module.into(),
-            a_run(plain).map(|n| n.round() as i64).into(),
-            a_run(transposed).map(|n| n.round() as i64).into(),
-            self_ps.into(),
-            a_run(weights).map(|n| n / 2.0).into(),
-            a_run(weights).map(|n| n / 3.0).into(),
-            passes.into(),
-        ]);
+        let row = row![
+            text("module", "Module", "The HLO module.", module),
+            count(
+                "plain",
+                "Grouped",
+                "Grouped products of one run of the program (gmm, ragged_dot), transposed ones not among them.",
+                a_run(plain).map(|n| n.round() as i64)
+            ),
+            count(
+                "transposed",
+                "Transposed",
+                "Grouped products that give gradients of the weights (tgmm).",
+                a_run(transposed).map(|n| n.round() as i64)
+            ),
+            duration("self_ps", "Self time", "Of all of them, over executions and devices.", self_ps),
+            float(
+                "layers_of_two",
+                "Layers, 2 products",
+                Unit::Ratio,
+                "Estimated layers with experts, where each multiplies twice: transposed / 2, else grouped / 2.",
+                a_run(weights).map(|n| n / 2.0)
+            ),
+            float(
+                "layers_of_three",
+                "Layers, 3 products",
+                Unit::Ratio,
+                "The same where a gate makes it three products.",
+                a_run(weights).map(|n| n / 3.0)
+            ),
+            float(
+                "forward_passes",
+                "Forward passes",
+                Unit::Ratio,
+                "Estimated: grouped / transposed less 1. 1 without recomputation, 2 where the forward pass is computed twice.",
+                passes
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("grouped_matmuls", "Grouped products of experts", rows)
 }
 
 fn is_transposed(fact: &Fact<'_, '_>) -> bool {

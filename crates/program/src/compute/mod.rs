@@ -2,17 +2,13 @@
 
 mod audit;
 mod breakdown;
-mod columns;
 mod facts;
 mod findings;
 mod grouped;
 pub mod mfu;
 mod shortfall;
 
-use columns::{CATEGORIES, LAYERS, LINES, PHASES};
-
 use audit::Kind;
-use breakdown::More;
 use facts::{Fact, Limit};
 use haloscope_profile::chips;
 use haloscope_report::Error;
@@ -53,9 +49,6 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let all_ps = haloscope_report::units::sum(ops.iter().map(|op| op.self_ps));
     let usage = Usage::measure(profile, selection, &Steps::find(profile, &selection.devices));
 
-    let by = |id, title, columns, more, key: &dyn Fn(&Fact<'_, '_>) -> String| {
-        breakdown::table((id, title, columns), &facts, &peaks, more, key)
-    };
     let groups = shortfall::groups(&facts);
     let audit = audit::all(&facts, &peaks, &selection.device_type());
     let times = programs::times(profile, Some(selection));
@@ -64,17 +57,14 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         own.map(|time| time.launches).reduce(|a, b| a + b)
     };
     let tables = vec![
-        by("categories", "By kind of work", CATEGORIES, More::Nothing, &|f| f.class.word().to_owned()),
-        by("phases", "By phase", PHASES, More::Matmul, &|f| f.phase.word().to_owned()),
-        by("layers", "By layer", LAYERS, More::Phases, &|f| f.layer()),
+        breakdown::categories(&facts, &peaks),
+        breakdown::phases(&facts, &peaks),
+        breakdown::layers(&facts, &peaks),
         shortfall::table(&groups, all_ps),
         shortfall::coverage(&facts, all_ps),
         audit::table(&audit, all_ps),
         grouped::table(&facts, runs),
-        by("lines", "By source line", LINES, More::Matmul, &|f| match f.op.meta.source.as_ref() {
-            "" => "(not recorded)".to_owned(),
-            line => line.to_owned(),
-        }),
+        breakdown::source_lines(&facts, &peaks),
     ];
     above_peak(&tables, notes);
     let device_ps = usage.active_ps() * selection.devices.len() as f64;

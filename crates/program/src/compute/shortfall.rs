@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::{COVERAGE, GROUPS};
 use super::facts::{Fact, Limit};
-use haloscope_report::{Cell, Table};
+use haloscope_report::Table;
+use haloscope_report::row;
 use haloscope_time::typed_peak::Precision;
 
 /// Ops under one name.
@@ -88,32 +88,73 @@ fn key<'f>(fact: &'f Fact<'_, '_>) -> (&'static str, &'f str) {
 }
 
 pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
-    let mut table = Table::new("groups", "Time beyond the roofline", GROUPS);
+    let mut rows = Vec::new();
     for group in groups {
         let share = (all_ps > 0).then(|| group.shortfall_ps / all_ps as f64);
-        table.push(vec![
-            group.name.as_str().into(),
-            group.shortfall_ps.round().into(),
-            share.into(),
-            group.self_ps.into(),
-            group.roofline_share().into(),
-            group.bound_by().into(),
-            group.largest.op.meta.name.as_ref().into(),
-            group.largest.class.word().into(),
-            group.precision.into(),
-            Cell::from(group.peak_of.map_or("mixed", Precision::word)),
-            group.by.into(),
-            group.ops.into(),
-            group.compute_ps.round().into(),
-            group.memory_ps.round().into(),
-        ]);
+        let row = row![
+            text(
+                "group",
+                "Group",
+                "The source line; of ops without one the framework op; of ops without either the category.",
+                group.name.as_str()
+            ),
+            duration(
+                "shortfall_ps",
+                "Shortfall",
+                "Sum over its ops of time less max(FLOPs / peak, bytes / bandwidth).",
+                group.shortfall_ps.round()
+            ),
+            share(
+                "shortfall_share",
+                "Of all",
+                "Shortfall over the self time of all ops in the scope.",
+                share
+            ),
+            duration("self_ps", "Self time", "Of the group's ops that have a limit.", group.self_ps),
+            share(
+                "roofline_share",
+                "Of roofline",
+                "The least time by the roofline over the time taken: 100% on the roof.",
+                group.roofline_share()
+            ),
+            text(
+                "bound_by",
+                "Bound by",
+                "The limit that takes more of the least time: compute or memory.",
+                group.bound_by()
+            ),
+            text(
+                "slowest_op",
+                "Largest op",
+                "The op with the largest shortfall.",
+                group.largest.op.meta.name.as_ref()
+            ),
+            text("category", "Category", "What that op does.", group.largest.class.word()),
+            text(
+                "precision",
+                "Type",
+                "Type of what is multiplied; `mixed` where ops differ, unknown where nothing tells.",
+                group.precision
+            ),
+            text(
+                "peak_of",
+                "Peak used",
+                "The type whose peak FLOP rate was used: 16-bit float where nobody states that of its own.",
+                group.peak_of.map_or("mixed", Precision::word)
+            ),
+            text("by", "By", "What the group is named by: source, framework op, category.", group.by),
+            count("ops", "Ops", "Distinct ops.", group.ops),
+            duration("compute_only_ps", "Compute only", "FLOPs over peak.", group.compute_ps.round()),
+            duration("memory_only_ps", "Memory only", "Bytes over bandwidth.", group.memory_ps.round()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("groups", "Time beyond the roofline", rows)
 }
 
 /// How much of the time is held against a limit, and why the rest is not.
 pub(super) fn coverage(facts: &[Fact<'_, '_>], all_ps: i64) -> Table {
-    let mut table = Table::new("coverage", "What is held against the roofline", COVERAGE);
+    let mut table = Vec::new();
     let mut push = |what: &str, takes: &dyn Fn(&Fact<'_, '_>) -> bool| {
         let own: Vec<&Fact<'_, '_>> = facts.iter().filter(|fact| takes(fact)).collect();
         if own.is_empty() {
@@ -121,14 +162,20 @@ pub(super) fn coverage(facts: &[Fact<'_, '_>], all_ps: i64) -> Table {
         }
         let time = haloscope_report::units::sum(own.iter().map(|fact| fact.op.self_ps));
         let share = (all_ps > 0).then(|| time as f64 / all_ps as f64);
-        table.push(vec![what.into(), time.into(), share.into(), own.len().into()]);
+        let row = row![
+            text("what", "Ops", "Why ops are, or are not, held against the roofline.", what),
+            duration("self_ps", "Self time", "Of these ops.", time),
+            share("self_share", "Share", "Of all self time.", share),
+            count("ops", "Distinct", "Distinct ops.", own.len()),
+        ];
+        table.push(row);
     };
     push("held against the roofline", &|fact| fact.limit.reason().is_none());
     push("  of these multiply, type not known", &is_untyped);
     for limit in [Limit::NotCompute, Limit::NoFlops, Limit::NoBytes, Limit::NoPeaks] {
         push(limit.reason().unwrap_or_default(), &|fact| fact.limit == limit);
     }
-    table
+    Table::of("coverage", "What is held against the roofline", table)
 }
 
 /// A product whose operands' type nothing tells: it is held against the 16-bit peak.

@@ -5,7 +5,8 @@ use haloscope_hlo::{FusionKind, Instruction, InstructionIdx, Module, Opcode};
 use super::subject::{Subject, sum, times};
 use crate::fusion_gaps::{self, Gap};
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::executions::Place;
 use haloscope_time::select::Scoped;
@@ -20,84 +21,13 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const FUSIONS: &[Column] = &[
-    Column::text("fusion", "Fusion", "Name of the fusion instruction."),
-    Column::text("kind", "Kind", "How it was formed: loop, input, output or custom."),
-    Column::text("root", "Root", "Opcode of its result; of several, the first few."),
-    Column::count(
-        "instructions",
-        "Inside",
-        "Instructions in its body, parameters not counted, nested fusions followed.",
-    ),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Measured, summed over executions and devices; unknown without a profile.",
-    ),
-    Column::count(
-        "executions",
-        "Executions",
-        "Executions in one run of the program, loops counted by their trip counts.",
-    ),
-    Column::float("flops", "FLOPs", Unit::Flop, "Of one execution, by XLA's cost analysis."),
-    Column::bytes(
-        "bytes",
-        "Bytes",
-        "Read and written by one execution: what its body really reads of each operand, and its results.",
-    ),
-    Column::bytes("bytes_in", "Operands", "Bytes of its operands, padding included."),
-    Column::bytes("bytes_out", "Results", "Bytes of its results, padding included."),
-    Column::float("intensity", "Intensity", Unit::FlopPerByte, "FLOPs over bytes."),
-    Column::text("category", "Category", "HLO category."),
-    Column::text("op_name", "Op name", "The framework's name."),
-    Column::text("source", "Source", "File and line."),
-];
-
-const UNFUSED: &[Column] = &[
-    Column::text("producer", "Producer", "The instruction that makes the value."),
-    Column::text("consumer", "Consumer", "The instruction that reads it."),
-    Column::bytes("bytes", "Value", "Bytes of the value, padding included."),
-    Column::bytes(
-        "spared_bytes",
-        "Could spare",
-        "Bytes that a fusion would spare in one execution: the read, and the write where nobody else reads the value.",
-    ),
-    Column::bytes("run_spared_bytes", "In a run", "The same times the executions in one run of the program."),
-    Column::text("blocked_by", "Blocked by", "What the graph shows that speaks against a fusion."),
-    Column::text("detail", "Detail", "Who or what that is."),
-    Column::text(
-        "basis",
-        "Basis",
-        "derived: the graph shows it; guess: nothing in the graph speaks against it, so the compiler's cost model did.",
-    ),
-    Column::text("producer_opcode", "Makes it", "Opcode of the producer."),
-    Column::text("consumer_opcode", "Reads it", "Opcode of the consumer."),
-    Column::count("executions", "Executions", "Executions in one run of the program."),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Measured, of both together, summed over executions and devices.",
-    ),
-    Column::text("op_name", "Op name", "The framework's name for the consumer."),
-];
-
-const BLOCKED: &[Column] = &[
-    Column::text("blocked_by", "Blocked by", "What the graph shows that speaks against a fusion."),
-    Column::count("pairs", "Pairs", "Pairs of instructions."),
-    Column::bytes(
-        "run_spared_bytes",
-        "In a run",
-        "Bytes that fusing each pair would spare in one run of the program; pairs overlap, so they do not add up to what all together would.",
-    ),
-];
-
 /// Pairs that have a row; on modules of tens of thousands of instructions nobody reads the rest.
 const ROWS: usize = 1000;
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let subject = Subject::choose(asked, params, notes)?;
     let module = subject.module;
-    let mut rows: Vec<(u64, i64, Vec<Cell>)> = Vec::new();
+    let mut rows = Vec::new();
     for (index, hlo) in module.instructions() {
         if hlo.opcode == Opcode::Fusion && subject.executions.place(hlo.computation) == Place::Control {
             rows.push(fusion(&subject, index, hlo));
@@ -105,12 +35,11 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     rows.sort_by_key(|row| std::cmp::Reverse((row.1, row.0)));
     let fused: u64 = rows.len() as u64;
-    let mut fusions = Table::new("fusions", "Fusions", FUSIONS);
-    rows.into_iter().for_each(|(_, _, row)| fusions.push(row));
+    let fusions = Table::of("fusions", "Fusions", rows.into_iter().map(|(_, _, row)| row));
 
     let (gaps, elsewhere) = fusion_gaps::find(module, &subject.executions);
-    let mut unfused = Table::new("unfused", "Left unfused, by traffic", UNFUSED);
-    gaps.iter().take(ROWS).for_each(|gap| unfused.push(pair(&subject, gap)));
+    let pairs = gaps.iter().take(ROWS).map(|gap| pair(&subject, gap));
+    let unfused = Table::of("unfused", "Left unfused, by traffic", pairs);
     if gaps.len() > ROWS {
         notes.add(
             "thinned",
@@ -157,7 +86,11 @@ fn body_size(module: &Module, body: haloscope_hlo::ComputationIdx) -> usize {
     module.computation(body).instructions().filter(counts).count()
 }
 
-fn fusion<'p>(subject: &Subject<'p>, index: InstructionIdx, hlo: &'p Instruction) -> (u64, i64, Vec<Cell>) {
+fn fusion(
+    subject: &Subject<'_>,
+    index: InstructionIdx,
+    hlo: &Instruction,
+) -> (u64, i64, Row<impl Columns + use<>>) {
     let module = subject.module;
     let cost = subject.program.decoded.costs.instruction(index);
     let executions = subject.executed(index);
@@ -172,21 +105,53 @@ fn fusion<'p>(subject: &Subject<'p>, index: InstructionIdx, hlo: &'p Instruction
     let of_operand = |operand: &InstructionIdx| module.instruction(*operand).shape.padded_bytes();
     let operands = hlo.operands.iter().try_fold(0u64, |sum, operand| sum.checked_add(of_operand(operand)?));
     let intensity = cost.flops.zip(cost.bytes_accessed.filter(|bytes| *bytes > 0));
-    let row = vec![
-        hlo.name.as_str().into(),
-        kind(hlo).into(),
-        root(module, hlo).into(),
-        inside.into(),
-        time.map(|time| time.self_ps).into(),
-        executions.into(),
-        cost.flops.map(|flops| flops as f64).into(),
-        cost.bytes_accessed.into(),
-        operands.into(),
-        hlo.shape.padded_bytes().into(),
-        intensity.map(|(flops, bytes)| flops as f64 / bytes as f64).into(),
-        module.category(hlo).into(),
-        subject.op_name(index, None),
-        subject.source(index, None),
+    let row = row![
+        text("fusion", "Fusion", "Name of the fusion instruction.", hlo.name.as_str()),
+        text("kind", "Kind", "How it was formed: loop, input, output or custom.", kind(hlo)),
+        text("root", "Root", "Opcode of its result; of several, the first few.", root(module, hlo)),
+        count(
+            "instructions",
+            "Inside",
+            "Instructions in its body, parameters not counted, nested fusions followed.",
+            inside
+        ),
+        duration(
+            "self_ps",
+            "Self time",
+            "Measured, summed over executions and devices; unknown without a profile.",
+            time.map(|time| time.self_ps)
+        ),
+        count(
+            "executions",
+            "Executions",
+            "Executions in one run of the program, loops counted by their trip counts.",
+            executions
+        ),
+        float(
+            "flops",
+            "FLOPs",
+            Unit::Flop,
+            "Of one execution, by XLA's cost analysis.",
+            cost.flops.map(|flops| flops as f64)
+        ),
+        bytes(
+            "bytes",
+            "Bytes",
+            "Read and written by one execution: what its body really reads of each operand, and its results.",
+            cost.bytes_accessed
+        ),
+        bytes("bytes_in", "Operands", "Bytes of its operands, padding included.", operands),
+        bytes("bytes_out", "Results", "Bytes of its results, padding included.", hlo.shape.padded_bytes()),
+        float(
+            "intensity",
+            "Intensity",
+            Unit::FlopPerByte,
+            "FLOPs over bytes.",
+            intensity.map(|(flops, bytes)| flops as f64 / bytes as f64)
+        ),
+        text("category", "Category", "HLO category.", module.category(hlo)),
+        text("op_name", "Op name", "The framework's name.", subject.op_name(index, None)),
+        text("source", "Source", "File and line.", subject.source(index, None)),
     ];
     let traffic = cost.bytes_accessed.unwrap_or(0).saturating_mul(executions.unwrap_or(1));
     (traffic, time.map_or(0, |time| time.self_ps), row)
@@ -218,24 +183,54 @@ fn root(module: &Module, hlo: &Instruction) -> String {
     words.join(", ")
 }
 
-fn pair(subject: &Subject<'_>, gap: &Gap) -> Vec<Cell> {
+fn pair(subject: &Subject<'_>, gap: &Gap) -> Row<impl Columns + use<>> {
     let opcode = |index: InstructionIdx| Cell::from(subject.module.instruction(index).opcode_name());
     let measured = [gap.producer, gap.consumer].map(|index| subject.time(index).map(|time| time.self_ps));
     let self_ps = measured.into_iter().flatten().reduce(i64::saturating_add);
-    vec![
-        subject.name(gap.producer).into(),
-        subject.name(gap.consumer).into(),
-        gap.bytes.into(),
-        gap.spared_bytes.into(),
-        times(Some(gap.spared_bytes), gap.executions).into(),
-        gap.blocked_by.into(),
-        gap.detail.as_str().into(),
-        if gap.is_derived { "derived" } else { "guess" }.into(),
-        opcode(gap.producer),
-        opcode(gap.consumer),
-        gap.executions.into(),
-        self_ps.into(),
-        subject.op_name(gap.consumer, Some(gap.producer)),
+    row![
+        text("producer", "Producer", "The instruction that makes the value.", subject.name(gap.producer)),
+        text("consumer", "Consumer", "The instruction that reads it.", subject.name(gap.consumer)),
+        bytes("bytes", "Value", "Bytes of the value, padding included.", gap.bytes),
+        bytes(
+            "spared_bytes",
+            "Could spare",
+            "Bytes that a fusion would spare in one execution: the read, and the write where nobody else reads the value.",
+            gap.spared_bytes
+        ),
+        bytes(
+            "run_spared_bytes",
+            "In a run",
+            "The same times the executions in one run of the program.",
+            times(Some(gap.spared_bytes), gap.executions)
+        ),
+        text(
+            "blocked_by",
+            "Blocked by",
+            "What the graph shows that speaks against a fusion.",
+            gap.blocked_by
+        ),
+        text("detail", "Detail", "Who or what that is.", gap.detail.as_str()),
+        text(
+            "basis",
+            "Basis",
+            "derived: the graph shows it; guess: nothing in the graph speaks against it, so the compiler's cost model did.",
+            if gap.is_derived { "derived" } else { "guess" }
+        ),
+        text("producer_opcode", "Makes it", "Opcode of the producer.", opcode(gap.producer)),
+        text("consumer_opcode", "Reads it", "Opcode of the consumer.", opcode(gap.consumer)),
+        count("executions", "Executions", "Executions in one run of the program.", gap.executions),
+        duration(
+            "self_ps",
+            "Self time",
+            "Measured, of both together, summed over executions and devices.",
+            self_ps
+        ),
+        text(
+            "op_name",
+            "Op name",
+            "The framework's name for the consumer.",
+            subject.op_name(gap.consumer, Some(gap.producer))
+        ),
     ]
 }
 
@@ -251,9 +246,19 @@ fn blocked(gaps: &[Gap]) -> Table {
         sums[at].2 = sum([sums[at].2, spared].into_iter());
     }
     sums.sort_by_key(|row| (std::cmp::Reverse(row.2), row.0));
-    let mut table = Table::new("blocked", "What blocked fusions", BLOCKED);
+    let mut rows = Vec::new();
     for (word, pairs, spared) in sums {
-        table.push(vec![word.into(), pairs.into(), spared.into()]);
+        let row = row![
+            text("blocked_by", "Blocked by", "What the graph shows that speaks against a fusion.", word),
+            count("pairs", "Pairs", "Pairs of instructions.", pairs),
+            bytes(
+                "run_spared_bytes",
+                "In a run",
+                "Bytes that fusing each pair would spare in one run of the program; pairs overlap, so they do not add up to what all together would.",
+                spared
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("blocked", "What blocked fusions", rows)
 }

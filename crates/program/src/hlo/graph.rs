@@ -6,7 +6,8 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
@@ -67,49 +68,8 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const NODES: &[Column] = &[
-    Column::text("name", "Name", "The instruction."),
-    Column::text("opcode", "Opcode", "What it does."),
-    Column::text("shape", "Shape", "Shape of the result, with layout."),
-    Column::count("distance", "Steps", "Steps from the middle, or from the start of the path."),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Measured time of all executions less that of ops inside; unknown where nothing was measured.",
-    ),
-    Column::float("flops", "FLOPs", Unit::Flop, "FLOPs of one execution, by XLA's cost analysis."),
-    Column::bytes("bytes", "Bytes", "Bytes that one execution reads and writes, by XLA's cost analysis."),
-    Column::text("category", "Category", "As profiles call it: the profile's own word where it has one."),
-    Column::text("computation", "Computation", "The computation around it."),
-    Column::text("op_name", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("layer", "Layer", "A guess from the scope path."),
-    Column::text("source", "Source", "File and line that it comes from."),
-    Column::count("occurrences", "Count", "Measured executions, summed over devices."),
-    Column::duration("total_ps", "Total time", "Measured time of all executions, ops inside included."),
-    Column::bytes("output_bytes", "Output", "Bytes of the result without padding."),
-    Column::flag("centre", "Middle", "Whether it was asked for."),
-    Column::flag("fused", "Fused", "Whether it is part of a fusion."),
-    Column::text("parent", "Inside of", "The first instruction that calls its computation."),
-    Column::count("children", "Inside", "Instructions in the computations that it calls."),
-    Column::count("operands", "Operands", "Lines that lead to it in the program, shown or not."),
-    Column::count("users", "Users", "Instructions that read it in the program, shown or not."),
-];
-
-const EDGES: &[Column] = &[
-    Column::text("from", "From", "Whose value it is."),
-    Column::text("to", "To", "Who reads it, or waits."),
-    Column::text(
-        "kind",
-        "Kind",
-        "data; call where a value enters or leaves a computation; control where only the order is given.",
-    ),
-    Column::count("operand", "Operand", "Number of the operand, or of the parameter that a call fills."),
-    Column::text("shape", "Shape", "Shape of the value."),
-    Column::bytes("bytes", "Bytes", "Bytes of the value, without padding."),
-];
-
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let program = programs::choose(
         profile,
         scope,
@@ -145,9 +105,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         );
     }
     let measured = Measured::of(asked, &program);
-    let mut nodes = Table::new("nodes", "Instructions", NODES);
     let writer = Writer { program: &program, measured, options: &options, centre };
-    nodes.rows.extend(shown.places.iter().map(|place| writer.cells(place)));
+    let nodes = Table::of("nodes", "Instructions", shown.places.iter().map(|place| writer.row(place)));
     let edges = edges(module, &shown);
     let count =
         |id, label, n: Option<usize>, doc| Value::new(id, label, n, Unit::Count, Status::Derived, doc);
@@ -229,7 +188,7 @@ struct Writer<'a, 'p> {
 }
 
 impl Writer<'_, '_> {
-    fn cells(&self, place: &Place) -> Vec<Cell> {
+    fn row(&self, place: &Place) -> Row<impl Columns + use<>> {
         let module = &self.program.decoded.module;
         let instruction = module.instruction(place.instruction);
         let computation = module.computation(instruction.computation);
@@ -245,34 +204,90 @@ impl Writer<'_, '_> {
             .sum();
         let parent = module.first_caller(instruction.computation);
         let (operands, users) = module.degree(place.instruction, self.options.through_calls);
-        vec![
-            instruction.name.as_str().into(),
-            instruction.opcode_name().into(),
-            instruction.shape.to_string().into(),
-            place.distance.into(),
-            op.map(|op| op.self_ps).into(),
-            cost.flops.map(|v| v as f64).into(),
-            cost.bytes_accessed.into(),
-            recorded.unwrap_or_else(|| module.category(instruction)).into(),
-            computation.name.as_str().into(),
-            instruction.op_name().into(),
-            instruction.op_name().and_then(Layer::of).map(|layer| layer.to_string()).into(),
-            source.filter(|s| !s.is_empty()).into(),
-            op.map(|op| op.occurrences).into(),
-            op.map(|op| op.total_ps).into(),
-            instruction.shape.bytes().into(),
-            (place.instruction == self.centre).into(),
-            computation.is_fusion.into(),
-            parent.map(|caller| module.instruction(caller).name.as_str()).into(),
-            children.into(),
-            operands.into(),
-            users.into(),
+        row![
+            text("name", "Name", "The instruction.", instruction.name.as_str()),
+            text("opcode", "Opcode", "What it does.", instruction.opcode_name()),
+            text("shape", "Shape", "Shape of the result, with layout.", instruction.shape.to_string()),
+            count(
+                "distance",
+                "Steps",
+                "Steps from the middle, or from the start of the path.",
+                place.distance
+            ),
+            duration(
+                "self_ps",
+                "Self time",
+                "Measured time of all executions less that of ops inside; unknown where nothing was measured.",
+                op.map(|op| op.self_ps)
+            ),
+            float(
+                "flops",
+                "FLOPs",
+                Unit::Flop,
+                "FLOPs of one execution, by XLA's cost analysis.",
+                cost.flops.map(|v| v as f64)
+            ),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Bytes that one execution reads and writes, by XLA's cost analysis.",
+                cost.bytes_accessed
+            ),
+            text(
+                "category",
+                "Category",
+                "As profiles call it: the profile's own word where it has one.",
+                recorded.unwrap_or_else(|| module.category(instruction))
+            ),
+            text("computation", "Computation", "The computation around it.", computation.name.as_str()),
+            text(
+                "op_name",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                instruction.op_name()
+            ),
+            text(
+                "layer",
+                "Layer",
+                "A guess from the scope path.",
+                instruction.op_name().and_then(Layer::of).map(|layer| layer.to_string())
+            ),
+            text("source", "Source", "File and line that it comes from.", source.filter(|s| !s.is_empty())),
+            count(
+                "occurrences",
+                "Count",
+                "Measured executions, summed over devices.",
+                op.map(|op| op.occurrences)
+            ),
+            duration(
+                "total_ps",
+                "Total time",
+                "Measured time of all executions, ops inside included.",
+                op.map(|op| op.total_ps)
+            ),
+            bytes(
+                "output_bytes",
+                "Output",
+                "Bytes of the result without padding.",
+                instruction.shape.bytes()
+            ),
+            flag("centre", "Middle", "Whether it was asked for.", place.instruction == self.centre),
+            flag("fused", "Fused", "Whether it is part of a fusion.", computation.is_fusion),
+            text(
+                "parent",
+                "Inside of",
+                "The first instruction that calls its computation.",
+                parent.map(|caller| module.instruction(caller).name.as_str())
+            ),
+            count("children", "Inside", "Instructions in the computations that it calls.", children),
+            count("operands", "Operands", "Lines that lead to it in the program, shown or not.", operands),
+            count("users", "Users", "Instructions that read it in the program, shown or not.", users),
         ]
     }
 }
 
 fn edges(module: &Module, shown: &Neighbourhood) -> Table {
-    let mut table = Table::new("edges", "Lines between them", EDGES);
+    let mut rows = Vec::new();
     for link in &shown.links {
         let from = module.instruction(link.from);
         let (kind, number) = match link.kind {
@@ -281,14 +296,30 @@ fn edges(module: &Module, shown: &Neighbourhood) -> Table {
             LinkKind::Control => ("control", None),
         };
         let flows = kind != "control";
-        table.push(vec![
-            from.name.as_str().into(),
-            module.instruction(link.to).name.as_str().into(),
-            kind.into(),
-            number.map(i64::from).into(),
-            flows.then(|| from.shape.to_string()).into(),
-            from.shape.bytes().filter(|_| flows).into(),
-        ]);
+        let row = row![
+            text("from", "From", "Whose value it is.", from.name.as_str()),
+            text("to", "To", "Who reads it, or waits.", module.instruction(link.to).name.as_str()),
+            text(
+                "kind",
+                "Kind",
+                "data; call where a value enters or leaves a computation; control where only the order is given.",
+                kind
+            ),
+            count(
+                "operand",
+                "Operand",
+                "Number of the operand, or of the parameter that a call fills.",
+                number.map(i64::from)
+            ),
+            text("shape", "Shape", "Shape of the value.", flows.then(|| from.shape.to_string())),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Bytes of the value, without padding.",
+                from.shape.bytes().filter(|_| flows)
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("edges", "Lines between them", rows)
 }

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use regex::Regex;
 
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Columns, Notes, Report, Row, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::programs::{self, Program};
@@ -66,41 +67,11 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const COLUMNS: &[Column] = &[
-    Column::text("name", "Name", "The instruction."),
-    Column::text("opcode", "Opcode", "What it does."),
-    Column::text("shape", "Shape", "Shape of the result, with layout."),
-    Column::bytes("bytes", "Bytes", "Bytes of the result without padding; a tuple counts its elements."),
-    Column::text("module", "Module", "The HLO module."),
-    Column::text("computation", "Computation", "The computation around it."),
-    Column::text("op_name", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("source", "Source", "File and line that it comes from."),
-    Column::float(
-        "flops",
-        "FLOPs",
-        Unit::Flop,
-        "FLOPs of one execution, by the rules of XLA's cost analysis.",
-    ),
-    Column::text("text", "Text", "The instruction as XLA prints it, cut to 400 characters."),
-];
-
-const MODULES: &[Column] = &[
-    Column::text("module", "Module", "The HLO module."),
-    Column::count("matches", "Found", "Instructions that match."),
-    Column::count("instructions", "Instructions", "Instructions of the module."),
-];
-
-const OPCODES: &[Column] = &[
-    Column::text("opcode", "Opcode", "What instructions do."),
-    Column::count("matches", "Found", "Instructions that match."),
-    Column::bytes("bytes", "Bytes", "Bytes of their results, without padding."),
-];
-
 /// Characters of an instruction that are shown.
 const LONGEST: usize = 400;
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let (programs, copies) = match params.text(&MODULE) {
         "" => once_each(programs::in_scope(profile, scope)?),
         word => (
@@ -113,7 +84,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     let wanted = Wanted::read(params)?;
     let mut found: Vec<Found<'_>> = Vec::new();
-    let mut modules = Table::new("modules", "Modules", MODULES);
+    let mut modules = Vec::new();
     let mut all = 0;
     for (row, program) in programs.iter().enumerate() {
         let module = &program.decoded.module;
@@ -121,7 +92,12 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         let here: Vec<InstructionIdx> =
             indices.par_iter().copied().filter(|index| wanted.takes(module, *index)).collect();
         all += indices.len();
-        modules.push(vec![program.label().into(), here.len().into(), indices.len().into()]);
+        let found_here = row![
+            text("module", "Module", "The HLO module.", program.label()),
+            count("matches", "Found", "Instructions that match.", here.len()),
+            count("instructions", "Instructions", "Instructions of the module.", indices.len()),
+        ];
+        modules.push(found_here);
         found.extend(here.into_iter().map(|index| {
             let bytes = module.instruction(index).shape.bytes();
             Found { program, row, index, bytes }
@@ -134,8 +110,9 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     if rows > 0 {
         found.truncate(rows);
     }
-    let mut table = Table::new("instructions", "Instructions, the largest results first", COLUMNS);
-    table.rows.extend(found.iter().map(Found::cells));
+    let table =
+        Table::of("instructions", "Instructions, the largest results first", found.iter().map(Found::row));
+    let modules = Table::of("modules", "Modules", modules);
     let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
     let values = vec![
         count("matches", "Found", matches, "Instructions that match."),
@@ -254,22 +231,53 @@ struct Found<'p> {
 }
 
 impl Found<'_> {
-    fn cells(&self) -> Vec<Cell> {
+    fn row(&self) -> Row<impl Columns + use<>> {
         let module = &self.program.decoded.module;
         let instruction = module.instruction(self.index);
         let source = instruction.metadata.as_deref().map(|m| source_line(module, m));
         let text = module.instruction_text(self.index, &TextOptions::SHORT);
-        vec![
-            instruction.name.as_str().into(),
-            instruction.opcode_name().into(),
-            instruction.shape.to_string().into(),
-            self.bytes.into(),
-            self.program.label().into(),
-            module.computation(instruction.computation).name.as_str().into(),
-            instruction.op_name().into(),
-            source.filter(|s| !s.is_empty()).map(std::borrow::Cow::into_owned).into(),
-            self.program.decoded.costs.instruction(self.index).flops.map(|v| v as f64).into(),
-            text.chars().take(LONGEST).collect::<String>().into(),
+        row![
+            text("name", "Name", "The instruction.", instruction.name.as_str()),
+            text("opcode", "Opcode", "What it does.", instruction.opcode_name()),
+            text("shape", "Shape", "Shape of the result, with layout.", instruction.shape.to_string()),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Bytes of the result without padding; a tuple counts its elements.",
+                self.bytes
+            ),
+            text("module", "Module", "The HLO module.", self.program.label()),
+            text(
+                "computation",
+                "Computation",
+                "The computation around it.",
+                module.computation(instruction.computation).name.as_str()
+            ),
+            text(
+                "op_name",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                instruction.op_name()
+            ),
+            text(
+                "source",
+                "Source",
+                "File and line that it comes from.",
+                source.filter(|s| !s.is_empty()).map(std::borrow::Cow::into_owned)
+            ),
+            float(
+                "flops",
+                "FLOPs",
+                Unit::Flop,
+                "FLOPs of one execution, by the rules of XLA's cost analysis.",
+                self.program.decoded.costs.instruction(self.index).flops.map(|v| v as f64)
+            ),
+            text(
+                "text",
+                "Text",
+                "The instruction as XLA prints it, cut to 400 characters.",
+                text.chars().take(LONGEST).collect::<String>()
+            ),
         ]
     }
 }
@@ -284,9 +292,14 @@ fn opcodes(found: &[Found<'_>]) -> Table {
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(opcode, (count, _))| (std::cmp::Reverse(*count), *opcode));
-    let mut table = Table::new("opcodes", "By opcode", OPCODES);
+    let mut rows = Vec::new();
     for (opcode, (count, bytes)) in counts {
-        table.push(vec![opcode.into(), count.into(), bytes.into()]);
+        let row = row![
+            text("opcode", "Opcode", "What instructions do.", opcode),
+            count("matches", "Found", "Instructions that match.", count),
+            bytes("bytes", "Bytes", "Bytes of their results, without padding.", bytes),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("opcodes", "By opcode", rows)
 }

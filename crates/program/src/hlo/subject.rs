@@ -23,7 +23,7 @@ impl<'p> Subject<'p> {
     pub(super) fn choose(asked: &Scoped<'p>, params: &Params, notes: &mut Notes) -> Result<Self, Error> {
         let selection = asked.selection().ok();
         let rank = programs::by_time(asked.profile, selection);
-        let program = programs::choose(asked.profile, asked.scope, params.text(&MODULE), rank)?;
+        let program = programs::choose(asked.profile, &asked.scope, params.text(&MODULE), rank)?;
         let module = &program.decoded.module;
         let loops = uncounted_loops(module);
         if loops > 0 {

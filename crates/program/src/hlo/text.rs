@@ -34,7 +34,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let program = programs::choose(
         profile,
         scope,

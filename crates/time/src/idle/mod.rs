@@ -37,7 +37,7 @@ struct Counted {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let accounts = account::of_selection(profile, selection);
     let silent: Vec<&str> = selection

@@ -16,8 +16,9 @@ use crate::{
 };
 use haloscope_profile::Peaks;
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, Value};
 
 const BY: Param = Param {
     id: "by",
@@ -46,64 +47,6 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-const COLUMNS: &[Column] = &[
-    Column::text("name", "Name", "The op's name, or that of the group."),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Time less that of ops directly inside, summed over executions and devices.",
-    ),
-    Column::share("self_share", "Share", "Self time over the self time of all ops in the scope."),
-    Column::count("occurrences", "Count", "Executions, summed over devices."),
-    Column::text("category", "Category", "HLO category; empty for groups that hold several."),
-    Column::text(
-        "bound_by",
-        "Bound by",
-        "The nearer limit of the roofline: compute or memory; for collectives and asynchronous copies communication, memory or transfer.",
-    ),
-    Column::share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over the device's peak, of one device."),
-    Column::share("hbm_share_of_peak", "HBM of peak", "HBM rate over the device's peak, of one device."),
-    Column::rate(
-        "flop_rate",
-        "FLOP rate",
-        Unit::FlopRate,
-        "FLOPs over time, of one device: total time by op, self time for groups.",
-    ),
-    Column::rate("hbm_rate", "HBM rate", Unit::ByteRate, "Bytes to and from HBM over time, of one device."),
-    Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
-    Column::duration(
-        "total_ps",
-        "Total time",
-        "Time with all ops inside, summed over executions and devices.",
-    ),
-    Column::duration("average_ps", "Average", "Total time of one execution."),
-    Column::share("cumulative_share", "Cumulative", "Sum of the shares down to this row."),
-    Column::text(
-        "module",
-        "Module",
-        "The HLO module; with the program id where several programs share the name.",
-    ),
-    Column::text("program_id", "Program", "The program's id, as the profiler labels it."),
-    Column::text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("source", "Source", "File and line that the op comes from."),
-    Column::float(
-        "flops",
-        "FLOPs",
-        Unit::Flop,
-        "FLOPs of all executions as counted for the device; in groups without those of while, call and conditional, which are those of the ops inside.",
-    ),
-    Column::float(
-        "model_flops",
-        "Model FLOPs",
-        Unit::Flop,
-        "FLOPs of all executions of the operation as written.",
-    ),
-    Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories."),
-    Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions."),
-    Column::count("devices", "Devices", "Devices it ran on."),
-    Column::text("expression", "Expression", "The HLO expression, cut to 200 characters."),
-];
-
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let profile = asked.profile;
     let selection = asked.selection()?;
@@ -119,14 +62,13 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let by = params.text(&BY);
     let groups = group(&ops, by);
     let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
-    let mut table = Table::new("ops", "Ops by self time", COLUMNS);
     let mut cumulative = 0;
     let programs = Programs::of(&ops);
-    for group in &groups {
+    let rows = groups.iter().map(|group| {
         cumulative = group.op.self_ps.saturating_add(cumulative);
-        let module = programs.label(&group.op);
-        table.push(row(group, by, &module, all, cumulative, &peaks));
-    }
+        row(group, by, &programs.label(&group.op), all, cumulative, &peaks)
+    });
+    let table = Table::of("ops", "Ops by self time", rows);
     let sums = Sums::of(&ops);
     let values = vec![
         Value::new(
@@ -292,7 +234,14 @@ fn group<'p>(ops: &[Op<'p>], by: &str) -> Vec<Group<'p>> {
     groups
 }
 
-fn row(group: &Group<'_>, by: &str, module: &str, all: i64, cumulative: i64, peaks: &Peaks) -> Vec<Cell> {
+fn row(
+    group: &Group<'_>,
+    by: &str,
+    module: &str,
+    all: i64,
+    cumulative: i64,
+    peaks: &Peaks,
+) -> Row<impl Columns + use<>> {
     let op = &group.op;
     let time_ps = if by == "op" { op.total_ps } else { op.self_ps };
     let limits = op.work(time_ps).against(peaks);
@@ -302,32 +251,121 @@ fn row(group: &Group<'_>, by: &str, module: &str, all: i64, cumulative: i64, pea
         class => Some(class.word()),
     };
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
-    let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
     let expression: String = op.meta.expression.chars().take(200).collect();
-    vec![
-        Cell::from(op.meta.name.as_ref()),
-        op.self_ps.into(),
-        share(op.self_ps).into(),
-        op.occurrences.into(),
-        if by == "category" { Cell::Unknown } else { text(&op.meta.category) },
-        bound.into(),
-        limits.flop_share.into(),
-        limits.hbm_share.into(),
-        limits.flop_rate.into(),
-        limits.hbm_rate.into(),
-        limits.intensity.into(),
-        op.total_ps.into(),
-        (op.occurrences > 0).then(|| op.total_ps as f64 / op.occurrences as f64).into(),
-        share(cumulative).into(),
-        text(module),
-        op.meta.program_id.map(|id| id.to_string()).into(),
-        text(&op.meta.framework_op),
-        text(&op.meta.source),
-        op.flops.into(),
-        op.model_flops.into(),
-        op.bytes.into(),
-        op.hbm_bytes.into(),
-        Cell::Int(i64::from(group.devices)),
-        text(&expression),
+    row![
+        text("name", "Name", "The op's name, or that of the group.", op.meta.name.as_ref()),
+        duration(
+            "self_ps",
+            "Self time",
+            "Time less that of ops directly inside, summed over executions and devices.",
+            op.self_ps
+        ),
+        share(
+            "self_share",
+            "Share",
+            "Self time over the self time of all ops in the scope.",
+            share(op.self_ps)
+        ),
+        count("occurrences", "Count", "Executions, summed over devices.", op.occurrences),
+        text(
+            "category",
+            "Category",
+            "HLO category; empty for groups that hold several.",
+            if by == "category" { Cell::Unknown } else { Cell::words(&op.meta.category) }
+        ),
+        text(
+            "bound_by",
+            "Bound by",
+            "The nearer limit of the roofline: compute or memory; for collectives and asynchronous copies communication, memory or transfer.",
+            bound
+        ),
+        share(
+            "flop_share_of_peak",
+            "FLOP/s of peak",
+            "FLOP rate over the device's peak, of one device.",
+            limits.flop_share
+        ),
+        share(
+            "hbm_share_of_peak",
+            "HBM of peak",
+            "HBM rate over the device's peak, of one device.",
+            limits.hbm_share
+        ),
+        rate(
+            "flop_rate",
+            "FLOP rate",
+            Unit::FlopRate,
+            "FLOPs over time, of one device: total time by op, self time for groups.",
+            limits.flop_rate
+        ),
+        rate(
+            "hbm_rate",
+            "HBM rate",
+            Unit::ByteRate,
+            "Bytes to and from HBM over time, of one device.",
+            limits.hbm_rate
+        ),
+        float(
+            "operational_intensity",
+            "Intensity",
+            Unit::FlopPerByte,
+            "FLOPs per byte of HBM traffic.",
+            limits.intensity
+        ),
+        duration(
+            "total_ps",
+            "Total time",
+            "Time with all ops inside, summed over executions and devices.",
+            op.total_ps
+        ),
+        duration(
+            "average_ps",
+            "Average",
+            "Total time of one execution.",
+            (op.occurrences > 0).then(|| op.total_ps as f64 / op.occurrences as f64)
+        ),
+        share("cumulative_share", "Cumulative", "Sum of the shares down to this row.", share(cumulative)),
+        text(
+            "module",
+            "Module",
+            "The HLO module; with the program id where several programs share the name.",
+            Cell::words(module)
+        ),
+        text(
+            "program_id",
+            "Program",
+            "The program's id, as the profiler labels it.",
+            op.meta.program_id.map(|id| id.to_string())
+        ),
+        text(
+            "framework_op",
+            "Framework op",
+            "The scope path in JAX, PyTorch or TensorFlow.",
+            Cell::words(&op.meta.framework_op)
+        ),
+        text("source", "Source", "File and line that the op comes from.", Cell::words(&op.meta.source)),
+        float(
+            "flops",
+            "FLOPs",
+            Unit::Flop,
+            "FLOPs of all executions as counted for the device; in groups without those of while, call and conditional, which are those of the ops inside.",
+            op.flops
+        ),
+        float(
+            "model_flops",
+            "Model FLOPs",
+            Unit::Flop,
+            "FLOPs of all executions of the operation as written.",
+            op.model_flops
+        ),
+        bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories.", op.bytes),
+        bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions.", op.hbm_bytes),
+        count("devices", "Devices", "Devices it ran on.", Cell::Int(i64::from(group.devices))),
+        text(
+            "expression",
+            "Expression",
+            "The HLO expression, cut to 200 characters.",
+            Cell::words(&expression)
+        ),
     ]
 }

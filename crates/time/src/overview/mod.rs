@@ -26,7 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
     let mut of_hosts = Vec::new();

@@ -80,7 +80,7 @@ fn run(asked: Option<&Scoped<'_>>, params: &Params, notes: &mut Notes) -> Result
             "name a RUN, or state a piece of work with --flops, --bytes, --latency and --chip".into(),
         ));
     };
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let ops = ops::collect(profile, selection);
     if ops.is_empty() {

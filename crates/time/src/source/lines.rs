@@ -4,13 +4,49 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::columns::OPS;
 use crate::op_meta::is_container;
 use crate::ops::Op;
 use crate::ops::analysis::Sums as Work;
 use crate::roofline::add_known;
 use crate::source_frames::{Frame, Place};
 use haloscope_profile::Peaks;
-use haloscope_report::Cell;
+use haloscope_report::row;
+use haloscope_report::{Cell, Column, Row, Table, Unit};
+
+const SELF: Column = Column::duration(
+    "self_ps",
+    "Own time",
+    "Self time of the ops that come from here: whose innermost frame it is. Summed over devices.",
+);
+const SHARE: Column = Column::share("share", "Share", "Own time over the self time of all ops in the scope.");
+const TOTAL: Column = Column::duration(
+    "total_ps",
+    "With callees",
+    "Self time of the ops that have this anywhere in their stack, each op once.",
+);
+const FLOP_SHARE: Column = Column::share(
+    "flop_share_of_peak",
+    "FLOP/s of peak",
+    "FLOPs over own time, over the peak of one device.",
+);
+const HBM_SHARE: Column = Column::share(
+    "hbm_share_of_peak",
+    "HBM of peak",
+    "Bytes to and from HBM over own time, over the peak of one device.",
+);
+const OCCURRENCES: Column =
+    Column::count("occurrences", "Count", "Executions of these ops, summed over devices.");
+const FLOPS: Column = Column::float(
+    "flops",
+    "FLOPs",
+    Unit::Flop,
+    "FLOPs of all executions of these ops; without those of while, call and conditional, which are those of the ops inside.",
+);
+const BYTES: Column =
+    Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories, likewise.");
+const HBM_BYTES: Column =
+    Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions, likewise.");
 
 /// Parts of a path that are shown of a line's file.
 const PARTS: usize = 2;
@@ -60,7 +96,7 @@ impl<'a, 'p> Lines<'a, 'p> {
         sums
     }
 
-    pub(super) fn file_rows(&self, all: i64, peaks: &Peaks) -> Vec<Vec<Cell>> {
+    pub(super) fn by_file(&self, all: i64, peaks: &Peaks) -> Table {
         let mut lines_of: BTreeMap<&str, BTreeSet<Option<u32>>> = BTreeMap::new();
         for place in self.lines.keys() {
             lines_of.entry(&place.file).or_default().insert(place.line);
@@ -68,60 +104,86 @@ impl<'a, 'p> Lines<'a, 'p> {
         let row = |(file, here): (&&str, &Here<'_, '_>)| {
             let n = Numbers::of(here, all, peaks);
             let lines = lines_of.get(file).map(BTreeSet::len);
-            let row = vec![
-                Cell::from(*file),
-                n.self_ps.into(),
-                n.share.into(),
-                here.total_ps.into(),
-                n.flop_share.into(),
-                n.hbm_share.into(),
-                lines.into(),
-                here.own.len().into(),
-                n.occurrences.into(),
-                n.flops.into(),
-                n.bytes.into(),
-                n.hbm_bytes.into(),
+            let row = row![
+                text("file", "File", "The file's path as the profile has it.", *file),
+                column(SELF, n.self_ps),
+                column(SHARE, n.share),
+                column(TOTAL, here.total_ps),
+                column(FLOP_SHARE, n.flop_share),
+                column(HBM_SHARE, n.hbm_share),
+                count("lines", "Lines", "Lines that an op's stack names.", lines),
+                column(OPS, here.own.len()),
+                column(OCCURRENCES, n.occurrences),
+                column(FLOPS, n.flops),
+                column(BYTES, n.bytes),
+                column(HBM_BYTES, n.hbm_bytes),
             ];
             ((n.self_ps, here.total_ps), row)
         };
-        sorted(self.files.iter().map(row).collect())
+        Table::of("files", "Source files by own time", sorted(self.files.iter().map(row).collect()))
     }
 
-    pub(super) fn line_rows(&self, file: &str, all: i64, peaks: &Peaks) -> Vec<Vec<Cell>> {
+    pub(super) fn by_line(&self, file: &str, all: i64, peaks: &Peaks) -> Table {
         let row = |(place, here): (&&Place<'_>, &Here<'_, '_>)| {
             let n = Numbers::of(here, all, peaks);
             let top = here.own.first();
             let text = |t: Option<&str>| t.filter(|t| !t.is_empty()).map_or(Cell::Unknown, Cell::from);
-            let row = vec![
-                short(place).into(),
-                n.self_ps.into(),
-                n.share.into(),
-                here.total_ps.into(),
-                Cell::Unknown,
-                text(top.map(|op| op.meta.name.as_ref())),
-                n.flop_share.into(),
-                n.hbm_share.into(),
-                here.own.len().into(),
-                n.occurrences.into(),
-                n.flops.into(),
-                n.bytes.into(),
-                n.hbm_bytes.into(),
-                text(Some(&here.function)),
-                text(top.map(|op| op.meta.category.as_ref())),
-                text(top.map(|op| op.module.as_ref())),
-                place.file.as_ref().into(),
-                place.line.map(i64::from).into(),
+            let row = row![
+                text("place", "Line", "The end of the file's path, and the line.", short(place)),
+                column(SELF, n.self_ps),
+                column(SHARE, n.share),
+                column(TOTAL, here.total_ps),
+                text(
+                    "text",
+                    "Text",
+                    "The line's text. The command line fills it with `--source-root`; the page asks the server for it.",
+                    Cell::Unknown
+                ),
+                text(
+                    "top_op",
+                    "Largest op",
+                    "The op from here that takes the most time.",
+                    text(top.map(|op| op.meta.name.as_ref()))
+                ),
+                column(FLOP_SHARE, n.flop_share),
+                column(HBM_SHARE, n.hbm_share),
+                column(OPS, here.own.len()),
+                column(OCCURRENCES, n.occurrences),
+                column(FLOPS, n.flops),
+                column(BYTES, n.bytes),
+                column(HBM_BYTES, n.hbm_bytes),
+                text(
+                    "function",
+                    "Function",
+                    "The function around the line, where the compiler recorded it.",
+                    text(Some(&here.function))
+                ),
+                text(
+                    "category",
+                    "Category",
+                    "HLO category of the largest op.",
+                    text(top.map(|op| op.meta.category.as_ref()))
+                ),
+                text(
+                    "module",
+                    "Module",
+                    "The HLO module of the largest op.",
+                    text(top.map(|op| op.module.as_ref()))
+                ),
+                text("file", "File", "The file's path as the profile has it.", place.file.as_ref()),
+                count("line", "Number", "The line in the file, from 1.", place.line.map(i64::from)),
             ];
             ((n.self_ps, here.total_ps), row)
         };
-        sorted(self.lines.iter().filter(|(place, _)| place.file.contains(file)).map(row).collect())
+        let lines = self.lines.iter().filter(|(place, _)| place.file.contains(file));
+        Table::of("lines", "Source lines by own time", sorted(lines.map(row).collect()))
     }
 }
 
 /// Largest first; equals keep their order, which is that of their names.
-fn sorted(mut rows: Vec<((i64, i64), Vec<Cell>)>) -> Vec<Vec<Cell>> {
+fn sorted<C>(mut rows: Vec<((i64, i64), Row<C>)>) -> impl Iterator<Item = Row<C>> {
     rows.sort_by_key(|(size, _)| Reverse(*size));
-    rows.into_iter().map(|(_, row)| row).collect()
+    rows.into_iter().map(|(_, row)| row)
 }
 
 /// The end of the path, and the line.
@@ -184,7 +246,7 @@ mod tests {
             (&small, vec![frame("a/b/m.py", 9), frame("r.py", 1)]),
         ];
         let lines = Lines::of(&placed);
-        let rows = lines.line_rows("", 100, &Peaks::default());
+        let rows = lines.by_line("", 100, &Peaks::default()).rows;
         let shown: Vec<_> =
             rows.iter().map(|r| (r[0].as_text().unwrap(), r[1].clone(), r[3].clone())).collect();
         assert_eq!(
@@ -195,12 +257,12 @@ mod tests {
                 ("r.py:1", Cell::Int(0), Cell::Int(100)),
             ]
         );
-        let files = lines.file_rows(100, &Peaks::default());
+        let files = lines.by_file(100, &Peaks::default()).rows;
         assert_eq!(
             (&files[0][1], &files[0][3], &files[0][6]),
             (&Cell::Int(100), &Cell::Int(100), &Cell::Int(2))
         );
         assert_eq!((&files[1][1], &files[1][3]), (&Cell::Int(0), &Cell::Int(100)));
-        assert_eq!(lines.line_rows("r.p", 100, &Peaks::default()).len(), 1);
+        assert_eq!(lines.by_line("r.p", 100, &Peaks::default()).rows.len(), 1);
     }
 }

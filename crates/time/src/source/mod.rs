@@ -11,7 +11,7 @@ use crate::select::Scoped;
 use crate::source_frames::Stacks;
 use haloscope_report::Error;
 use haloscope_report::units;
-use haloscope_report::{Notes, Report, Severity, Status, Table, Tree, Unit, Value};
+use haloscope_report::{Notes, Report, Severity, Status, Tree, Unit, Value};
 
 use lines::Lines;
 
@@ -66,16 +66,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let asked = params.text(&FILE);
     let peaks = selection.peaks();
     let lines = Lines::of(&placed);
-    let tables = vec![
-        Table {
-            rows: lines.file_rows(all, &peaks),
-            ..Table::new("files", "Source files by own time", columns::FILES)
-        },
-        Table {
-            rows: lines.line_rows(asked, all, &peaks),
-            ..Table::new("lines", "Source lines by own time", columns::LINES)
-        },
-    ];
+    let tables = vec![lines.by_file(all, &peaks), lines.by_line(asked, all, &peaks)];
     let nodes = calls::tree(&placed, asked, all);
     let trees = if has_stacks {
         vec![Tree { nodes, ..Tree::new("calls", "Calls, outermost first", columns::CALLS) }]

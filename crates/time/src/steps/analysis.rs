@@ -75,7 +75,7 @@ const CLASSES: &[Column] = &[
 ];
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let mut steps = Steps::find(profile, &selection.devices);
     if steps.rows.is_empty() {

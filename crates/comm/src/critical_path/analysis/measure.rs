@@ -28,7 +28,7 @@ pub(super) struct Measured<'p> {
 
 impl<'p> Measured<'p> {
     pub(super) fn new(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Self, Error> {
-        let Scoped { profile, scope, .. } = *asked;
+        let (profile, scope) = (asked.profile, &asked.scope);
         let selection = asked.selection()?;
         let runs = |d: &&Device| d.kind != DeviceKind::Cpu || !launches::of(profile, d).is_empty();
         let devices: Vec<&Device> = selection.devices.iter().copied().filter(runs).collect();

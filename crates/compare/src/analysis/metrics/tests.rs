@@ -9,6 +9,7 @@ use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report};
 use haloscope_time::analysis::{self, Params};
+use haloscope_time::select::Scoped;
 
 /// A fixture of the project.
 fn fixture(name: &str) -> Profile {
@@ -28,7 +29,7 @@ fn open(folder: &Path) -> Profile {
 
 fn metrics(profile: &Profile) -> Vec<Metric> {
     let scope = Scope::default();
-    of(&RunSamples::of(profile, &scope, &mut Notes::default()).unwrap(), &scope)
+    of(&RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap(), &scope)
 }
 
 #[track_caller]

@@ -6,9 +6,9 @@ mod padding;
 
 use rustc_hash::FxHashMap;
 
-use super::columns::AUDIT;
 use super::facts::Fact;
 use haloscope_profile::{Peaks, chips};
+use haloscope_report::row;
 use haloscope_report::{Cell, Status, Table};
 
 /// What one op wastes in one way.
@@ -83,7 +83,7 @@ pub(super) fn wasted(rows: &[Row<'_, '_, '_>], kind: Kind) -> Option<f64> {
 }
 
 pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
-    let mut table = Table::new("audit", "Padding, casts and copies", AUDIT);
+    let mut table = Vec::new();
     for row in rows {
         let meta = &row.fact.op.meta;
         let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
@@ -92,20 +92,56 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
         } else {
             format!("{}: {}", row.kind.word(), row.what)
         };
-        table.push(vec![
-            kind.into(),
-            meta.name.as_ref().into(),
-            row.self_ps.into(),
-            (all_ps > 0).then(|| row.self_ps as f64 / all_ps as f64).into(),
-            row.wasted_ps.map(f64::round).into(),
-            row.bytes.map(f64::round).into(),
-            text(&row.detail),
-            if row.status == Status::Estimated { "estimated" } else { "derived" }.into(),
-            row.fact.op.occurrences.into(),
-            text(&meta.framework_op),
-            text(&meta.source),
-            text(&row.fact.op.module),
-        ]);
+        let row = row![
+            text(
+                "kind",
+                "Kind",
+                "padded product, padded bytes, cast, cast there and back, copy: and why it is there, relayout.",
+                kind
+            ),
+            text("op", "Op", "The op whose time it is.", meta.name.as_ref()),
+            duration(
+                "self_ps",
+                "Time",
+                "Self time of the op, of an asynchronous copy its start's and end's.",
+                row.self_ps
+            ),
+            share(
+                "self_share",
+                "Share",
+                "Of all self time.",
+                (all_ps > 0).then(|| row.self_ps as f64 / all_ps as f64)
+            ),
+            duration(
+                "wasted_ps",
+                "Wasted",
+                "Time that would be spared: for casts, copies and relayouts all of it; for padding an estimate: the least time by the roofline with padding less that without.",
+                row.wasted_ps.map(f64::round)
+            ),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Bytes that the op moves; for padded bytes those that are padding.",
+                row.bytes.map(f64::round)
+            ),
+            text("detail", "Detail", "Shapes and reasons.", text(&row.detail)),
+            text(
+                "status",
+                "Known",
+                "derived or estimated.",
+                if row.status == Status::Estimated { "estimated" } else { "derived" }
+            ),
+            count("occurrences", "Count", "Executions, summed over devices.", row.fact.op.occurrences),
+            text(
+                "framework_op",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                text(&meta.framework_op)
+            ),
+            text("source", "Source", "File and line.", text(&meta.source)),
+            text("module", "Module", "The HLO module.", text(&row.fact.op.module)),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("audit", "Padding, casts and copies", table)
 }

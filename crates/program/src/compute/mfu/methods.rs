@@ -6,37 +6,15 @@ use crate::compute::facts::Fact;
 use crate::model_flops::{Mode, ModelConfig};
 use crate::utilization;
 use haloscope_profile::{DeviceKind, Profile};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Status, Table, Unit};
+use haloscope_report::{Cell, Status, Table, Unit};
 use haloscope_time::kernels;
 use haloscope_time::op_class::Class;
 use haloscope_time::phase::Phase;
 use haloscope_time::roofline::add_known;
 use haloscope_time::select::Selection;
 use haloscope_time::typed_peak::{Precision, TypedPeaks};
-
-const METHODS: &[Column] = &[
-    Column::text("method", "Method", "How the FLOPs are counted."),
-    Column::share("mfu", "MFU", "FLOPs over peak x time; not cut at 100%."),
-    Column::float("flops_per_step", "FLOPs a step", Unit::Flop, "Of one device."),
-    Column::float(
-        "ratio_to_hlo",
-        "Over HLO",
-        Unit::Ratio,
-        "These FLOPs over those that the compiler counts for what ran.",
-    ),
-    Column::rate(
-        "flop_rate",
-        "FLOP rate",
-        Unit::FlopRate,
-        "Of one device, over the step, idle time included.",
-    ),
-    Column::rate("peak", "Peak", Unit::FlopRate, "The peak of one device that it is held against."),
-    Column::text("peak_used", "Peak used", "Of what it is the peak, and who says so."),
-    Column::text("status", "Known", "derived, estimated, or unknown."),
-    Column::text("counts", "What it counts", "The formula with its numbers."),
-    Column::text("differs", "Why it differs", "From what the compiler counts for the program that ran."),
-];
 
 /// The peak that methods are held against.
 pub(super) struct Named<'a> {
@@ -321,7 +299,7 @@ fn tensor_core_share(profile: &Profile, selection: &Selection<'_>) -> Option<f64
 }
 
 pub(super) fn table(all: &[Method]) -> Table {
-    let mut table = Table::new("methods", "Ways of counting", METHODS);
+    let mut rows = Vec::new();
     for method in all {
         let rate = method.mfu.zip(method.peak).map(|(mfu, peak)| mfu * peak);
         let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
@@ -331,18 +309,47 @@ pub(super) fn table(all: &[Method]) -> Table {
             (_, Status::Measured) => "measured",
             (_, Status::Derived) => "derived",
         };
-        table.push(vec![
-            method.id.into(),
-            method.mfu.into(),
-            method.flops.into(),
-            method.ratio.into(),
-            rate.into(),
-            method.peak.into(),
-            text(&method.peak_used),
-            status.into(),
-            text(&method.counts),
-            text(&method.differs),
-        ]);
+        let row = row![
+            text("method", "Method", "How the FLOPs are counted.", method.id),
+            share("mfu", "MFU", "FLOPs over peak x time; not cut at 100%.", method.mfu),
+            float("flops_per_step", "FLOPs a step", Unit::Flop, "Of one device.", method.flops),
+            float(
+                "ratio_to_hlo",
+                "Over HLO",
+                Unit::Ratio,
+                "These FLOPs over those that the compiler counts for what ran.",
+                method.ratio
+            ),
+            rate(
+                "flop_rate",
+                "FLOP rate",
+                Unit::FlopRate,
+                "Of one device, over the step, idle time included.",
+                rate
+            ),
+            rate(
+                "peak",
+                "Peak",
+                Unit::FlopRate,
+                "The peak of one device that it is held against.",
+                method.peak
+            ),
+            text(
+                "peak_used",
+                "Peak used",
+                "Of what it is the peak, and who says so.",
+                text(&method.peak_used)
+            ),
+            text("status", "Known", "derived, estimated, or unknown.", status),
+            text("counts", "What it counts", "The formula with its numbers.", text(&method.counts)),
+            text(
+                "differs",
+                "Why it differs",
+                "From what the compiler counts for the program that ran.",
+                text(&method.differs)
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("methods", "Ways of counting", rows)
 }

@@ -69,7 +69,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     // What is wrong with the parameters is said before the run is read.
     let stated = job::Stated::read(params)?;
     let selection = asked.selection()?;

@@ -1,19 +1,16 @@
 //! `hlo counters`: what a kernel's author counts in the program that came out.
 
-mod columns;
-
 use std::collections::BTreeMap;
 
 use haloscope_hlo::{CostAnalysis, InstructionIdx, Opcode};
-
-use columns::{CATEGORIES, COPY_ROWS, COUNTERS, MATMULS, OPCODES, RELAYOUTS, WHYS};
 
 use super::subject::{Subject, sum, times};
 use crate::copies::{self, Copy, CopyKind, Why};
 use crate::relayouts::{self, Relayout};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::executions::Place;
 use haloscope_time::select::Scoped;
@@ -56,24 +53,35 @@ pub fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Rep
         ("copies", copy_tally(&copies, |_| true), asked(&COPIES)),
         ("defensive copies", copy_tally(&copies, |copy| copy.reason.why.is_defensive()), asked(&DEFENSIVE)),
     ];
-    let mut counters = Table::new("expected", "Counters", COUNTERS);
+    let mut counters = Vec::new();
     let mut passed = None;
     for (name, tally, asked) in tallies {
         let holds = asked.map(|asked| asked as u64 == tally.found());
         passed = holds.map(|holds| passed.unwrap_or(true) && holds).or(passed);
-        counters.push(vec![
-            name.into(),
-            tally.found().into(),
-            tally.in_fusions.into(),
-            tally.executed().into(),
-            asked.into(),
-            holds.into(),
-        ]);
+        let row = row![
+            text("counter", "Counter", "What is counted.", name),
+            count(
+                "found",
+                "Found",
+                "Instructions of the module, each once however often it runs, those in fusions included except for copies.",
+                tally.found()
+            ),
+            count("in_fusions", "In fusions", "Those in bodies of fusions.", tally.in_fusions),
+            count(
+                "executed",
+                "Executed",
+                "Executions in one run of the program: instructions times trip counts of the loops around them; unknown where one of them is.",
+                tally.executed()
+            ),
+            count("expected", "Expected", "The number asked for.", asked),
+            flag("holds", "Holds", "Whether as many were found.", holds),
+        ];
+        counters.push(row);
     }
     let values = values(&subject, &tallies.map(|row| row.1), &copies, &relayouts, &matmuls);
     let findings = findings(&subject, &copies);
     let tables = vec![
-        counters,
+        Table::of("expected", "Counters", counters),
         whys(&subject, &copies),
         copy_table(&subject, &copies),
         relayout_table(&subject, &relayouts),
@@ -204,74 +212,177 @@ fn whys(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.1));
-    let mut table = Table::new("reasons", "Why copies are there", WHYS);
+    let mut table = Vec::new();
     for (why, (count, bytes, time)) in rows {
-        table.push(vec![
-            why.word().into(),
-            why.is_defensive().into(),
-            count.into(),
-            bytes.into(),
-            time.into(),
-        ]);
+        let row = row![
+            text("why", "Why", "Why copies may be there.", why.word()),
+            flag(
+                "defensive",
+                "Defensive",
+                "Whether such copies only keep one value from another's writes.",
+                why.is_defensive()
+            ),
+            count("copies", "Copies", "How many, those in fusions not counted.", count),
+            bytes(
+                "run_moved_bytes",
+                "In a run",
+                "Bytes that they read and write in one run of the program.",
+                bytes
+            ),
+            duration("self_ps", "Self time", "Measured, summed over executions and devices.", time),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("reasons", "Why copies are there", table)
 }
 
 fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
-    let mut table = Table::new("copies", "Copies, by bytes moved in a run", COPY_ROWS);
+    let mut rows = Vec::new();
     for copy in copies {
         let time = subject.time(copy.instruction);
         let in_all = time.map(|time| time.occurrences).or(times(copy.executions, subject.launches()));
         let producer = Some(copy.producer);
-        table.push(vec![
-            subject.name(copy.instruction).into(),
-            copy.reason.why.word().into(),
-            copy.reason.basis.word().into(),
-            copy.bytes.into(),
-            copy.moved_bytes.into(),
-            run_moved(copy).into(),
-            times(copy.moved_bytes, in_all).into(),
-            time.map(|time| time.self_ps).into(),
-            copy.reason.detail.as_str().into(),
-            copy.reason.why.is_defensive().into(),
-            copy.kind.word().into(),
-            copy.executions.into(),
-            copy.from.to_string().into(),
-            copy.to.to_string().into(),
-            subject.name(copy.producer).into(),
-            subject.names(&copy.consumers),
-            subject.op_name(copy.instruction, producer),
-            subject.source(copy.instruction, producer),
-        ]);
+        let row = row![
+            text(
+                "copy",
+                "Copy",
+                "Name of the copy, of the start of an asynchronous one, or of the fusion that does nothing else.",
+                subject.name(copy.instruction)
+            ),
+            text("why", "Why", "Why it may be there.", copy.reason.why.word()),
+            text(
+                "basis",
+                "Basis",
+                "How the reason is known: derived from the graph, or a guess.",
+                copy.reason.basis.word()
+            ),
+            bytes("bytes", "Bytes", "Size of the copy, padding included.", copy.bytes),
+            bytes(
+                "moved_bytes",
+                "Moved",
+                "Bytes read and written by one execution; unknown for a copy that is part of a fusion.",
+                copy.moved_bytes
+            ),
+            bytes(
+                "run_moved_bytes",
+                "In a run",
+                "The same in one run of the program, loops counted by their trip counts.",
+                run_moved(copy)
+            ),
+            bytes(
+                "total_moved_bytes",
+                "In all",
+                "The same in all executions that the profile shows, of all devices; unknown without a profile.",
+                times(copy.moved_bytes, in_all)
+            ),
+            duration(
+                "self_ps",
+                "Self time",
+                "Measured, of a start and its end together, or of the fusion around it; summed over executions and devices.",
+                time.map(|time| time.self_ps)
+            ),
+            text("detail", "Because", "What in the graph says so.", copy.reason.detail.as_str()),
+            flag(
+                "defensive",
+                "Defensive",
+                "Whether it only keeps one value from another's writes.",
+                copy.reason.why.is_defensive()
+            ),
+            text(
+                "kind",
+                "Kind",
+                "By itself, asynchronous (start and end counted once), or in a fusion.",
+                copy.kind.word()
+            ),
+            count("executions", "Executions", "Executions in one run of the program.", copy.executions),
+            text("from", "From", "What is copied, with layout and memory space.", copy.from.to_string()),
+            text("to", "To", "What it becomes.", copy.to.to_string()),
+            text(
+                "producer",
+                "Producer",
+                "What makes the value, through bitcasts and tuples.",
+                subject.name(copy.producer)
+            ),
+            text("consumers", "Consumers", "Who reads the copy.", subject.names(&copy.consumers)),
+            text(
+                "op_name",
+                "Op name",
+                "The framework's name for it, else for what makes the value: copies seldom have one.",
+                subject.op_name(copy.instruction, producer)
+            ),
+            text("source", "Source", "File and line, likewise.", subject.source(copy.instruction, producer)),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("copies", "Copies, by bytes moved in a run", rows)
 }
 
 fn relayout_table(subject: &Subject<'_>, relayouts: &[Relayout]) -> Table {
-    let mut table = Table::new("relayouts", "Relayouts through memory, by bytes in a run", RELAYOUTS);
+    let mut rows = Vec::new();
     for relayout in relayouts {
         let index = relayout.instruction;
         let hlo = subject.module.instruction(index);
         let time = subject.time(index);
         let from = hlo.operands.first().map(|operand| subject.module.instruction(*operand).shape.to_string());
         let made_by = relayout.from;
-        table.push(vec![
-            hlo.name.as_str().into(),
-            relayout.what.into(),
-            relayout.moved_bytes.into(),
-            times(relayout.moved_bytes, relayout.executions).into(),
-            time.map(|time| time.self_ps).into(),
-            time.map(|time| time.occurrences).into(),
-            subject.names(&relayout.feeds),
-            made_by.map(|made_by| subject.name(made_by)).into(),
-            relayout.executions.into(),
-            from.into(),
-            hlo.shape.to_string().into(),
-            subject.op_name(index, made_by),
-            subject.source(index, made_by),
-        ]);
+        let row = row![
+            text("instruction", "Instruction", "Name of the instruction.", hlo.name.as_str()),
+            text(
+                "what",
+                "What",
+                "transpose, reshape, layout change, or a fusion that does nothing but that; told by opcodes and shapes.",
+                relayout.what
+            ),
+            bytes(
+                "moved_bytes",
+                "Moved",
+                "Bytes read and written by one execution, padding included.",
+                relayout.moved_bytes
+            ),
+            bytes(
+                "run_moved_bytes",
+                "In a run",
+                "The same in one run of the program.",
+                times(relayout.moved_bytes, relayout.executions)
+            ),
+            duration(
+                "self_ps",
+                "Self time",
+                "Measured, summed over executions and devices.",
+                time.map(|time| time.self_ps)
+            ),
+            count(
+                "occurrences",
+                "Measured",
+                "Executions that the profile shows, of all devices.",
+                time.map(|time| time.occurrences)
+            ),
+            text(
+                "feeds",
+                "Feeds",
+                "Products, kernels and fusions that read it through memory.",
+                subject.names(&relayout.feeds)
+            ),
+            text(
+                "made_by",
+                "Made by",
+                "The product, kernel or fusion whose result it reads.",
+                made_by.map(|made_by| subject.name(made_by))
+            ),
+            count("executions", "Executions", "Executions in one run of the program.", relayout.executions),
+            text("from", "From", "What it reads, with layout and memory space.", from),
+            text("to", "To", "What it writes.", hlo.shape.to_string()),
+            text(
+                "op_name",
+                "Op name",
+                "The framework's name for it, else for what makes the value.",
+                subject.op_name(index, made_by)
+            ),
+            text("source", "Source", "File and line, likewise.", subject.source(index, made_by)),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("relayouts", "Relayouts through memory, by bytes in a run", rows)
 }
 
 struct Matmuls {
@@ -281,7 +392,7 @@ struct Matmuls {
 }
 
 fn matmuls(subject: &Subject<'_>) -> Matmuls {
-    let mut rows: Vec<(f64, InstructionIdx, Vec<Cell>)> = Vec::new();
+    let mut rows = Vec::new();
     let mut tally = Tally::default();
     for (index, hlo) in subject.module.instructions() {
         let place = subject.executions.place(hlo.computation);
@@ -295,47 +406,79 @@ fn matmuls(subject: &Subject<'_>) -> Matmuls {
         let outermost = subject.executions.outermost(subject.module, index);
         let inside = (outermost != index).then(|| subject.name(outermost));
         let types = format!("{} x {} -> {}", product.lhs.name(), product.rhs.name(), product.result.name());
-        let row = vec![
-            hlo.name.as_str().into(),
-            product.m.into(),
-            product.n.into(),
-            product.k.into(),
-            product.batch.into(),
-            types.into(),
-            product.flops().map(|flops| flops as f64).into(),
-            run_flops.into(),
-            product.fill(128).into(),
-            product.fill(256).into(),
-            hlo.opcode_name().into(),
-            inside.into(),
-            subject.time(index).map(|time| time.self_ps).into(),
-            executions.into(),
-            subject.op_name(index, Some(outermost)),
-            subject.source(index, Some(outermost)),
+        let row = row![
+            text("instruction", "Instruction", "Name of the dot or convolution.", hlo.name.as_str()),
+            count("m", "M", "Rows of the result.", product.m),
+            count("n", "N", "Columns of the result.", product.n),
+            count("k", "K", "Extent that is summed over.", product.k),
+            count("batch", "Batch", "Independent products.", product.batch),
+            text("types", "Types", "Element types of left and right operand and result.", types),
+            float(
+                "flops",
+                "FLOPs",
+                Unit::Flop,
+                "2 batch M N K, of one execution.",
+                product.flops().map(|flops| flops as f64)
+            ),
+            float("run_flops", "In a run", Unit::Flop, "The same in one run of the program.", run_flops),
+            share(
+                "fill_128",
+                "Fills 128",
+                "K times N over both rounded up to 128: the share of matrix units of 128 x 128 that the product can fill.",
+                product.fill(128)
+            ),
+            share("fill_256", "Fills 256", "The same for units of 256 x 256.", product.fill(256)),
+            text(
+                "opcode",
+                "Opcode",
+                "dot, or convolution: TPU's compiler writes products as convolutions.",
+                hlo.opcode_name()
+            ),
+            text("inside", "Fusion", "The outermost fusion around it.", inside),
+            duration(
+                "self_ps",
+                "Self time",
+                "Measured, of the instruction or the fusion around it; summed over executions and devices.",
+                subject.time(index).map(|time| time.self_ps)
+            ),
+            count("executions", "Executions", "Executions in one run of the program.", executions),
+            text("op_name", "Op name", "The framework's name.", subject.op_name(index, Some(outermost))),
+            text("source", "Source", "File and line.", subject.source(index, Some(outermost))),
         ];
         rows.push((run_flops.unwrap_or(0.0), index, row));
     }
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    rows.sort_by(|a: &(f64, InstructionIdx, _), b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let flops = (!rows.is_empty()).then(|| rows.iter().fold(0.0, |sum, row| sum + row.0));
-    let mut table = Table::new("matmuls", "Matrix products, by FLOPs in a run", MATMULS);
-    rows.into_iter().for_each(|(.., row)| table.push(row));
+    let rows = rows.into_iter().map(|(.., row)| row);
+    let table = Table::of("matmuls", "Matrix products, by FLOPs in a run", rows);
     Matmuls { table, tally, flops }
 }
 
 fn opcode_table(tallies: &BTreeMap<Opcode, Tally>) -> Table {
     let mut rows: Vec<_> = tallies.iter().collect();
     rows.sort_by_key(|(opcode, tally)| (std::cmp::Reverse(tally.found() + tally.applied), opcode.name()));
-    let mut table = Table::new("opcodes", "Opcodes", OPCODES);
+    let mut table = Vec::new();
     for (opcode, tally) in rows.into_iter().filter(|(_, tally)| tally.found() + tally.applied > 0) {
-        table.push(vec![
-            opcode.name().unwrap_or("other").into(),
-            (tally.found() + tally.applied).into(),
-            tally.in_fusions.into(),
-            tally.applied.into(),
-            tally.executed().filter(|_| tally.found() > 0).into(),
-        ]);
+        let row = row![
+            text("opcode", "Opcode", "The opcode.", opcode.name().unwrap_or("other")),
+            count("found", "Found", "Instructions of the module, each once.", tally.found() + tally.applied),
+            count("in_fusions", "In fusions", "Those in bodies of fusions.", tally.in_fusions),
+            count(
+                "applied",
+                "Applied",
+                "Those in functions that others apply to elements, such as a reduction's.",
+                tally.applied
+            ),
+            count(
+                "executed",
+                "Executed",
+                "Executions of the others in one run of the program; unknown where one of them is.",
+                tally.executed().filter(|_| tally.found() > 0)
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("opcodes", "Opcodes", table)
 }
 
 /// Instructions outside of fusions by category. Loops, calls and branches carry the work of what they call, which stands in
@@ -370,17 +513,24 @@ fn categories(subject: &Subject<'_>) -> Table {
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by_key(|(name, row)| (std::cmp::Reverse(row.bytes), *name));
-    let mut table = Table::new("categories", "Categories", CATEGORIES);
+    let mut table = Vec::new();
     for (name, row) in rows {
-        table.push(vec![
-            name.into(),
-            row.tally.found().into(),
-            row.tally.executed().into(),
-            row.flops.map(|flops| flops as f64).into(),
-            row.bytes.into(),
-        ]);
+        let row = row![
+            text("category", "Category", "HLO category, of instructions outside of fusions.", name),
+            count("found", "Found", "Instructions, each once.", row.tally.found()),
+            count("executed", "Executed", "Executions in one run of the program.", row.tally.executed()),
+            float(
+                "flops",
+                "FLOPs",
+                Unit::Flop,
+                "In one run of the program, by XLA's cost analysis, loops counted by their trip counts.",
+                row.flops.map(|flops| flops as f64)
+            ),
+            bytes("bytes", "Bytes", "Read and written in one run, likewise.", row.bytes),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("categories", "Categories", table)
 }
 
 /// Bytes of copies in a run from which on they are worth a word.

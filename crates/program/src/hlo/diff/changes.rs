@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use haloscope_hlo::{Alignment, Aspect, ComputationIdx, Difference, InstructionIdx, Module};
 
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::row;
+use haloscope_report::{Columns, Row, Table};
 
 /// How an instruction differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,25 +45,6 @@ pub(super) struct Changes<'x, 'm> {
     pub(super) matched: usize,
     pub(super) renamed: usize,
 }
-
-const COLUMNS: &[Column] = &[
-    Column::text(
-        "kind",
-        "Kind",
-        "added, removed, changed, reconfigured (only what the backend is asked for) or renamed.",
-    ),
-    Column::text("a_name", "Name in A", "The instruction in A."),
-    Column::text("b_name", "Name in B", "The instruction in B."),
-    Column::text("opcode", "Opcode", "What it does."),
-    Column::text("what", "What", "What differs: shape, layout, memory space, attributes, operands, body."),
-    Column::bytes("bytes", "Bytes", "Bytes of the result without padding, the larger of the two."),
-    Column::text("a_shape", "Shape in A", "Shape of the result in A."),
-    Column::text("b_shape", "Shape in B", "Shape of the result in B."),
-    Column::text("detail", "Detail", "The two sides of what differs."),
-    Column::text("op_name", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-    Column::text("computation", "Computation", "The computation around it, in B; of what was removed, in A."),
-    Column::count("inside", "Inside", "Instructions in the computations that it calls."),
-];
 
 impl<'x, 'm> Changes<'x, 'm> {
     pub(super) fn of(alignment: &'x Alignment<'m>) -> Self {
@@ -118,7 +100,6 @@ impl<'x, 'm> Changes<'x, 'm> {
     }
 
     pub(super) fn table(&self, with_renamed: bool, rows: usize) -> Table {
-        let mut table = Table::new("changes", "Changes, the largest results first", COLUMNS);
         let is_shown =
             |change: &&Change| match change.kind {
                 Kind::Renamed => with_renamed,
@@ -137,8 +118,8 @@ impl<'x, 'm> Changes<'x, 'm> {
             (kind.max(Kind::Removed), Reverse(self.bytes(change)))
         };
         shown.sort_by_cached_key(|change| rank(change));
-        table.rows.extend(shown.into_iter().take(rows).map(|change| self.cells(change)));
-        table
+        let shown = shown.into_iter().take(rows).map(|change| self.row(change));
+        Table::of("changes", "Changes, the largest results first", shown)
     }
 
     /// Whether an instruction is part of a fusion that has no counterpart.
@@ -159,7 +140,7 @@ impl<'x, 'm> Changes<'x, 'm> {
         of(self.alignment.a, change.a).max(of(self.alignment.b, change.b))
     }
 
-    fn cells(&self, change: &Change) -> Vec<Cell> {
+    fn row(&self, change: &Change) -> Row<impl Columns + use<>> {
         let (a, b) = (self.alignment.a, self.alignment.b);
         let mine = change.a.map(|at| a.instruction(at));
         let theirs = change.b.map(|at| b.instruction(at));
@@ -179,19 +160,44 @@ impl<'x, 'm> Changes<'x, 'm> {
             .map(|d| format!("{} {}", d.aspect.name(), d.detail))
             .collect();
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
-        vec![
-            change.kind.word().into(),
-            mine.map(|i| i.name.as_str()).into(),
-            theirs.map(|i| i.name.as_str()).into(),
-            any.map(|i| i.opcode_name()).into(),
-            some(what.join(", ")).into(),
-            self.bytes(change).into(),
-            mine.map(|i| i.shape.to_string()).into(),
-            theirs.map(|i| i.shape.to_string()).into(),
-            some(detail.join("; ")).into(),
-            any.and_then(|i| i.op_name()).into(),
-            around.map(|c| c.name.as_str()).into(),
-            inside.into(),
+        row![
+            text(
+                "kind",
+                "Kind",
+                "added, removed, changed, reconfigured (only what the backend is asked for) or renamed.",
+                change.kind.word()
+            ),
+            text("a_name", "Name in A", "The instruction in A.", mine.map(|i| i.name.as_str())),
+            text("b_name", "Name in B", "The instruction in B.", theirs.map(|i| i.name.as_str())),
+            text("opcode", "Opcode", "What it does.", any.map(|i| i.opcode_name())),
+            text(
+                "what",
+                "What",
+                "What differs: shape, layout, memory space, attributes, operands, body.",
+                some(what.join(", "))
+            ),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Bytes of the result without padding, the larger of the two.",
+                self.bytes(change)
+            ),
+            text("a_shape", "Shape in A", "Shape of the result in A.", mine.map(|i| i.shape.to_string())),
+            text("b_shape", "Shape in B", "Shape of the result in B.", theirs.map(|i| i.shape.to_string())),
+            text("detail", "Detail", "The two sides of what differs.", some(detail.join("; "))),
+            text(
+                "op_name",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow.",
+                any.and_then(|i| i.op_name())
+            ),
+            text(
+                "computation",
+                "Computation",
+                "The computation around it, in B; of what was removed, in A.",
+                around.map(|c| c.name.as_str())
+            ),
+            count("inside", "Inside", "Instructions in the computations that it calls.", inside),
         ]
     }
 }

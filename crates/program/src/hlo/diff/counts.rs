@@ -4,34 +4,10 @@ use std::collections::BTreeMap;
 
 use haloscope_hlo::{Alignment, BufferAssignment, InstructionIdx, Module, Opcode};
 
-use haloscope_report::{Column, Status, Table, Unit, Value};
-
-const OPCODES: &[Column] = &[
-    Column::text("opcode", "Opcode", "What instructions do."),
-    Column::count("a", "A", "Instructions of A, fused ones included."),
-    Column::count("b", "B", "Instructions of B, fused ones included."),
-    Column::count("delta", "More in B", "B less A."),
-];
-
-const CATEGORIES: &[Column] = &[
-    Column::text("category", "Category", "As profiles call it."),
-    Column::count("a", "A", "Instructions of A outside of fusions."),
-    Column::count("b", "B", "Instructions of B outside of fusions."),
-    Column::count("delta", "More in B", "B less A."),
-];
-
-const BUFFERS: &[Column] = &[
-    Column::text("a_name", "Name in A", "The instruction in A that makes the value."),
-    Column::text("b_name", "Name in B", "The same in B."),
-    Column::text("index", "Index", "Path into the value's tuple."),
-    Column::bytes("delta_bytes", "Growth", "B less A."),
-    Column::bytes("a_bytes", "A", "Size in A, padding included."),
-    Column::bytes("b_bytes", "B", "Size in B, padding included."),
-    Column::text("op_name", "Framework op", "The scope path in JAX, PyTorch or TensorFlow."),
-];
+use haloscope_report::row;
+use haloscope_report::{Status, Table, Unit, Value};
 
 pub(super) fn opcodes(alignment: &Alignment<'_>) -> Table {
-    let mut table = Table::new("opcodes", "By opcode", OPCODES);
     let count = |module: &Module| {
         let mut counts: BTreeMap<String, i64> = BTreeMap::new();
         for (_, instruction) in module.instructions() {
@@ -42,12 +18,18 @@ pub(super) fn opcodes(alignment: &Alignment<'_>) -> Table {
         }
         counts
     };
-    fill(&mut table, &count(alignment.a), &count(alignment.b));
-    table
+    let rows = by_difference(&count(alignment.a), &count(alignment.b)).into_iter().map(|(name, a, b)| {
+        row![
+            text("opcode", "Opcode", "What instructions do.", name),
+            count("a", "A", "Instructions of A, fused ones included.", a),
+            count("b", "B", "Instructions of B, fused ones included.", b),
+            count("delta", "More in B", "B less A.", b - a),
+        ]
+    });
+    Table::of("opcodes", "By opcode", rows)
 }
 
 pub(super) fn categories(alignment: &Alignment<'_>) -> Table {
-    let mut table = Table::new("categories", "By category", CATEGORIES);
     let count = |module: &Module| {
         let mut counts: BTreeMap<String, i64> = BTreeMap::new();
         for (_, instruction) in module.instructions() {
@@ -57,22 +39,27 @@ pub(super) fn categories(alignment: &Alignment<'_>) -> Table {
         }
         counts
     };
-    fill(&mut table, &count(alignment.a), &count(alignment.b));
-    table
+    let rows = by_difference(&count(alignment.a), &count(alignment.b)).into_iter().map(|(name, a, b)| {
+        row![
+            text("category", "Category", "As profiles call it.", name),
+            count("a", "A", "Instructions of A outside of fusions.", a),
+            count("b", "B", "Instructions of B outside of fusions.", b),
+            count("delta", "More in B", "B less A.", b - a),
+        ]
+    });
+    Table::of("categories", "By category", rows)
 }
 
-/// Rows by how much they differ.
-fn fill(table: &mut Table, a: &BTreeMap<String, i64>, b: &BTreeMap<String, i64>) {
+/// What is counted with its numbers in A and in B, by how much they differ.
+fn by_difference(a: &BTreeMap<String, i64>, b: &BTreeMap<String, i64>) -> Vec<(String, i64, i64)> {
     let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let count = |counts: &BTreeMap<String, i64>, name: &String| counts.get(name).copied().unwrap_or(0);
-    let mut rows: Vec<(&String, i64, i64)> =
-        names.into_iter().map(|name| (name, count(a, name), count(b, name))).collect();
-    rows.sort_by_key(|(_, a, b)| (std::cmp::Reverse((b - a).abs()), std::cmp::Reverse(a.max(b).to_owned())));
-    for (name, a, b) in rows {
-        table.push(vec![name.as_str().into(), a.into(), b.into(), (b - a).into()]);
-    }
+    let mut rows: Vec<(String, i64, i64)> =
+        names.into_iter().map(|name| (name.clone(), count(a, name), count(b, name))).collect();
+    rows.sort_by_key(|(_, a, b)| (std::cmp::Reverse((b - a).abs()), std::cmp::Reverse(*a.max(b))));
+    rows
 }
 
 /// Sizes of values by instruction and path.
@@ -117,20 +104,31 @@ impl Buffers {
     }
 
     pub(super) fn table(&self, rows: usize) -> Table {
-        let mut table = Table::new("buffers", "Buffers of another size", BUFFERS);
+        let mut table = Vec::new();
         for row in self.rows.iter().take(rows) {
             let index: Vec<String> = row.index.iter().map(i64::to_string).collect();
-            table.push(vec![
-                row.names[0].as_str().into(),
-                row.names[1].as_str().into(),
-                format!("{{{}}}", index.join(",")).into(),
-                row.bytes[1].saturating_sub(row.bytes[0]).into(),
-                row.bytes[0].into(),
-                row.bytes[1].into(),
-                row.op_name.clone().into(),
-            ]);
+            let row = row![
+                text(
+                    "a_name",
+                    "Name in A",
+                    "The instruction in A that makes the value.",
+                    row.names[0].as_str()
+                ),
+                text("b_name", "Name in B", "The same in B.", row.names[1].as_str()),
+                text("index", "Index", "Path into the value's tuple.", format!("{{{}}}", index.join(","))),
+                bytes("delta_bytes", "Growth", "B less A.", row.bytes[1].saturating_sub(row.bytes[0])),
+                bytes("a_bytes", "A", "Size in A, padding included.", row.bytes[0]),
+                bytes("b_bytes", "B", "Size in B, padding included.", row.bytes[1]),
+                text(
+                    "op_name",
+                    "Framework op",
+                    "The scope path in JAX, PyTorch or TensorFlow.",
+                    row.op_name.clone()
+                ),
+            ];
+            table.push(row);
         }
-        table
+        Table::of("buffers", "Buffers of another size", table)
     }
 }
 

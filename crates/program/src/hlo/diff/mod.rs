@@ -57,7 +57,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let scope = asked.scope;
+    let scope = &asked.scope;
     let (a, b) = sides(asked, other, params)?;
     if scope.cuts_time() || !scope.devices.is_empty() {
         quality::not_used("devices, steps and windows", notes);
@@ -86,7 +86,7 @@ fn sides<'p>(
 ) -> Result<(Program<'p>, Program<'p>), Error> {
     let profile = asked.profile;
     let named = |run: &Scoped<'p>, word: &str| {
-        programs::choose(run.profile, run.scope, word, programs::by_time(run.profile, run.selection().ok()))
+        programs::choose(run.profile, &run.scope, word, programs::by_time(run.profile, run.selection().ok()))
     };
     let (word, to) = (params.text(&MODULE), params.text(&TO));
     let a = named(asked, word)?;

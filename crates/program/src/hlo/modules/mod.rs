@@ -1,16 +1,14 @@
 //! `hlo modules`: which programs a run has, and whether they are one compiled step or a thousand little ones.
 
-mod columns;
-
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use columns::{COMPILATIONS, MODULES, VARIANTS};
 use haloscope_hlo::{Module, Opcode};
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, Params, Run};
@@ -73,7 +71,7 @@ fn count(module: &Module, opcode: Opcode) -> usize {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let times = programs::times(profile, asked.selection().ok());
     let held = match programs::in_scope(profile, scope) {
         Ok(held) => held,
@@ -280,7 +278,7 @@ fn host_name(profile: &Profile, host: HostId) -> &str {
 }
 
 fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
-    let mut table = Table::new("modules", "Modules", MODULES);
+    let mut table = Vec::new();
     for row in rows {
         let module = row.module;
         let parameters = module.map(|module| module.computation(module.entry()).parameters());
@@ -294,58 +292,111 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
         };
         let mean = row.time_ps.zip(row.launches.and_then(|n| i64::try_from(n).ok()).filter(|n| *n > 0));
         let some = |text: &str| if text.is_empty() { Cell::Unknown } else { text.into() };
-        table.push(vec![
-            row.name.as_str().into(),
-            row.program_id.map(|id| id.to_string()).into(),
-            row.time_ps.into(),
-            row.launches.into(),
-            module.map(|m| m.instructions().len()).into(),
-            module.map(|m| m.computations().len()).into(),
-            module.map(|m| count(m, Opcode::Fusion)).into(),
-            module.map(|m| count(m, Opcode::While)).into(),
-            parameters.map(<[_]>::len).into(),
-            bytes.into(),
-            module.map(|m| m.buffer_assignment.is_some()).into(),
-            module.map(Module::is_scheduled).into(),
-            module.and_then(Module::partition_count).into(),
-            module.and_then(Module::replica_count).into(),
-            row.fingerprint.map(|f| format!("{f:016x}")).into(),
-            (!row.hosts.is_empty()).then_some(row.hosts.len()).into(),
-            host,
-            some(&row.stage),
-            mean.map(|(time, n)| time / n).into(),
-        ]);
+        let row = row![
+            text("module", "Module", "Name.", row.name.as_str()),
+            text(
+                "program_id",
+                "Program",
+                "Program id, as the profiler labels it.",
+                row.program_id.map(|id| id.to_string())
+            ),
+            duration(
+                "time_ps",
+                "Time",
+                "Time of its executions, summed over devices; unknown without a profile.",
+                row.time_ps
+            ),
+            count("launches", "Executions", "Executions, summed over devices.", row.launches),
+            count(
+                "instructions",
+                "Instructions",
+                "Instructions in all computations; unknown where the profile lacks the module.",
+                module.map(|m| m.instructions().len())
+            ),
+            count("computations", "Computations", "Computations.", module.map(|m| m.computations().len())),
+            count("fusions", "Fusions", "Fusion instructions.", module.map(|m| count(m, Opcode::Fusion))),
+            count("whiles", "Whiles", "Loops.", module.map(|m| count(m, Opcode::While))),
+            count("parameters", "Parameters", "Parameters of the entry.", parameters.map(<[_]>::len)),
+            bytes("parameter_bytes", "Their size", "Bytes of these, padding included.", bytes),
+            flag(
+                "buffers",
+                "Buffers",
+                "Whether the buffer assignment is with it.",
+                module.map(|m| m.buffer_assignment.is_some())
+            ),
+            flag(
+                "scheduled",
+                "Scheduled",
+                "Whether its instructions are in the order in which they run.",
+                module.map(Module::is_scheduled)
+            ),
+            count(
+                "partitions",
+                "Partitions",
+                "Partitions it was compiled for, where it says so.",
+                module.and_then(Module::partition_count)
+            ),
+            count("replicas", "Replicas", "Replicas, likewise.", module.and_then(Module::replica_count)),
+            text(
+                "fingerprint",
+                "Fingerprint",
+                "Number of what it computes: equal for programs that differ in nothing but names, ids, metadata and schedule.",
+                row.fingerprint.map(|f| format!("{f:016x}"))
+            ),
+            count(
+                "hosts",
+                "Hosts",
+                "Hosts that hold it.",
+                (!row.hosts.is_empty()).then_some(row.hosts.len())
+            ),
+            text("host", "Host", "The host, where one alone holds it.", host),
+            text("stage", "Stage", "Where in the compilation, of a dump.", some(&row.stage)),
+            duration("mean_ps", "Mean", "Time of one execution.", mean.map(|(time, n)| time / n)),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("modules", "Modules", table)
 }
 
 fn variant_table(profile: &Profile, variants: &[Variant<'_>]) -> Table {
-    let mut table = Table::new("variants", "Names that several programs share", VARIANTS);
+    let mut rows = Vec::new();
     for variant in variants {
-        table.push(vec![
-            variant.name.into(),
-            variant.programs.into(),
-            variant.fingerprints.into(),
-            variant.differ_in.as_str().into(),
-            host_name(profile, variant.host).into(),
-        ]);
+        let row = row![
+            text("module", "Module", "Name that several programs share.", variant.name),
+            count("programs", "Programs", "Programs of this name on one host.", variant.programs),
+            count(
+                "fingerprints",
+                "Distinct",
+                "How many of them differ in what they compute.",
+                variant.fingerprints
+            ),
+            text(
+                "differ_in",
+                "Differ in",
+                "Parameters whose shapes differ, or that only the rest does.",
+                variant.differ_in.as_str()
+            ),
+            text("host", "Host", "The first host that has them.", host_name(profile, variant.host)),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("variants", "Names that several programs share", rows)
 }
 
 fn compile_table(profile: &Profile, compiled: &Compilations) -> Table {
-    let mut table = Table::new("compilations", "Compilations inside the capture", COMPILATIONS);
+    let mut rows = Vec::new();
     for row in &compiled.events {
-        table.push(vec![
-            row.name.as_str().into(),
-            row.count.into(),
-            row.total_ps.into(),
-            row.longest_ps.into(),
-            row.first_ps.into(),
-            host_name(profile, row.host).into(),
-        ]);
+        let row = row![
+            text("event", "Event", "Name of the host event.", row.name.as_str()),
+            count("count", "Count", "How many begin in the capture.", row.count),
+            duration("total_ps", "Time", "Their time; events inside one another count each.", row.total_ps),
+            duration("longest_ps", "Longest", "The longest.", row.longest_ps),
+            duration("first_ps", "First at", "Start of the first, from the start of the run.", row.first_ps),
+            text("host", "Host", "The host.", host_name(profile, row.host)),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("compilations", "Compilations inside the capture", rows)
 }
 
 fn values(

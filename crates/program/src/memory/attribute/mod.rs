@@ -27,7 +27,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let rules = rules(params)?;
     let space = space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
@@ -49,9 +49,11 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     if workers.is_empty() {
         workers.push(workers::Worker::of_program(profile, &program, totals));
     }
+    let workers = workers::table(&workers);
+    let summary = workers::summary(&workers);
     let tables = vec![
-        workers::table(&workers),
-        workers::summary(&workers),
+        workers,
+        summary,
         tables::buckets(&attribution, &totals),
         tables::rules(&attribution),
         tables::identities(&identities),

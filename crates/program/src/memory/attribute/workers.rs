@@ -6,6 +6,7 @@ use crate::attribution::{Attribution, Identity, Rules, Totals};
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::row;
 use haloscope_report::{Cell, Column, Notes, Severity, Table, Unit};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::select::Scoped;
@@ -29,40 +30,6 @@ fn host_name(profile: &Profile, host: HostId) -> String {
     profile.hosts.get(host.0 as usize).map(|host| host.name.clone()).unwrap_or_default()
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("host", "Host", "The host; a program without a profile stands under the run's name."),
-    Column::text("device", "Device", "The device; unknown where the run has none."),
-    Column::bytes("peak_bytes", "Peak", "Bytes alive at the peak."),
-    Column::bytes(
-        "entry_parameters_bytes",
-        "Entry parameters",
-        "Memory of what the caller hands over: the sum of the next four.",
-    ),
-    Column::bytes("kv_cache_bytes", "KV cache", "Entry parameters that are keys or values of attention."),
-    Column::bytes("model_parameters_bytes", "Model parameters", "Entry parameters that are weights."),
-    Column::bytes(
-        "other_carry_bytes",
-        "Other carry",
-        "Entry parameters that are state of a loop and no cache.",
-    ),
-    Column::bytes(
-        "other_parameter_bytes",
-        "Other parameters",
-        "The other entry parameters, the optimiser's state among them.",
-    ),
-    Column::bytes("temporary_bytes", "Temporaries", "Buffers that the heap simulator placed."),
-    Column::bytes("output_bytes", "Outputs", "Outputs with memory of their own."),
-    Column::bytes("constant_bytes", "Constants", "Constants and thread-local memory."),
-    Column::bytes("optimiser_state_bytes", "Optimiser state", "Part of other parameters."),
-    Column {
-        id: "gradient_markers",
-        label: "Gradient markers",
-        unit: Unit::Count,
-        kind: haloscope_report::Kind::Int,
-        doc: "Instructions whose op name says backward pass: a number, or `absent`; unknown where there are no op names.",
-    },
-];
-
 /// One for each device of the scope, with what its host's own copy of the program says; hosts without a device stand for
 /// themselves.
 pub(super) fn all(
@@ -74,7 +41,7 @@ pub(super) fn all(
 ) -> Vec<Worker> {
     let profile = asked.profile;
     let Ok(selection) = asked.selection() else { return Vec::new() };
-    let Ok(programs) = programs::in_scope(profile, asked.scope) else { return Vec::new() };
+    let Ok(programs) = programs::in_scope(profile, &asked.scope) else { return Vec::new() };
     let mut hosts: Vec<HostId> = selection.devices.iter().map(|device| device.host).collect();
     hosts.sort_unstable();
     hosts.dedup();
@@ -131,65 +98,106 @@ pub(super) fn markers(count: Option<usize>) -> Option<Cell> {
     count.map(|count| if count == 0 { Cell::from("absent") } else { Cell::from(count) })
 }
 
-/// The numbers of a worker, in the order of the columns.
-fn numbers(totals: &Totals) -> [Option<i64>; 10] {
-    [
-        Some(totals.peak_bytes),
-        Some(totals.entry_parameters_bytes),
-        Some(totals.kv_cache_bytes),
-        Some(totals.model_parameters_bytes),
-        Some(totals.other_carry_bytes),
-        Some(totals.other_parameter_bytes),
-        totals.known_temporary_bytes(),
-        Some(totals.output_bytes),
-        Some(totals.constant_bytes),
-        Some(totals.optimiser_state_bytes),
-    ]
-}
+const GRADIENT_MARKERS: Column = Column {
+    id: "gradient_markers",
+    label: "Gradient markers",
+    unit: Unit::Count,
+    kind: haloscope_report::Kind::Int,
+    doc: "Instructions whose op name says backward pass: a number, or `absent`; unknown where there are no op names.",
+};
 
 pub(super) fn table(workers: &[Worker]) -> Table {
-    let mut table = Table::new("workers", "Memory at the peak, by worker", COLUMNS);
-    for worker in workers {
-        let mut row = vec![Cell::from(worker.host.as_str()), worker.device.clone().into()];
-        match &worker.totals {
-            Some(totals) => {
-                row.extend(numbers(totals).map(Cell::from));
-                row.push(markers(totals.gradient_markers).into());
-            }
-            None => row.resize(COLUMNS.len(), Cell::Unknown),
-        }
-        table.push(row);
-    }
-    table
+    let rows = workers.iter().map(|worker| {
+        let totals = worker.totals.as_ref();
+        row![
+            text(
+                "host",
+                "Host",
+                "The host; a program without a profile stands under the run's name.",
+                worker.host.as_str()
+            ),
+            text("device", "Device", "The device; unknown where the run has none.", worker.device.clone()),
+            bytes("peak_bytes", "Peak", "Bytes alive at the peak.", totals.map(|t| t.peak_bytes)),
+            bytes(
+                "entry_parameters_bytes",
+                "Entry parameters",
+                "Memory of what the caller hands over: the sum of the next four.",
+                totals.map(|t| t.entry_parameters_bytes)
+            ),
+            bytes(
+                "kv_cache_bytes",
+                "KV cache",
+                "Entry parameters that are keys or values of attention.",
+                totals.map(|t| t.kv_cache_bytes)
+            ),
+            bytes(
+                "model_parameters_bytes",
+                "Model parameters",
+                "Entry parameters that are weights.",
+                totals.map(|t| t.model_parameters_bytes)
+            ),
+            bytes(
+                "other_carry_bytes",
+                "Other carry",
+                "Entry parameters that are state of a loop and no cache.",
+                totals.map(|t| t.other_carry_bytes)
+            ),
+            bytes(
+                "other_parameter_bytes",
+                "Other parameters",
+                "The other entry parameters, the optimiser's state among them.",
+                totals.map(|t| t.other_parameter_bytes)
+            ),
+            bytes(
+                "temporary_bytes",
+                "Temporaries",
+                "Buffers that the heap simulator placed.",
+                totals.and_then(Totals::known_temporary_bytes)
+            ),
+            bytes(
+                "output_bytes",
+                "Outputs",
+                "Outputs with memory of their own.",
+                totals.map(|t| t.output_bytes)
+            ),
+            bytes(
+                "constant_bytes",
+                "Constants",
+                "Constants and thread-local memory.",
+                totals.map(|t| t.constant_bytes)
+            ),
+            bytes(
+                "optimiser_state_bytes",
+                "Optimiser state",
+                "Part of other parameters.",
+                totals.map(|t| t.optimiser_state_bytes)
+            ),
+            column(GRADIENT_MARKERS, totals.and_then(|t| markers(t.gradient_markers))),
+        ]
+    });
+    Table::of("workers", "Memory at the peak, by worker", rows)
 }
 
-const SUMMARY: &[Column] = &[
-    Column::text("what", "What", "The column of the table of workers."),
-    Column::bytes("min_bytes", "Least", "The least over the workers that are known."),
-    Column::bytes("mean_bytes", "Mean", "The mean over them."),
-    Column::bytes("max_bytes", "Most", "The most over them."),
-    Column::count("workers", "Workers", "How many are known."),
-];
-
-/// Least, mean and most over the workers.
-pub(super) fn summary(workers: &[Worker]) -> Table {
-    let mut table = Table::new("summary", "Over the workers", SUMMARY);
-    let known: Vec<[Option<i64>; 10]> =
-        workers.iter().filter_map(|w| w.totals.as_ref().map(numbers)).collect();
-    if known.is_empty() {
-        return table;
-    }
-    for (at, column) in COLUMNS.iter().filter(|column| column.unit == Unit::Bytes).enumerate() {
-        let all = || known.iter().filter_map(|row| row.get(at).copied().flatten());
-        let sum = all().fold(0.0, |sum, bytes| sum + bytes as f64);
-        let count = all().count();
-        table.push(vec![
-            column.label.into(),
-            all().min().into(),
-            (count > 0).then(|| sum / count as f64).into(),
-            all().max().into(),
-            count.into(),
-        ]);
-    }
-    table
+/// Least, mean and most of each size in the table of workers, over those that are known.
+pub(super) fn summary(workers: &Table) -> Table {
+    let sizes = workers.columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Bytes);
+    let known = |at: usize| {
+        workers.rows.iter().filter_map(move |row| match row.get(at) {
+            Some(Cell::Int(bytes)) => Some(*bytes),
+            _ => None,
+        })
+    };
+    let is_any_known = sizes.clone().any(|(at, _)| known(at).next().is_some());
+    let rows = sizes.filter(|_| is_any_known).map(|(at, column)| {
+        let sum = known(at).fold(0.0, |sum, bytes| sum + bytes as f64);
+        let count = known(at).count();
+        row![
+            text("what", "What", "The column of the table of workers.", column.label),
+            bytes("min_bytes", "Least", "The least over the workers that are known.", known(at).min()),
+            bytes("mean_bytes", "Mean", "The mean over them.", (count > 0).then(|| sum / count as f64)),
+            bytes("max_bytes", "Most", "The most over them.", known(at).max()),
+            count("workers", "Workers", "How many are known.", count),
+        ]
+    });
+    Table::of("summary", "Over the workers", rows)
 }

@@ -19,7 +19,8 @@ use crate::attribution::{Attribution, Totals};
 use crate::program_memory::ProgramMemory;
 use context::Context;
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -125,21 +126,8 @@ impl Outcome {
     }
 }
 
-const CHECKS: &[Column] = &[
-    Column::text("rule", "Rule", "What was checked."),
-    Column::text(
-        "verdict",
-        "Verdict",
-        "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
-    ),
-    Column::bytes("bytes", "Bytes", "The bytes in question."),
-    Column::share("share", "Share", "The share that was compared."),
-    Column::text("threshold", "Threshold", "From where on it is a finding."),
-    Column::text("said", "What was seen", "What was seen, or why it cannot be told."),
-];
-
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let rules = rules(params)?;
     let space = space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
@@ -158,16 +146,22 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let context = Context::new(&attribution, totals, capacity, runtime);
     super::remark_trace(&memory, &program.label(), notes);
     let outcomes: Vec<_> = RULES_OF_DIAGNOSIS.iter().map(|rule| (rule.id, (rule.check)(&context))).collect();
-    let mut table = Table::new("checks", "What was checked", CHECKS);
+    let mut rows = Vec::new();
     for (id, outcome) in &outcomes {
-        table.push(vec![
-            id.replace('_', " ").into(),
-            outcome.verdict.word().into(),
-            outcome.bytes.into(),
-            outcome.share.into(),
-            outcome.threshold.as_str().into(),
-            outcome.said.as_str().into(),
-        ]);
+        let row = row![
+            text("rule", "Rule", "What was checked.", id.replace('_', " ")),
+            text(
+                "verdict",
+                "Verdict",
+                "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+                outcome.verdict.word()
+            ),
+            bytes("bytes", "Bytes", "The bytes in question.", outcome.bytes),
+            share("share", "Share", "The share that was compared.", outcome.share),
+            text("threshold", "Threshold", "From where on it is a finding.", outcome.threshold.as_str()),
+            text("said", "What was seen", "What was seen, or why it cannot be told.", outcome.said.as_str()),
+        ];
+        rows.push(row);
     }
     let count = |verdict| outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count();
     let (clear, unknown) = (count(Verdict::Clear), count(Verdict::Unknown));
@@ -178,7 +172,12 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let values = values(&program.label(), &context, &findings, unknown);
-    Ok(Report { values, tables: vec![table], findings, ..Report::default() })
+    Ok(Report {
+        values,
+        tables: vec![Table::of("checks", "What was checked", rows)],
+        findings,
+        ..Report::default()
+    })
 }
 
 /// Good news, said plainly.

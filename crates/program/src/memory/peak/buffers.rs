@@ -6,57 +6,11 @@ use haloscope_hlo::{HeapEvent, HeapEventKind, Module};
 
 use super::{instruction_at, or_unknown};
 use crate::program_memory::{Alive, ProgramMemory, name_of, shape_of};
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::row;
+use haloscope_report::{Cell, Table};
 use haloscope_time::framework_op::FrameworkOp;
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
-
-const COLUMNS: &[Column] = &[
-    Column::text(
-        "instruction",
-        "Instruction",
-        "The instruction that makes it; in braces its place in a tuple.",
-    ),
-    Column::bytes(
-        "bytes",
-        "Bytes",
-        "What it adds to the peak. What lives as long as the program counts with its whole allocation, under the name of the largest buffer in it.",
-    ),
-    Column::share("share", "Share", "Of the peak."),
-    Column::bytes(
-        "padding_bytes",
-        "Padding",
-        "Bytes beyond those of its elements: tiles of the layout that no element fills, and what else shares an allocation that lives as long as the program. Unknown where the shape has no size.",
-    ),
-    Column::text("shape", "Shape", "Its shape with its layout."),
-    Column::text(
-        "group",
-        "Group",
-        "Parameter, Output, Thread-local, Constant or Temporary: what its allocation is for. A parameter that an output takes over is a parameter.",
-    ),
-    Column::text("opcode", "Opcode", "The instruction's opcode."),
-    Column::text("op_name", "Op name", "The framework's name of the op, or of the parameter."),
-    Column::text("layer", "Layer", "The outermost numbered layer or block in the op name: a guess."),
-    Column::text("source", "Source", "File and line of the program."),
-    Column::text(
-        "from",
-        "From",
-        "The instruction at which it gets memory; unknown where it is there from the start.",
-    ),
-    Column::text(
-        "until",
-        "Until",
-        "The last instruction that gets memory while it is held: the trace names no instruction for giving back. Unknown where it is there to the end.",
-    ),
-    Column::count("from_event", "From event", "The event of the heap trace at which it gets memory."),
-    Column::count(
-        "until_event",
-        "Until event",
-        "The event at which it gives its memory back, or the last one.",
-    ),
-    Column::count("buffer_id", "Buffer", "Its number in the buffer assignment."),
-    Column::count("allocation", "Allocation", "The number of the allocation that holds it."),
-];
 
 /// A buffer that is alive at the peak, with what it is told apart by.
 pub(super) struct Row<'a, 'm> {
@@ -105,7 +59,7 @@ pub(super) fn rows<'a, 'm>(module: &'m Module, memory: &'a ProgramMemory<'a, 'm>
 pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Table {
     let peak = memory.peak_bytes();
     let takers = takers(memory);
-    let mut table = Table::new("buffers", "Buffers alive at the peak", COLUMNS);
+    let mut table = Vec::new();
     for row in rows {
         let alive = &row.alive;
         let (from, until) = alive.span.unzip();
@@ -116,26 +70,77 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
         let at =
             |event: Option<usize>| event.map_or(Cell::Unknown, |e| or_unknown(instruction_at(memory, e)));
         let last_taker = until.filter(|_| is_freed).and_then(|e| takers.get(e).copied().flatten());
-        table.push(vec![
-            name_of(alive.buffer).into(),
-            alive.bytes.into(),
-            (peak > 0).then(|| alive.bytes as f64 / peak as f64).into(),
-            row.padding_bytes.into(),
-            shape_of(alive.buffer).to_string().into(),
-            alive.group.name().into(),
-            alive.instruction().opcode_name().into(),
-            or_unknown(row.op_name()),
-            row.layer.map(|layer| layer.to_string()).into(),
-            or_unknown(&row.source),
-            at(from),
-            at(last_taker),
-            from.into(),
-            until.into(),
-            alive.buffer.logical.id.into(),
-            alive.buffer.allocation.index.into(),
-        ]);
+        let row = row![
+            text(
+                "instruction",
+                "Instruction",
+                "The instruction that makes it; in braces its place in a tuple.",
+                name_of(alive.buffer)
+            ),
+            bytes(
+                "bytes",
+                "Bytes",
+                "What it adds to the peak. What lives as long as the program counts with its whole allocation, under the name of the largest buffer in it.",
+                alive.bytes
+            ),
+            share("share", "Share", "Of the peak.", (peak > 0).then(|| alive.bytes as f64 / peak as f64)),
+            bytes(
+                "padding_bytes",
+                "Padding",
+                "Bytes beyond those of its elements: tiles of the layout that no element fills, and what else shares an allocation that lives as long as the program. Unknown where the shape has no size.",
+                row.padding_bytes
+            ),
+            text("shape", "Shape", "Its shape with its layout.", shape_of(alive.buffer).to_string()),
+            text(
+                "group",
+                "Group",
+                "Parameter, Output, Thread-local, Constant or Temporary: what its allocation is for. A parameter that an output takes over is a parameter.",
+                alive.group.name()
+            ),
+            text("opcode", "Opcode", "The instruction's opcode.", alive.instruction().opcode_name()),
+            text(
+                "op_name",
+                "Op name",
+                "The framework's name of the op, or of the parameter.",
+                or_unknown(row.op_name())
+            ),
+            text(
+                "layer",
+                "Layer",
+                "The outermost numbered layer or block in the op name: a guess.",
+                row.layer.map(|layer| layer.to_string())
+            ),
+            text("source", "Source", "File and line of the program.", or_unknown(&row.source)),
+            text(
+                "from",
+                "From",
+                "The instruction at which it gets memory; unknown where it is there from the start.",
+                at(from)
+            ),
+            text(
+                "until",
+                "Until",
+                "The last instruction that gets memory while it is held: the trace names no instruction for giving back. Unknown where it is there to the end.",
+                at(last_taker)
+            ),
+            count("from_event", "From event", "The event of the heap trace at which it gets memory.", from),
+            count(
+                "until_event",
+                "Until event",
+                "The event at which it gives its memory back, or the last one.",
+                until
+            ),
+            count("buffer_id", "Buffer", "Its number in the buffer assignment.", alive.buffer.logical.id),
+            count(
+                "allocation",
+                "Allocation",
+                "The number of the allocation that holds it.",
+                alive.buffer.allocation.index
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("buffers", "Buffers alive at the peak", table)
 }
 
 /// For each heap event the last one up to it that gives out memory: what runs then. Events that take memory back name the

@@ -1,32 +1,16 @@
 //! What a page draws: live bytes along the schedule, and which temporary buffer lies where and when.
 
 use super::{instruction_at, or_unknown};
-use crate::heap::is_indefinite;
+use crate::heap::{HeapReplay, is_indefinite};
 use crate::program_memory::{Group, ProgramMemory, name_of};
-use haloscope_report::{Column, Notes, Series, Severity, Table, Unit};
+use haloscope_report::row;
+use haloscope_report::{Notes, Series, Severity, Table, Unit};
 use haloscope_time::extrema::thin;
 
 /// Points of a curve.
 const POINTS: usize = 2000;
 /// Buffers in the drawing.
 const BLOCKS: usize = 2000;
-
-const COLUMNS: &[Column] = &[
-    Column::text("instruction", "Instruction", "The instruction that makes the buffer."),
-    Column::bytes(
-        "offset_bytes",
-        "Offset",
-        "Where it lies, from the start of the first temporary allocation; the next begins where that ends.",
-    ),
-    Column::bytes("bytes", "Bytes", "How much it takes, padding included."),
-    Column::count("from_event", "From", "The heap event at which it gets memory."),
-    Column::count("until_event", "Until", "The heap event at which it gives it back, or the last one."),
-    Column::text("from", "At", "The instruction at which it gets memory."),
-    Column::text("group", "Group", "What its allocation is for."),
-    Column::flag("is_at_peak", "At peak", "Whether it is alive at the peak."),
-    Column::count("buffer_id", "Buffer", "Its number in the buffer assignment."),
-    Column::count("allocation", "Allocation", "The number of the allocation that holds it."),
-];
 
 pub(super) struct Drawing {
     pub(super) table: Table,
@@ -41,14 +25,40 @@ struct Block {
 }
 
 pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
-    let table = Table::new("allocations", "Temporary buffers by address and time", COLUMNS);
-    let mut drawing = Drawing { table, series: Vec::new() };
-    let Some(replay) = &memory.replay else { return drawing };
+    let mut series = Vec::new();
+    let blocks =
+        memory.replay.as_ref().map(|replay| shown(memory, replay, &mut series, notes)).unwrap_or_default();
+    let rows = blocks.into_iter().filter_map(|(block, is_at_peak)| {
+        let buffer = memory.buffers.get(block.row)?;
+        let row = row![
+text("instruction", "Instruction", "The instruction that makes the buffer.", name_of(buffer)),
+bytes("offset_bytes", "Offset", "Where it lies, from the start of the first temporary allocation; the next begins where that ends.", block.offset_bytes),
+bytes("bytes", "Bytes", "How much it takes, padding included.", buffer.logical.size_bytes),
+count("from_event", "From", "The heap event at which it gets memory.", block.from),
+count("until_event", "Until", "The heap event at which it gives it back, or the last one.", block.until),
+text("from", "At", "The instruction at which it gets memory.", or_unknown(instruction_at(memory, block.from))),
+text("group", "Group", "What its allocation is for.", Group::of(buffer.allocation).name()),
+flag("is_at_peak", "At peak", "Whether it is alive at the peak.", is_at_peak),
+count("buffer_id", "Buffer", "Its number in the buffer assignment.", buffer.logical.id),
+count("allocation", "Allocation", "The number of the allocation that holds it.", buffer.allocation.index),
+];
+        Some(row)
+    });
+    Drawing { table: Table::of("allocations", "Temporary buffers by address and time", rows), series }
+}
+
+/// The curves of live bytes, and the buffers to draw, each with whether it is alive at the peak.
+fn shown(
+    memory: &ProgramMemory<'_, '_>,
+    replay: &HeapReplay,
+    series: &mut Vec<Series>,
+    notes: &mut Notes,
+) -> Vec<(Block, bool)> {
     let lasting = memory.lasting_bytes();
     let all = replay.in_use_bytes.len();
     let mut curve = |id: &str, title: &str, bytes: &[i64]| {
         let points = bytes.iter().enumerate().map(|(i, b)| [i as f64, b.saturating_add(lasting) as f64]);
-        drawing.series.push(Series {
+        series.push(Series {
             id: id.to_owned(),
             title: title.to_owned(),
             x: ("Heap event", Unit::Count),
@@ -84,22 +94,11 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
     blocks.sort_by_key(|block| (block.from, block.offset_bytes));
     let mut at_peak: Vec<usize> = replay.held_at_peak.iter().map(|held| held.user).collect();
     at_peak.sort_unstable();
-    for block in blocks {
-        let Some(buffer) = memory.buffers.get(block.row) else { continue };
-        drawing.table.push(vec![
-            name_of(buffer).into(),
-            block.offset_bytes.into(),
-            buffer.logical.size_bytes.into(),
-            block.from.into(),
-            block.until.into(),
-            or_unknown(instruction_at(memory, block.from)),
-            Group::of(buffer.allocation).name().into(),
-            at_peak.binary_search(&block.row).is_ok().into(),
-            buffer.logical.id.into(),
-            buffer.allocation.index.into(),
-        ]);
-    }
-    drawing
+    let mark = |block: Block| {
+        let is_at_peak = at_peak.binary_search(&block.row).is_ok();
+        (block, is_at_peak)
+    };
+    blocks.into_iter().map(mark).collect()
 }
 
 fn thinned(notes: &mut Notes, message: String) {

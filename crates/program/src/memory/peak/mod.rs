@@ -11,7 +11,8 @@ use crate::capacity;
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_report::Error;
-use haloscope_report::{Cell, Column, Notes, Report, Severity, Table};
+use haloscope_report::row;
+use haloscope_report::{Cell, Notes, Report, Severity, Table};
 use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
 use haloscope_time::select::Scoped;
 use haloscope_time::{memory_space, quality};
@@ -29,7 +30,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let space = super::space(params, ANALYSIS.id)?;
     if scope.cuts_time() {
         quality::not_used("steps and windows", notes);
@@ -50,7 +51,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let rows = buffers::rows(module, &memory);
     let rollups = rollups::all(&rows);
     let identities = rollups::identities(&memory, &rows, &rollups);
-    if identities.rows.iter().any(|row| row.last() == Some(&false.into())) {
+    if (0..identities.rows.len()).any(|row| identities.cell(row, "holds") == Some(&Cell::Flag(false))) {
         notes.add(
             "broken_identity",
             Severity::Error,
@@ -102,39 +103,47 @@ fn used_spaces(buffers: &Buffers<'_>) -> Vec<i64> {
     spaces
 }
 
-const SPACES: &[Column] = &[
-    Column::text("space", "Memory", "Its name: that of a TPU, but for `hbm` (any main memory) and `host`."),
-    Column::count("number", "Number", "Its number in layouts: `S(1)` in HLO text; 0 is not written there."),
-    Column::bytes("peak_bytes", "Peak", "The most bytes alive at a time."),
-    Column::bytes(
-        "lasting_bytes",
-        "Lasting",
-        "Of the peak: parameters, outputs and constants, alive from start to end.",
-    ),
-    Column::bytes("temporary_bytes", "Temporary", "Of the peak: what the heap simulator placed."),
-    Column::bytes(
-        "allocated_bytes",
-        "Allocated",
-        "All allocations but thread-local ones, holes between buffers included.",
-    ),
-    Column::count("allocations", "Allocations", "Allocations."),
-];
-
 fn spaces(buffers: &Buffers<'_>) -> Table {
-    let mut table = Table::new("spaces", "Memories of the program", SPACES);
+    let mut rows = Vec::new();
     for space in used_spaces(buffers) {
         let memory = ProgramMemory::new(buffers, space);
-        table.push(vec![
-            memory_space::name(space).as_ref().into(),
-            space.into(),
-            memory.peak_bytes().into(),
-            memory.lasting_bytes().into(),
-            memory.temporary_bytes().into(),
-            memory.allocated_bytes().into(),
-            memory.allocations.len().into(),
-        ]);
+        let row = row![
+            text(
+                "space",
+                "Memory",
+                "Its name: that of a TPU, but for `hbm` (any main memory) and `host`.",
+                memory_space::name(space).as_ref()
+            ),
+            count(
+                "number",
+                "Number",
+                "Its number in layouts: `S(1)` in HLO text; 0 is not written there.",
+                space
+            ),
+            bytes("peak_bytes", "Peak", "The most bytes alive at a time.", memory.peak_bytes()),
+            bytes(
+                "lasting_bytes",
+                "Lasting",
+                "Of the peak: parameters, outputs and constants, alive from start to end.",
+                memory.lasting_bytes()
+            ),
+            bytes(
+                "temporary_bytes",
+                "Temporary",
+                "Of the peak: what the heap simulator placed.",
+                memory.temporary_bytes()
+            ),
+            bytes(
+                "allocated_bytes",
+                "Allocated",
+                "All allocations but thread-local ones, holes between buffers included.",
+                memory.allocated_bytes()
+            ),
+            count("allocations", "Allocations", "Allocations.", memory.allocations.len()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("spaces", "Memories of the program", rows)
 }
 
 /// What a fact is when nothing is known of it, in the tables of this analysis.

@@ -8,31 +8,10 @@ use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HloModule, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Column, Notes, Severity, Table};
+use haloscope_report::{Notes, Severity, Table};
 use haloscope_time::programs::{self, Program};
-
-const COLUMNS: &[Column] = &[
-    Column::text("program", "Program", "The HLO module, with its program id."),
-    Column::text("host", "Host", "The host whose profile holds it: each has its own copy."),
-    Column::flag("is_shown", "Shown", "Whether the other tables are about this one."),
-    Column::bytes(
-        "peak_bytes",
-        "Peak",
-        "The most bytes alive at a time; unknown without a buffer assignment.",
-    ),
-    Column::bytes(
-        "lasting_bytes",
-        "Lasting",
-        "Of the peak: parameters, outputs and constants, alive from start to end.",
-    ),
-    Column::bytes("temporary_bytes", "Temporary", "Of the peak: what the heap simulator placed."),
-    Column::bytes(
-        "allocated_bytes",
-        "Allocated",
-        "All allocations but thread-local ones, holes between buffers included.",
-    ),
-];
 
 /// What a program needs of the memory.
 struct Need {
@@ -103,20 +82,46 @@ impl<'p> Programs<'p> {
     pub(super) fn table(&self, profile: &Profile, chosen: &Program<'p>) -> Table {
         let mut order: Vec<_> = self.0.iter().collect();
         order.sort_by_key(|(_, need)| std::cmp::Reverse(need.as_ref().map(|need| need.peak_bytes)));
-        let mut table = Table::new("programs", "Programs by peak", COLUMNS);
+        let mut rows = Vec::new();
         for (program, need) in order {
             let host = profile.hosts.get(program.entry.host.index()).map(|host| host.name.as_str());
             let need = need.as_ref();
-            table.push(vec![
-                program.label().into(),
-                host.into(),
-                std::ptr::eq(program.entry, chosen.entry).into(),
-                need.map(|n| n.peak_bytes).into(),
-                need.map(|n| n.lasting_bytes).into(),
-                need.and_then(|n| n.temporary_bytes).into(),
-                need.map(|n| n.allocated_bytes).into(),
-            ]);
+            let row = row![
+                text("program", "Program", "The HLO module, with its program id.", program.label()),
+                text("host", "Host", "The host whose profile holds it: each has its own copy.", host),
+                flag(
+                    "is_shown",
+                    "Shown",
+                    "Whether the other tables are about this one.",
+                    std::ptr::eq(program.entry, chosen.entry)
+                ),
+                bytes(
+                    "peak_bytes",
+                    "Peak",
+                    "The most bytes alive at a time; unknown without a buffer assignment.",
+                    need.map(|n| n.peak_bytes)
+                ),
+                bytes(
+                    "lasting_bytes",
+                    "Lasting",
+                    "Of the peak: parameters, outputs and constants, alive from start to end.",
+                    need.map(|n| n.lasting_bytes)
+                ),
+                bytes(
+                    "temporary_bytes",
+                    "Temporary",
+                    "Of the peak: what the heap simulator placed.",
+                    need.and_then(|n| n.temporary_bytes)
+                ),
+                bytes(
+                    "allocated_bytes",
+                    "Allocated",
+                    "All allocations but thread-local ones, holes between buffers included.",
+                    need.map(|n| n.allocated_bytes)
+                ),
+            ];
+            rows.push(row);
         }
-        table
+        Table::of("programs", "Programs by peak", rows)
     }
 }

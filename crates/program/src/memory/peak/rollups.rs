@@ -4,23 +4,9 @@ use std::collections::BTreeMap;
 
 use super::buffers::Row;
 use crate::program_memory::ProgramMemory;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Table};
-
-const COLUMNS: &[Column] = &[
-    Column::text("name", "Name", "What the buffers have in common; unknown where they do not say."),
-    Column::bytes("bytes", "Bytes", "What they add to the peak."),
-    Column::share("share", "Share", "Of the peak."),
-    Column::bytes("padding_bytes", "Padding", "Bytes beyond those of their elements."),
-    Column::count("buffers", "Buffers", "How many there are."),
-];
-
-const IDENTITIES: &[Column] = &[
-    Column::text("identity", "Identity", "What must be equal."),
-    Column::bytes("parts_bytes", "Parts", "The sum of the parts."),
-    Column::bytes("whole_bytes", "Whole", "What it must be."),
-    Column::flag("holds", "Holds", "Whether they are equal."),
-];
+use haloscope_report::{Cell, Table};
 
 /// The tables, in the order in which a person would read them.
 pub(super) fn all(rows: &[Row<'_, '_>]) -> Vec<Table> {
@@ -60,25 +46,37 @@ fn rollup(
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bytes));
     let all = units::sum(rows.iter().map(|row| row.alive.bytes));
-    let mut table = Table::new(id, title, COLUMNS);
+    let mut table = Vec::new();
     for (name, sum) in sums {
-        table.push(vec![
-            super::or_unknown(&name),
-            sum.bytes.into(),
-            (all > 0).then(|| sum.bytes as f64 / all as f64).into(),
-            sum.padding_bytes.into(),
-            sum.buffers.into(),
-        ]);
+        let row = row![
+            text(
+                "name",
+                "Name",
+                "What the buffers have in common; unknown where they do not say.",
+                super::or_unknown(&name)
+            ),
+            bytes("bytes", "Bytes", "What they add to the peak.", sum.bytes),
+            share("share", "Share", "Of the peak.", (all > 0).then(|| sum.bytes as f64 / all as f64)),
+            bytes("padding_bytes", "Padding", "Bytes beyond those of their elements.", sum.padding_bytes),
+            count("buffers", "Buffers", "How many there are.", sum.buffers),
+        ];
+        table.push(row);
     }
-    table
+    Table::of(id, title, table)
 }
 
 /// Sums that must be the peak, each with the peak.
 pub(super) fn identities(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], rollups: &[Table]) -> Table {
     let peak = memory.peak_bytes();
-    let mut table = Table::new("identities", "Do the parts sum to the peak?", IDENTITIES);
+    let mut table = Vec::new();
     let mut push = |name: &str, parts: i64, whole: i64| {
-        table.push(vec![name.into(), parts.into(), whole.into(), (parts == whole).into()]);
+        let row = row![
+            text("identity", "Identity", "What must be equal.", name),
+            bytes("parts_bytes", "Parts", "The sum of the parts.", parts),
+            bytes("whole_bytes", "Whole", "What it must be.", whole),
+            flag("holds", "Holds", "Whether they are equal.", parts == whole),
+        ];
+        table.push(row);
     };
     push(
         "buffers alive at the peak sum to the peak",
@@ -94,15 +92,15 @@ pub(super) fn identities(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], r
     push("temporary buffers sum to the peak of the heap trace", of_span(true), temporary);
     push("lasting buffers sum to the allocations that last", of_span(false), memory.lasting_bytes());
     for rollup in rollups {
-        let bytes = |row: &Vec<Cell>| match row.get(1) {
+        let bytes = |row: usize| match rollup.cell(row, "bytes") {
             Some(Cell::Int(bytes)) => *bytes,
             _ => 0,
         };
         push(
             &format!("rows of `{}` sum to the peak", rollup.id),
-            units::sum(rollup.rows.iter().map(bytes)),
+            units::sum((0..rollup.rows.len()).map(bytes)),
             peak,
         );
     }
-    table
+    Table::of("identities", "Do the parts sum to the peak?", table)
 }

@@ -3,36 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::allocator_peak::{Alive, replay};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Notes, Severity, Table};
+use haloscope_report::{Cell, Columns, Notes, Row, Severity, Table};
 use haloscope_time::data_type;
 
 use super::Seen;
 
 /// Rows of one allocator; the rest is summed up in one.
 const ROWS: usize = 1000;
-
-const COLUMNS: &[Column] = &[
-    Column::text("host", "Host", "The host."),
-    Column::text("allocator", "Allocator", "The allocator."),
-    Column::text(
-        "what",
-        "What",
-        "allocation: seen in the capture; before the capture: allocated at the peak, and no event says by whom; reserved: set aside for the stack; other allocations: the small ones, summed up.",
-    ),
-    Column::bytes("bytes", "Bytes", "What the allocator gave for all of them."),
-    Column::share("share", "Share", "Of what is in use at the peak."),
-    Column::bytes("requested_bytes", "Requested", "What was asked for; the rest is rounding."),
-    Column::count("count", "Count", "Equal allocations in this row."),
-    Column::text("op", "Op", "The framework op that asked."),
-    Column::text("shape", "Shape", "The tensor's shape."),
-    Column::text("data_type", "Type", "The element type."),
-    Column::text(
-        "region",
-        "Region",
-        "What it is for, by the framework's word: output, temp, persist/dynamic.",
-    ),
-];
 
 /// Replays all that the capture saw until the peak, also what lies before the scope: what is alive does not depend on it.
 fn at_peak(one: &Seen<'_, '_>) -> Alive {
@@ -63,7 +42,7 @@ struct Kind<'r> {
 struct Sum {
     bytes: Option<i64>,
     requested_bytes: Option<i64>,
-    count: i64,
+    count: Option<i64>,
 }
 
 /// The sum of what is known.
@@ -75,7 +54,7 @@ fn added(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 }
 
 pub(super) fn table(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Table {
-    let mut table = Table::new("alive", "Alive at the peak", COLUMNS);
+    let mut rows_of_all = Vec::new();
     for one in seen {
         let alive = at_peak(one);
         let by_time = one.allocator.by_time();
@@ -97,17 +76,17 @@ pub(super) fn table(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Table {
             .map(|(kind, count)| {
                 let times = |bytes: Option<i64>| bytes.map(|bytes| bytes.saturating_mul(count));
                 let (bytes, requested_bytes) = (times(kind.allocation_bytes), times(kind.requested_bytes));
-                (Some(kind), Sum { bytes, requested_bytes, count })
+                (Some(kind), Sum { bytes, requested_bytes, count: Some(count) })
             })
             .collect();
         rows.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bytes));
         let all = rows.len();
         if all > ROWS {
-            let mut rest = Sum { bytes: None, requested_bytes: None, count: 0 };
+            let mut rest = Sum { bytes: None, requested_bytes: None, count: None };
             for (_, sum) in rows.drain(ROWS..) {
                 rest.bytes = added(rest.bytes, sum.bytes);
                 rest.requested_bytes = added(rest.requested_bytes, sum.requested_bytes);
-                rest.count = rest.count.saturating_add(sum.count);
+                rest.count = added(rest.count, sum.count);
             }
             rows.push((None, rest));
             notes.add(
@@ -121,37 +100,51 @@ pub(super) fn table(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Table {
                 "",
             );
         }
-        let in_use = one.peak.in_use_bytes();
-        let share = |bytes: i64| (in_use > 0).then(|| bytes as f64 / in_use as f64);
-        let name = || [Cell::from(one.host_name), Cell::from(one.allocator.name.as_str())];
-        for (kind, sum) in rows {
+        rows_of_all.extend(rows.iter().map(|(kind, sum)| {
             let what = if kind.is_some() { "allocation" } else { "other allocations" };
-            let kind = kind.as_ref();
-            let text =
-                |text: Option<&str>| text.filter(|text| !text.is_empty()).map_or(Cell::Unknown, Cell::from);
-            let mut row = name().to_vec();
-            row.extend([
-                what.into(),
-                sum.bytes.into(),
-                sum.bytes.and_then(share).into(),
-                sum.requested_bytes.into(),
-                sum.count.into(),
-                text(kind.map(|k| k.op)),
-                text(kind.map(|k| k.shape)),
-                kind.and_then(|k| k.data_type).map(data_type::name).into(),
-                text(kind.map(|k| k.region)),
-            ]);
-            table.push(row);
-        }
+            row(one, what, kind.as_ref(), sum)
+        }));
         let reserved = one.peak.reserved_bytes.unwrap_or(0);
         for (what, bytes) in [("before the capture", unseen_bytes(one)), ("reserved", reserved)] {
             if bytes > 0 {
-                let mut row = name().to_vec();
-                row.extend([what.into(), bytes.into(), share(bytes).into()]);
-                row.resize(COLUMNS.len(), Cell::Unknown);
-                table.push(row);
+                let sum = Sum { bytes: Some(bytes), requested_bytes: None, count: None };
+                rows_of_all.push(row(one, what, None, &sum));
             }
         }
     }
-    table
+    Table::of("alive", "Alive at the peak", rows_of_all)
+}
+
+fn row(one: &Seen<'_, '_>, what: &str, kind: Option<&Kind<'_>>, sum: &Sum) -> Row<impl Columns + use<>> {
+    let in_use = one.peak.in_use_bytes();
+    let share = |bytes: i64| (in_use > 0).then(|| bytes as f64 / in_use as f64);
+    let words = |text: Option<&str>| text.map_or(Cell::Unknown, Cell::words);
+    row![
+        text("host", "Host", "The host.", one.host_name),
+        text("allocator", "Allocator", "The allocator.", one.allocator.name.as_str()),
+        text(
+            "what",
+            "What",
+            "allocation: seen in the capture; before the capture: allocated at the peak, and no event says by whom; reserved: set aside for the stack; other allocations: the small ones, summed up.",
+            what
+        ),
+        bytes("bytes", "Bytes", "What the allocator gave for all of them.", sum.bytes),
+        share("share", "Share", "Of what is in use at the peak.", sum.bytes.and_then(share)),
+        bytes(
+            "requested_bytes",
+            "Requested",
+            "What was asked for; the rest is rounding.",
+            sum.requested_bytes
+        ),
+        count("count", "Count", "Equal allocations in this row.", sum.count),
+        text("op", "Op", "The framework op that asked.", words(kind.map(|k| k.op))),
+        text("shape", "Shape", "The tensor's shape.", words(kind.map(|k| k.shape))),
+        text("data_type", "Type", "The element type.", kind.and_then(|k| k.data_type).map(data_type::name)),
+        text(
+            "region",
+            "Region",
+            "What it is for, by the framework's word: output, temp, persist/dynamic.",
+            words(kind.map(|k| k.region))
+        ),
+    ]
 }

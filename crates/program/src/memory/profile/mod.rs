@@ -9,7 +9,8 @@ use crate::allocator_peak::highest;
 use crate::capacity::is_on_device;
 use haloscope_profile::HostId;
 use haloscope_report::Error;
-use haloscope_report::{Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Notes, Report, Status, Table, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, Params, Run};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::quality;
@@ -24,46 +25,6 @@ pub static ANALYSIS: Analysis = Analysis {
     example: "memory profile logs",
     run: Run::Of(run),
 };
-
-const ALLOCATORS: &[Column] = &[
-    Column::text("host", "Host", "The host."),
-    Column::text("allocator", "Allocator", "The allocator's name, or the number of its device on the host."),
-    Column::bytes(
-        "peak_bytes",
-        "Peak",
-        "The most in use at a time in the scope: reserved and allocated together.",
-    ),
-    Column::bytes(
-        "reserved_bytes",
-        "Reserved",
-        "At that peak, set aside for the stack: for the temporary buffers of programs on TPUs.",
-    ),
-    Column::bytes(
-        "allocated_bytes",
-        "Allocated",
-        "At that peak, handed out from the heap: inputs and outputs of programs.",
-    ),
-    Column::bytes("available_bytes", "Available", "At that peak, free."),
-    Column::share(
-        "fragmentation",
-        "Fragmentation",
-        "At that peak, by the allocator's own word: the share of the free memory that lies in pieces.",
-    ),
-    Column::bytes(
-        "actual_bytes",
-        "Actual",
-        "The most of reserved less available at a time: what is in use of a pool that the runtime reserved as a whole. Unknown where it is never positive: then reserved is no pool.",
-    ),
-    Column::bytes(
-        "lifetime_peak_bytes",
-        "Lifetime peak",
-        "The most that was ever in use since the program started, by the allocator's own word.",
-    ),
-    Column::bytes("capacity_bytes", "Capacity", "Reserved, allocated and available together, at the peak."),
-    Column::duration("peak_ps", "Peak at", "When the peak was, from the start of the run."),
-    Column::count("allocations", "Allocations", "Allocations in the scope."),
-    Column::count("releases", "Releases", "Releases in the scope."),
-];
 
 /// One allocator of a host, in the scope.
 struct Seen<'r, 'p> {
@@ -94,7 +55,7 @@ impl Seen<'_, '_> {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     // Of steps that are not there, the selection says why there is no answer.
     let selection = scope.cuts_time().then(|| asked.selection()).transpose()?;
     if !scope.devices.is_empty() {
@@ -147,26 +108,72 @@ fn nothing(has_events: bool) -> Error {
 }
 
 fn table(seen: &[Seen<'_, '_>]) -> Table {
-    let mut table = Table::new("allocators", "Allocators", ALLOCATORS);
+    let mut rows = Vec::new();
     for one in seen {
         let releases = one.events.iter().filter(|event| event.is_release).count();
-        table.push(vec![
-            one.host_name.into(),
-            one.allocator.name.as_str().into(),
-            one.peak.in_use_bytes().into(),
-            one.peak.reserved_bytes.into(),
-            one.peak.allocated_bytes.into(),
-            one.peak.available_bytes.into(),
-            one.peak.fragmentation.into(),
-            one.actual_bytes().into(),
-            one.lifetime_peak_bytes().into(),
-            one.capacity_bytes().into(),
-            one.peak.start_ps.into(),
-            (one.events.len() - releases).into(),
-            releases.into(),
-        ]);
+        let row = row![
+            text("host", "Host", "The host.", one.host_name),
+            text(
+                "allocator",
+                "Allocator",
+                "The allocator's name, or the number of its device on the host.",
+                one.allocator.name.as_str()
+            ),
+            bytes(
+                "peak_bytes",
+                "Peak",
+                "The most in use at a time in the scope: reserved and allocated together.",
+                one.peak.in_use_bytes()
+            ),
+            bytes(
+                "reserved_bytes",
+                "Reserved",
+                "At that peak, set aside for the stack: for the temporary buffers of programs on TPUs.",
+                one.peak.reserved_bytes
+            ),
+            bytes(
+                "allocated_bytes",
+                "Allocated",
+                "At that peak, handed out from the heap: inputs and outputs of programs.",
+                one.peak.allocated_bytes
+            ),
+            bytes("available_bytes", "Available", "At that peak, free.", one.peak.available_bytes),
+            share(
+                "fragmentation",
+                "Fragmentation",
+                "At that peak, by the allocator's own word: the share of the free memory that lies in pieces.",
+                one.peak.fragmentation
+            ),
+            bytes(
+                "actual_bytes",
+                "Actual",
+                "The most of reserved less available at a time: what is in use of a pool that the runtime reserved as a whole. Unknown where it is never positive: then reserved is no pool.",
+                one.actual_bytes()
+            ),
+            bytes(
+                "lifetime_peak_bytes",
+                "Lifetime peak",
+                "The most that was ever in use since the program started, by the allocator's own word.",
+                one.lifetime_peak_bytes()
+            ),
+            bytes(
+                "capacity_bytes",
+                "Capacity",
+                "Reserved, allocated and available together, at the peak.",
+                one.capacity_bytes()
+            ),
+            duration(
+                "peak_ps",
+                "Peak at",
+                "When the peak was, from the start of the run.",
+                one.peak.start_ps
+            ),
+            count("allocations", "Allocations", "Allocations in the scope.", one.events.len() - releases),
+            count("releases", "Releases", "Releases in the scope.", releases),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("allocators", "Allocators", rows)
 }
 
 /// Numbers of the allocator with the highest peak.

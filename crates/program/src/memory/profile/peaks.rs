@@ -5,32 +5,13 @@ use crate::capacity::is_on_device;
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::Table;
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_report::{Column, Table};
 use haloscope_time::programs;
 
 use super::Seen;
-
-const COLUMNS: &[Column] = &[
-    Column::text("host", "Host", "The host."),
-    Column::text("allocator", "Allocator", "The allocator."),
-    Column::bytes(
-        "static_peak_bytes",
-        "Static peak",
-        "The largest peak of any of the host's programs, from its buffer assignment; unknown for memory of the host, and where no program has one.",
-    ),
-    Column::bytes(
-        "runtime_peak_bytes",
-        "Runtime peak",
-        "The most in use at a time in the scope, by the allocator.",
-    ),
-    Column::bytes("actual_bytes", "Actual", "The most of reserved less available, by the allocator."),
-    Column::bytes("lifetime_peak_bytes", "Lifetime peak", "The most that was ever in use, by the allocator."),
-    Column::bytes("difference_bytes", "Difference", "Runtime peak less static peak."),
-    Column::text("program", "Program", "The program with the static peak."),
-    Column::text("because", "Why they differ", "What the one counts and the other does not."),
-];
 
 /// The table, and the largest static peak in it.
 pub(super) struct Peaks {
@@ -40,27 +21,63 @@ pub(super) struct Peaks {
 
 pub(super) fn table(profile: &Profile, scope: &Scope, seen: &[Seen<'_, '_>]) -> Peaks {
     let planned = planned(profile, scope);
-    let mut peaks =
-        Peaks { table: Table::new("peaks", "Static and runtime peaks", COLUMNS), static_peak_bytes: None };
+    let mut static_peak_bytes = None;
+    let mut rows = Vec::new();
     for one in seen {
         let of_host = planned.iter().find(|(host, ..)| *host == one.host);
         let planned = of_host.filter(|_| is_on_device(&one.allocator.name));
         let planned_bytes = planned.map(|(_, bytes, _)| *bytes);
         let runtime = one.peak.in_use_bytes();
-        peaks.static_peak_bytes = peaks.static_peak_bytes.max(planned_bytes);
-        peaks.table.push(vec![
-            one.host_name.into(),
-            one.allocator.name.as_str().into(),
-            planned_bytes.into(),
-            runtime.into(),
-            one.actual_bytes().into(),
-            one.lifetime_peak_bytes().into(),
-            planned_bytes.map(|bytes| runtime.saturating_sub(bytes)).into(),
-            planned.map(|(.., label)| label.as_str()).into(),
-            because(one, planned_bytes, runtime).into(),
-        ]);
+        static_peak_bytes = static_peak_bytes.max(planned_bytes);
+        let row = row![
+            text("host", "Host", "The host.", one.host_name),
+            text("allocator", "Allocator", "The allocator.", one.allocator.name.as_str()),
+            bytes(
+                "static_peak_bytes",
+                "Static peak",
+                "The largest peak of any of the host's programs, from its buffer assignment; unknown for memory of the host, and where no program has one.",
+                planned_bytes
+            ),
+            bytes(
+                "runtime_peak_bytes",
+                "Runtime peak",
+                "The most in use at a time in the scope, by the allocator.",
+                runtime
+            ),
+            bytes(
+                "actual_bytes",
+                "Actual",
+                "The most of reserved less available, by the allocator.",
+                one.actual_bytes()
+            ),
+            bytes(
+                "lifetime_peak_bytes",
+                "Lifetime peak",
+                "The most that was ever in use, by the allocator.",
+                one.lifetime_peak_bytes()
+            ),
+            bytes(
+                "difference_bytes",
+                "Difference",
+                "Runtime peak less static peak.",
+                planned_bytes.map(|bytes| runtime.saturating_sub(bytes))
+            ),
+            text(
+                "program",
+                "Program",
+                "The program with the static peak.",
+                planned.map(|(.., label)| label.as_str())
+            ),
+            text(
+                "because",
+                "Why they differ",
+                "What the one counts and the other does not.",
+                because(one, planned_bytes, runtime)
+            ),
+        ];
+        rows.push(row);
     }
-    peaks
+    Peaks { table: Table::of("peaks", "Static and runtime peaks", rows), static_peak_bytes }
 }
 
 /// Per host the largest peak of a program in its main memory, and which.

@@ -1,8 +1,9 @@
 use haloscope_xspace::write::{self, EventMetadata, Line, Space, Stat, StatMetadata, Value};
 
 use super::*;
+use haloscope_profile::Profile;
 use haloscope_report::Cell;
-use haloscope_time::select::Scoped;
+use haloscope_report::scope::Scope;
 
 const NAMES: &[&str] = &[
     "",

@@ -34,7 +34,7 @@ struct Served<T> {
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let hosts = hosts(profile, scope);
     for (asked, what) in [
         (!scope.modules.is_empty(), "modules"),

@@ -28,7 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
-    let Scoped { profile, scope, .. } = *asked;
+    let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let measured = Measured::new(profile, selection);
     if measured.devices.is_empty() {

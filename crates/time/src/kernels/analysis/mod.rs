@@ -1,15 +1,14 @@
 //! `kernels`: the kernels of GPUs and the custom calls of TPUs, how they were launched and how long they took.
 
-mod columns;
-
 use crate::analysis::{Analysis, Input, Params, Run};
 use crate::kernel_times::{self, Histogram, KernelTimes};
 use crate::ops;
 use crate::select::Scoped;
 use haloscope_profile::Peaks;
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
 
 /// Executions shorter than this are mostly launch overhead: 0.1 ms.
 const SMALL_PS: i64 = 100_000_000;
@@ -48,8 +47,8 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     }
     let all: i64 = units::sum(kernels.iter().map(|k| k.total_ps));
     let peaks = selection.peaks();
-    let mut table = Table::new("kernels", "Kernels by time", columns::KERNELS);
-    kernels.iter().for_each(|kernel| table.push(row(kernel, all, &peaks)));
+    let rows = kernels.iter().map(|kernel| row(kernel, all, &peaks));
+    let table = Table::of("kernels", "Kernels by time", rows);
     // Executions count whole, ops are cut to the scope: of a part of the time their sums have no ratio.
     let of_all_ops = || units::sum(ops::collect(profile, selection).iter().map(|op| op.self_ps));
     let ops_ps = if selection.cuts_time() { 0 } else { of_all_ops() };
@@ -57,32 +56,76 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     Ok(Report { values, tables: vec![table, durations(&histogram)], ..Report::default() })
 }
 
-fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Vec<Cell> {
-    let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
+fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + use<>> {
     let three = |[x, y, z]: [u64; 3]| format!("{x},{y},{z}");
     let launch = kernel.launch;
     let time_ps = kernel.total_ps as f64;
     let limits = crate::roofline::Work { time_ps, ..kernel.work }.against(peaks);
-    vec![
-        kernel.name.as_ref().into(),
-        kernel.total_ps.into(),
-        share(kernel.total_ps, all).into(),
-        kernel.occurrences.into(),
-        (time_ps / kernel.occurrences.max(1) as f64).into(),
-        kernel.min_ps.into(),
-        kernel.max_ps.into(),
-        kernel.uses_tensor_cores.into(),
-        kernel.could_use_tensor_cores.into(),
-        launch.occupancy.into(),
-        launch.grid.map(three).into(),
-        launch.block.map(three).into(),
-        launch.registers.into(),
-        launch.shared_bytes.into(),
-        limits.flop_share.into(),
-        limits.hbm_share.into(),
-        kernel.what.as_ref().into(),
-        text(&kernel.module),
-        text(&kernel.framework_op),
+    row![
+        text(
+            "name",
+            "Kernel",
+            "The function's name; of a TPU's custom call the instruction's.",
+            kernel.name.as_ref()
+        ),
+        duration(
+            "total_ps",
+            "Time",
+            "Sum over executions that start in the scope, and over devices.",
+            kernel.total_ps
+        ),
+        share("share", "Share", "Time over that of all kernels in the scope.", share(kernel.total_ps, all)),
+        count("occurrences", "Count", "Executions that start in the scope.", kernel.occurrences),
+        duration("mean_ps", "Mean", "Time of one execution.", time_ps / kernel.occurrences.max(1) as f64),
+        duration("min_ps", "Shortest", "The shortest execution.", kernel.min_ps),
+        duration("max_ps", "Longest", "The longest execution.", kernel.max_ps),
+        flag(
+            "uses_tensor_cores",
+            "Tensor cores",
+            "Whether the name is one of those of tensor-core kernels.",
+            kernel.uses_tensor_cores
+        ),
+        flag(
+            "tensor_core_eligible",
+            "Eligible",
+            "Whether tensor cores could do the work of its framework op: it multiplies matrices.",
+            kernel.could_use_tensor_cores
+        ),
+        share(
+            "occupancy",
+            "Occupancy",
+            "Threads that a multiprocessor can hold at once of this launch, over those that it can hold at all; as the tracer computed it.",
+            launch.occupancy
+        ),
+        text("grid", "Grid", "Blocks, as x,y,z.", launch.grid.map(three)),
+        text("block", "Block", "Threads a block, as x,y,z.", launch.block.map(three)),
+        count("registers", "Registers", "Registers a thread.", launch.registers),
+        bytes(
+            "shared_bytes",
+            "Shared memory",
+            "Shared memory a block, static and dynamic.",
+            launch.shared_bytes
+        ),
+        share(
+            "flop_share_of_peak",
+            "FLOP/s of peak",
+            "FLOPs of a custom call over its time, over the peak of one device; not known of GPU kernels, of which several may serve one op.",
+            limits.flop_share
+        ),
+        share("hbm_share_of_peak", "HBM of peak", "Likewise for bytes to and from HBM.", limits.hbm_share),
+        text(
+            "what",
+            "What",
+            "GPU kernel, or the target of the custom call: tpu_custom_call for Pallas and Mosaic kernels.",
+            kernel.what.as_ref()
+        ),
+        text("module", "Module", "The HLO module of a custom call.", Cell::words(&kernel.module)),
+        text(
+            "framework_op",
+            "Framework op",
+            "The scope path that it works for, in JAX, PyTorch or TensorFlow.",
+            Cell::words(&kernel.framework_op)
+        ),
     ]
 }
 
@@ -93,17 +136,23 @@ fn share(part: i64, all: i64) -> Option<f64> {
 fn durations(histogram: &Histogram) -> Table {
     let classes = histogram.classes();
     let all: i64 = units::sum(classes.iter().map(|c| c.total_ps));
-    let mut table = Table::new("durations", "Executions by length", columns::DURATIONS);
+    let mut rows = Vec::new();
     for class in &classes {
-        table.push(vec![
-            class.from_ps.into(),
-            class.to_ps.into(),
-            class.occurrences.into(),
-            class.total_ps.into(),
-            share(class.total_ps, all).into(),
-        ]);
+        let row = row![
+            duration("from_ps", "From", "Executions of this length or longer.", class.from_ps),
+            duration("to_ps", "To", "And shorter than this.", class.to_ps),
+            count("occurrences", "Count", "Executions.", class.occurrences),
+            duration("total_ps", "Time", "Their time.", class.total_ps),
+            share(
+                "share",
+                "Share",
+                "Their time over that of all kernels in the scope.",
+                share(class.total_ps, all)
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("durations", "Executions by length", rows)
 }
 
 fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: i64) -> Vec<Value> {
