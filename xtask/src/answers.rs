@@ -98,10 +98,9 @@ fn runs() -> Result<Vec<String>> {
 /// The command lines of all questions that one analysis is asked about a run.
 fn of(analysis: &Analysis, run: &str, other: &str) -> Vec<Vec<String>> {
     let question = |more: &[&str]| {
-        let beside = Some(other).filter(|_| analysis.others() == Others::Many);
-        let mut words: Vec<String> = analysis.words().map(str::to_owned).collect();
-        words.extend([run].into_iter().chain(beside).chain(more.iter().copied()).map(str::to_owned));
-        words
+        let words = analysis.words().map(str::to_owned).chain([run.to_owned()]);
+        let beside = (analysis.others() == Others::Many).then(|| other.to_owned());
+        words.chain(beside).chain(more.iter().map(|word| (*word).to_owned())).collect::<Vec<_>>()
     };
     let mut all = vec![question(&[])];
     for param in analysis.params {

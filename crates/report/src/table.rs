@@ -205,12 +205,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows.
-    #[must_use]
-    pub fn new(id: &'static str, title: &'static str, columns: &'static [Column]) -> Self {
-        Self { id, title, columns, rows: Vec::new() }
-    }
-
     /// A table of these rows, in the order in which they are best read; its columns are those of the rows' type, also where there is
     /// none.
     #[must_use]
@@ -220,12 +214,6 @@ impl Table {
         rows: impl IntoIterator<Item = Row<C>>,
     ) -> Self {
         Self { id, title, columns: C::COLUMNS, rows: rows.into_iter().map(Row::into_cells).collect() }
-    }
-
-    /// Adds a row; it must have a cell for each column.
-    pub fn push(&mut self, row: Vec<Cell>) {
-        debug_assert_eq!(row.len(), self.columns.len(), "table {}", self.id);
-        self.rows.push(row);
     }
 
     /// Position of a column.

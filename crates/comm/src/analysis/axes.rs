@@ -6,50 +6,9 @@ use super::Measured;
 use super::groups::Talk;
 use crate::links::{factor, rate};
 use crate::{Collective, Execution};
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Link, Severity, Status, Table, Unit};
-
-const COLUMNS: &[Column] = &[
-    Column::text("axes", "Along", "What the groups go along, as in table `groups`."),
-    Column::text("kind", "Kind", "What the collective does."),
-    Column::count("size", "Members", "Devices in a group."),
-    Column::duration(
-        "time_ps",
-        "Time",
-        "Their time of a step, each from its start to the end of its transfer, mean over devices.",
-    ),
-    Column::rate(
-        "bus_rate",
-        "Bus",
-        Unit::ByteRate,
-        "Algorithm bandwidth times how often a byte crosses a device's links: 2(n-1)/n for an all-reduce, (n-1)/n for an all-gather, reduce-scatter and all-to-all, 1 for a permute.",
-    ),
-    Column::rate(
-        "transfer_rate",
-        "Transfer only",
-        Unit::ByteRate,
-        "Bus bandwidth by the time of each execution's fastest member: waiting for a late one is left out. Unknown where only one member of a group was captured.",
-    ),
-    Column::share(
-        "utilization",
-        "Of peak",
-        "Transfer-only bandwidth over the peak, else bus bandwidth over it.",
-    ),
-    Column::rate(
-        "peak_rate",
-        "Peak",
-        Unit::ByteRate,
-        "What the links can carry in one direction; unknown where nobody knows.",
-    ),
-    Column::bytes(
-        "bytes",
-        "Bytes",
-        "Messages of a step, mean over devices. A message is the whole buffer of one device, inputs or outputs, whichever is more, as NCCL's tests count.",
-    ),
-    Column::rate("algorithm_rate", "Algorithm", Unit::ByteRate, "Bytes over time."),
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    Column::text("peak_of", "Peak is of", "Which links the peak counts, and where their rate is from."),
-];
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit};
 
 /// Sums over collectives that go along the same axes.
 #[derive(Default)]
@@ -65,7 +24,7 @@ struct Sums {
 
 /// The table by axes and kind, most time first.
 pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
-    let mut table = Table::new("axes", "Bandwidth along each axis", COLUMNS);
+    let mut table = Vec::new();
     let mut rows: BTreeMap<(&str, &str, Option<u64>), Sums> = BTreeMap::new();
     for (at, one) in measured.comm.collectives.iter().enumerate() {
         let sums = rows.entry((&talk.axes[at], &one.kind, talk.members(at))).or_insert_with(|| Sums {
@@ -92,22 +51,62 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
         let (peak, of) = talk.peak(sums.at);
         let (bus, transfer) = (rate(sums.bus.0, sums.bus.1), rate(sums.transfer.0, sums.transfer.1));
         let steps = measured.count.max(1) as f64;
-        table.push(vec![
-            axes.into(),
-            kind.into(),
-            size.into(),
-            measured.per_step(sums.time_ps).into(),
-            bus.into(),
-            transfer.into(),
-            transfer.or(bus).zip(peak).map(|(own, peak)| own / peak).into(),
-            peak.into(),
-            sums.bytes.map(|b| b / steps).into(),
-            sums.bytes.and_then(|b| rate(b, sums.time_ps as f64)).into(),
-            sums.count.into(),
-            of.into(),
-        ]);
+        let row = row![
+            text("axes", "Along", "What the groups go along, as in table `groups`.", axes),
+            text("kind", "Kind", "What the collective does.", kind),
+            count("size", "Members", "Devices in a group.", size),
+            duration(
+                "time_ps",
+                "Time",
+                "Their time of a step, each from its start to the end of its transfer, mean over devices.",
+                measured.per_step(sums.time_ps)
+            ),
+            rate(
+                "bus_rate",
+                "Bus",
+                Unit::ByteRate,
+                "Algorithm bandwidth times how often a byte crosses a device's links: 2(n-1)/n for an all-reduce, (n-1)/n for an all-gather, reduce-scatter and all-to-all, 1 for a permute.",
+                bus
+            ),
+            rate(
+                "transfer_rate",
+                "Transfer only",
+                Unit::ByteRate,
+                "Bus bandwidth by the time of each execution's fastest member: waiting for a late one is left out. Unknown where only one member of a group was captured.",
+                transfer
+            ),
+            share(
+                "utilization",
+                "Of peak",
+                "Transfer-only bandwidth over the peak, else bus bandwidth over it.",
+                transfer.or(bus).zip(peak).map(|(own, peak)| own / peak)
+            ),
+            rate(
+                "peak_rate",
+                "Peak",
+                Unit::ByteRate,
+                "What the links can carry in one direction; unknown where nobody knows.",
+                peak
+            ),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Messages of a step, mean over devices. A message is the whole buffer of one device, inputs or outputs, whichever is more, as NCCL's tests count.",
+                sums.bytes.map(|b| b / steps)
+            ),
+            rate(
+                "algorithm_rate",
+                "Algorithm",
+                Unit::ByteRate,
+                "Bytes over time.",
+                sums.bytes.and_then(|b| rate(b, sums.time_ps as f64))
+            ),
+            count("count", "Count", "Executions in the counted steps, on all devices.", sums.count),
+            text("peak_of", "Peak is of", "Which links the peak counts, and where their rate is from.", of),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("axes", "Bandwidth along each axis", table)
 }
 
 /// Bytes that cross a device's links in one execution; `None` where that is not known.

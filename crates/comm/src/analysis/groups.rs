@@ -12,8 +12,9 @@ use crate::mesh::{Assignment, Mesh, Topology, axes_of, device_id};
 use crate::skew::{self, Skew};
 use haloscope_profile::{Device, DeviceId, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Notes, Severity, Table};
+use haloscope_report::{Cell, Notes, Severity, Table};
 use haloscope_time::analysis::{Param, ParamKind, Params};
 use haloscope_time::hlo_costs::Costs;
 
@@ -194,45 +195,12 @@ fn links(profile: &Profile, measured: &Measured<'_>) -> Option<Links> {
     all.all(|other| other == Some(first)).then_some(first)
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text(
-        "axes",
-        "Along",
-        "What the groups go along: axes of the mesh that was given or that the compiler named, else the strides of the members' ids.",
-    ),
-    Column::count("group_count", "Groups", "Number of groups; unknown where the profile does not say."),
-    Column::count("size", "Members", "Devices in a group, of the largest where they differ."),
-    Column::text("kinds", "Kinds", "What the collectives over these groups do."),
-    Column::count("ops", "Ops", "Number of different ops."),
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    Column::duration(
-        "exposed_ps",
-        "Exposed",
-        "Time of a step in which the core stands in them and nothing computes or copies, mean over counted steps and devices.",
-    ),
-    Column::text(
-        "groups",
-        "Members",
-        "Logical ids (replica times partitions plus partition), cut off after a few groups.",
-    ),
-    Column::text(
-        "physical",
-        "Physical axes",
-        "Axes of the slice along which the groups' chips stand; known where the topology was given.",
-    ),
-    Column::text(
-        "source",
-        "Known from",
-        "The program; the text of the op; or the shapes, which tell the size of a group only.",
-    ),
-];
-
 /// What collectives over the same groups have in common: axes, members of each group, size.
 type Same<'a> = (&'a str, Vec<&'a [i64]>, Option<u64>);
 
 /// The distinct groups, those with most exposed time first.
 pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
-    let mut table = Table::new("groups", "Groups of devices that talk to each other", COLUMNS);
+    let mut table = Vec::new();
     let all = &measured.comm.collectives;
     let mut rows: BTreeMap<Same<'_>, Vec<usize>> = BTreeMap::new();
     for (at, groups) in talk.groups.iter().enumerate() {
@@ -248,20 +216,56 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
         kinds.dedup();
         let first = own.first().and_then(|at| talk.groups[*at].as_ref());
         let physical = own.first().and_then(|at| talk.physical[*at].as_ref());
-        table.push(vec![
-            axes.into(),
-            Some(lists.len()).filter(|n| *n > 0).into(),
-            size.into(),
-            kinds.join(", ").into(),
-            own.len().into(),
-            own.iter().map(|at| all[*at].executions.len()).sum::<usize>().into(),
-            measured.per_step(exposed(&own)).into(),
-            written(&lists),
-            physical.map(|axes| axes.join(", ")).into(),
-            first.map(|g| g.source.word()).into(),
-        ]);
+        let row = row![
+            text(
+                "axes",
+                "Along",
+                "What the groups go along: axes of the mesh that was given or that the compiler named, else the strides of the members' ids.",
+                axes
+            ),
+            count(
+                "group_count",
+                "Groups",
+                "Number of groups; unknown where the profile does not say.",
+                Some(lists.len()).filter(|n| *n > 0)
+            ),
+            count("size", "Members", "Devices in a group, of the largest where they differ.", size),
+            text("kinds", "Kinds", "What the collectives over these groups do.", kinds.join(", ")),
+            count("ops", "Ops", "Number of different ops.", own.len()),
+            count(
+                "count",
+                "Count",
+                "Executions in the counted steps, on all devices.",
+                own.iter().map(|at| all[*at].executions.len()).sum::<usize>()
+            ),
+            duration(
+                "exposed_ps",
+                "Exposed",
+                "Time of a step in which the core stands in them and nothing computes or copies, mean over counted steps and devices.",
+                measured.per_step(exposed(&own))
+            ),
+            text(
+                "groups",
+                "Members",
+                "Logical ids (replica times partitions plus partition), cut off after a few groups.",
+                written(&lists)
+            ),
+            text(
+                "physical",
+                "Physical axes",
+                "Axes of the slice along which the groups' chips stand; known where the topology was given.",
+                physical.map(|axes| axes.join(", "))
+            ),
+            text(
+                "source",
+                "Known from",
+                "The program; the text of the op; or the shapes, which tell the size of a group only.",
+                first.map(|g| g.source.word())
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("groups", "Groups of devices that talk to each other", table)
 }
 
 /// The first few groups, as HLO text writes them; unknown where there are none.

@@ -7,33 +7,10 @@ use super::axes::moved;
 use super::groups::Talk;
 use crate::Execution;
 use crate::links::rate;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Link, Severity, Status, Table, Unit};
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit};
 use haloscope_time::ceiling;
-
-const COLUMNS: &[Column] = &[
-    Column::text("size", "Message", "Size of one device's message, from this power of two up to the next."),
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    Column::bytes("bytes", "Bytes", "Messages of a step, mean over devices."),
-    Column::duration(
-        "time_ps",
-        "Time",
-        "Their time of a step, each from its start to the end of its transfer, mean over devices.",
-    ),
-    Column::duration(
-        "exposed_ps",
-        "Exposed",
-        "The part in which the core stands in them and nothing computes or copies.",
-    ),
-    Column::rate(
-        "bus_rate",
-        "Bus",
-        Unit::ByteRate,
-        "Bus bandwidth, as in table `axes`; by the fastest member where several were captured.",
-    ),
-    Column::text("kinds", "Kinds", "What the collectives do."),
-    Column::bytes("from_bytes", "From", "The lower end of the sizes."),
-];
 
 /// What messages of one size do together.
 #[derive(Default)]
@@ -71,7 +48,7 @@ fn bins<'a>(measured: &'a Measured<'_>, talk: &Talk) -> BTreeMap<Option<u32>, Bi
 
 /// The histogram, smallest messages first, those of unknown size last.
 pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
-    let mut table = Table::new("sizes", "Sizes of messages", COLUMNS);
+    let mut rows = Vec::new();
     let bins = bins(measured, talk);
     let known = bins.iter().filter(|(power, _)| power.is_some());
     for (power, bin) in known.chain(bins.iter().filter(|(power, _)| power.is_none())) {
@@ -79,18 +56,45 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
         let words = from.map(|from| format!("{} to {}", units::bytes(from), units::bytes(2.0 * from)));
         let mut kinds = bin.kinds.clone();
         kinds.sort_unstable();
-        table.push(vec![
-            words.into(),
-            bin.count.into(),
-            from.map(|_| bin.bytes / measured.count.max(1) as f64).into(),
-            measured.per_step(bin.time_ps).into(),
-            measured.per_step(bin.exposed_ps).into(),
-            rate(bin.moved.0, bin.moved.1).into(),
-            kinds.join(", ").into(),
-            from.into(),
-        ]);
+        let row = row![
+            text(
+                "size",
+                "Message",
+                "Size of one device's message, from this power of two up to the next.",
+                words
+            ),
+            count("count", "Count", "Executions in the counted steps, on all devices.", bin.count),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Messages of a step, mean over devices.",
+                from.map(|_| bin.bytes / measured.count.max(1) as f64)
+            ),
+            duration(
+                "time_ps",
+                "Time",
+                "Their time of a step, each from its start to the end of its transfer, mean over devices.",
+                measured.per_step(bin.time_ps)
+            ),
+            duration(
+                "exposed_ps",
+                "Exposed",
+                "The part in which the core stands in them and nothing computes or copies.",
+                measured.per_step(bin.exposed_ps)
+            ),
+            rate(
+                "bus_rate",
+                "Bus",
+                Unit::ByteRate,
+                "Bus bandwidth, as in table `axes`; by the fastest member where several were captured.",
+                rate(bin.moved.0, bin.moved.1)
+            ),
+            text("kinds", "Kinds", "What the collectives do.", kinds.join(", ")),
+            bytes("from_bytes", "From", "The lower end of the sizes.", from),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("sizes", "Sizes of messages", rows)
 }
 
 /// Below this a message takes about as long as its way: 256 KiB are 2.6 us at 100 GB/s.

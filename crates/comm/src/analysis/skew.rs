@@ -4,67 +4,72 @@ use super::Measured;
 use super::groups::Talk;
 use crate::skew::DeviceSkew;
 use haloscope_profile::Profile;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Finding, Link, Severity, Status, Table, Unit, Value};
-
-const COLUMNS: &[Column] = &[
-    Column::text("device", "Device", "The device."),
-    Column::text("host", "Host", "Its host."),
-    Column::count(
-        "last",
-        "Came last",
-        "Executions to which it came last, of those that several members were captured of, where the others waited by more than the uncertainty of the clocks.",
-    ),
-    Column::count("shared", "Of", "Executions that it was captured in with other members of its group."),
-    Column::duration(
-        "caused_ps",
-        "Others waited",
-        "How long each of the others waited for it in a step, mean over them.",
-    ),
-    Column::duration(
-        "waited_ps",
-        "Waited",
-        "How long it waited for others in a step: the part of its exposed time by which it spent longer in a collective than the fastest member.",
-    ),
-    Column::duration("transfer_ps", "Transfer", "The rest of the exposed time of those executions."),
-    Column::duration(
-        "unknown_ps",
-        "Unknown",
-        "Exposed time of executions of which no other member was captured, or whose ends on two devices do not fit together.",
-    ),
-    Column::duration(
-        "clock_offset_ps",
-        "Clock offset",
-        "How far its events stand behind those of the first device that must have ended at the same moment: the median over collectives. Nothing is shifted by it.",
-    ),
-    Column::duration(
-        "clock_uncertainty_ps",
-        "Uncertainty",
-        "The spread of those ends: 1.4826 times the median absolute deviation, 1 ns at least.",
-    ),
-];
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, Value};
 
 /// The table by device, in the selection's order.
 pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Table {
-    let mut table = Table::new("skew", "Who comes last", COLUMNS);
+    let mut rows = Vec::new();
     for (own, all) in talk.skew.devices.iter().zip(&measured.comm.devices) {
         let device = profile.device(own.device);
         let per_step = |ps: i64| ps as f64 / all.steps.max(1) as f64;
         let known = |ps: i64| (own.shared > 0).then(|| per_step(ps));
-        table.push(vec![
-            device.name.as_str().into(),
-            profile.host(device.host).name.as_str().into(),
-            (own.shared > 0).then_some(own.last).into(),
-            own.shared.into(),
-            known(own.caused_ps).into(),
-            known(own.waited_ps).into(),
-            known(own.known_exposed_ps - own.waited_ps).into(),
-            per_step(own.exposed_ps - own.known_exposed_ps).into(),
-            own.offset_ps.into(),
-            own.uncertainty_ps.into(),
-        ]);
+        let row = row![
+            text("device", "Device", "The device.", device.name.as_str()),
+            text("host", "Host", "Its host.", profile.host(device.host).name.as_str()),
+            count(
+                "last",
+                "Came last",
+                "Executions to which it came last, of those that several members were captured of, where the others waited by more than the uncertainty of the clocks.",
+                (own.shared > 0).then_some(own.last)
+            ),
+            count(
+                "shared",
+                "Of",
+                "Executions that it was captured in with other members of its group.",
+                own.shared
+            ),
+            duration(
+                "caused_ps",
+                "Others waited",
+                "How long each of the others waited for it in a step, mean over them.",
+                known(own.caused_ps)
+            ),
+            duration(
+                "waited_ps",
+                "Waited",
+                "How long it waited for others in a step: the part of its exposed time by which it spent longer in a collective than the fastest member.",
+                known(own.waited_ps)
+            ),
+            duration(
+                "transfer_ps",
+                "Transfer",
+                "The rest of the exposed time of those executions.",
+                known(own.known_exposed_ps - own.waited_ps)
+            ),
+            duration(
+                "unknown_ps",
+                "Unknown",
+                "Exposed time of executions of which no other member was captured, or whose ends on two devices do not fit together.",
+                per_step(own.exposed_ps - own.known_exposed_ps)
+            ),
+            duration(
+                "clock_offset_ps",
+                "Clock offset",
+                "How far its events stand behind those of the first device that must have ended at the same moment: the median over collectives. Nothing is shifted by it.",
+                own.offset_ps
+            ),
+            duration(
+                "clock_uncertainty_ps",
+                "Uncertainty",
+                "The spread of those ends: 1.4826 times the median absolute deviation, 1 ns at least.",
+                own.uncertainty_ps
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("skew", "Who comes last", rows)
 }
 
 /// How exposed time divides, who comes last, and how alike devices are.

@@ -5,23 +5,9 @@ use std::collections::BTreeMap;
 use super::Measured;
 use crate::{Collective, Form};
 use haloscope_profile::Profile;
+use haloscope_report::row;
 use haloscope_report::units;
 use haloscope_report::{Cell, Column, Table};
-
-const KINDS: &[Column] = &[
-    Column::text("kind", "Kind", "What the collective does, as XLA calls it."),
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    EXPOSED,
-    SHARE,
-    HIDDEN,
-    INFLIGHT,
-    Column::bytes(
-        "bytes",
-        "Bytes",
-        "Size of the messages of a step, mean over devices; unknown where that of any is.",
-    ),
-    Column::count("ops", "Ops", "Number of different ops."),
-];
 
 const EXPOSED: Column = Column::duration(
     "exposed_ps",
@@ -39,74 +25,6 @@ const INFLIGHT: Column = Column::duration(
     "Time of a step from its start to its end; concurrent ones count each.",
 );
 const SHARE: Column = Column::share("exposed_share", "Of step", "Exposed time over the time of the steps.");
-
-const OPS: &[Column] = &[
-    Column::text("op", "Op", "The op; of an asynchronous collective its start."),
-    Column::text("kind", "Kind", "What the collective does."),
-    EXPOSED,
-    SHARE,
-    HIDDEN,
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    Column::bytes(
-        "bytes",
-        "Message",
-        "Size of one device's message: of its inputs or outputs, whichever is more.",
-    ),
-    INFLIGHT,
-    Column::text("framework_op", "Framework op", "The framework's scope path."),
-    Column::text("source", "Source", "File and line."),
-    Column::text("module", "Module", "The program."),
-    Column::text(
-        "form",
-        "Form",
-        "synchronous: one op, during which the core does nothing else; asynchronous: a start and a done; SparseCore: the same, carried out there; kernel: on a stream.",
-    ),
-    Column::duration("done_ps", "In done", "Time of a step in its done op."),
-    Column::count("unpaired", "Unpaired", "Executions of which the capture lacks the start or the done."),
-];
-
-const LINES: &[Column] = &[
-    Column::text("source", "Source", "File and line; unknown where the profile does not say."),
-    EXPOSED,
-    SHARE,
-    HIDDEN,
-    INFLIGHT,
-    Column::count("count", "Count", "Executions in the counted steps, on all devices."),
-    Column::text("kinds", "Kinds", "What the collectives of the line do."),
-];
-
-const METHODS: &[Column] = &[
-    Column::text("method", "Method", "How exposed communication is counted."),
-    Column::duration("time_ps", "Time", "A step, mean over devices."),
-    Column::share("off", "Off", "Over the exposed time here, less 1."),
-    Column::text("why", "Why it differs", "What it takes for exposed that is not, or leaves out."),
-];
-
-const DEVICES: &[Column] = &[
-    Column::text("device", "Device", "Device."),
-    Column::count(
-        "steps",
-        "Steps",
-        "Counted steps; the times of this table are those of all of them together.",
-    ),
-    Column::duration(
-        "step_ps",
-        "Step time",
-        "The time of the steps: the sum of the three columns that follow.",
-    ),
-    Column::duration("busy_ps", "Busy", "A program runs and is not exposed to communication."),
-    Column::duration(
-        "exposed_ps",
-        "Exposed",
-        "The core stands in a collective, and nothing computes or copies.",
-    ),
-    Column::duration("idle_ps", "Idle", "No op runs."),
-    Column::duration("residual_ps", "Residual", "Busy, exposed and idle less step: 0."),
-    Column::share("exposed_share", "Of step", "Exposed over step."),
-    Column::duration("hidden_ps", "Hidden", "A collective is in flight, and the core computes or copies."),
-    Column::duration("inflight_ps", "In flight", "Any collective is in flight."),
-    Column::duration("done_ps", "In done ops", "Sum of the durations of the dones of collectives."),
-];
 
 /// Ways of counting that are this far off are said to differ.
 const DIFFERS: f64 = 0.01;
@@ -152,46 +70,77 @@ fn grouped(measured: &Measured<'_>, key: impl Fn(&Collective<'_>) -> String) -> 
 
 /// By what the collectives do.
 pub(super) fn kinds(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("kinds", "By kind, a step", KINDS);
+    let mut rows = Vec::new();
     for (kind, sums) in grouped(measured, |one| one.kind.to_string()) {
-        table.push(vec![
-            kind.into(),
-            sums.count.into(),
-            measured.per_step(sums.exposed).into(),
-            measured.share(sums.exposed).into(),
-            measured.per_step(sums.hidden).into(),
-            measured.per_step(sums.inflight).into(),
-            sums.bytes.map(|b| b / measured.count.max(1) as f64).into(),
-            sums.ops.into(),
-        ]);
+        let row = row![
+            text("kind", "Kind", "What the collective does, as XLA calls it.", kind),
+            count("count", "Count", "Executions in the counted steps, on all devices.", sums.count),
+            column(EXPOSED, measured.per_step(sums.exposed)),
+            column(SHARE, measured.share(sums.exposed)),
+            column(HIDDEN, measured.per_step(sums.hidden)),
+            column(INFLIGHT, measured.per_step(sums.inflight)),
+            bytes(
+                "bytes",
+                "Bytes",
+                "Size of the messages of a step, mean over devices; unknown where that of any is.",
+                sums.bytes.map(|b| b / measured.count.max(1) as f64)
+            ),
+            count("ops", "Ops", "Number of different ops.", sums.ops),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("kinds", "By kind, a step", rows)
 }
 
 /// Each collective.
 pub(super) fn ops(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("ops", "Collectives, a step", OPS);
-    let text = |text: &str| if text.is_empty() { Cell::Unknown } else { text.into() };
+    let mut table = Vec::new();
     for one in &measured.comm.collectives {
         let sum = |of: fn(&crate::Execution) -> i64| one.sum(of);
-        table.push(vec![
-            (&*one.meta.name).into(),
-            (&*one.kind).into(),
-            measured.per_step(sum(|e| e.exposed_ps)).into(),
-            measured.share(sum(|e| e.exposed_ps)).into(),
-            measured.per_step(sum(|e| e.hidden_ps)).into(),
-            one.executions.len().into(),
-            one.bytes.into(),
-            measured.per_step(sum(|e| e.inflight_ps)).into(),
-            text(&one.meta.framework_op),
-            text(&one.meta.source),
-            text(&one.module),
-            word(one.form).into(),
-            measured.per_step(sum(|e| e.done_ps)).into(),
-            one.executions.iter().filter(|e| e.unpaired.is_some()).count().into(),
-        ]);
+        let row = row![
+            text("op", "Op", "The op; of an asynchronous collective its start.", &*one.meta.name),
+            text("kind", "Kind", "What the collective does.", &*one.kind),
+            column(EXPOSED, measured.per_step(sum(|e| e.exposed_ps))),
+            column(SHARE, measured.share(sum(|e| e.exposed_ps))),
+            column(HIDDEN, measured.per_step(sum(|e| e.hidden_ps))),
+            count("count", "Count", "Executions in the counted steps, on all devices.", one.executions.len()),
+            bytes(
+                "bytes",
+                "Message",
+                "Size of one device's message: of its inputs or outputs, whichever is more.",
+                one.bytes
+            ),
+            column(INFLIGHT, measured.per_step(sum(|e| e.inflight_ps))),
+            text(
+                "framework_op",
+                "Framework op",
+                "The framework's scope path.",
+                Cell::words(&one.meta.framework_op)
+            ),
+            text("source", "Source", "File and line.", Cell::words(&one.meta.source)),
+            text("module", "Module", "The program.", Cell::words(&one.module)),
+            text(
+                "form",
+                "Form",
+                "synchronous: one op, during which the core does nothing else; asynchronous: a start and a done; SparseCore: the same, carried out there; kernel: on a stream.",
+                word(one.form)
+            ),
+            duration(
+                "done_ps",
+                "In done",
+                "Time of a step in its done op.",
+                measured.per_step(sum(|e| e.done_ps))
+            ),
+            count(
+                "unpaired",
+                "Unpaired",
+                "Executions of which the capture lacks the start or the done.",
+                one.executions.iter().filter(|e| e.unpaired.is_some()).count()
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("ops", "Collectives, a step", table)
 }
 
 fn word(form: Form) -> &'static str {
@@ -205,19 +154,25 @@ fn word(form: Form) -> &'static str {
 
 /// By line of the user's program.
 pub(super) fn lines(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("lines", "By source line, a step", LINES);
+    let mut rows = Vec::new();
     for (source, sums) in grouped(measured, |one| one.meta.source.to_string()) {
-        table.push(vec![
-            if source.is_empty() { Cell::Unknown } else { source.into() },
-            measured.per_step(sums.exposed).into(),
-            measured.share(sums.exposed).into(),
-            measured.per_step(sums.hidden).into(),
-            measured.per_step(sums.inflight).into(),
-            sums.count.into(),
-            sums.kinds.join(", ").into(),
-        ]);
+        let row = row![
+            text(
+                "source",
+                "Source",
+                "File and line; unknown where the profile does not say.",
+                Cell::words(&source)
+            ),
+            column(EXPOSED, measured.per_step(sums.exposed)),
+            column(SHARE, measured.share(sums.exposed)),
+            column(HIDDEN, measured.per_step(sums.hidden)),
+            column(INFLIGHT, measured.per_step(sums.inflight)),
+            count("count", "Count", "Executions in the counted steps, on all devices.", sums.count),
+            text("kinds", "Kinds", "What the collectives of the line do.", sums.kinds.join(", ")),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("lines", "By source line, a step", rows)
 }
 
 /// A way to count exposed communication.
@@ -256,13 +211,19 @@ fn ways(measured: &Measured<'_>) -> [Way; 3] {
 
 /// The ways of counting side by side.
 pub(super) fn methods(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("methods", "Exposed communication as others count it, a step", METHODS);
+    let mut rows = Vec::new();
     let exposed = measured.sum(|d| d.exposed_ps);
     for way in ways(measured) {
         let off = (exposed > 0).then(|| way.sum_ps as f64 / exposed as f64 - 1.0);
-        table.push(vec![way.name.into(), measured.per_step(way.sum_ps).into(), off.into(), way.why.into()]);
+        let row = row![
+            text("method", "Method", "How exposed communication is counted.", way.name),
+            duration("time_ps", "Time", "A step, mean over devices.", measured.per_step(way.sum_ps)),
+            share("off", "Off", "Over the exposed time here, less 1.", off),
+            text("why", "Why it differs", "What it takes for exposed that is not, or leaves out.", way.why),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("methods", "Exposed communication as others count it, a step", rows)
 }
 
 /// The same in words, where another way is more than 1% off.
@@ -285,21 +246,52 @@ pub(super) fn disagreement(measured: &Measured<'_>) -> Option<String> {
 
 /// The identity by device.
 pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("devices", "Time of the counted steps by device", DEVICES);
+    let mut table = Vec::new();
     for one in &measured.comm.devices {
-        table.push(vec![
-            profile.device(one.device).name.as_str().into(),
-            one.steps.into(),
-            one.step_ps.into(),
-            one.busy_ps.into(),
-            one.exposed_ps.into(),
-            one.idle_ps.into(),
-            one.residual_ps().into(),
-            (one.step_ps > 0).then(|| one.exposed_ps as f64 / one.step_ps as f64).into(),
-            one.hidden_ps.into(),
-            one.inflight_ps.into(),
-            one.done_ps.into(),
-        ]);
+        let row = row![
+            text("device", "Device", "Device.", profile.device(one.device).name.as_str()),
+            count(
+                "steps",
+                "Steps",
+                "Counted steps; the times of this table are those of all of them together.",
+                one.steps
+            ),
+            duration(
+                "step_ps",
+                "Step time",
+                "The time of the steps: the sum of the three columns that follow.",
+                one.step_ps
+            ),
+            duration("busy_ps", "Busy", "A program runs and is not exposed to communication.", one.busy_ps),
+            duration(
+                "exposed_ps",
+                "Exposed",
+                "The core stands in a collective, and nothing computes or copies.",
+                one.exposed_ps
+            ),
+            duration("idle_ps", "Idle", "No op runs.", one.idle_ps),
+            duration("residual_ps", "Residual", "Busy, exposed and idle less step: 0.", one.residual_ps()),
+            share(
+                "exposed_share",
+                "Of step",
+                "Exposed over step.",
+                (one.step_ps > 0).then(|| one.exposed_ps as f64 / one.step_ps as f64)
+            ),
+            duration(
+                "hidden_ps",
+                "Hidden",
+                "A collective is in flight, and the core computes or copies.",
+                one.hidden_ps
+            ),
+            duration("inflight_ps", "In flight", "Any collective is in flight.", one.inflight_ps),
+            duration(
+                "done_ps",
+                "In done ops",
+                "Sum of the durations of the dones of collectives.",
+                one.done_ps
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("devices", "Time of the counted steps by device", table)
 }

@@ -14,7 +14,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn table() -> Table {
-    let mut table = Table::new("ops", "Ops", COLUMNS);
+    let mut table = Table { id: "ops", title: "Ops", columns: COLUMNS, rows: Vec::new() };
     let row = |op: &str, self_ps: Option<i64>, share: f64, bytes: i64, slow: bool, unit: &str, value: f64| {
         vec![
             op.into(),
@@ -27,9 +27,9 @@ fn table() -> Table {
             Cell::Unknown,
         ]
     };
-    table.push(row("copy.1", Some(2_000_000_000), 0.5, 1 << 30, true, "ps", 5e9));
-    table.push(row("fusion.2", Some(500), 0.1, 10, false, "share", 0.3));
-    table.push(row("copy-done.3", None, 0.4, 20, false, "B", 7.0));
+    table.rows.push(row("copy.1", Some(2_000_000_000), 0.5, 1 << 30, true, "ps", 5e9));
+    table.rows.push(row("fusion.2", Some(500), 0.1, 10, false, "share", 0.3));
+    table.rows.push(row("copy-done.3", None, 0.4, 20, false, "B", 7.0));
     table
 }
 

@@ -168,7 +168,7 @@ mod tests {
     ];
 
     fn table() -> Table {
-        let mut table = Table::new("ops", "Ops", COLUMNS);
+        let mut table = Table { id: "ops", title: "Ops", columns: COLUMNS, rows: Vec::new() };
         let row = |op: &str, category: &str, self_ps: Option<i64>| {
             vec![op.into(), category.into(), self_ps.into(), 1.0.into()]
         };

@@ -5,10 +5,10 @@ const COLUMNS: &[Column] = &[Column::text("a", "A", "words"), Column::duration("
 
 /// A report that has something of everything.
 fn sample() -> Report {
-    let mut table = Table::new("t", "Table", COLUMNS);
-    table.push(vec![Cell::from("one"), Cell::from(-1_i64)]);
-    table.push(vec![Cell::Unknown, Cell::from(i64::MIN)]);
-    table.push(vec![Cell::Flag(true), Cell::Float(-0.0)]);
+    let mut table = Table { id: "t", title: "Table", columns: COLUMNS, rows: Vec::new() };
+    table.rows.push(vec![Cell::from("one"), Cell::from(-1_i64)]);
+    table.rows.push(vec![Cell::Unknown, Cell::from(i64::MIN)]);
+    table.rows.push(vec![Cell::Flag(true), Cell::Float(-0.0)]);
     let leaf =
         Node { label: "leaf".into(), values: vec![Cell::Float(0.1), Cell::Flag(false)], children: vec![] };
     let node = Node { children: vec![leaf.clone(), leaf.clone()], ..leaf };

@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn quotes_what_would_break_a_line() {
-        let mut table = Table::new("ops", "", COLUMNS);
-        table.push(vec!["a,b".into(), Cell::Int(12), 1.5e12.into(), true.into()]);
-        table.push(vec!["say \"x\"\nand go".into(), Cell::Unknown, Cell::Unknown, false.into()]);
-        table.push(vec!["plain".into(), Cell::Int(-1), 1e300.into(), Cell::Unknown]);
+        let mut table = Table { id: "ops", title: "", columns: COLUMNS, rows: Vec::new() };
+        table.rows.push(vec!["a,b".into(), Cell::Int(12), 1.5e12.into(), true.into()]);
+        table.rows.push(vec!["say \"x\"\nand go".into(), Cell::Unknown, Cell::Unknown, false.into()]);
+        table.rows.push(vec!["plain".into(), Cell::Int(-1), 1e300.into(), Cell::Unknown]);
         assert_eq!(
             text(&table),
             "op,self_ps,flop_rate,async\n\
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_single_unknown_is_still_a_line() {
-        let mut table = Table::new("t", "", &COLUMNS[..1]);
-        table.push(vec![Cell::Unknown]);
+        let mut table = Table { id: "t", title: "", columns: &COLUMNS[..1], rows: Vec::new() };
+        table.rows.push(vec![Cell::Unknown]);
         assert_eq!(text(&table), "op\n\"\"\n");
     }
 }

@@ -168,8 +168,8 @@ mod tests {
     ];
 
     fn report(rows: &[[&str; 4]], gate: Option<Gate>) -> Report {
-        let mut table = Table::new("budgets", "", COLUMNS);
-        rows.iter().for_each(|row| table.push(row.iter().map(|cell| (*cell).into()).collect()));
+        let mut table = Table { id: "budgets", title: "", columns: COLUMNS, rows: Vec::new() };
+        rows.iter().for_each(|row| table.rows.push(row.iter().map(|cell| (*cell).into()).collect()));
         Report { analysis: "check", tables: vec![table], gate, ..Report::default() }
     }
 

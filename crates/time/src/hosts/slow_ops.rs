@@ -12,8 +12,9 @@ use crate::op_rows::DeviceOps;
 use crate::ops;
 use crate::stats::quantile;
 use haloscope_profile::Profile;
+use haloscope_report::Table;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Table};
 
 /// Ops that are listed.
 const LISTED: usize = 50;
@@ -21,21 +22,6 @@ const LISTED: usize = 50;
 const ALIKE: f64 = 0.8;
 /// "About the same factor": this far from the mean one.
 const NEAR: f64 = 0.25;
-
-const COLUMNS: &[Column] = &[
-    Column::text("op", "Op", "The instruction's name."),
-    Column::text("module", "Module", "The program that it is in."),
-    Column::text("category", "Category", "HLO category."),
-    Column::duration(
-        "time_ps",
-        "On this device",
-        "Self time in a counted step on the device that works longest; mean over its counted steps.",
-    ),
-    Column::duration("others_ps", "On the others", "The same on the other devices: their median."),
-    Column::duration("excess_ps", "Excess", "The difference: what the op adds to this device's step."),
-    Column::share("excess_share", "Of excess", "Of the sum of all ops' positive excess."),
-    Column::text("device", "Device", "The device that works longest."),
-];
 
 /// An op on the device that works longest.
 #[derive(Debug)]
@@ -122,21 +108,42 @@ impl SlowOps {
     }
 
     pub(super) fn table(&self) -> Table {
-        let mut table = Table::new("slow_ops", "What the slowest device works longer in", COLUMNS);
+        let mut table = Vec::new();
         let excess = self.excess_ps();
         for row in self.rows.iter().take(LISTED).filter(|row| row.excess_ps() > 0.0) {
-            table.push(vec![
-                row.op.as_str().into(),
-                row.module.as_str().into(),
-                row.category.as_str().into(),
-                row.time_ps.into(),
-                row.others_ps.into(),
-                row.excess_ps().into(),
-                (excess > 0.0).then(|| row.excess_ps() / excess).into(),
-                self.device.as_str().into(),
-            ]);
+            let row = row![
+                text("op", "Op", "The instruction's name.", row.op.as_str()),
+                text("module", "Module", "The program that it is in.", row.module.as_str()),
+                text("category", "Category", "HLO category.", row.category.as_str()),
+                duration(
+                    "time_ps",
+                    "On this device",
+                    "Self time in a counted step on the device that works longest; mean over its counted steps.",
+                    row.time_ps
+                ),
+                duration(
+                    "others_ps",
+                    "On the others",
+                    "The same on the other devices: their median.",
+                    row.others_ps
+                ),
+                duration(
+                    "excess_ps",
+                    "Excess",
+                    "The difference: what the op adds to this device's step.",
+                    row.excess_ps()
+                ),
+                share(
+                    "excess_share",
+                    "Of excess",
+                    "Of the sum of all ops' positive excess.",
+                    (excess > 0.0).then(|| row.excess_ps() / excess)
+                ),
+                text("device", "Device", "The device that works longest.", self.device.as_str()),
+            ];
+            table.push(row);
         }
-        table
+        Table::of("slow_ops", "What the slowest device works longer in", table)
     }
 }
 

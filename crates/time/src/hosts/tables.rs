@@ -6,142 +6,92 @@ use super::measure::{Measured, OfDevice, OnDevice};
 use crate::account::Class;
 use crate::stats::{Summary, quantile};
 use haloscope_profile::{Device, HostId, Profile};
-use haloscope_report::{Cell, Column, Table, Unit};
-
-const DEVICES: &[Column] = &[
-    Column::text("device", "Device", "Device."),
-    Column::duration(
-        "step_time_mean_ps",
-        "Step, mean",
-        "Mean over its counted steps, by its own clock where it recorded one.",
-    ),
-    Column::duration("step_time_p50_ps", "Step, median", "Median over its counted steps."),
-    Column::duration(
-        "work_ps",
-        "Work",
-        "Time in ops that do not wait: compute, copies on the device and programs' own overhead. Mean over its counted steps.",
-    ),
-    Column::duration(
-        "wait_ps",
-        "Wait",
-        "Time in collectives, in transfers to and from the host and in waits for asynchronous copies, while nothing else runs. Mean over its counted steps.",
-    ),
-    Column::duration("idle_ps", "Idle", "Time without any op. Mean over its counted steps."),
-    Column::duration(
-        "held_up_ps",
-        "Held up by others",
-        "Its exposed communication beyond that of the device with the least in the same step, for which the others wait. Mean over counted steps; unknown for one device.",
-    ),
-    Column::float(
-        "z_score",
-        "z-score",
-        Unit::Ratio,
-        "Modified z-score of its work among all devices: 0.6745 (work - median) / median absolute deviation. Above 3.5 is far out.",
-    ),
-    Column::share("slowest_share", "Slowest in", "Share of the steps in which it worked longest."),
-    Column::share("cost_share", "Cost", "Its work beyond the median device's, over the step time."),
-    Column::flag(
-        "straggler",
-        "Straggler",
-        "z-score above 3.5, slowest in over half of the steps, cost at least 1%.",
-    ),
-    Column::count("steps", "Steps", "Counted steps: those that the capture may have cut are not."),
-    Column::text("host", "Host", "Host."),
-];
-
-const HOSTS: &[Column] = &[
-    Column::text("host", "Host", "Host."),
-    Column::count("devices", "Devices", "Devices that ran steps."),
-    Column::duration("step_time_mean_ps", "Step, mean", "Mean over its devices and their counted steps."),
-    Column::duration("work_ps", "Work", "Mean over its devices and their counted steps."),
-    Column::duration("wait_ps", "Wait", "Mean over its devices and their counted steps."),
-    Column::duration("idle_ps", "Idle", "Mean over its devices and their counted steps."),
-    Column::float("z_score", "z-score", Unit::Ratio, "Largest of its devices."),
-    Column::share("cost_share", "Cost", "Largest of its devices."),
-    Column::flag("straggler", "Straggler", "One of its devices is one."),
-];
-
-const STEPS: &[Column] = &[
-    Column::count("step", "Step", "Step number."),
-    Column::text("device", "Device", "Device."),
-    Column::text("class", "Class", "steady, warm-up, edge or outlier, as in `steps`."),
-    Column::duration(
-        "duration_ps",
-        "Time",
-        "Time of the step on this device, by its own clock where it recorded one.",
-    ),
-    Column::duration("work_ps", "Work", "Time in it in ops that do not wait."),
-    Column::duration(
-        "wait_ps",
-        "Wait",
-        "Time in it in ops that wait or move data between devices or to the host.",
-    ),
-    Column::duration("idle_ps", "Idle", "Time in it without any op."),
-    Column::duration("start_ps", "Start", "From the start of the run."),
-    Column::duration("end_ps", "End", "From the start of the run."),
-    Class::Compute.column(),
-    Class::Copy.column(),
-    Class::Overhead.column(),
-    Class::Communication.column(),
-    Column::duration(
-        "held_up_ps",
-        "Held up by others",
-        "Its exposed communication beyond that of the device with the least in this step; unknown for one device.",
-    ),
-    Class::AsyncWait.column(),
-    Class::HostTransfer.column(),
-    Class::Infeed.column(),
-    Class::Input.column(),
-    Class::Inside.column(),
-    Class::Between.column(),
-    Column::text("bottleneck", "Most time in", "The class that takes most of the step on this device."),
-    Column::text("host", "Host", "Host."),
-];
-
-/// The classes of [`STEPS`] before and after `held_up_ps`.
-const BEFORE: [Class; 4] = [Class::Compute, Class::Copy, Class::Overhead, Class::Communication];
-const BEHIND: [Class; 6] =
-    [Class::AsyncWait, Class::HostTransfer, Class::Infeed, Class::Input, Class::Inside, Class::Between];
-
-const SLOWEST: &[Column] = &[
-    Column::count("step", "Step", "Step number."),
-    Column::text("class", "Class", "steady, warm-up, edge or outlier, as in `steps`."),
-    Column::duration("duration_ps", "Time", "That of the device that took longest."),
-    Column::text("device", "Most work on", "The device that worked longest: the others may wait for it."),
-    Column::duration("work_ps", "Its work", "Time in it in ops that do not wait."),
-    Column::duration("median_work_ps", "Median work", "Over the devices."),
-    Column::share("lost_share", "Lost at most", "Its work beyond the median's, over the step's time."),
-    Column::duration("held_up_ps", "Held up", "What the devices wait for others in this step: their mean."),
-    Column::text("bottleneck", "Most time in", "The class that takes most time, summed over devices."),
-    Column::count("devices", "Devices", "Devices that ran the step."),
-];
+use haloscope_report::row;
+use haloscope_report::{Table, Unit};
 
 pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("devices", "Devices", DEVICES);
+    let mut rows = Vec::new();
     for one in &measured.devices {
         let times: Vec<f64> = one.counted().map(|s| s.duration_ps as f64).collect();
         let summary = Summary::of(&times);
-        table.push(vec![
-            one.device.name.as_str().into(),
-            summary.map(|s| s.mean).into(),
-            summary.map(|s| s.p50).into(),
-            one.mean(OnDevice::work_ps).into(),
-            one.mean(OnDevice::wait_ps).into(),
-            one.mean(OnDevice::idle_ps).into(),
-            held_up(measured, one).into(),
-            one.standing.and_then(|s| s.z).into(),
-            one.standing.map(|s| s.slowest_share).into(),
-            one.standing.map(|s| s.cost_share).into(),
-            one.standing.map(|s| s.is_straggler()).into(),
-            times.len().into(),
-            profile.host(one.device.host).name.as_str().into(),
-        ]);
+        let row = row![
+            text("device", "Device", "Device.", one.device.name.as_str()),
+            duration(
+                "step_time_mean_ps",
+                "Step, mean",
+                "Mean over its counted steps, by its own clock where it recorded one.",
+                summary.map(|s| s.mean)
+            ),
+            duration(
+                "step_time_p50_ps",
+                "Step, median",
+                "Median over its counted steps.",
+                summary.map(|s| s.p50)
+            ),
+            duration(
+                "work_ps",
+                "Work",
+                "Time in ops that do not wait: compute, copies on the device and programs' own overhead. Mean over its counted steps.",
+                one.mean(OnDevice::work_ps)
+            ),
+            duration(
+                "wait_ps",
+                "Wait",
+                "Time in collectives, in transfers to and from the host and in waits for asynchronous copies, while nothing else runs. Mean over its counted steps.",
+                one.mean(OnDevice::wait_ps)
+            ),
+            duration(
+                "idle_ps",
+                "Idle",
+                "Time without any op. Mean over its counted steps.",
+                one.mean(OnDevice::idle_ps)
+            ),
+            duration(
+                "held_up_ps",
+                "Held up by others",
+                "Its exposed communication beyond that of the device with the least in the same step, for which the others wait. Mean over counted steps; unknown for one device.",
+                held_up(measured, one)
+            ),
+            float(
+                "z_score",
+                "z-score",
+                Unit::Ratio,
+                "Modified z-score of its work among all devices: 0.6745 (work - median) / median absolute deviation. Above 3.5 is far out.",
+                one.standing.and_then(|s| s.z)
+            ),
+            share(
+                "slowest_share",
+                "Slowest in",
+                "Share of the steps in which it worked longest.",
+                one.standing.map(|s| s.slowest_share)
+            ),
+            share(
+                "cost_share",
+                "Cost",
+                "Its work beyond the median device's, over the step time.",
+                one.standing.map(|s| s.cost_share)
+            ),
+            flag(
+                "straggler",
+                "Straggler",
+                "z-score above 3.5, slowest in over half of the steps, cost at least 1%.",
+                one.standing.map(|s| s.is_straggler())
+            ),
+            count(
+                "steps",
+                "Steps",
+                "Counted steps: those that the capture may have cut are not.",
+                times.len()
+            ),
+            text("host", "Host", "Host.", profile.host(one.device.host).name.as_str()),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("devices", "Devices", rows)
 }
 
 pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("hosts", "Hosts", HOSTS);
+    let mut rows = Vec::new();
     for (id, host) in (0_u32..).map(HostId).zip(&profile.hosts) {
         let own: Vec<&OfDevice<'_>> = measured.devices.iter().filter(|d| d.device.host == id).collect();
         if own.is_empty() {
@@ -152,19 +102,56 @@ pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
             Summary::of(&means).map(|s| s.mean)
         };
         let known: Vec<_> = own.iter().filter_map(|d| d.standing).collect();
-        table.push(vec![
-            host.name.as_str().into(),
-            own.len().into(),
-            mean(|s| s.duration_ps).into(),
-            mean(OnDevice::work_ps).into(),
-            mean(OnDevice::wait_ps).into(),
-            mean(OnDevice::idle_ps).into(),
-            known.iter().filter_map(|s| s.z).reduce(f64::max).into(),
-            known.iter().map(|s| s.cost_share).reduce(f64::max).into(),
-            (!known.is_empty()).then(|| own.iter().any(|d| d.is_straggler())).into(),
-        ]);
+        let row = row![
+            text("host", "Host", "Host.", host.name.as_str()),
+            count("devices", "Devices", "Devices that ran steps.", own.len()),
+            duration(
+                "step_time_mean_ps",
+                "Step, mean",
+                "Mean over its devices and their counted steps.",
+                mean(|s| s.duration_ps)
+            ),
+            duration(
+                "work_ps",
+                "Work",
+                "Mean over its devices and their counted steps.",
+                mean(OnDevice::work_ps)
+            ),
+            duration(
+                "wait_ps",
+                "Wait",
+                "Mean over its devices and their counted steps.",
+                mean(OnDevice::wait_ps)
+            ),
+            duration(
+                "idle_ps",
+                "Idle",
+                "Mean over its devices and their counted steps.",
+                mean(OnDevice::idle_ps)
+            ),
+            float(
+                "z_score",
+                "z-score",
+                Unit::Ratio,
+                "Largest of its devices.",
+                known.iter().filter_map(|s| s.z).reduce(f64::max)
+            ),
+            share(
+                "cost_share",
+                "Cost",
+                "Largest of its devices.",
+                known.iter().map(|s| s.cost_share).reduce(f64::max)
+            ),
+            flag(
+                "straggler",
+                "Straggler",
+                "One of its devices is one.",
+                (!known.is_empty()).then(|| own.iter().any(|d| d.is_straggler()))
+            ),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("hosts", "Hosts", rows)
 }
 
 fn held_up(measured: &Measured<'_>, one: &OfDevice<'_>) -> Option<f64> {
@@ -180,7 +167,7 @@ fn most(of: impl Fn(Class) -> i64) -> Option<&'static str> {
 
 /// Who was slowest in each step.
 pub(super) fn slowest(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("slowest", "Slowest device of each step", SLOWEST);
+    let mut table = Vec::new();
     let mut by_number: FxHashMap<i64, Vec<(&Device, &OnDevice)>> = FxHashMap::default();
     for one in &measured.devices {
         for step in &one.steps {
@@ -197,44 +184,94 @@ pub(super) fn slowest(profile: &Profile, measured: &Measured<'_>) -> Table {
             on.iter().filter_map(|(_, s)| measured.held_up_ps(s)).map(|ps| ps as f64).collect();
         let duration = step.duration_ps();
         let several = on.len() > 1;
-        table.push(vec![
-            step.number.into(),
-            step.class.word().into(),
-            duration.into(),
-            several.then(|| profile.device(device.id).name.as_str()).into(),
-            own.work_ps().into(),
-            median.into(),
-            (several && duration > 0).then(|| (own.work_ps() as f64 - median) / duration as f64).into(),
-            Summary::of(&held).map(|s| s.mean).into(),
-            most(|class| on.iter().map(|(_, s)| s.times.of(class)).fold(0, i64::saturating_add)).into(),
-            on.len().into(),
-        ]);
+        let row = row![
+            count("step", "Step", "Step number.", step.number),
+            text("class", "Class", "steady, warm-up, edge or outlier, as in `steps`.", step.class.word()),
+            duration("duration_ps", "Time", "That of the device that took longest.", duration),
+            text(
+                "device",
+                "Most work on",
+                "The device that worked longest: the others may wait for it.",
+                several.then(|| profile.device(device.id).name.as_str())
+            ),
+            duration("work_ps", "Its work", "Time in it in ops that do not wait.", own.work_ps()),
+            duration("median_work_ps", "Median work", "Over the devices.", median),
+            share(
+                "lost_share",
+                "Lost at most",
+                "Its work beyond the median's, over the step's time.",
+                (several && duration > 0).then(|| (own.work_ps() as f64 - median) / duration as f64)
+            ),
+            duration(
+                "held_up_ps",
+                "Held up",
+                "What the devices wait for others in this step: their mean.",
+                Summary::of(&held).map(|s| s.mean)
+            ),
+            text(
+                "bottleneck",
+                "Most time in",
+                "The class that takes most time, summed over devices.",
+                most(|class| on.iter().map(|(_, s)| s.times.of(class)).fold(0, i64::saturating_add))
+            ),
+            count("devices", "Devices", "Devices that ran the step.", on.len()),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("slowest", "Slowest device of each step", table)
 }
 
 pub(super) fn steps(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("steps", "Steps by device", STEPS);
+    let mut rows = Vec::new();
     for one in &measured.devices {
         for step in &one.steps {
-            let mut row: Vec<Cell> = vec![
-                step.number.into(),
-                profile.device(one.device.id).name.as_str().into(),
-                step.class.word().into(),
-                step.duration_ps.into(),
-                step.work_ps().into(),
-                step.wait_ps().into(),
-                step.idle_ps().into(),
-                step.start_ps.into(),
-                step.end_ps.into(),
+            let times = &step.times;
+            let row = row![
+                count("step", "Step", "Step number.", step.number),
+                text("device", "Device", "Device.", profile.device(one.device.id).name.as_str()),
+                text("class", "Class", "steady, warm-up, edge or outlier, as in `steps`.", step.class.word()),
+                duration(
+                    "duration_ps",
+                    "Time",
+                    "Time of the step on this device, by its own clock where it recorded one.",
+                    step.duration_ps
+                ),
+                duration("work_ps", "Work", "Time in it in ops that do not wait.", step.work_ps()),
+                duration(
+                    "wait_ps",
+                    "Wait",
+                    "Time in it in ops that wait or move data between devices or to the host.",
+                    step.wait_ps()
+                ),
+                duration("idle_ps", "Idle", "Time in it without any op.", step.idle_ps()),
+                duration("start_ps", "Start", "From the start of the run.", step.start_ps),
+                duration("end_ps", "End", "From the start of the run.", step.end_ps),
+                column(Class::Compute.column(), times.of(Class::Compute)),
+                column(Class::Copy.column(), times.of(Class::Copy)),
+                column(Class::Overhead.column(), times.of(Class::Overhead)),
+                column(Class::Communication.column(), times.of(Class::Communication)),
+                duration(
+                    "held_up_ps",
+                    "Held up by others",
+                    "Its exposed communication beyond that of the device with the least in this step; unknown for one device.",
+                    measured.held_up_ps(step)
+                ),
+                column(Class::AsyncWait.column(), times.of(Class::AsyncWait)),
+                column(Class::HostTransfer.column(), times.of(Class::HostTransfer)),
+                column(Class::Infeed.column(), times.of(Class::Infeed)),
+                column(Class::Input.column(), times.of(Class::Input)),
+                column(Class::Inside.column(), times.of(Class::Inside)),
+                column(Class::Between.column(), times.of(Class::Between)),
+                text(
+                    "bottleneck",
+                    "Most time in",
+                    "The class that takes most of the step on this device.",
+                    most(|class| times.of(class))
+                ),
+                text("host", "Host", "Host.", profile.host(one.device.host).name.as_str()),
             ];
-            row.extend(BEFORE.map(|class| Cell::from(step.times.of(class))));
-            row.push(measured.held_up_ps(step).into());
-            row.extend(BEHIND.map(|class| Cell::from(step.times.of(class))));
-            row.push(most(|class| step.times.of(class)).into());
-            row.push(profile.host(one.device.host).name.as_str().into());
-            table.push(row);
+            rows.push(row);
         }
     }
-    table
+    Table::of("steps", "Steps by device", rows)
 }

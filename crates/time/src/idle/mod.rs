@@ -3,8 +3,6 @@
 mod findings;
 mod tables;
 
-pub(super) use tables::class_cells;
-
 use crate::account::{self, Account, Class, Group, Times};
 use crate::analysis::{Analysis, Input, Params, Run};
 use crate::quality;

@@ -14,9 +14,10 @@ use crate::steps::{StepClass, Steps};
 use crate::{busy, quality};
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Notes, Report, Status, Table, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "roofline",
@@ -31,44 +32,31 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Maybe(run),
 };
 
-macro_rules! columns {
-    ($first:expr $(, $more:expr)* $(,)?) => {
-        &[
-            $first,
-            Column::duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps."),
-            Column::share("time_share", "Share", "Of all time in this table."),
-            Column::text("bound_by", "Bound by", "The nearer limit: compute or memory."),
-            Column::share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof."),
-            Column::duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth)."),
-            Column::share("gap_share", "Gap share", "Gap over time."),
-            $($more,)*
-            Column::float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic."),
-            Column::rate("flop_rate", "FLOP rate", Unit::FlopRate, "Achieved, of one device."),
-            Column::rate("attainable_flop_rate", "Attainable", Unit::FlopRate, "What the roofline allows at this intensity: min(peak, intensity x bandwidth)."),
-            Column::share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over peak."),
-            Column::rate("hbm_rate", "HBM rate", Unit::ByteRate, "Achieved, of one device."),
-            Column::share("hbm_share_of_peak", "HBM of peak", "HBM rate over peak."),
-            Column::duration("compute_only_ps", "Compute only", "FLOPs over peak."),
-            Column::duration("memory_only_ps", "Memory only", "HBM bytes over bandwidth."),
-            Column::float("flops", "FLOPs", Unit::Flop, "FLOPs; nothing for ops whose FLOPs nobody counted."),
-            Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM."),
+/// The row of a line: its own first column, those that all tables share, and behind the gap its own others.
+macro_rules! line_row {
+    ($line:ident, [$($first:tt)*], [$($more:tt)*]) => {
+        row![
+            $($first)*,
+            duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps.", $line.work.time_ps.round() as i64),
+            share("time_share", "Share", "Of all time in this table.", $line.time_share()),
+            text("bound_by", "Bound by", "The nearer limit: compute or memory.", $line.limits.bound.map(|b| b.word())),
+            share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof.", $line.limits.efficiency),
+            duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth).", $line.limits.gap_ps),
+            share("gap_share", "Gap share", "Gap over time.", $line.gap_share()),
+            $($more)*
+            float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic.", $line.limits.intensity),
+            rate("flop_rate", "FLOP rate", Unit::FlopRate, "Achieved, of one device.", $line.limits.flop_rate),
+            rate("attainable_flop_rate", "Attainable", Unit::FlopRate, "What the roofline allows at this intensity: min(peak, intensity x bandwidth).", $line.limits.attainable_flop_rate),
+            share("flop_share_of_peak", "FLOP/s of peak", "FLOP rate over peak.", $line.limits.flop_share),
+            rate("hbm_rate", "HBM rate", Unit::ByteRate, "Achieved, of one device.", $line.limits.hbm_rate),
+            share("hbm_share_of_peak", "HBM of peak", "HBM rate over peak.", $line.limits.hbm_share),
+            duration("compute_only_ps", "Compute only", "FLOPs over peak.", $line.limits.compute_ps),
+            duration("memory_only_ps", "Memory only", "HBM bytes over bandwidth.", $line.limits.memory_ps),
+            float("flops", "FLOPs", Unit::Flop, "FLOPs; nothing for ops whose FLOPs nobody counted.", $line.work.flops),
+            bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM.", $line.work.hbm_bytes),
         ]
     };
 }
-
-const PROGRAMS: &[Column] = columns![Column::text("name", "Program", "The HLO module.")];
-const CATEGORIES: &[Column] = columns![Column::text("name", "Category", "HLO category.")];
-const OPS: &[Column] = columns![
-    Column::text("name", "Op", "The op."),
-    Column::text("category", "Category", "HLO category."),
-    Column::text("module", "Module", "The HLO module."),
-    Column::count("occurrences", "Count", "Executions."),
-];
-const STEPS: &[Column] = columns![Column::text(
-    "step",
-    "Step",
-    "total: the whole scope; average: over the counted steps; else the step's number."
-),];
 
 fn run(asked: Option<&Scoped<'_>>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let of_run = asked.and_then(|asked| asked.selection().ok()).map(|s| s.peaks());
@@ -91,19 +79,24 @@ fn run(asked: Option<&Scoped<'_>>, params: &Params, notes: &mut Notes) -> Result
     let total = Sums::of(&ops);
     let all_ps = total.self_ps as f64;
 
-    let programs = grouped("programs", "By program", PROGRAMS, &ops, |op| {
+    let programs = grouped(&ops, |op| {
         if op.module.is_empty() { "(no program)".to_owned() } else { op.module.clone().into_owned() }
     });
-    let categories = grouped("categories", "By category", CATEGORIES, &ops, |op| {
+    let categories = grouped(&ops, |op| {
         if op.meta.category.is_empty() {
             "(not recorded)".to_owned()
         } else {
             op.meta.category.clone().into_owned()
         }
     });
+    let line = |(name, work): (String, Work)| Line::new(name, work, &peaks, all_ps);
+    let program =
+        |line: Line| line_row!(line, [text("name", "Program", "The HLO module.", line.name.as_str())], []);
+    let category =
+        |line: Line| line_row!(line, [text("name", "Category", "HLO category.", line.name.as_str())], []);
     let tables = vec![
-        programs.table(&peaks, all_ps),
-        categories.table(&peaks, all_ps),
+        Table::of("programs", "By program", programs.into_iter().map(line).map(program)),
+        Table::of("categories", "By category", categories.into_iter().map(line).map(category)),
         ops_table(&ops, &peaks, all_ps),
         steps_table(profile, scope, selection, &total, &peaks),
     ];
@@ -220,18 +213,8 @@ fn values(total: &Sums, peaks: &Peaks) -> Vec<Value> {
     ]
 }
 
-struct Groups {
-    table: Table,
-    rows: Vec<(String, Work)>,
-}
-
-fn grouped(
-    id: &'static str,
-    title: &'static str,
-    columns: &'static [Column],
-    ops: &[Op<'_>],
-    key: impl Fn(&Op<'_>) -> String,
-) -> Groups {
+/// Work by a key, most time first.
+fn grouped(ops: &[Op<'_>], key: impl Fn(&Op<'_>) -> String) -> Vec<(String, Work)> {
     let mut rows: Vec<(String, Vec<&Op<'_>>)> = Vec::new();
     let mut row_of: FxHashMap<String, usize> = FxHashMap::default();
     for op in ops {
@@ -250,27 +233,24 @@ fn grouped(
     };
     let mut rows: Vec<(String, Work)> = rows.into_iter().map(|(name, ops)| (name, work(ops))).collect();
     rows.sort_by(|a, b| b.1.time_ps.total_cmp(&a.1.time_ps).then_with(|| a.0.cmp(&b.0)));
-    Groups { table: Table::new(id, title, columns), rows }
-}
-
-impl Groups {
-    fn table(mut self, peaks: &Peaks, all_ps: f64) -> Table {
-        for (name, work) in self.rows {
-            self.table.push(row(name, Vec::new(), &work, peaks, all_ps));
-        }
-        self.table
-    }
+    rows
 }
 
 fn ops_table(ops: &[Op<'_>], peaks: &Peaks, all_ps: f64) -> Table {
-    let mut table = Table::new("ops", "By op", OPS);
-    for op in ops.iter().filter(|op| !is_container(&op.meta.category)) {
-        let work = op.work(op.self_ps);
-        let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
-        let more = vec![text(&op.meta.category), text(&op.module), op.occurrences.into()];
-        table.push(row(op.meta.name.clone().into_owned(), more, &work, peaks, all_ps));
-    }
-    table
+    let row = |op: &Op<'_>| {
+        let line = Line::new(op.meta.name.clone().into_owned(), op.work(op.self_ps), peaks, all_ps);
+        line_row!(
+            line,
+            [text("name", "Op", "The op.", line.name.as_str())],
+            [
+                text("category", "Category", "HLO category.", Cell::words(&op.meta.category)),
+                text("module", "Module", "The HLO module.", Cell::words(&op.module)),
+                count("occurrences", "Count", "Executions.", op.occurrences),
+            ]
+        )
+    };
+    let ops = ops.iter().filter(|op| !is_container(&op.meta.category));
+    Table::of("ops", "By op", ops.map(row))
 }
 
 /// The whole scope, the average of the counted steps, and each step: here time is that of the devices, idle included.
@@ -286,10 +266,8 @@ fn steps_table(
         selection.window(position).map_or(to - from, |window| window.overlap(from, to))
     };
     let spans = units::sum((0..selection.devices.len()).map(span_of)) as f64;
-    let mut table = Table::new("steps", "By step, idle time included", STEPS);
-    let mut push = |name: String, work: Work| {
-        table.push(row(name, Vec::new(), &work, peaks, spans));
-    };
+    let mut lines = Vec::new();
+    let mut push = |name: String, work: Work| lines.push(Line::new(name, work, peaks, spans));
     push("total".into(), Work { time_ps: spans, ..total.work() });
     let mut steps = Steps::find(profile, &selection.devices);
     steps.rows.retain(|step| {
@@ -332,46 +310,41 @@ fn steps_table(
     for (step, work) in steps.rows.iter().zip(works) {
         push(step.number.to_string(), work);
     }
-    table
+    let row = |line: Line| {
+        line_row!(
+            line,
+            [text(
+                "step",
+                "Step",
+                "total: the whole scope; average: over the counted steps; else the step's number.",
+                line.name.as_str()
+            )],
+            []
+        )
+    };
+    Table::of("steps", "By step, idle time included", lines.into_iter().map(row))
 }
 
-/// A row: `more` are the cells behind the gap.
-fn row(name: String, more: Vec<Cell>, work: &Work, peaks: &Peaks, all_ps: f64) -> Vec<Cell> {
-    let Limits {
-        flop_rate,
-        hbm_rate,
-        flop_share,
-        hbm_share,
-        intensity,
-        compute_ps,
-        memory_ps,
-        attainable_flop_rate,
-        efficiency,
-        bound,
-        gap_ps,
-    } = work.against(peaks);
-    let share = |v: f64, of: f64| (of > 0.0).then(|| v / of);
-    let mut row = vec![
-        Cell::from(name),
-        Cell::Int(work.time_ps.round() as i64),
-        share(work.time_ps, all_ps).into(),
-        bound.map(|b| b.word()).into(),
-        efficiency.into(),
-        gap_ps.into(),
-        gap_ps.and_then(|gap| share(gap, work.time_ps)).into(),
-    ];
-    row.extend(more);
-    row.extend([
-        intensity.into(),
-        flop_rate.into(),
-        attainable_flop_rate.into(),
-        flop_share.into(),
-        hbm_rate.into(),
-        hbm_share.into(),
-        compute_ps.into(),
-        memory_ps.into(),
-        work.flops.into(),
-        work.hbm_bytes.into(),
-    ]);
-    row
+/// A row: work, and how near it comes to the limits.
+struct Line {
+    name: String,
+    work: Work,
+    /// The time of the whole table, picoseconds.
+    all_ps: f64,
+    limits: Limits,
+}
+
+impl Line {
+    fn new(name: String, work: Work, peaks: &Peaks, all_ps: f64) -> Self {
+        let limits = work.against(peaks);
+        Self { name, work, all_ps, limits }
+    }
+
+    fn time_share(&self) -> Option<f64> {
+        (self.all_ps > 0.0).then(|| self.work.time_ps / self.all_ps)
+    }
+
+    fn gap_share(&self) -> Option<f64> {
+        self.limits.gap_ps.filter(|_| self.work.time_ps > 0.0).map(|gap| gap / self.work.time_ps)
+    }
 }

@@ -8,8 +8,9 @@ use crate::stats::Summary;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
 use crate::{busy, quality};
 use haloscope_report::Error;
+use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Column, Notes, Report, Series, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "steps",
@@ -22,57 +23,6 @@ pub static ANALYSIS: Analysis = Analysis {
     example: "steps logs --format json",
     run: Run::Of(run),
 };
-
-const STEPS: &[Column] = &[
-    Column::count("step", "Step", "The marker's number; counted from 0 where steps are inferred."),
-    Column::text(
-        "class",
-        "Class",
-        "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations.",
-    ),
-    Column::duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step."),
-    Column::share("off_median", "Off median", "Time over the median of the counted steps, less 1."),
-    Column::duration("idle_ps", "Idle", "Time in the step in which the slowest device ran no op."),
-    Column::duration("spread_ps", "Spread", "Slowest less fastest device."),
-    Column::text("slowest_device", "Slowest device", "The device that took longest."),
-    Column::duration("start_ps", "Start", "Earliest start, from the start of the run."),
-    Column::text("name", "Name", "The marker's name."),
-];
-
-const DEVICES: &[Column] = &[
-    Column::count("step", "Step", "Step number."),
-    Column::text("device", "Device", "Device."),
-    Column::duration(
-        "duration_ps",
-        "Time",
-        "Time of the step on this device, by its own clock where it recorded one.",
-    ),
-    Column::duration("busy_ps", "Busy", "Time in the step in which the device ran at least one op."),
-    Column::duration("start_ps", "Start", "Start, from the start of the run."),
-    Column::duration("end_ps", "End", "End, from the start of the run."),
-];
-
-const CLASSES: &[Column] = &[
-    Column::count("step", "Step", "Step number."),
-    Column::text("device", "Slowest device", "The device that took longest."),
-    Column::duration(
-        "time_ps",
-        "Time",
-        "The step on that device, on the run's clock: the sum of the columns that follow.",
-    ),
-    Class::Compute.column(),
-    Class::Copy.column(),
-    Class::Communication.column(),
-    Class::AsyncWait.column(),
-    Class::HostTransfer.column(),
-    Class::Infeed.column(),
-    Class::Overhead.column(),
-    Class::Inside.column(),
-    Class::Input.column(),
-    Class::Between.column(),
-    Class::After.column(),
-    Class::Before.column(),
-];
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let (profile, scope) = (asked.profile, &asked.scope);
@@ -98,39 +48,79 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let name = |device| profile.device(device).name.as_str();
     let summary = Summary::of(&steps.durations());
     let median = summary.map(|s| s.p50);
-    let mut table = Table::new("steps", "Steps", STEPS);
-    let mut by_device = Table::new("devices", "Steps by device", DEVICES);
-    let mut by_class = Table::new("classes", "What each step's time goes to", CLASSES);
+    let (mut rows, mut by_device, mut by_class) = (Vec::new(), Vec::new(), Vec::new());
     let accounts = account::of_selection(profile, selection);
     for step in &steps.rows {
         let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
         let fastest = step.instances.iter().map(|i| i.duration_ps).min();
         let duration = step.duration_ps();
-        table.push(vec![
-            step.number.into(),
+        let row = row![
+            count(
+                "step",
+                "Step",
+                "The marker's number; counted from 0 where steps are inferred.",
+                step.number
+            ),
             // Of one or two steps none can be called usual.
-            summary.filter(|s| s.count > 2).map(|_| step.class.word()).into(),
-            duration.into(),
-            median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0).into(),
-            slowest.and_then(|i| Some((i.end_ps - i.start_ps - busy_in(i)?).max(0))).into(),
-            fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f).into(),
-            slowest.map(|i| name(i.device)).into(),
-            step.start_ps().into(),
-            if step.name.is_empty() { Cell::Unknown } else { step.name.as_str().into() },
-        ]);
-        by_class.rows.extend(slowest.and_then(|i| {
+            text(
+                "class",
+                "Class",
+                "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations.",
+                summary.filter(|s| s.count > 2).map(|_| step.class.word())
+            ),
+            duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step.", duration),
+            share(
+                "off_median",
+                "Off median",
+                "Time over the median of the counted steps, less 1.",
+                median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0)
+            ),
+            duration(
+                "idle_ps",
+                "Idle",
+                "Time in the step in which the slowest device ran no op.",
+                slowest.and_then(|i| Some((i.end_ps - i.start_ps - busy_in(i)?).max(0)))
+            ),
+            duration(
+                "spread_ps",
+                "Spread",
+                "Slowest less fastest device.",
+                fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f)
+            ),
+            text(
+                "slowest_device",
+                "Slowest device",
+                "The device that took longest.",
+                slowest.map(|i| name(i.device))
+            ),
+            duration("start_ps", "Start", "Earliest start, from the start of the run.", step.start_ps()),
+            text("name", "Name", "The marker's name.", Cell::words(&step.name)),
+        ];
+        rows.push(row);
+        by_class.extend(slowest.and_then(|i| {
             let account = accounts.get(selection.position(i.device)?)?.as_ref()?;
             Some(class_row(step, i, name(i.device), account))
         }));
         for instance in &step.instances {
-            by_device.push(vec![
-                step.number.into(),
-                name(instance.device).into(),
-                instance.duration_ps.into(),
-                busy_in(instance).into(),
-                instance.start_ps.into(),
-                instance.end_ps.into(),
-            ]);
+            let row = row![
+                count("step", "Step", "Step number.", step.number),
+                text("device", "Device", "Device.", name(instance.device)),
+                duration(
+                    "duration_ps",
+                    "Time",
+                    "Time of the step on this device, by its own clock where it recorded one.",
+                    instance.duration_ps
+                ),
+                duration(
+                    "busy_ps",
+                    "Busy",
+                    "Time in the step in which the device ran at least one op.",
+                    busy_in(instance)
+                ),
+                duration("start_ps", "Start", "Start, from the start of the run.", instance.start_ps),
+                duration("end_ps", "End", "End, from the start of the run.", instance.end_ps),
+            ];
+            by_device.push(row);
         }
     }
     let series = selection.devices.iter().map(|device| Series {
@@ -145,23 +135,46 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             .collect(),
     });
     let series = series.collect();
+    let by_class = Table::of("classes", "What each step's time goes to", by_class);
+    let bubbles = bubbles(&by_class, &steps);
+    let tables =
+        vec![Table::of("steps", "Steps", rows), by_class, Table::of("devices", "Steps by device", by_device)];
     Ok(Report {
-        values: [values(&steps, summary.as_ref()), vec![bubbles(&by_class, &steps)]].concat(),
-        tables: vec![table, by_class, by_device],
+        values: [values(&steps, summary.as_ref()), vec![bubbles]].concat(),
+        tables,
         series,
         ..Report::default()
     })
 }
 
 /// What a step's time on a device goes to; what a step lasts beyond the capture counts as before or after it.
-fn class_row(step: &Step, at: &StepInstance, device: &str, account: &Account) -> Vec<Cell> {
+fn class_row(step: &Step, at: &StepInstance, device: &str, account: &Account) -> Row<impl Columns + use<>> {
     let mut times = account.between(at.start_ps, at.end_ps);
     let beyond = |from: i64, to: i64| (to - from).max(0);
     times.0[Class::Before as usize] += beyond(at.start_ps, at.end_ps.min(account.span.0));
     times.0[Class::After as usize] += beyond(at.start_ps.max(account.span.1), at.end_ps);
-    let mut row = vec![step.number.into(), device.into(), (at.end_ps - at.start_ps).into()];
-    row.extend(crate::idle::class_cells(&times));
-    row
+    row![
+        count("step", "Step", "Step number.", step.number),
+        text("device", "Slowest device", "The device that took longest.", device),
+        duration(
+            "time_ps",
+            "Time",
+            "The step on that device, on the run's clock: the sum of the columns that follow.",
+            at.end_ps - at.start_ps
+        ),
+        column(Class::Compute.column(), times.of(Class::Compute)),
+        column(Class::Copy.column(), times.of(Class::Copy)),
+        column(Class::Communication.column(), times.of(Class::Communication)),
+        column(Class::AsyncWait.column(), times.of(Class::AsyncWait)),
+        column(Class::HostTransfer.column(), times.of(Class::HostTransfer)),
+        column(Class::Infeed.column(), times.of(Class::Infeed)),
+        column(Class::Overhead.column(), times.of(Class::Overhead)),
+        column(Class::Inside.column(), times.of(Class::Inside)),
+        column(Class::Input.column(), times.of(Class::Input)),
+        column(Class::Between.column(), times.of(Class::Between)),
+        column(Class::After.column(), times.of(Class::After)),
+        column(Class::Before.column(), times.of(Class::Before)),
+    ]
 }
 
 /// The share of the counted steps in which their slowest device ran no op.

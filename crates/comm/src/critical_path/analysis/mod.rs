@@ -7,7 +7,8 @@ mod tables;
 use crate::critical_path::{self, Change, Role};
 use asked::Asked;
 use haloscope_report::Error;
-use haloscope_report::{Column, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::row;
+use haloscope_report::{Notes, Report, Status, Table, Unit, Value};
 use haloscope_time::account::{Class, Group};
 use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
@@ -38,19 +39,6 @@ pub static ANALYSIS: Analysis = Analysis {
 
 /// Ops that are shown at their roofline where nothing is asked.
 const TOP_OPS: usize = 3;
-
-const WHAT_IF: &[Column] = &[
-    Column::text("change", "Change", "What is changed, everything else left as measured."),
-    Column::duration("step_ps", "Step", "How long the step would take."),
-    Column::duration("saved_ps", "Saved", "The step as measured less that."),
-    Column::share("saved_share", "Share", "Saved time over the step as measured."),
-    Column::float("speedup", "Speed-up", Unit::Ratio, "The step as measured over the step with the change."),
-    Column::count(
-        "touched",
-        "Parts",
-        "Executions of ops, transfers and gaps that the change is about, on all devices; 0: the step has none.",
-    ),
-];
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let measured = Measured::new(asked, notes)?;
@@ -126,19 +114,36 @@ fn what_if(measured: &Measured<'_>, asked: &[Asked], is_asked: bool) -> (Table, 
         all_ps = Some(all.step_ps);
         rows.push(("all of these".into(), all));
     }
-    let mut table = Table::new("what_if", "What if", WHAT_IF);
+    let mut table = Vec::new();
     for (words, projection) in rows {
         let after = projection.step_ps;
-        table.push(vec![
-            words.into(),
-            after.into(),
-            (step - after).into(),
-            (step > 0).then(|| (step - after) as f64 / step as f64).into(),
-            (after > 0).then(|| step as f64 / after as f64).into(),
-            projection.touched.into(),
-        ]);
+        let row = row![
+            text("change", "Change", "What is changed, everything else left as measured.", words),
+            duration("step_ps", "Step", "How long the step would take.", after),
+            duration("saved_ps", "Saved", "The step as measured less that.", step - after),
+            share(
+                "saved_share",
+                "Share",
+                "Saved time over the step as measured.",
+                (step > 0).then(|| (step - after) as f64 / step as f64)
+            ),
+            float(
+                "speedup",
+                "Speed-up",
+                Unit::Ratio,
+                "The step as measured over the step with the change.",
+                (after > 0).then(|| step as f64 / after as f64)
+            ),
+            count(
+                "touched",
+                "Parts",
+                "Executions of ops, transfers and gaps that the change is about, on all devices; 0: the step has none.",
+                projection.touched
+            ),
+        ];
+        table.push(row);
     }
-    (table, all_ps)
+    (Table::of("what_if", "What if", table), all_ps)
 }
 
 fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {

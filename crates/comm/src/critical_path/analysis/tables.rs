@@ -2,73 +2,9 @@
 
 use super::measure::Measured;
 use crate::critical_path::{NONE, Role, Segment};
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::row;
+use haloscope_report::{Cell, Table};
 use haloscope_time::account::Class;
-
-const PARTS: &[Column] = &[
-    Column::text("part", "Part", "What the time on the path goes to."),
-    Column::duration("time_ps", "Time", "Time on the path. The parts add up to the step."),
-    Column::share("share", "Share", "Of the step."),
-    Column::count("segments", "Stretches", "Stretches of the path without a break."),
-];
-
-const OPS: &[Column] = &[
-    Column::text("op", "Op", "The op; of a transfer the op that issues it."),
-    Column::duration("path_ps", "On the path", "Time on the path."),
-    Column::share("path_share", "Share", "Time on the path over the step."),
-    Column::count("path_count", "Times", "Stretches of it on the path."),
-    Column::duration(
-        "slack_ps",
-        "Slack",
-        "By how much every execution may end later before the step does: the least of its executions'. 0 on the path.",
-    ),
-    Column::duration(
-        "time_ps",
-        "Time",
-        "Its time in the step, mean over devices: self time, waiting included.",
-    ),
-    Column::text("category", "Category", "HLO category."),
-    Column::text("framework_op", "Framework op", "The framework's scope path."),
-    Column::text("source", "Source", "Source line."),
-    Column::text("module", "Module", "Its program."),
-];
-
-const CHAIN: &[Column] = &[
-    Column::duration("start_ps", "Start", "From the start of the run, by the device's own clock."),
-    Column::duration("time_ps", "Time", "How long the path stays here."),
-    Column::text("device", "Device", "Where the path is."),
-    Column::text("part", "Part", "What most of the time goes to."),
-    Column::text("what", "Longest op", "The op that takes most of it; unknown where none runs."),
-    Column::count(
-        "pieces",
-        "Pieces",
-        "Ops, transfers and gaps in it: neighbours of one kind stand in one row, and so do those that take less than a thousandth of the step.",
-    ),
-];
-
-const DEVICES: &[Column] = &[
-    Column::text("device", "Device", "Device."),
-    Column::duration("path_ps", "On the path", "Time in which the path is on this device."),
-    Column::share("path_share", "Share", "Of the step."),
-    Column::duration(
-        "work_ps",
-        "Own time",
-        "Time of its ops and transfers' ends, waits for other devices and for transfers left out; summed over its streams.",
-    ),
-    Column::duration(
-        "waiting_ps",
-        "Waits for others",
-        "Time in collectives before their last member arrived, and in waits for transfers until those ended.",
-    ),
-    Column::duration("idle_ps", "Idle", "Time without an op; streams that wait for each other are not idle."),
-    Column::duration("late_ps", "Begins late", "Its step begins this long after the first device's."),
-    Column::duration("early_ps", "Ends early", "Its step ends this long before the last device's."),
-    Column::duration(
-        "clock_offset_ps",
-        "Clock",
-        "Its clock against the first device's, by the ends of common collectives; taken off before devices were compared.",
-    ),
-];
 
 /// What a stretch of the path goes to, in words.
 pub(super) fn part(class: Class, in_flight: bool) -> &'static str {
@@ -95,11 +31,17 @@ pub(super) fn parts(measured: &Measured<'_>) -> Table {
         }
     }
     rows.sort_by_key(|row| (-row.1, row.0));
-    let mut table = Table::new("parts", "What the critical path goes to", PARTS);
+    let mut table = Vec::new();
     for (word, time, count) in rows {
-        table.push(vec![word.into(), time.into(), share(time, measured).into(), count.into()]);
+        let row = row![
+            text("part", "Part", "What the time on the path goes to.", word),
+            duration("time_ps", "Time", "Time on the path. The parts add up to the step.", time),
+            share("share", "Share", "Of the step.", share(time, measured)),
+            count("segments", "Stretches", "Stretches of the path without a break.", count),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("parts", "What the critical path goes to", table)
 }
 
 fn share(time: i64, measured: &Measured<'_>) -> Option<f64> {
@@ -134,28 +76,43 @@ pub(super) fn ops(measured: &Measured<'_>) -> Table {
     }
     let mut order: Vec<usize> = (0..graph.ops.len()).filter(|op| slack[*op] != i64::MAX).collect();
     order.sort_by_key(|op| (-on_path[*op].0, slack[*op], -time[*op], graph.ops[*op].meta.name.as_ref()));
-    let mut table = Table::new("ops", "Ops on the path, then those nearest to it", OPS);
-    let text = |words: &str| if words.is_empty() { Cell::Unknown } else { words.into() };
+    let mut rows = Vec::new();
     for op in order {
         let (row, (path_ps, count)) = (&graph.ops[op], on_path[op]);
-        table.push(vec![
-            row.meta.name.as_ref().into(),
-            path_ps.into(),
-            share(path_ps, measured).into(),
-            count.into(),
-            slack[op].into(),
-            (time[op] as f64 / graph.devices.len().max(1) as f64).into(),
-            text(&row.meta.category),
-            text(&row.meta.framework_op),
-            text(&row.meta.source),
-            text(&row.module),
-        ]);
+        let row = row![
+            text("op", "Op", "The op; of a transfer the op that issues it.", row.meta.name.as_ref()),
+            duration("path_ps", "On the path", "Time on the path.", path_ps),
+            share("path_share", "Share", "Time on the path over the step.", share(path_ps, measured)),
+            count("path_count", "Times", "Stretches of it on the path.", count),
+            duration(
+                "slack_ps",
+                "Slack",
+                "By how much every execution may end later before the step does: the least of its executions'. 0 on the path.",
+                slack[op]
+            ),
+            duration(
+                "time_ps",
+                "Time",
+                "Its time in the step, mean over devices: self time, waiting included.",
+                time[op] as f64 / graph.devices.len().max(1) as f64
+            ),
+            text("category", "Category", "HLO category.", Cell::words(&row.meta.category)),
+            text(
+                "framework_op",
+                "Framework op",
+                "The framework's scope path.",
+                Cell::words(&row.meta.framework_op)
+            ),
+            text("source", "Source", "Source line.", Cell::words(&row.meta.source)),
+            text("module", "Module", "Its program.", Cell::words(&row.module)),
+        ];
+        rows.push(row);
     }
-    table
+    Table::of("ops", "Ops on the path, then those nearest to it", rows)
 }
 
 pub(super) fn chain(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("chain", "The path, in order", CHAIN);
+    let mut table = Vec::new();
     let short = measured.step_ps() / 1000;
     // Rows to be: the segments from..to.
     let mut rows: Vec<(usize, usize)> = Vec::new();
@@ -180,16 +137,32 @@ pub(super) fn chain(measured: &Measured<'_>) -> Table {
         let Some(word) = most(segments, |s| Some(part(s.class, s.in_flight))) else { continue };
         let is_op = |s: &Segment| s.op != NONE && part(s.class, s.in_flight) == word;
         let op = most(segments, |s| is_op(s).then_some(s.op));
-        table.push(vec![
-            (start + offset).into(),
-            (end - start).into(),
-            measured.name(device).into(),
-            word.into(),
-            op.map(|op| measured.graph.ops[op as usize].meta.name.as_ref()).into(),
-            segments.len().into(),
-        ]);
+        let row = row![
+            duration(
+                "start_ps",
+                "Start",
+                "From the start of the run, by the device's own clock.",
+                start + offset
+            ),
+            duration("time_ps", "Time", "How long the path stays here.", end - start),
+            text("device", "Device", "Where the path is.", measured.name(device)),
+            text("part", "Part", "What most of the time goes to.", word),
+            text(
+                "what",
+                "Longest op",
+                "The op that takes most of it; unknown where none runs.",
+                op.map(|op| measured.graph.ops[op as usize].meta.name.as_ref())
+            ),
+            count(
+                "pieces",
+                "Pieces",
+                "Ops, transfers and gaps in it: neighbours of one kind stand in one row, and so do those that take less than a thousandth of the step.",
+                segments.len()
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("chain", "The path, in order", table)
 }
 
 /// What most of the time of some segments is, the first of those that tie.
@@ -222,21 +195,52 @@ pub(super) fn devices(measured: &Measured<'_>) -> Table {
             }
         }
     }
-    let mut table = Table::new("devices", "Devices", DEVICES);
+    let mut table = Vec::new();
     for (at, device) in graph.devices.iter().enumerate() {
         let [path, work, waiting, idle] = rows[at];
-        table.push(vec![
-            measured.name(at as u32).into(),
-            path.into(),
-            share(path, measured).into(),
-            work.into(),
-            waiting.into(),
+        let row = row![
+            text("device", "Device", "Device.", measured.name(at as u32)),
+            duration("path_ps", "On the path", "Time in which the path is on this device.", path),
+            share("path_share", "Share", "Of the step.", share(path, measured)),
+            duration(
+                "work_ps",
+                "Own time",
+                "Time of its ops and transfers' ends, waits for other devices and for transfers left out; summed over its streams.",
+                work
+            ),
+            duration(
+                "waiting_ps",
+                "Waits for others",
+                "Time in collectives before their last member arrived, and in waits for transfers until those ended.",
+                waiting
+            ),
             // Of several streams each has gaps of its own.
-            (!measured.facts.several_lanes).then_some(idle).into(),
-            (device.start_ps - start).into(),
-            (end - device.end_ps).into(),
-            device.offset_ps.into(),
-        ]);
+            duration(
+                "idle_ps",
+                "Idle",
+                "Time without an op; streams that wait for each other are not idle.",
+                (!measured.facts.several_lanes).then_some(idle)
+            ),
+            duration(
+                "late_ps",
+                "Begins late",
+                "Its step begins this long after the first device's.",
+                device.start_ps - start
+            ),
+            duration(
+                "early_ps",
+                "Ends early",
+                "Its step ends this long before the last device's.",
+                end - device.end_ps
+            ),
+            duration(
+                "clock_offset_ps",
+                "Clock",
+                "Its clock against the first device's, by the ends of common collectives; taken off before devices were compared.",
+                device.offset_ps
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("devices", "Devices", table)
 }

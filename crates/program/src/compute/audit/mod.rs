@@ -86,7 +86,6 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
     let mut table = Vec::new();
     for row in rows {
         let meta = &row.fact.op.meta;
-        let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
         let kind = if row.what.is_empty() {
             row.kind.word().to_owned()
         } else {
@@ -124,7 +123,7 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
                 "Bytes that the op moves; for padded bytes those that are padding.",
                 row.bytes.map(f64::round)
             ),
-            text("detail", "Detail", "Shapes and reasons.", text(&row.detail)),
+            text("detail", "Detail", "Shapes and reasons.", Cell::words(&row.detail)),
             text(
                 "status",
                 "Known",
@@ -136,10 +135,10 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
                 "framework_op",
                 "Framework op",
                 "The scope path in JAX, PyTorch or TensorFlow.",
-                text(&meta.framework_op)
+                Cell::words(&meta.framework_op)
             ),
-            text("source", "Source", "File and line.", text(&meta.source)),
-            text("module", "Module", "The HLO module.", text(&row.fact.op.module)),
+            text("source", "Source", "File and line.", Cell::words(&meta.source)),
+            text("module", "Module", "The HLO module.", Cell::words(&row.fact.op.module)),
         ];
         table.push(row);
     }

@@ -302,7 +302,6 @@ pub(super) fn table(all: &[Method]) -> Table {
     let mut rows = Vec::new();
     for method in all {
         let rate = method.mfu.zip(method.peak).map(|(mfu, peak)| mfu * peak);
-        let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };
         let status = match (method.mfu, method.status) {
             (None, _) | (_, Status::Unknown) => "unknown",
             (_, Status::Estimated) => "estimated",
@@ -338,15 +337,15 @@ pub(super) fn table(all: &[Method]) -> Table {
                 "peak_used",
                 "Peak used",
                 "Of what it is the peak, and who says so.",
-                text(&method.peak_used)
+                Cell::words(&method.peak_used)
             ),
             text("status", "Known", "derived, estimated, or unknown.", status),
-            text("counts", "What it counts", "The formula with its numbers.", text(&method.counts)),
+            text("counts", "What it counts", "The formula with its numbers.", Cell::words(&method.counts)),
             text(
                 "differs",
                 "Why it differs",
                 "From what the compiler counts for the program that ran.",
-                text(&method.differs)
+                Cell::words(&method.differs)
             ),
         ];
         rows.push(row);

@@ -291,7 +291,6 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
             _ => Cell::Unknown,
         };
         let mean = row.time_ps.zip(row.launches.and_then(|n| i64::try_from(n).ok()).filter(|n| *n > 0));
-        let some = |text: &str| if text.is_empty() { Cell::Unknown } else { text.into() };
         let row = row![
             text("module", "Module", "Name.", row.name.as_str()),
             text(
@@ -350,7 +349,7 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
                 (!row.hosts.is_empty()).then_some(row.hosts.len())
             ),
             text("host", "Host", "The host, where one alone holds it.", host),
-            text("stage", "Stage", "Where in the compilation, of a dump.", some(&row.stage)),
+            text("stage", "Stage", "Where in the compilation, of a dump.", Cell::words(&row.stage)),
             duration("mean_ps", "Mean", "Time of one execution.", mean.map(|(time, n)| time / n)),
         ];
         table.push(row);

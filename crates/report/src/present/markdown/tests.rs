@@ -19,13 +19,13 @@ const METRICS: &[Column] = &[
 ];
 
 fn report() -> Report {
-    let mut ops = Table::new("ops", "Ops", OPS);
+    let mut ops = Table { id: "ops", title: "Ops", columns: OPS, rows: Vec::new() };
     for (i, name) in
         ["%fusion.1 = bf16[2]{0} fusion()", "a|b", "<img src=x onerror=alert(1)>", "`x`"].iter().enumerate()
     {
         let n = i as f64 + 1.0;
         let why = "see `ops`, @someone: <b>";
-        ops.push(vec![
+        ops.rows.push(vec![
             (*name).into(),
             "copy".into(),
             (3e9 / n).into(),
@@ -34,10 +34,10 @@ fn report() -> Report {
             why.into(),
         ]);
     }
-    let mut metrics = Table::new("metrics", "Metrics", METRICS);
-    metrics.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 73.7e9.into(), 5.03e9.into()]);
-    metrics.push(vec!["MFU".into(), "share".into(), 0.412.into(), 0.391.into(), (-0.021).into()]);
-    metrics.push(vec!["top op".into(), "".into(), "fusion|1".into(), "fusion.2".into(), Cell::Unknown]);
+    let mut metrics = Table { id: "metrics", title: "Metrics", columns: METRICS, rows: Vec::new() };
+    metrics.rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 73.7e9.into(), 5.03e9.into()]);
+    metrics.rows.push(vec!["MFU".into(), "share".into(), 0.412.into(), 0.391.into(), (-0.021).into()]);
+    metrics.rows.push(vec!["top op".into(), "".into(), "fusion|1".into(), "fusion.2".into(), Cell::Unknown]);
     let node =
         |label: &str, ps: i64, children| Node { label: label.into(), values: vec![Cell::Int(ps)], children };
     const TIME: &[Column] = &[Column::duration("ps", "Time", "")];

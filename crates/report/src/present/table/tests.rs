@@ -16,10 +16,10 @@ const OPS: &[Column] = &[
 ];
 
 fn ops(rows: usize) -> Table {
-    let mut table = Table::new("ops", "Operations by self time", OPS);
+    let mut table = Table { id: "ops", title: "Operations by self time", columns: OPS, rows: Vec::new() };
     for i in 0..rows {
         let n = i as f64 + 1.0;
-        table.push(vec![
+        table.rows.push(vec![
             format!("%fusion.{i} = bf16[128,4096]{{1,0}} fusion(%param.{i}, %transpose.9)").into(),
             if i % 2 == 0 { "convolution fusion" } else { "copy" }.into(),
             (i * 7 + 1).into(),
@@ -179,11 +179,11 @@ fn sentences_stand_below_their_row() {
         Column::text("verdict", "Verdict", ""),
         Column::prose("said", "Seen", ""),
     ];
-    let mut rows = Table::new("protocol", "Steps", COLUMNS);
+    let mut rows = Table { id: "protocol", title: "Steps", columns: COLUMNS, rows: Vec::new() };
     let long =
         "a sentence that is much longer than a line of a narrow terminal, and so goes on in the next one";
-    rows.push(vec![1_usize.into(), "good".into(), long.into()]);
-    rows.push(vec![2_usize.into(), "unknown".into(), Cell::Unknown]);
+    rows.rows.push(vec![1_usize.into(), "good".into(), long.into()]);
+    rows.rows.push(vec![2_usize.into(), "unknown".into(), Cell::Unknown]);
     let report = Report { tables: vec![rows], ..Report::default() };
     insta::assert_snapshot!(text(&report, &Layout { width: 50, ..Layout::default() }), @r"
     Steps
@@ -218,9 +218,9 @@ fn a_long_name_among_numbers_does_not_cost_the_numbers() {
         Column::quantity("baseline", "Baseline", ""),
         Column::change("delta", "Delta", ""),
     ];
-    let mut rows = Table::new("metrics", "Metrics", COLUMNS);
-    rows.push(vec!["top op".into(), "".into(), "kernel_".repeat(40).into(), Cell::Unknown]);
-    rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 5.03e9.into()]);
+    let mut rows = Table { id: "metrics", title: "Metrics", columns: COLUMNS, rows: Vec::new() };
+    rows.rows.push(vec!["top op".into(), "".into(), "kernel_".repeat(40).into(), Cell::Unknown]);
+    rows.rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 5.03e9.into()]);
     let text = text(&Report { tables: vec![rows], ..Report::default() }, &Layout::default());
     assert!(text.contains("68.70 ms  +5.030 ms") && text.contains("kernel_k…"), "{text}");
 }
@@ -234,11 +234,11 @@ fn numbers_of_different_units_stand_in_the_unit_that_fits_each() {
         Column::quantity("experiment", "Experiment", ""),
         Column::change("delta", "Delta", ""),
     ];
-    let mut rows = Table::new("metrics", "Metrics", COLUMNS);
-    rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 73.7e9.into(), 5.03e9.into()]);
-    rows.push(vec!["MFU".into(), "share".into(), 0.412.into(), Cell::Unknown, Cell::Unknown]);
-    rows.push(vec!["regime".into(), "".into(), "memory bound".into(), "a|b".into(), Cell::Unknown]);
-    rows.push(vec!["ops".into(), "count".into(), Cell::Int(12), Cell::Int(10), Cell::Int(-2)]);
+    let mut rows = Table { id: "metrics", title: "Metrics", columns: COLUMNS, rows: Vec::new() };
+    rows.rows.push(vec!["step time".into(), "ps".into(), 68.7e9.into(), 73.7e9.into(), 5.03e9.into()]);
+    rows.rows.push(vec!["MFU".into(), "share".into(), 0.412.into(), Cell::Unknown, Cell::Unknown]);
+    rows.rows.push(vec!["regime".into(), "".into(), "memory bound".into(), "a|b".into(), Cell::Unknown]);
+    rows.rows.push(vec!["ops".into(), "count".into(), Cell::Int(12), Cell::Int(10), Cell::Int(-2)]);
     let report = Report { tables: vec![rows], ..Report::default() };
     insta::assert_snapshot!(text(&report, &Layout::default()), @r"
     Metrics

@@ -4,125 +4,9 @@ use super::measure::{Measured, OfHost, waiting};
 use crate::account::Class;
 use crate::input::{Stage, StageClass};
 use haloscope_profile::Profile;
+use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Column, Table, Unit};
-
-const STAGES: &[Column] = &[
-    Column::text(
-        "stage",
-        "Stage",
-        "The stage: as it states itself (`_ipl_stage_name`), else its event's name.",
-    ),
-    Column::text(
-        "class",
-        "Class",
-        "What it does: as stated (`_ipl_stage_cat`), or by the name of a tf.data iterator.",
-    ),
-    Column::duration(
-        "work_ps",
-        "Work",
-        "Time a step in the stage, summed over threads: without stages inside it, and without waiting for those that it calls.",
-    ),
-    Column::duration("wall_ps", "Wall", "Time a step in which at least one thread worked in it."),
-    Column::float(
-        "supply_rate",
-        "Batches/s",
-        Unit::Ratio,
-        "Batches a second that it would give if it never waited, as parallel as it was: stages that share threads take turns and have one figure.",
-    ),
-    Column::float(
-        "parallelism",
-        "Parallel",
-        Unit::Ratio,
-        "Threads that worked in it at once: work over wall time.",
-    ),
-    Column::count("calls", "Calls", "Calls."),
-    Column::duration(
-        "waiting_ps",
-        "Waiting",
-        "Time a step in which it waited for a stage that it calls and that worked on another thread.",
-    ),
-    Column::duration(
-        "self_ps",
-        "Self time",
-        "Time a step without stages inside it on the same thread: work and waiting.",
-    ),
-    Column::duration("total_ps", "Total", "Time a step in all its calls, summed over threads."),
-    Column::count("threads", "Threads", "Threads on which it ran."),
-    Column::rate(
-        "throughput",
-        "Throughput",
-        Unit::ByteRate,
-        "Bytes that it moved over its work, where it says how many.",
-    ),
-    Column::text("called_by", "Called by", "The stage that calls it."),
-    Column::text(
-        "source",
-        "Known by",
-        "stated stage, tf.data, infeed, JAX callback, or worker thread: a data loader's thread without stages.",
-    ),
-    Column::text("event", "Event", "The event's name on the timeline."),
-    Column::text("host", "Host", "Host."),
-];
-
-const CLASSES: &[Column] = &[
-    Column::text("class", "Class", "What stages do."),
-    Column::duration("work_ps", "Work", "Time a step and host, summed over threads."),
-    Column::share("share", "Share", "Of the work of all classes."),
-    Column::duration("wall_ps", "Wall", "Time a step and host in which at least one thread did such work."),
-    Column::count("stages", "Stages", "Stages of the class."),
-    Column::text("lever", "What to try", "What to try where such stages are too slow."),
-];
-
-const STEPS: &[Column] = &[
-    Column::count("step", "Step", "Step number."),
-    Column::text("class", "Class", "steady, warm-up or outlier, as in `steps`."),
-    Column::duration("step_ps", "Step", "Until the next step begins; mean over devices."),
-    Column::duration(
-        "waiting_ps",
-        "Waiting",
-        "Device idle while a stage worked, and infeed; mean over devices.",
-    ),
-    Column::share("waiting_share", "Share", "Waiting over the step."),
-    Column::duration("infeed_ps", "Infeed", "Of the waiting: in infeed and outfeed ops."),
-    Column::duration(
-        "between_ps",
-        "Launching",
-        "Device idle between programs while no known stage worked; mean over devices.",
-    ),
-    Column::duration(
-        "host_work_ps",
-        "Host work",
-        "Time in which a stage worked on the host; longest of the hosts.",
-    ),
-    Column::text(
-        "longest_stage",
-        "Longest stage",
-        "The stage that worked longest in the step, over all hosts.",
-    ),
-    Column::duration("longest_ps", "For", "How long at least one thread worked in it."),
-];
-
-const HOSTS: &[Column] = &[
-    Column::text("host", "Host", "Host."),
-    Column::duration(
-        "waiting_ps",
-        "Waiting",
-        "Time a step in which its devices waited for input; mean over them.",
-    ),
-    Column::share("waiting_share", "Share", "Waiting over the step."),
-    Column::text("slowest_stage", "Slowest stage", "The stage that limits its pipeline."),
-    Column::float(
-        "supply_rate",
-        "Supply",
-        Unit::Ratio,
-        "Batches a second that the stage would give if it never waited.",
-    ),
-    Column::duration("work_ps", "Work", "Time a step in which any stage worked."),
-    Column::count("devices", "Devices", "Devices that ran ops."),
-    Column::count("batches", "Batches", "Steps that were counted."),
-    Column::count("stages", "Stages", "Stages of its pipeline."),
-];
+use haloscope_report::{Table, Unit};
 
 /// A sum over the time looked at, for one step; where there are no steps, for all of it.
 fn a_step(host: &OfHost, ps: i64) -> f64 {
@@ -130,37 +14,96 @@ fn a_step(host: &OfHost, ps: i64) -> f64 {
 }
 
 pub(super) fn stages(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("stages", "Stages of the input pipeline", STAGES);
+    let mut rows = Vec::new();
     for host in &measured.hosts {
         for stage in &host.pipeline.stages {
             let work = stage.work_ps();
             let rate = stage.bytes.filter(|_| work > 0).map(|b| b as f64 / (work as f64 / units::PS_PER_S));
             let caller = stage.called_by.and_then(|at| host.pipeline.stages.get(at));
-            table.push(vec![
-                stage.name.as_str().into(),
-                stage.class.phrase().into(),
-                a_step(host, work).into(),
-                a_step(host, stage.work.length()).into(),
-                host.supply(stage).into(),
-                stage.parallelism().into(),
-                stage.calls.into(),
-                a_step(host, stage.waiting_ps).into(),
-                a_step(host, stage.self_ps).into(),
-                a_step(host, stage.total_ps).into(),
-                stage.threads.into(),
-                rate.into(),
-                caller.map(|s| s.name.as_str()).into(),
-                stage.source.phrase().into(),
-                stage.event.as_str().into(),
-                profile.host(host.id).name.as_str().into(),
-            ]);
+            let row = row![
+                text(
+                    "stage",
+                    "Stage",
+                    "The stage: as it states itself (`_ipl_stage_name`), else its event's name.",
+                    stage.name.as_str()
+                ),
+                text(
+                    "class",
+                    "Class",
+                    "What it does: as stated (`_ipl_stage_cat`), or by the name of a tf.data iterator.",
+                    stage.class.phrase()
+                ),
+                duration(
+                    "work_ps",
+                    "Work",
+                    "Time a step in the stage, summed over threads: without stages inside it, and without waiting for those that it calls.",
+                    a_step(host, work)
+                ),
+                duration(
+                    "wall_ps",
+                    "Wall",
+                    "Time a step in which at least one thread worked in it.",
+                    a_step(host, stage.work.length())
+                ),
+                float(
+                    "supply_rate",
+                    "Batches/s",
+                    Unit::Ratio,
+                    "Batches a second that it would give if it never waited, as parallel as it was: stages that share threads take turns and have one figure.",
+                    host.supply(stage)
+                ),
+                float(
+                    "parallelism",
+                    "Parallel",
+                    Unit::Ratio,
+                    "Threads that worked in it at once: work over wall time.",
+                    stage.parallelism()
+                ),
+                count("calls", "Calls", "Calls.", stage.calls),
+                duration(
+                    "waiting_ps",
+                    "Waiting",
+                    "Time a step in which it waited for a stage that it calls and that worked on another thread.",
+                    a_step(host, stage.waiting_ps)
+                ),
+                duration(
+                    "self_ps",
+                    "Self time",
+                    "Time a step without stages inside it on the same thread: work and waiting.",
+                    a_step(host, stage.self_ps)
+                ),
+                duration(
+                    "total_ps",
+                    "Total",
+                    "Time a step in all its calls, summed over threads.",
+                    a_step(host, stage.total_ps)
+                ),
+                count("threads", "Threads", "Threads on which it ran.", stage.threads),
+                rate(
+                    "throughput",
+                    "Throughput",
+                    Unit::ByteRate,
+                    "Bytes that it moved over its work, where it says how many.",
+                    rate
+                ),
+                text("called_by", "Called by", "The stage that calls it.", caller.map(|s| s.name.as_str())),
+                text(
+                    "source",
+                    "Known by",
+                    "stated stage, tf.data, infeed, JAX callback, or worker thread: a data loader's thread without stages.",
+                    stage.source.phrase()
+                ),
+                text("event", "Event", "The event's name on the timeline.", stage.event.as_str()),
+                text("host", "Host", "Host.", profile.host(host.id).name.as_str()),
+            ];
+            rows.push(row);
         }
     }
-    table
+    Table::of("stages", "Stages of the input pipeline", rows)
 }
 
 pub(super) fn classes(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("classes", "By class", CLASSES);
+    let mut table = Vec::new();
     let hosts = measured.hosts.len().max(1) as f64;
     let all = || measured.hosts.iter().flat_map(|h| h.pipeline.stages.iter().map(move |s| (h, s)));
     let whole: f64 = all().map(|(host, stage)| a_step(host, stage.work_ps())).sum();
@@ -171,20 +114,26 @@ pub(super) fn classes(measured: &Measured<'_>) -> Table {
         }
         let work: f64 = own.iter().map(|(host, stage)| a_step(host, stage.work_ps())).sum();
         let wall = measured.hosts.iter().map(|h| a_step(h, h.pipeline.work_of(class).length()));
-        table.push(vec![
-            class.phrase().into(),
-            (work / hosts).into(),
-            (whole > 0.0).then(|| work / whole).into(),
-            (wall.sum::<f64>() / hosts).into(),
-            own.len().into(),
-            class.lever().into(),
-        ]);
+        let row = row![
+            text("class", "Class", "What stages do.", class.phrase()),
+            duration("work_ps", "Work", "Time a step and host, summed over threads.", work / hosts),
+            share("share", "Share", "Of the work of all classes.", (whole > 0.0).then(|| work / whole)),
+            duration(
+                "wall_ps",
+                "Wall",
+                "Time a step and host in which at least one thread did such work.",
+                wall.sum::<f64>() / hosts
+            ),
+            count("stages", "Stages", "Stages of the class.", own.len()),
+            text("lever", "What to try", "What to try where such stages are too slow.", class.lever()),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("classes", "By class", table)
 }
 
 pub(super) fn steps(measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("steps", "By step", STEPS);
+    let mut table = Vec::new();
     let known_input = measured.knows_input();
     let mut rows: Vec<usize> =
         measured.devices.iter().flat_map(|d| d.periods.iter().filter_map(|(row, ..)| *row)).collect();
@@ -214,24 +163,60 @@ pub(super) fn steps(measured: &Measured<'_>) -> Table {
             .flat_map(|(h, s, e)| h.pipeline.stages.iter().map(move |x| (x, x.work.overlap(*s, *e))));
         let longest =
             stages.max_by(|a, b| a.1.cmp(&b.1).then(b.0.name.cmp(&a.0.name))).filter(|(_, ps)| *ps > 0);
-        table.push(vec![
-            step.number.into(),
-            step.class.word().into(),
-            length.into(),
-            known_input.then_some(waits).into(),
-            (known_input && length > 0.0).then(|| waits / length).into(),
-            mean(&|t| t.of(Class::Infeed)).into(),
-            mean(&|t| t.of(Class::Between)).into(),
-            work.into(),
-            longest.map(|(stage, _)| stage.name.as_str()).into(),
-            longest.map(|(_, ps)| ps).into(),
-        ]);
+        let row = row![
+            count("step", "Step", "Step number.", step.number),
+            text("class", "Class", "steady, warm-up or outlier, as in `steps`.", step.class.word()),
+            duration("step_ps", "Step", "Until the next step begins; mean over devices.", length),
+            duration(
+                "waiting_ps",
+                "Waiting",
+                "Device idle while a stage worked, and infeed; mean over devices.",
+                known_input.then_some(waits)
+            ),
+            share(
+                "waiting_share",
+                "Share",
+                "Waiting over the step.",
+                (known_input && length > 0.0).then(|| waits / length)
+            ),
+            duration(
+                "infeed_ps",
+                "Infeed",
+                "Of the waiting: in infeed and outfeed ops.",
+                mean(&|t| t.of(Class::Infeed))
+            ),
+            duration(
+                "between_ps",
+                "Launching",
+                "Device idle between programs while no known stage worked; mean over devices.",
+                mean(&|t| t.of(Class::Between))
+            ),
+            duration(
+                "host_work_ps",
+                "Host work",
+                "Time in which a stage worked on the host; longest of the hosts.",
+                work
+            ),
+            text(
+                "longest_stage",
+                "Longest stage",
+                "The stage that worked longest in the step, over all hosts.",
+                longest.map(|(stage, _)| stage.name.as_str())
+            ),
+            duration(
+                "longest_ps",
+                "For",
+                "How long at least one thread worked in it.",
+                longest.map(|(_, ps)| ps)
+            ),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("steps", "By step", table)
 }
 
 pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
-    let mut table = Table::new("hosts", "By host", HOSTS);
+    let mut table = Vec::new();
     let known_input = measured.knows_input();
     for host in &measured.hosts {
         let own: Vec<_> = measured.devices.iter().filter(|d| d.device.host == host.id).collect();
@@ -240,17 +225,44 @@ pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
         let waits = units::sum(own.iter().map(|d| waiting(&d.times)));
         let slowest = host.pipeline.slowest();
         let known = !host.pipeline.stages.is_empty();
-        table.push(vec![
-            profile.host(host.id).name.as_str().into(),
-            (known_input && count > 0).then(|| waits as f64 / count as f64).into(),
-            (known_input && whole > 0).then(|| waits as f64 / whole as f64).into(),
-            slowest.map(|s| s.name.as_str()).into(),
-            slowest.and_then(|s| host.supply(s)).into(),
-            known.then(|| a_step(host, host.pipeline.work().length())).into(),
-            own.len().into(),
-            host.batches.into(),
-            host.pipeline.stages.len().into(),
-        ]);
+        let row = row![
+            text("host", "Host", "Host.", profile.host(host.id).name.as_str()),
+            duration(
+                "waiting_ps",
+                "Waiting",
+                "Time a step in which its devices waited for input; mean over them.",
+                (known_input && count > 0).then(|| waits as f64 / count as f64)
+            ),
+            share(
+                "waiting_share",
+                "Share",
+                "Waiting over the step.",
+                (known_input && whole > 0).then(|| waits as f64 / whole as f64)
+            ),
+            text(
+                "slowest_stage",
+                "Slowest stage",
+                "The stage that limits its pipeline.",
+                slowest.map(|s| s.name.as_str())
+            ),
+            float(
+                "supply_rate",
+                "Supply",
+                Unit::Ratio,
+                "Batches a second that the stage would give if it never waited.",
+                slowest.and_then(|s| host.supply(s))
+            ),
+            duration(
+                "work_ps",
+                "Work",
+                "Time a step in which any stage worked.",
+                known.then(|| a_step(host, host.pipeline.work().length()))
+            ),
+            count("devices", "Devices", "Devices that ran ops.", own.len()),
+            count("batches", "Batches", "Steps that were counted.", host.batches),
+            count("stages", "Stages", "Stages of its pipeline.", host.pipeline.stages.len()),
+        ];
+        table.push(row);
     }
-    table
+    Table::of("hosts", "By host", table)
 }
