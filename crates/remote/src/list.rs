@@ -1,7 +1,6 @@
 //! What there is at an address.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::StreamExt;
 use object_store::path::Path;
@@ -9,23 +8,10 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::StoreKind;
 use crate::connect::{self, store_error};
-use crate::{Address, Error, web};
+use crate::{Address, Error, Object, web};
 
 /// How many objects are looked at: below the root of a large bucket there can be more than anybody waits for.
 const MOST: usize = 500_000;
-
-/// An object in a store, or a file on a web server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
-    /// Its path below the address that was asked for, with `/` between its parts; empty where that is the object itself.
-    pub path: String,
-    /// Its size in bytes.
-    pub size: u64,
-    /// What the store calls this state of it; another after every change.
-    pub etag: Option<String>,
-    /// When it was written.
-    pub modified: SystemTime,
-}
 
 /// All objects at and below an address, sorted by path. On a web server: the files that its index pages link to.
 ///

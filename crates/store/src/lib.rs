@@ -24,6 +24,7 @@ mod partial_run;
 mod path_guard;
 mod remote_root;
 mod reports;
+mod stop;
 mod warm;
 mod watch;
 mod write_detector;

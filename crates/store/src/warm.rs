@@ -8,7 +8,7 @@ use std::time::Duration;
 use haloscope_profile::{LineId, LineKind, Profile};
 use haloscope_time::op_rows::holds_ops;
 
-use crate::watch::Stop;
+use crate::stop::Stop;
 use crate::{Run, RunInfo, Store};
 
 /// How often it is looked whether those who ask have their answers.

@@ -12,6 +12,7 @@ use haloscope_remote::Address;
 use prost::bytes::Bytes;
 use tokio::task::spawn_blocking;
 
+use super::names::SAME_SECOND;
 use super::{Captured, Destination, File, PROFILES, host_of, names, now_name, remote};
 use crate::server::Server;
 use crate::{Error, Event, Watch};
@@ -20,8 +21,6 @@ use crate::{Error, Event, Watch};
 const HIDDEN: &str = ".haloscope-";
 /// A hidden folder that is older was left by a process that died.
 const OLD: Duration = Duration::from_secs(24 * 3600);
-/// So many sessions of one second have names.
-pub(super) const SAME_SECOND: u32 = 1000;
 
 /// Where old servers write, in the draft's folder.
 const WRITTEN: &str = "written";

@@ -7,6 +7,8 @@ use crate::server::Server;
 
 /// What a profile's file ends in.
 pub(super) const SUFFIX: &str = ".xplane.pb";
+/// So many sessions of one second have names.
+pub(super) const SAME_SECOND: u32 = 1000;
 /// `XSpace.hostnames`.
 const HOSTNAMES: u32 = 4;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use haloscope_remote::{self as remote, Address};
 
 use super::PROFILES;
-use super::draft::SAME_SECOND;
+use super::names::SAME_SECOND;
 use crate::Error;
 
 /// Where the session of a name lies.

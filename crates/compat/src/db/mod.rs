@@ -15,6 +15,7 @@ mod run;
 mod sparse;
 pub(crate) mod steps;
 mod tpu;
+mod tpu_row;
 mod whole;
 
 use std::borrow::Cow;

@@ -10,7 +10,7 @@ use haloscope_time::ops::walk_nested;
 use rustc_hash::FxHashMap;
 
 use super::row::CoreType;
-use super::{Db, Row, tpu};
+use super::{Db, Row, tpu_row};
 
 /// What a TensorCore's op and the SparseCore's program that it began have in common: core and number of the offload.
 type Offload = (u64, u64);
@@ -105,7 +105,7 @@ fn of_plane<'p>(profile: &'p Profile, plane: &'p Plane, all: &mut BTreeMap<Offlo
         sums.sort_unstable_by_key(|(meta, _)| *meta);
         let rows = sums.into_iter().filter_map(|(meta, sum)| {
             let op = OpMeta::read(plane, source, meta, &meta_ids);
-            let row = tpu::row(op, &sum, &Measured::default())?;
+            let row = tpu_row::row(op, &sum, &Measured::default())?;
             Some(Row { core_type: CoreType::Sparse, ..row })
         });
         let total_ps = total_of.get(&offload).copied().unwrap_or(0);

@@ -9,7 +9,6 @@ use haloscope_time::gradients;
 use haloscope_xspace::wire::{Fields, Value};
 
 use super::GENERIC_CORE;
-use super::intersect::global_core;
 use crate::db::{Hardware, RunEnv};
 
 /// The name of a kind of machine in answers.
@@ -163,4 +162,12 @@ fn core_detail(profile: &Profile, plane: &Plane, field: u32) -> Option<u64> {
     let details = Fields::new(profile.source_of(plane).slice(*span), 0).filter(|f| f.number == field);
     let numbers = details.filter_map(|f| if let Value::Varint(v) = f.value { Some(v) } else { None });
     Some(numbers.last().unwrap_or(0))
+}
+
+/// Cores of the n-th host have ids from n times this.
+const CORES_PER_HOST: u32 = 1000;
+
+/// The id of a host's core among those of all hosts.
+fn global_core(position: usize, core: u32) -> u32 {
+    (position as u32).saturating_mul(CORES_PER_HOST).saturating_add(core)
 }

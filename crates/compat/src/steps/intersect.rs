@@ -8,9 +8,6 @@ use std::collections::BTreeMap;
 use super::{CoreStep, Environment, HostSteps, StepDb, StepRow};
 use haloscope_profile::HostId;
 
-/// Cores of the n-th host have ids from n times this.
-const CORES_PER_HOST: u32 = 1000;
-
 /// Where a host's steps stand against the chief's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Alignment {
@@ -63,11 +60,6 @@ pub(super) fn combine(environment: &Environment, parts: Vec<(HostId, HostSteps)>
 
 fn globally<T>(environment: &Environment, host: HostId, cores: BTreeMap<u32, T>) -> BTreeMap<u32, T> {
     cores.into_iter().map(|(core, value)| (environment.global_core(host, core), value)).collect()
-}
-
-/// The id of a host's core among those of all hosts.
-pub(super) fn global_core(position: usize, core: u32) -> u32 {
-    (position as u32).saturating_mul(CORES_PER_HOST).saturating_add(core)
 }
 
 /// From the first start to the last end of a step on its cores.

@@ -1,6 +1,6 @@
 //! FLOPs of a convolution: only positions where the kernel meets real input count.
 
-use super::leaf::extent;
+use super::extent;
 use crate::{dims::WindowDimension, instruction::Attributes, shape::Shape};
 
 /// Positions that are walked one by one at most. Beyond it the count is unknown rather than slow; real programs stay

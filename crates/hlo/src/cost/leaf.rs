@@ -1,6 +1,6 @@
 //! Costs of instructions that have no body of their own.
 
-use super::{Cost, Counter};
+use super::{Cost, Counter, extent};
 use crate::{instruction::Instruction, opcode::Opcode, shape::Shape};
 
 impl Counter<'_> {
@@ -257,11 +257,6 @@ pub(super) fn matrix_flops(lhs: &Shape, contracting: &[i64], results: u64) -> Op
         .iter()
         .try_fold(1u64, |width, dim| width.checked_mul(extent(lhs, usize::try_from(*dim).ok()?)?))?;
     width.checked_mul(results)?.checked_mul(2)
-}
-
-/// Extent of one dimension in elements.
-pub(super) fn extent(shape: &Shape, dimension: usize) -> Option<u64> {
-    u64::try_from(*shape.dimensions.get(dimension)?).ok()
 }
 
 /// The shape itself, or the first element of a tuple.

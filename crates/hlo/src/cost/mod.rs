@@ -310,6 +310,11 @@ impl Counter<'_> {
     }
 }
 
+/// Extent of one dimension in elements.
+fn extent(shape: &Shape, dimension: usize) -> Option<u64> {
+    u64::try_from(*shape.dimensions.get(dimension)?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Cost;

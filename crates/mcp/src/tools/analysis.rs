@@ -6,12 +6,10 @@ use haloscope_analyses::{FAMILIES, Family};
 use haloscope_time::analysis::{Analysis, Others, Params};
 use serde_json::{Value, json};
 
+use super::names::{OWN, tool_of};
 use super::report::draft;
 use super::schema::{argument, params, scope, scope_words, shared};
 use crate::{Answer, Arguments, Budget, Context, Refusal, Tool, object};
-
-/// The analyses that have a tool of their own.
-const OWN: [&str; 5] = ["diagnose", "compare", "check", "roofline", "comm"];
 
 /// Which member of a family is meant where a call does not say; else the first.
 const USUAL: [&str; 2] = ["memory attribute", "hlo modules"];
@@ -23,17 +21,6 @@ const ANY: &str = "overview";
 pub(super) fn all() -> Vec<Tool> {
     let own = OWN.iter().filter_map(|id| analyses::find(id)).map(one);
     own.chain(FAMILIES.iter().map(family)).chain([any()]).collect()
-}
-
-/// The tool that gives the report of an analysis, with the arguments that choose it.
-#[must_use]
-pub fn tool_of(id: &str) -> String {
-    let family = id.split_once(' ').filter(|(first, _)| FAMILIES.iter().any(|family| family.id == *first));
-    match (family, analyses::find(id)) {
-        (Some((first, member)), _) => format!("{first} what={member}"),
-        (None, Some(analysis)) if !OWN.contains(&id) => format!("report analysis={}", analysis.slug()),
-        _ => id.to_owned(),
-    }
 }
 
 fn one(analysis: &'static Analysis) -> Tool {

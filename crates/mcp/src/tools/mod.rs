@@ -2,6 +2,7 @@
 
 mod analysis;
 mod hlo_op;
+mod names;
 mod query;
 mod report;
 mod schema;
@@ -19,7 +20,7 @@ pub fn all() -> Vec<Tool> {
     all
 }
 
-pub use analysis::tool_of;
+pub use names::tool_of;
 pub use report::draft;
 pub use schema::{scope, scope_properties};
 

@@ -162,7 +162,7 @@ fn call(link: &Link) -> String {
     if link.analysis == "timeline" {
         return slice(link);
     }
-    let mut words = vec![super::analysis::tool_of(link.analysis)];
+    let mut words = vec![super::names::tool_of(link.analysis)];
     words.extend(link.params.iter().map(|(id, value)| format!("{id}={value}")));
     if !link.table.is_empty() {
         words.push(format!("tables={}", link.table));

@@ -5,10 +5,11 @@
 //! times, and it takes no more than a fiftieth of one core: where it takes long, it is done less often.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::stop::Stop;
 use crate::warm::{Warmed, quiet_pool};
 use crate::{Error, Run, RunInfo, Store, lock};
 
@@ -149,24 +150,6 @@ fn warm(store: &Weak<Store>, stop: &Stop, then: &(dyn Fn(&Arc<Run>) + Send + Syn
         if !matches!(warmed, Ok(Warmed::Not)) || held.last.newest().as_ref() == Some(&newest) {
             done = Some(newest);
         }
-    }
-}
-
-/// Tells threads to end, and wakes those that wait.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Stop(Arc<(Mutex<bool>, Condvar)>);
-
-impl Stop {
-    pub(crate) fn stop(&self) {
-        *lock(&self.0.0) = true;
-        self.0.1.notify_all();
-    }
-
-    /// Waits as long, or until it is time to end; says whether it is.
-    pub(crate) fn wait(&self, pause: Duration) -> bool {
-        let guard = lock(&self.0.0);
-        let waited = self.0.1.wait_timeout_while(guard, pause, |is_over| !*is_over);
-        waited.is_ok_and(|(is_over, _)| *is_over)
     }
 }
 

@@ -10,7 +10,7 @@ use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::Sums;
 use rayon::prelude::*;
 
-use crate::db::{devices_of, tpu};
+use crate::db::{devices_of, tpu_row};
 use crate::steps::Environment;
 
 /// What one core did in each group of events.
@@ -27,7 +27,7 @@ pub(super) struct Op<'p> {
     pub(super) program_id: u64,
     pub(super) name: Cow<'p, str>,
     pub(super) category: Cow<'p, str>,
-    pub(super) per_run: tpu::PerRun,
+    pub(super) per_run: tpu_row::PerRun,
 }
 
 /// The executions of an op in one group of events.
@@ -80,7 +80,7 @@ fn of_core<'p>(profile: &'p Profile, device: &Device, context: &Context) -> Core
     });
     core.groups = groups.finish();
     let op = |(meta, _): (OpMeta<'p>, _)| {
-        let per_run = tpu::PerRun::new(&meta)?;
+        let per_run = tpu_row::PerRun::new(&meta)?;
         Some(Op { program_id: meta.program_id?, name: meta.name, category: meta.category, per_run })
     };
     core.ops = found.ops.into_iter().map(op).collect();

@@ -2,7 +2,7 @@
 
 use haloscope_hlo::{ComputationIdx, ElementType, FusionKind, Instruction, Module, Opcode, Shape, text};
 
-use super::{colours::is_effective_scalar, dot::kind_name};
+use super::colours::is_effective_scalar;
 
 /// Attributes that name many devices are cut here.
 const LONGEST_DEVICES: usize = 128;
@@ -172,5 +172,17 @@ pub(super) fn trivial(module: &Module, computation: ComputationIdx) -> Option<&'
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The name of a fusion's kind.
+fn kind_name(kind: Option<&FusionKind>) -> &str {
+    match kind {
+        Some(FusionKind::Loop) => "kLoop",
+        Some(FusionKind::Input) => "kInput",
+        Some(FusionKind::Output) => "kOutput",
+        Some(FusionKind::Custom) => "kCustom",
+        Some(FusionKind::Other(other)) => other,
+        None => "",
     }
 }

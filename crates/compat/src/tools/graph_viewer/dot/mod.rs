@@ -8,7 +8,7 @@ mod nodes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use haloscope_hlo::{ComputationIdx, FusionKind, Instruction, InstructionIdx, Module, Opcode};
+use haloscope_hlo::{ComputationIdx, Instruction, InstructionIdx, Module, Opcode};
 
 use super::{
     colours::{self, Colours},
@@ -341,17 +341,5 @@ impl<'m> Pen<'_, 'm> {
             node.id, node.body, node.shape, node.tooltip, c.style, c.font, c.stroke, c.fill
         );
         self.graph.nodes.push(node);
-    }
-}
-
-/// The name of a fusion's kind.
-pub(super) fn kind_name(kind: Option<&FusionKind>) -> &str {
-    match kind {
-        Some(FusionKind::Loop) => "kLoop",
-        Some(FusionKind::Input) => "kInput",
-        Some(FusionKind::Output) => "kOutput",
-        Some(FusionKind::Custom) => "kCustom",
-        Some(FusionKind::Other(other)) => other,
-        None => "",
     }
 }
