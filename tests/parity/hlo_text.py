@@ -37,16 +37,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
 ASYNC = "async-update with several operands, which XLA writes for SparseCore and jaxlib's parser and proto reader both refuse"
+OF_A_TUPLE = "async-done of an element of a tuple, which jaxlib's parser and proto reader both refuse"
 REFUSAL = "AsyncUpdate and AsyncDone expect a single async op"
 # By name of the module: part of jaxlib's complaint, and why it is right or ours to live with.
 REFUSED = {
     "fixtures/hlo/train_step.v5p": (REFUSAL, ASYNC),
     "fixtures/hlo/train_step.v6e": (REFUSAL, ASYNC),
     "traces/forged/tpu-v5p-0:jit_train_step(9179190169989305104)": (REFUSAL, ASYNC),
-    "traces/forged/t1v-n-in-w-0:jit_train_step(6123462529607884385)": (
-        REFUSAL,
-        "async-done of an element of a fusion's tuple, which jaxlib's parser and proto reader both refuse",
-    ),
+    "traces/forged/t1v-n-in-w-0:jit_train_step(6123462529607884385)": (REFUSAL, OF_A_TUPLE),
+    "traces/faults/tw-0:jit_train_step(14491127321959967179)": (REFUSAL, ASYNC),
+    "traces/faults/tw-0:jit_train_step(17493631698335899645)": (REFUSAL, OF_A_TUPLE),
+    "traces/faults/tw-0:jit_eval_step(16986873931253736744)": (REFUSAL, OF_A_TUPLE),
 }
 # Where the original is read otherwise by jaxlib: part of the difference, and why.
 DIFFERENT = {
