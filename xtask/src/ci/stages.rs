@@ -172,8 +172,8 @@ fn all() -> Vec<Stage> {
         // What is measured.
         Stage::new("hundred-clients", Alone, 70, "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
             .needs(&["program"]),
-        Stage::at_night("instructions", Alone, 120, "cargo xtask instructions").needs(&["program"]),
-        Stage::at_night("bench", Alone, 150, "cargo xtask bench --quick --binary {bin}").needs(&["program"]),
+        Stage::at_night("instructions", Alone, 120, "{xtask} instructions").needs(&["program"]),
+        Stage::at_night("bench", Alone, 150, "{xtask} bench --quick --binary {bin}").needs(&["program"]),
         // A stranger's first minutes.
         Stage::new("smoke", Light, 10, "python3 .ci/smoke.py {bin}").needs(&["program"]),
     ]
