@@ -51,7 +51,11 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => measured(|| bench::run(&args)),
-        Task::Ci(args) => ci::run(&args),
+        Task::Ci(args) => match ci::run(&args) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::FAILURE,
+            Err(error) => Err(error),
+        },
         Task::Docs(args) => docs::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Generate(args) => bench::generate::run(&args),

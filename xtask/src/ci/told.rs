@@ -59,12 +59,6 @@ pub(super) fn ended(stage: &Stage, place: &Place, done: &Done) -> Vec<u8> {
     [head.as_bytes(), &log, end, foot.as_bytes()].concat()
 }
 
-/// The names of the stages for which the run fails.
-pub(super) fn failed(stages: &[Stage], done: &[Done]) -> Vec<&'static str> {
-    let both = stages.iter().zip(done);
-    both.filter(|(_, done)| done.ended.is_failure()).map(|(stage, _)| stage.name).collect()
-}
-
 /// The seconds of every stage, and which chain of them took longest.
 pub(super) fn summary(stages: &[Stage], done: &[Done], before: &[(String, f64)]) {
     say("\n== stages: when they began, seconds, processor seconds");
@@ -95,5 +89,9 @@ pub(super) fn summary(stages: &[Stage], done: &[Done], before: &[(String, f64)])
         "the stages took {end:.0} s, {processor:.0} s of processors; with what came before {:.0} s",
         end + earlier
     ));
-    say(&format!("the critical path, {longest:.0} s: {}\n", chain.join(" > ")));
+    say(&format!("the critical path, {longest:.0} s: {}", chain.join(" > ")));
+    let both = stages.iter().zip(done);
+    let failed: Vec<&str> =
+        both.filter(|(_, done)| done.ended.is_failure()).map(|(stage, _)| stage.name).collect();
+    say(&if failed.is_empty() { String::new() } else { format!("failed: {}\n", failed.join(", ")) });
 }
