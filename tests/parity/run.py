@@ -30,6 +30,7 @@ KNOWN = {
     ("gfx950-te-attn", "ops flops"): GPU_FLOPS,
     ("async_", "ops flops"): GPU_FLOPS,
     ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
+    ("v100x8-tf", "allocators of 34.83.195.179_"): "XProf states a lifetime peak of GPU_4_bfc below the peak in use that it states for the capture; Haloscope's is at least that",
     ("moe_v5p4", "truth step time"): SLOWEST,
     ("straggler_all_chips", "truth step time"): SLOWEST,
 }
