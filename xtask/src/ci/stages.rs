@@ -170,8 +170,14 @@ fn all() -> Vec<Stage> {
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
             .needs(&["program"]),
         // What is measured.
-        Stage::new("hundred-clients", Alone, 70, "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
-            .needs(&["program"]),
+        Stage::new(
+            "hundred-clients",
+            Alone,
+            80,
+            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 60",
+        )
+        .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
+        .needs(&["program"]),
         Stage::at_night("instructions", Alone, 120, "{xtask} instructions").needs(&["program"]),
         Stage::at_night("bench", Alone, 150, "{xtask} bench --quick --binary {bin}").needs(&["program"]),
         // A stranger's first minutes.
