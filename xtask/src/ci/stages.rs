@@ -84,12 +84,12 @@ fn all() -> Vec<Stage> {
             .nightly("{xtask} fuzz --seconds 120 --optimised")
             .needs(&["fuzz-build"]),
         Stage::new("rooms", Light, 1, "{xtask} rooms"),
-        Stage::new("fixtures", Busy, 10, "{xtask} fixtures --check"),
-        Stage::new("reference", Busy, 10, "{xtask} docs --check"),
+        Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
+        Stage::new("reference", Busy, 6, "{xtask} docs --check"),
         // The page: what is built of its sources is what is committed, whatever an earlier build left behind.
         Stage::new("node-packages", Light, 20, "cd web\nnpm ci --no-audit --no-fund"),
-        Stage::new("page-tests", Busy, 10, "cd web\nnpm test").needs(&["node-packages"]),
-        Stage::new("page", Busy, 25, concat!(
+        Stage::new("page-tests", Busy, 20, "cd web\nnpm test").needs(&["node-packages"]),
+        Stage::new("page", Busy, 21, concat!(
             // In a copy, since the compiler reads the committed page meanwhile.
             "copy=target/ci/page\n",
             "rm -rf $copy\n",
@@ -126,19 +126,19 @@ fn all() -> Vec<Stage> {
             "$folder/bin/python -c 'import importlib.metadata as m; print(\"xprof\", m.version(\"xprof\"), \"jax\", m.version(\"jax\"))'",
         )),
         // XProf's answers: recorded ones of profiles that are not ours, then of the fixtures and of generated profiles.
-        Stage::new("xprof-recorded", Busy, 120, "python3 tests/parity/compare_both.py {shared} --bin {bin}")
+        Stage::new("xprof-recorded", Busy, 75, "python3 tests/parity/compare_both.py {shared} --bin {bin}")
             .needs(&["program"])
             .reads("{shared}/parity/compare.py"),
-        Stage::new("parity", Busy, 60, "python3 tests/parity/run.py {shared}/traces --bin {bin}")
+        Stage::new("parity", Busy, 12, "python3 tests/parity/run.py {shared}/traces --bin {bin}")
             .needs(&["program"])
             .reads("{shared}/traces"),
-        Stage::new("xprof-fixtures", Busy, 60, "python3 tests/parity/live.py --bin {bin}")
+        Stage::new("xprof-fixtures", Busy, 23, "python3 tests/parity/live.py --bin {bin}")
             .nightly("python3 tests/parity/live.py --bin {bin} --live")
             .needs(&["program", "xprof-packages"]),
-        Stage::new("xprof-generated", Busy, 40, "python3 tests/conformance/run.py --bin {bin}")
+        Stage::new("xprof-generated", Busy, 11, "python3 tests/conformance/run.py --bin {bin}")
             .nightly("python3 tests/conformance/run.py --bin {bin} --live")
             .needs(&["program", "xprof-packages"]),
-        Stage::new("hlo-text", Busy, 60, "python3 tests/parity/hlo_text.py --bin {bin} {shared}/traces")
+        Stage::new("hlo-text", Busy, 11, "python3 tests/parity/hlo_text.py --bin {bin} {shared}/traces")
             .nightly("python3 tests/parity/hlo_text.py --bin {bin} --live {shared}/traces")
             .needs(&["program", "xprof-packages"]),
         Stage::at_night("memory-rows", Busy, 30, "python3 tests/parity/memory_rows.py").needs(&["xprof-packages"]),
@@ -148,12 +148,18 @@ fn all() -> Vec<Stage> {
             .needs(&["program", "xprof-packages"]),
         // What others do with the program.
         Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
-        Stage::new("exports", Busy, 60, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),
-        Stage::new("riegeli", Busy, 60, "python3 tests/riegeli/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
-        Stage::new("agents", Busy, 60, "python3 tests/mcp/run.py --bin {bin} --quick")
+        Stage::new("exports", Busy, 35, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),
+        Stage::new("riegeli", Busy, 50, "python3 tests/riegeli/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
+        Stage::new(
+            "agents-packages",
+            Light,
+            15,
+            "python3 -c 'import sys; sys.path.insert(0, \"tests/mcp\"); import sdk; print(sdk.python())'",
+        ),
+        Stage::new("agents", Busy, 40, "python3 tests/mcp/run.py --bin {bin} --quick")
             .nightly("python3 tests/mcp/run.py --bin {bin}")
-            .needs(&["program"]),
-        Stage::new("questions", Busy, 30, "python3 tests/mcp/ask.py --bin {bin}").needs(&["program", "agents"]),
+            .needs(&["program", "agents-packages"]),
+        Stage::new("questions", Busy, 21, "python3 tests/mcp/ask.py --bin {bin}").needs(&["program", "agents-packages"]),
         Stage::at_night("planted-faults", Busy, 900, "python3 tests/planted/run.py --bin {bin} --forge {shared}/forge")
             .needs(&["program"])
             .reads("{shared}/forge"),
