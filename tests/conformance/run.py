@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Asks PyPI's xprof and Haloscope the same questions about profiles that are generated here.
 
-    run.py --bin target/release/haloscope [--only REGEX] [--tools T1,T2] [--wrong N] [--known FILE] [--keep DIR]
+    run.py --bin target/release/haloscope [--only REGEX] [--tools T1,T2] [--wrong N] [--known FILE] [--keep DIR] [--live] [--record]
 
-HALOSCOPE_XPROF_PYTHON names a Python that has xprof 2.24.2; without it a virtual environment is made (and kept) in the user's
+What XProf said is recorded (see recorded.py): it is asked only about profiles that are new, or everything with --live, which fails
+where the record is not what it says, and with --record, which writes it. HALOSCOPE_XPROF_PYTHON names a Python that has xprof 2.24.2; without it a virtual environment is made (and kept) in the user's
 cache folder. Prints a line for each case and tool with its differences, then a line for each tool; exit status 0 where every
 leaf that XProf answers is answered alike, or is excused by the list of known differences. Needs Python 3.9 and nothing else.
 """
@@ -20,6 +21,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import recorded  # noqa: E402
 from answers import Result, compare, lose, read  # noqa: E402
 from cases import CASES  # noqa: E402
 
@@ -67,6 +69,57 @@ def lay_out(folder, cases):
     return questions
 
 
+RECORD = "generated"
+
+
+def answers_of_xprof(folder, cases, questions, live):
+    """Puts XProf's answers where the questions say: recorded ones, and for the rest XProf's own. What is recorded, what counts
+    now, and how many were asked."""
+    kept = recorded.load(RECORD)
+    kept = {case.name: recorded.Record(profile(case), kept.get(case.name)) for case in cases}
+    rest = []
+    for question in questions:
+        answer = None if live else kept[question["case"]].get(key(question))
+        if answer is None:
+            rest.append(question)
+        else:
+            pathlib.Path(question["out"]).write_bytes(answer[1])
+            pathlib.Path(question["out"] + ".status").write_text(json.dumps({"status": answer[0]}))
+    if rest:
+        manifest = folder / "questions.json"
+        manifest.write_text(json.dumps(rest))
+        subprocess.run([python_with_xprof(), str(HERE / "oracle.py"), str(manifest)], check=True, stderr=subprocess.DEVNULL)
+    fresh = {case.name: recorded.Record(profile(case)) for case in cases}
+    for question in questions:
+        status = json.loads(pathlib.Path(question["out"] + ".status").read_text())["status"]
+        fresh[question["case"]].put(key(question), status, pathlib.Path(question["out"]).read_bytes())
+    return kept, fresh, len(rest)
+
+
+def profile(case):
+    return recorded.profile_hash((host, space.bytes()) for host, space in case.spaces().items())
+
+
+def key(question):
+    """A question of a case, in words."""
+    return json.dumps([question["tool"], question["params"], question["direct"]], sort_keys=True)
+
+
+def changed(kept, fresh):
+    """Questions whose answer is not what is recorded."""
+    for case in fresh:
+        for question in sorted({*fresh[case].answers, *kept[case].answers}):
+            now, then = fresh[case].get(question), kept[case].get(question)
+            if now is None or then is None or now[0] != then[0] or now[0] == "answer" and not equal(now[1], then[1]):
+                yield case, question
+
+
+def equal(now, then):
+    result = Result()
+    compare(read(then), read(now), "$", result)
+    return not result.wrong
+
+
 def ask(binary, question):
     command = [binary, "xprof", question["tool"], question["run"]]
     for key, value in question["params"].items():
@@ -102,6 +155,8 @@ def main():
     options.add_argument("--tools", default="", help="comma list")
     options.add_argument("--known", default=str(HERE.parents[1] / "fixtures" / "parity" / "known.json"))
     options.add_argument("--wrong", type=int, default=5, help="differences shown for each question")
+    options.add_argument("--live", action="store_true", help="ask XProf everything, and fail where the record is not what it says")
+    options.add_argument("--record", action="store_true", help="ask XProf everything, and write the record")
     options.add_argument("--keep", help="write the profiles and XProf's answers here")
     a = options.parse_args()
     known = json.loads(pathlib.Path(a.known).read_text()) if os.path.exists(a.known) else []
@@ -113,9 +168,13 @@ def main():
     try:
         questions = lay_out(folder, chosen)
         questions = [q for q in questions if not a.tools or q["tool"] in a.tools.split(",")]
-        manifest = folder / "questions.json"
-        manifest.write_text(json.dumps(questions))
-        subprocess.run([python_with_xprof(), str(HERE / "oracle.py"), str(manifest)], check=True, stderr=subprocess.DEVNULL)
+        kept, fresh, asked_now = answers_of_xprof(folder, chosen, questions, a.live or a.record)
+        whole = not a.only and not a.tools
+        if a.record and whole:
+            recorded.write(RECORD, fresh)
+        for case, asked in changed(kept, fresh) if a.live and whole else []:
+            words["RECORD"] += 1
+            print(f"RECORD   {case} {asked}: XProf says otherwise than is recorded; --record writes it")
         for question in questions:
             word, result, remarks = judge(a.bin, question, known)
             words[word] += 1
@@ -133,8 +192,8 @@ def main():
     print()
     for tool, row in sorted(table.items()):
         print(f"{tool:26} {row['ok']:4} of {row['questions']:4} questions, {row['good']:7} of {row['leaves']:7} leaves")
-    bad = words["DIFFERS"] + words["REFUSED"]
-    print(f"conformance: {len(chosen)} cases, {sum(words.values())} questions, {bad} differ")
+    bad = words["DIFFERS"] + words["REFUSED"] + words["RECORD"]
+    print(f"conformance: {len(chosen)} cases, {len(questions)} questions, {asked_now} asked of XProf now, {bad} differ")
     return 1 if bad or not words else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """HLO that we print is read by JAX's own parser, and is then the module that it was before.
 
-    hlo_text.py --bin target/release/haloscope [--only REGEX] [TRACES]
+    hlo_text.py --bin target/release/haloscope [--only REGEX] [--live] [--record] [TRACES]
 
 For every module of the fixtures, and of the profiles and programs below TRACES where that folder exists:
 
@@ -13,6 +13,10 @@ For every module of the fixtures, and of the profiles and programs below TRACES 
   the two differ, jaxlib's own text of the original is read back by jaxlib and compared instead: it loses the sign of a bf16 -0;
 - from the text that we printed, we print the same text again.
 
+What came of a module is recorded by its hash and that of the text that we print of it (fixtures/parity/jaxlib-0.10.2.json), so that
+jaxlib reads only what is new or printed otherwise; with --live it reads everything, and what is recorded must come out again;
+--record writes it.
+
 What jaxlib itself refuses is listed below with the reason, and counted; a module that is no longer refused has to leave the list.
 HALOSCOPE_XPROF_PYTHON names a Python that has jaxlib 0.10.2 beside xprof, as for tests/conformance/run.py. This script runs itself
 there. Needs Python 3.9.
@@ -21,6 +25,7 @@ import argparse
 import collections
 import gzip
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -32,16 +37,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
 ASYNC = "async-update with several operands, which XLA writes for SparseCore and jaxlib's parser and proto reader both refuse"
+OF_A_TUPLE = "async-done of an element of a tuple, which jaxlib's parser and proto reader both refuse"
 REFUSAL = "AsyncUpdate and AsyncDone expect a single async op"
 # By name of the module: part of jaxlib's complaint, and why it is right or ours to live with.
 REFUSED = {
     "fixtures/hlo/train_step.v5p": (REFUSAL, ASYNC),
     "fixtures/hlo/train_step.v6e": (REFUSAL, ASYNC),
     "traces/forged/tpu-v5p-0:jit_train_step(9179190169989305104)": (REFUSAL, ASYNC),
-    "traces/forged/t1v-n-in-w-0:jit_train_step(6123462529607884385)": (
-        REFUSAL,
-        "async-done of an element of a fusion's tuple, which jaxlib's parser and proto reader both refuse",
-    ),
+    "traces/forged/t1v-n-in-w-0:jit_train_step(6123462529607884385)": (REFUSAL, OF_A_TUPLE),
+    "traces/faults/tw-0:jit_train_step(14491127321959967179)": (REFUSAL, ASYNC),
+    "traces/faults/tw-0:jit_train_step(17493631698335899645)": (REFUSAL, OF_A_TUPLE),
+    "traces/faults/tw-0:jit_eval_step(16986873931253736744)": (REFUSAL, OF_A_TUPLE),
 }
 # Where the original is read otherwise by jaxlib: part of the difference, and why.
 DIFFERENT = {
@@ -50,6 +56,7 @@ DIFFERENT = {
         "groups stand where builds of 2024 wrote them; jaxlib's proto reader no longer looks there and finds none",
     ),
 }
+RECORD = ROOT / "fixtures" / "parity" / "jaxlib-0.10.2.json"
 FINE = ("same", "same, read back", "refused", "read otherwise")
 # Tables of source positions before the computations of a module.
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
@@ -211,16 +218,25 @@ def difference(ours, theirs):
     return f"{len(ours)} and {len(theirs)} lines" if len(ours) != len(theirs) else ""
 
 
-def judge(name, ending, data, binary, folder):
-    """A word for what came of one module, and what there is to say."""
-    from jaxlib import _hlo
-
+def print_twice(ending, data, binary, folder):
+    """The text that we print of a module, and where that fails a word and what there is to say."""
     text, complaint = printed(binary, folder, ending, data)
     if text is None:
-        return "NOT PRINTED", complaint
+        return None, ("NOT PRINTED", complaint)
     again, complaint = printed(binary, folder, ".txt", text.encode())
     if again != text:
-        return "NOT OURS AGAIN", complaint or difference((again or "").split("\n"), text.split("\n"))
+        return None, ("NOT OURS AGAIN", complaint or difference((again or "").split("\n"), text.split("\n")))
+    return text, None
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def judge(name, ending, data, text):
+    """A word for what jaxlib makes of the text that we print of a module, and what there is to say."""
+    from jaxlib import _hlo
+
     expected, reason = REFUSED.get(name, (None, None))
     try:
         read_back = _hlo.hlo_module_from_text(text)
@@ -250,40 +266,78 @@ def judge(name, ending, data, binary, folder):
 
 
 def run(options):
-    from jaxlib import version
-
-    words = collections.Counter()
+    """Judges every module: those that are recorded here, the rest where jaxlib is."""
+    words, fresh, rest = collections.Counter(), {}, []
+    kept = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    asks_all = options.live or options.record
+    chosen = set(json.loads(pathlib.Path(options.exactly).read_text())) if options.exactly else None
     with tempfile.TemporaryDirectory(prefix="haloscope-hlo-text-") as scratch:
         for name, ending, data in modules(pathlib.Path(options.traces)):
-            if not re.search(options.only, name):
+            if not re.search(options.only, name) or chosen is not None and name not in chosen:
                 continue
-            word, remark = judge(name, ending, data, options.bin, pathlib.Path(scratch))
+            text, fault = print_twice(ending, data, options.bin, pathlib.Path(scratch))
+            key, of_text = digest(ending.encode() + data), digest((text or "").encode())
+            recorded = kept.get(key)
+            if fault:
+                word, remark = fault
+            elif not asks_all and recorded and recorded[0] == of_text:
+                word, remark = recorded[1], "as recorded"
+            elif not has_jaxlib():
+                rest.append(name)
+                continue
+            else:
+                word, remark = judge(name, ending, data, text)
+                if options.live and recorded and recorded != [of_text, word]:
+                    word, remark = "RECORD", f"{word}, {of_text}; recorded is {recorded}; --record writes it"
+            if word in FINE:
+                fresh[key] = [of_text, word]
             words[word] += 1
             if word != "same" and (word != "same, read back" or options.only):
-                print(f"{word:16} {name}\n    {remark}")
+                print(f"{word:16} {name}\n    {remark}", flush=True)
+        code = in_jaxlibs_python(rest, pathlib.Path(scratch)) if rest else 0
     bad = sum(count for word, count in words.items() if word not in FINE)
+    if options.record and not bad:
+        rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(fresh.items()))
+        RECORD.write_text("{\n" + rows + "\n}\n")
     counted = ", ".join(f"{count} {word}" for word, count in words.most_common())
-    print(f"hlo_text: jaxlib {version.__version__}: {sum(words.values())} modules: {counted}")
-    return 1 if bad or not words["same"] else 0
+    print(f"hlo_text: {sum(words.values())} modules: {counted}" + (f"; {len(rest)} read by jaxlib now" if rest else ""))
+    return 1 if bad or code or not sum(words.values()) + len(rest) else 0
+
+
+def has_jaxlib():
+    try:
+        import jaxlib._hlo  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def in_jaxlibs_python(names, folder=None):
+    """Runs this script where jaxlib is, for these modules or, without a folder, as it was called; its exit status."""
+    from run import python_with_xprof
+
+    if os.environ.get("HALOSCOPE_HLO_TEXT_CHILD"):
+        raise SystemExit("hlo_text.py: the Python of HALOSCOPE_XPROF_PYTHON has no jaxlib; install jaxlib==0.10.2 beside xprof")
+    env = {**os.environ, "HALOSCOPE_HLO_TEXT_CHILD": "1", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    exactly = []
+    if folder:
+        (folder / "names.json").write_text(json.dumps(names))
+        exactly = ["--exactly", str(folder / "names.json")]
+    # jaxlib writes a stack trace to stderr for each module that it refuses.
+    return subprocess.run([python_with_xprof(), *sys.argv, *exactly], env=env, stderr=subprocess.DEVNULL).returncode
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bin", required=True)
     options.add_argument("--only", default="", help="regular expression on the name of the module")
+    options.add_argument("--live", action="store_true", help="jaxlib reads everything, and what is recorded must come out again")
+    options.add_argument("--record", action="store_true", help="jaxlib reads everything, and what comes out is written")
+    options.add_argument("--exactly", help=argparse.SUPPRESS)
     options.add_argument("traces", nargs="?", default=str(ROOT.parent / "shared" / "traces"))
     options = options.parse_args()
-    try:
-        import jaxlib._hlo  # noqa: F401
-    except ImportError:
-        from run import python_with_xprof
-
-        python = python_with_xprof()
-        if os.environ.get("HALOSCOPE_HLO_TEXT_CHILD"):
-            raise SystemExit(f"hlo_text.py: {python} has no jaxlib; install jaxlib==0.10.2 beside xprof")
-        env = {**os.environ, "HALOSCOPE_HLO_TEXT_CHILD": "1", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        # jaxlib writes a stack trace to stderr for each module that it refuses.
-        return subprocess.run([python, *sys.argv], env=env, stderr=None if options.only else subprocess.DEVNULL).returncode
+    if (options.live or options.record) and not has_jaxlib():
+        return in_jaxlibs_python([])
     return run(options)
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Asks XProf's own server and ours the same questions about the runs under fixtures/runs, over HTTP, as a page would.
 
-    live.py --bin target/release/haloscope [--only REGEX] [--tools T1,T2] [--wrong N] [--known FILE]
+    live.py --bin target/release/haloscope [--only REGEX] [--tools T1,T2] [--wrong N] [--known FILE] [--live] [--record]
 
-XProf is the one of PyPI, installed as tests/conformance/run.py does (HALOSCOPE_XPROF_PYTHON names another Python that has it).
+What XProf said is recorded (tests/conformance/recorded.py), and XProf is asked only about runs that are new or otherwise than they were.
+With --live it is asked everything, and what is recorded must come out again; --record writes it. XProf is the one of PyPI,
+installed as tests/conformance/run.py does (HALOSCOPE_XPROF_PYTHON names another Python that has it).
 The lists of runs, tools, hosts and modules must be the same bytes; the answers of every tool that both offer are compared leaf
 by leaf. Exit status 0 where everything agrees, or is excused by the list of known differences. Needs Python 3.9 and no more.
 """
@@ -26,6 +28,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+import recorded  # noqa: E402
 from answers import Result, compare, equal_rows, lose, read  # noqa: E402
 from run import python_with_xprof  # noqa: E402
 
@@ -110,6 +113,78 @@ def xprof(logs, port, grpc_port):
     return Server([python_with_xprof(), "-c", start, *flags], port)
 
 
+class Xprof:
+    """XProf's answers about the runs of a log folder: recorded ones, and where there is none those of its server, which is started
+    for the first of them. With `live` everything is asked of the server, and held against what is recorded."""
+
+    def __init__(self, logs, live):
+        self.logs, self.live, self.server = logs, live, None
+        self.kept, self.fresh, self.asked = {}, {}, 0
+
+    @staticmethod
+    def file_of(run):
+        """The file with the record of a run; lists of runs are in one of their own."""
+        return "fixtures-" + (run.split("/")[0] or "all")
+
+    def records(self, run):
+        """What is recorded of a run, and what was asked now."""
+        if run not in self.kept:
+            session = self.logs / "/".join([run.split("/")[0], "plugins", "profile", *run.split("/")[1:]]) if run else self.logs
+            names = [(path.as_posix(), b"") for path in self.logs.rglob("*.xplane.pb")] if not run else recorded.contents(session)
+            names = [(name.replace(self.logs.as_posix(), ""), content) for name, content in names]
+            profile = recorded.profile_hash(names)
+            self.kept[run] = recorded.Record(profile, recorded.load(self.file_of(run)).get(run or "all"))
+            self.fresh[run] = recorded.Record(profile)
+        return self.kept[run], self.fresh[run]
+
+    def get(self, route, **query):
+        """Status and body."""
+        kept, fresh = self.records(query.get("run", ""))
+        question = f"{route}?{urllib.parse.urlencode(sorted(query.items()))}"
+        answer = None if self.live else kept.get(question)
+        if answer is None:
+            if self.server is None:
+                self.server = xprof(self.logs, free_port(), free_port())
+            answer = self.server.get(route, **query)
+            self.asked += 1
+        fresh.put(question, *answer)
+        return answer
+
+    def stop(self):
+        if self.server:
+            self.server.stop()
+
+    def changed(self):
+        """Questions whose answer is not what is recorded, as far as XProf repeats itself."""
+        for run, fresh in self.fresh.items():
+            for question in sorted({*fresh.answers, *self.kept[run].answers}):
+                now, then = fresh.get(question), self.kept[run].get(question)
+                tool = dict(urllib.parse.parse_qsl(question.partition("?")[2])).get("tag", "")
+                if now is None or then is None:
+                    yield run, question
+                elif now != then:
+                    word, result, _ = judge(tool, then, now, [])
+                    if word not in ("ok", "more") and not (word == "DIFFERS" and is_open(run, tool, share_of(result))):
+                        yield run, question
+
+    def write(self):
+        """Writes what was asked as the record."""
+        files = collections.defaultdict(dict)
+        for run, fresh in self.fresh.items():
+            files[self.file_of(run)][run or "all"] = fresh
+        for file, records in files.items():
+            recorded.write(file, records)
+
+
+def share_of(result):
+    return result.good / result.leaves if result.leaves else 0.0
+
+
+def is_open(run, tool, share):
+    """Whether answers to this may differ, down to this share."""
+    return any(re.search(where, run) and tool in which and share >= least for where, which, least, _ in OPEN)
+
+
 def ours(binary, logs, port):
     """Our server over a log folder."""
     return Server([binary, "serve", str(logs), "--port", str(port)], port)
@@ -160,6 +235,8 @@ def judge(tool, want, got, known):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bin", required=True)
+    options.add_argument("--live", action="store_true", help="ask XProf everything, and fail where the record is not what it says")
+    options.add_argument("--record", action="store_true", help="ask XProf everything, and write the record")
     options.add_argument("--only", default="", help="regular expression on the run")
     options.add_argument("--tools", default="", help="comma list")
     options.add_argument("--known", default=str(ROOT / "fixtures" / "parity" / "known.json"))
@@ -173,9 +250,9 @@ def main():
     try:
         lay_out(folder / "xprof")
         lay_out(folder / "ours")
-        ports = [free_port() for _ in range(3)]
-        servers.append(xprof(folder / "xprof", *ports[:2]))
-        servers.append(ours(a.bin, folder / "ours", ports[2]))
+        theirs = Xprof(folder / "xprof", a.live or a.record)
+        servers.append(theirs)
+        servers.append(ours(a.bin, folder / "ours", free_port()))
 
         def listed(route, **query):
             want, got = (server.get(route, **query) for server in servers)
@@ -194,8 +271,7 @@ def main():
             for tool, params in questions(servers[0], run, tools, chosen):
                 want, got = (server.get("data", run=run, tag=tool, **params) for server in servers)
                 word, result, remarks = judge(tool, want, got, known)
-                share = result.good / result.leaves if result.leaves else 0.0
-                if word == "DIFFERS" and any(re.search(where, run) and tool in which and share >= least for where, which, least, _ in OPEN):
+                if word == "DIFFERS" and is_open(run, tool, share_of(result)):
                     word = "open"
                 words[word] += 1
                 table[tool].update({"questions": 1, "ok": word in ("ok", "more"), "leaves": result.leaves, "good": result.good})
@@ -208,13 +284,19 @@ def main():
         for server in servers:
             server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+    if a.record:
+        theirs.write()
+    elif a.live and not a.only and not chosen:
+        for run, question in theirs.changed():
+            words["RECORD"] += 1
+            print(f"RECORD   {run} {question}: XProf says otherwise than is recorded; --record writes it")
     print()
     for tool, row in sorted(table.items()):
         print(f"{tool:26} {row['ok']:4} of {row['questions']:4} questions, {row['good']:7} of {row['leaves']:7} leaves")
-    bad = words["DIFFERS"] + words["REFUSED"] + words["LIST"]
+    bad = words["DIFFERS"] + words["REFUSED"] + words["LIST"] + words["RECORD"]
     for where, which, _, why in OPEN if words["open"] else []:
         print(f"open: {where}: {', '.join(which)}: {why}")
-    print(f"live: {sum(words.values())} questions and lists, {bad} differ, {words['open']} are open")
+    print(f"live: {sum(words.values())} questions and lists, {theirs.asked} asked of XProf now, {bad} differ, {words['open']} are open")
     return 1 if bad or not words else 0
 
 

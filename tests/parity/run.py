@@ -15,6 +15,8 @@ import re
 import subprocess
 import sys
 
+GPU_FLOPS = "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1"
+SLOWEST = "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps"
 KNOWN = {
     # (session, check): why XProf's number is not ours
     ("v6e-pallas-matmul", "ops flops"): "XProf ignores FLOPs that kernel profiling puts on events of custom calls",
@@ -23,9 +25,14 @@ KNOWN = {
     ("v6e-pallas-matmul", "op profile by program: model flops"): "as for ops",
     ("v6e-pallas-matmul", "op profile by category: flops"): "as for ops",
     ("v6e-pallas-matmul", "op profile by category: model flops"): "as for ops",
-    ("mi300-attention", "ops flops"): "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1",
+    ("mi300-attention", "ops flops"): GPU_FLOPS,
+    ("mi300-gemm", "ops flops"): GPU_FLOPS,
+    ("gfx950-te-attn", "ops flops"): GPU_FLOPS,
+    ("async_", "ops flops"): GPU_FLOPS,
     ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
-    ("moe_v5p4", "truth step time"): "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps",
+    ("v100x8-tf", "allocators of 34.83.195.179_"): "XProf states a lifetime peak of GPU_4_bfc below the peak in use that it states for the capture; Haloscope's is at least that",
+    ("moe_v5p4", "truth step time"): SLOWEST,
+    ("straggler_all_chips", "truth step time"): SLOWEST,
 }
 
 

@@ -3,12 +3,12 @@
 mod seeds;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{root, run_command, say, talk, target};
+use crate::{root, run_command, say, talk};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,6 +21,12 @@ pub(crate) struct Args {
     /// Run this one input in place of searching; needs --target
     #[arg(long, value_name = "PATH", requires = "target")]
     input: Option<PathBuf>,
+    /// Build for speed: it takes longer to build, and tries more inputs a second
+    #[arg(long)]
+    optimised: bool,
+    /// Build the targets and run none
+    #[arg(long, conflicts_with_all = ["target", "input"])]
+    build: bool,
 }
 
 /// An input may take this long.
@@ -29,6 +35,18 @@ const SLOWEST_S: u32 = 10;
 const LAST_LINES: usize = 60;
 /// A target may take this much memory.
 const MEMORY_MB: u32 = 2_048;
+/// What `cargo fuzz run --sanitizer none` hands to the compiler: the counters that libFuzzer looks at. Nothing here is unsafe, so
+/// no sanitizer, which also needs a nightly compiler.
+const FLAGS: [&str; 8] = [
+    "--cfg=fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-sanitizer-coverage-stack-depth",
+    "-Cdebug-assertions",
+];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut targets = targets()?;
@@ -40,12 +58,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
         targets.retain(|t| t == name);
     }
-    let tools = cargo_fuzz()?;
+    let programs = build(args.optimised)?;
+    if args.build {
+        say(&format!("fuzz: {} are built", targets.join(", ")));
+        return Ok(());
+    }
     for name in &targets {
         let corpus = root().join("fuzz/corpus").join(name);
-        let mut command = tools.command();
-        // Nothing here is unsafe, so no sanitizer: then the stable compiler will do.
-        command.args(["fuzz", "run", "--sanitizer", "none", name.as_str()]);
+        let artifacts = root().join("fuzz/artifacts").join(name);
+        fs::create_dir_all(&artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
+        let mut command = Command::new(programs.join(name));
+        command.arg(format!("-artifact_prefix={}/", artifacts.display()));
         let run = match &args.input {
             Some(input) => {
                 let input =
@@ -54,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
             None => {
                 let written = seeds::write(name, &corpus)?;
-                command.arg(&corpus).arg("--").args([
+                command.arg(&corpus).args([
                     format!("-max_total_time={}", args.seconds),
                     format!("-timeout={SLOWEST_S}"),
                     format!("-rss_limit_mb={MEMORY_MB}"),
@@ -64,15 +87,38 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 search(name, &mut command)
             }
         };
-        run.with_context(|| format!("fuzz target {name} failed; the input is under fuzz/artifacts/{name}"))?;
+        run.with_context(|| {
+            format!("fuzz target {name} failed; the input is under {}", artifacts.display())
+        })?;
     }
     say(&format!("fuzz: {} held", targets.join(", ")));
     Ok(())
 }
 
+/// Builds the targets, and gives the folder where they lie.
+fn build(is_optimised: bool) -> Result<PathBuf> {
+    let said = Command::new("rustc").arg("-vV").output().context("cannot start rustc")?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let host = said.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
+    let folder = root().join("fuzz");
+    let mut command = Command::new("cargo");
+    // A target is named so that build scripts and macros are built without the counters.
+    command.current_dir(&folder).args(["build", "--bins", "--target", host]);
+    let mut flags = FLAGS.to_vec();
+    if is_optimised {
+        command.arg("--release");
+        // Functions with counters are not inlined from one unit into another.
+        flags.push("-Ccodegen-units=1");
+    }
+    run_command(command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env_remove("CARGO_TARGET_DIR"))?;
+    let profile = if is_optimised { "release" } else { "debug" };
+    Ok(folder.join(Path::new("target")).join(host).join(profile))
+}
+
 /// Runs a search and says how many inputs it tried; what libFuzzer wrote is shown only where it failed.
 fn search(name: &str, command: &mut Command) -> Result<()> {
-    let output = command.output().context("cannot start cargo fuzz")?;
+    let output =
+        command.output().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let lines: Vec<&str> = log.lines().collect();
@@ -96,42 +142,4 @@ fn targets() -> Result<Vec<String>> {
     names.sort_unstable();
     ensure!(!names.is_empty(), "fuzz/fuzz_targets is empty");
     Ok(names)
-}
-
-/// Where `cargo fuzz` is.
-struct Tools {
-    /// A folder to search before the others, where it had to be installed.
-    extra: Option<PathBuf>,
-}
-
-impl Tools {
-    fn command(&self) -> Command {
-        let mut command = Command::new("cargo");
-        // The coverage of libFuzzer needs flags that only a nightly compiler, or this variable, admits.
-        command.current_dir(root()).env("RUSTC_BOOTSTRAP", "1");
-        if let Some(extra) = &self.extra {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let all = std::iter::once(extra.clone()).chain(std::env::split_paths(&path));
-            if let Ok(joined) = std::env::join_paths(all) {
-                command.env("PATH", joined);
-            }
-        }
-        command
-    }
-}
-
-/// Finds `cargo fuzz`, or installs it under `target/tools`.
-fn cargo_fuzz() -> Result<Tools> {
-    let here = target().join("tools");
-    let extra = here.join("bin/cargo-fuzz").is_file().then(|| here.join("bin"));
-    let tools = Tools { extra };
-    let version = tools.command().args(["fuzz", "--version"]).output()?;
-    if version.status.success() {
-        return Ok(tools);
-    }
-    talk("installing cargo-fuzz");
-    run_command(
-        Command::new("cargo").args(["install", "--quiet", "--locked", "cargo-fuzz", "--root"]).arg(&here),
-    )?;
-    Ok(Tools { extra: Some(here.join("bin")) })
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod ci;
 mod docs;
 mod fixtures;
 mod fuzz;
@@ -24,6 +25,8 @@ enum Task {
     Answers(answers::Args),
     /// Measure haloscope against a bare scan and its peers, as ratios of one run on one machine
     Bench(bench::Args),
+    /// Run what a change has to pass, side by side as far as the machine bears it
+    Ci(ci::Args),
     /// Write the generated parts of docs/, or check that they are what would be written
     Docs(docs::Args),
     /// Write the generated profiles below fixtures/runs, or check that they are what would be written
@@ -51,14 +54,19 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Answers(args) => answers::run(&args),
-        Task::Bench(args) => bench::run(&args),
+        Task::Bench(args) => measured(|| bench::run(&args)),
+        Task::Ci(args) => match ci::run(&args) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::FAILURE,
+            Err(error) => Err(error),
+        },
         Task::Docs(args) => docs::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Generate(args) => bench::generate::run(&args),
         Task::Measure(args) => bench::process::run(&args),
         Task::Yardstick(args) => bench::suite::yardstick(&args),
         Task::Fuzz(args) => fuzz::run(&args),
-        Task::Instructions(args) => instructions::run(&args),
+        Task::Instructions(args) => measured(|| instructions::run(&args)),
         Task::Hot(args) => instructions::hot(&args),
         Task::Rooms => rooms::run(),
         Task::WebHash(args) => web_hash::run(&args),
@@ -70,6 +78,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Does what measures this program's own code, in a release build: this one where it is one, else one that is built for it.
+fn measured(run: impl FnOnce() -> Result<()>) -> Result<()> {
+    if !cfg!(debug_assertions) {
+        return run();
+    }
+    let mut command = Command::new("cargo");
+    command.args(["run", "--release", "--quiet", "--package", "xtask", "--manifest-path"]);
+    run_command(command.arg(root().join("Cargo.toml")).arg("--").args(std::env::args_os().skip(1)))
 }
 
 /// Data: one line to stdout.

@@ -1,0 +1,235 @@
+//! The table of stages: what a change has to pass, and what is run before a release.
+//!
+//! Commands are lines for Bash, run in the root of the checkout. In them stand `{bin}` for the program under test, `{xtask}` for
+//! this program, `{shared}` for the folder of profiles beside the checkout.
+
+use super::lanes::Lane::{self, Alone, Busy, Compiler, Light, Timed};
+
+/// One of the things that have to hold.
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    /// By which it is asked for: `--only NAME`.
+    pub(super) name: &'static str,
+    /// What it takes of the machine.
+    pub(super) lane: Lane,
+    /// What comes before it, by name.
+    pub(super) needs: &'static [&'static str],
+    /// What a change has to pass; `None` where it is left to the night.
+    pub(super) change: Option<&'static str>,
+    /// What is run before a release.
+    pub(super) nightly: &'static str,
+    /// It is left out, and that is said, where this path is absent.
+    pub(super) reads: Option<&'static str>,
+    /// How long it takes, about, in seconds on four cores: those with the most after them are started first.
+    pub(super) about_s: u32,
+}
+
+impl Stage {
+    /// A stage that is the same for a change and at night.
+    fn new(name: &'static str, lane: Lane, about_s: u32, command: &'static str) -> Stage {
+        Stage { name, lane, needs: &[], change: Some(command), nightly: command, reads: None, about_s }
+    }
+
+    /// A stage that is left to the night.
+    fn at_night(name: &'static str, lane: Lane, about_s: u32, command: &'static str) -> Stage {
+        Stage { change: None, ..Stage::new(name, lane, about_s, command) }
+    }
+
+    fn needs(self, needs: &'static [&'static str]) -> Stage {
+        Stage { needs, ..self }
+    }
+
+    fn nightly(self, command: &'static str) -> Stage {
+        Stage { nightly: command, ..self }
+    }
+
+    fn reads(self, path: &'static str) -> Stage {
+        Stage { reads: Some(path), ..self }
+    }
+
+    /// Its command, at night or for a change.
+    pub(super) fn command(&self, is_night: bool) -> Option<&'static str> {
+        if is_night { Some(self.nightly) } else { self.change }
+    }
+}
+
+/// The stages of a change, or those of the night.
+pub(super) fn stages(is_night: bool) -> Vec<Stage> {
+    let mut all = all();
+    all.retain(|stage| stage.command(is_night).is_some());
+    if !is_night {
+        // What is left to the night is in nobody's way.
+        let names: Vec<&str> = all.iter().map(|stage| stage.name).collect();
+        debug_assert!(all.iter().flat_map(|stage| stage.needs).all(|need| names.contains(need)));
+    }
+    all
+}
+
+/// Every stage. What compiles comes first, then what the program is asked, then what must not be disturbed.
+fn all() -> Vec<Stage> {
+    vec![
+        // The program under test: of a change the one that `cargo test` made, whose assertions are on; at night the one that is shipped.
+        Stage::new("program", Compiler, 5, "cargo test --workspace --no-run").nightly("cargo build --release"),
+        Stage::new("format", Light, 5, "cargo fmt --all --check\ncargo fmt --manifest-path fuzz/Cargo.toml --check"),
+        Stage::new("clippy", Compiler, 120, "cargo clippy --workspace --all-targets -- -D warnings").needs(&["program"]),
+        Stage::new(
+            "documentation",
+            Compiler,
+            60,
+            "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet",
+        )
+        .needs(&["program"]),
+        Stage::new("fuzz-build", Compiler, 90, "{xtask} fuzz --build").nightly("{xtask} fuzz --build --optimised"),
+        Stage::new("fuzz", Busy, 40, "{xtask} fuzz --seconds 5")
+            .nightly("{xtask} fuzz --seconds 120 --optimised")
+            .needs(&["fuzz-build"]),
+        Stage::new("rooms", Light, 1, "{xtask} rooms"),
+        Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
+        Stage::new("reference", Busy, 6, "{xtask} docs --check"),
+        // The page: what is built of its sources is what is committed, whatever an earlier build left behind.
+        Stage::new("node-packages", Light, 20, "cd web\nnpm ci --no-audit --no-fund"),
+        Stage::new("page-tests", Busy, 20, "cd web\nnpm test").needs(&["node-packages"]),
+        Stage::new("page", Busy, 21, concat!(
+            // In a copy, since the compiler reads the committed page meanwhile.
+            "copy=target/ci/page\n",
+            "rm -rf $copy\n",
+            "mkdir -p $copy/web $copy/crates/serve\n",
+            "tar -C web --exclude=./node_modules --exclude=./test-results -cf - . | tar -C $copy/web -xf -\n",
+            "ln -s \"$PWD/web/node_modules\" $copy/web/node_modules\n",
+            "for again in 1 2; do\n",
+            "  (cd $copy/web; npm run build)\n",
+            "  diff -r crates/serve/dist $copy/crates/serve/dist\n",
+            "done\n",
+            "{xtask} web-hash",
+        ))
+        .needs(&["node-packages"]),
+        Stage::new("page-in-browser", Busy, 200, "cd web\nnpm run e2e").needs(&["program", "node-packages"]),
+        Stage::new("timeline-frames", Alone, 40, concat!(
+            "big=target/big/2-million/plugins/profile/run/big.xplane.pb\n",
+            "[ -e $big ] || {xtask} generate --mb 74 $big\n",
+            "cd web\nnode tests/e2e/timeline.mjs --big ../target/big/2-million",
+        ))
+        .nightly(concat!(
+            "big=target/big/20-million/plugins/profile/run/big.xplane.pb\n",
+            "[ -e $big ] || {xtask} generate --mb 740 $big\n",
+            "cd web\nnode tests/e2e/timeline.mjs --big ../target/big/20-million",
+        ))
+        .needs(&["program", "node-packages"]),
+        // Python packages of others: XProf, and JAX to have programs to capture.
+        Stage::new("xprof-packages", Light, 60, concat!(
+            "folder=target/peers/xprof\n",
+            "if [ ! -e $folder/ready-2 ]; then\n",
+            "  python3 -m venv $folder\n",
+            "  $folder/bin/python -m pip install --quiet xprof==2.24.2 jax==0.10.2 jaxlib==0.10.2\n",
+            "  touch $folder/ready-2\n",
+            "fi\n",
+            "$folder/bin/python -c 'import importlib.metadata as m; print(\"xprof\", m.version(\"xprof\"), \"jax\", m.version(\"jax\"))'",
+        )),
+        // XProf's answers: recorded ones of profiles that are not ours, then of the fixtures and of generated profiles.
+        Stage::new("xprof-recorded", Busy, 75, "python3 tests/parity/compare_both.py {shared} --bin {bin}")
+            .needs(&["program"])
+            .reads("{shared}/parity/compare.py"),
+        Stage::new("parity", Busy, 12, "python3 tests/parity/run.py {shared}/traces --bin {bin}")
+            .needs(&["program"])
+            .reads("{shared}/traces"),
+        Stage::new("xprof-fixtures", Busy, 23, "python3 tests/parity/live.py --bin {bin}")
+            .nightly("python3 tests/parity/live.py --bin {bin} --live")
+            .needs(&["program", "xprof-packages"]),
+        Stage::new("xprof-generated", Busy, 11, "python3 tests/conformance/run.py --bin {bin}")
+            .nightly("python3 tests/conformance/run.py --bin {bin} --live")
+            .needs(&["program", "xprof-packages"]),
+        Stage::new("hlo-text", Busy, 11, "python3 tests/parity/hlo_text.py --bin {bin} {shared}/traces")
+            .nightly("python3 tests/parity/hlo_text.py --bin {bin} --live {shared}/traces")
+            .needs(&["program", "xprof-packages"]),
+        Stage::at_night("memory-rows", Busy, 30, "python3 tests/parity/memory_rows.py").needs(&["xprof-packages"]),
+        Stage::at_night("xprof-page", Busy, 300, "node web/tests/xprof-page/main.mjs target/xprof-page")
+            .needs(&["program", "node-packages", "xprof-packages"]),
+        Stage::at_night("third-party-mcp", Busy, 60, "python3 tests/third-party/mcp.py --bin {bin}")
+            .needs(&["program", "xprof-packages"]),
+        // What others do with the program.
+        Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
+        Stage::new("exports", Busy, 35, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),
+        Stage::new("riegeli", Busy, 50, "python3 tests/riegeli/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
+        Stage::new(
+            "agents-packages",
+            Light,
+            15,
+            "python3 -c 'import sys; sys.path.insert(0, \"tests/mcp\"); import sdk; print(sdk.python())'",
+        ),
+        Stage::new("agents", Busy, 40, "python3 tests/mcp/run.py --bin {bin} --quick")
+            .nightly("python3 tests/mcp/run.py --bin {bin}")
+            .needs(&["program", "agents-packages"]),
+        Stage::new("questions", Busy, 21, "python3 tests/mcp/ask.py --bin {bin}").needs(&["program", "agents-packages"]),
+        Stage::at_night("planted-faults", Busy, 900, "python3 tests/planted/run.py --bin {bin} --forge {shared}/forge")
+            .needs(&["program"])
+            .reads("{shared}/forge"),
+        Stage::at_night("pairs", Busy, 900, "python3 tests/compare/run.py --bin {bin} --forge {shared}/forge")
+            .needs(&["program", "planted-faults"])
+            .reads("{shared}/forge"),
+        // What waits for programs, links and kills; a busy machine would make other tests of them.
+        Stage::new("far", Timed, 60, "python3 tests/far/run.py --bin {bin}").needs(&["program"]),
+        Stage::new("object-stores", Timed, 120, "python3 tests/remote/run.py --bin {bin}").needs(&["program"]),
+        Stage::new("captures", Timed, 120, "python3 tests/capture/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
+        Stage::new("runs", Timed, 120, "python3 tests/run/run.py --bin {bin} --python target/peers/xprof/bin/python")
+            .needs(&["program", "xprof-packages"]),
+        Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
+            .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
+            .needs(&["program"]),
+        // What is measured.
+        Stage::new(
+            "hundred-clients",
+            Alone,
+            80,
+            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 60",
+        )
+        .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
+        .needs(&["program"]),
+        Stage::at_night("instructions", Alone, 120, "{xtask} instructions").needs(&["program"]),
+        Stage::at_night("bench", Alone, 150, "{xtask} bench --quick --binary {bin}").needs(&["program"]),
+        // A stranger's first minutes.
+        Stage::new("smoke", Light, 10, "python3 .ci/smoke.py {bin}").needs(&["program"]),
+    ]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::ci::graph;
+
+    /// A stage that does nothing.
+    pub(in crate::ci) fn stage(name: &'static str, needs: &'static [&'static str]) -> Stage {
+        Stage::new(name, Light, 1, "true").needs(needs)
+    }
+
+    #[test]
+    fn the_stages_fit_together() {
+        for is_night in [false, true] {
+            let stages = stages(is_night);
+            graph::check(&stages).unwrap();
+            assert!(stages.iter().all(|stage| stage.about_s > 0));
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_change_is_left_out_at_night() {
+        let night = stages(true);
+        for stage in stages(false) {
+            assert!(night.iter().any(|other| other.name == stage.name), "{}", stage.name);
+        }
+    }
+
+    #[test]
+    fn names_are_short_words() {
+        for stage in stages(true) {
+            assert!(stage.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", stage.name);
+        }
+    }
+
+    #[test]
+    fn whoever_asks_the_program_needs_it() {
+        for stage in stages(true) {
+            let asks = stage.nightly.contains("{bin}");
+            assert!(!asks || stage.needs.contains(&"program"), "{}", stage.name);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is said of stages: a list, a block for each that ends, and a summary.
+
+use std::io::Write;
+
+use super::graph::critical_path;
+use super::runner::{Done, Ended, Event, Place};
+use super::stages::Stage;
+use crate::say;
+
+/// The stages, a line each.
+pub(super) fn list(stages: &[Stage], is_night: bool) -> String {
+    let lines = stages.iter().map(|stage| {
+        let command = stage.command(is_night).unwrap_or_default().replace('\n', "; ");
+        let needs = if stage.needs.is_empty() { "-".to_owned() } else { stage.needs.join(", ") };
+        format!(
+            "{:<16} {:<9} {:>5} s  needs {needs}\n{:18}{command}",
+            stage.name,
+            stage.lane.word(),
+            stage.about_s,
+            ""
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Says what happens.
+pub(super) fn event(stages: &[Stage], place: &Place, event: Event) {
+    match event {
+        Event::Started(i) => say(&format!(".. {}", stages[i].name)),
+        Event::Ended(i, done) => {
+            // Nothing is left to do where stdout is closed.
+            let _ = std::io::stdout().write_all(&ended(&stages[i], place, done));
+        }
+        Event::Still(running) => {
+            let names: Vec<&str> = running.iter().map(|&i| stages[i].name).collect();
+            say(&format!(".. still running: {}", names.join(", ")));
+        }
+    }
+}
+
+/// A stage that is over, with all that it wrote, in one block.
+pub(super) fn ended(stage: &Stage, place: &Place, done: &Done) -> Vec<u8> {
+    let name = stage.name;
+    let (head, foot) = match &done.ended {
+        Ended::LeftOut(path) => return format!("\n== left out: {name}: there is no {path}\n").into_bytes(),
+        Ended::NotRun(need) => return format!("\n== not run: {name}: it needs {need}\n").into_bytes(),
+        Ended::Passed => (format!("\n== {name}: {:.0} s\n", done.seconds), String::new()),
+        Ended::Failed(why) => (
+            format!("\n== {name}: {why}, {:.0} s\n", done.seconds),
+            format!(
+                "== FAILED: {name}: {why}\n   alone: {}\n   that is: {}\n",
+                place.alone(stage),
+                place.command(stage)
+            ),
+        ),
+    };
+    let log = std::fs::read(place.log(stage)).unwrap_or_default();
+    let end: &[u8] = if log.last().is_some_and(|last| *last != b'\n') { b"\n" } else { b"" };
+    [head.as_bytes(), &log, end, foot.as_bytes()].concat()
+}
+
+/// The seconds of every stage, and which chain of them took longest.
+pub(super) fn summary(stages: &[Stage], done: &[Done], before: &[(String, f64)]) {
+    say("\n== stages: when they began, seconds, processor seconds");
+    for (name, seconds) in before {
+        say(&format!("  before {seconds:>7.0} {:>7}  {name}", ""));
+    }
+    let mut order: Vec<(&Stage, &Done)> = stages.iter().zip(done).collect();
+    order.sort_by(|a, b| a.1.began_s.total_cmp(&b.1.began_s));
+    for (stage, done) in order {
+        let word = match &done.ended {
+            Ended::Passed => String::new(),
+            Ended::Failed(why) => format!("  FAILED: {why}"),
+            Ended::NotRun(need) => format!("  not run: it needs {need}"),
+            Ended::LeftOut(path) => format!("  left out: there is no {path}"),
+        };
+        let numbers = format!("{:>8.0} {:>7.0} {:>7.0}", done.began_s, done.seconds, done.processor_s);
+        say(&format!("{numbers}  {}{word}", stage.name));
+    }
+    let earlier: f64 = before.iter().map(|(_, seconds)| seconds).sum();
+    let end = done.iter().map(|done| done.began_s + done.seconds).fold(0.0, f64::max);
+    let seconds = |stage: &Stage| {
+        let of = stages.iter().position(|other| other.name == stage.name);
+        of.map_or(0.0, |i| done[i].seconds)
+    };
+    let (chain, longest) = critical_path(stages, seconds);
+    let processor: f64 = done.iter().map(|done| done.processor_s).sum();
+    say(&format!(
+        "the stages took {end:.0} s, {processor:.0} s of processors; with what came before {:.0} s",
+        end + earlier
+    ));
+    say(&format!("the critical path, {longest:.0} s: {}", chain.join(" > ")));
+    let both = stages.iter().zip(done);
+    let failed: Vec<&str> =
+        both.filter(|(_, done)| done.ended.is_failure()).map(|(stage, _)| stage.name).collect();
+    say(&if failed.is_empty() { String::new() } else { format!("failed: {}\n", failed.join(", ")) });
+}
