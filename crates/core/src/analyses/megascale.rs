@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::quality;
 use crate::derive::select::Selection;
@@ -15,6 +15,8 @@ use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "megascale",
+    label: "Megascale",
+    group: MenuGroup::Time,
     question: "What do transfers between slices cost: how long they take, how much time they have, and how long devices wait for them?",
     params: &[],
     needs: &[
@@ -22,6 +24,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "host send and recv ops on the first TensorCore of a host, and the HLO module that names their rendezvous",
     ],
     example: "megascale logs",
+    also: &[],
     run: Run::Of(run),
 };
 

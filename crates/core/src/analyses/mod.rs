@@ -73,14 +73,23 @@ pub static ALL: &[&Analysis] = &[
 /// Analyses whose ids have two words share the first; this says what the first stands for. A first word that is an analysis
 /// itself (`compute` of `compute mfu`) is not listed: its question says what it is about.
 pub static FAMILIES: &[Family] = &[
-    Family { id: "memory", about: "What is alive in memory, whose it is, and what could be saved" },
+    Family {
+        id: "memory",
+        label: "Memory",
+        about: "What is alive in memory, whose it is, and what could be saved",
+        usual: "attribute",
+    },
     Family {
         id: "hlo",
+        label: "HLO",
         about: "What the compiler built: modules, text, counts, fusions, graph, differences",
+        usual: "modules",
     },
     Family {
         id: "audit",
+        label: "Audit",
         about: "What a run was started with: flags that are known, that clash, that are missing",
+        usual: "flags",
     },
 ];
 
@@ -88,14 +97,57 @@ pub static FAMILIES: &[Family] = &[
 pub struct Family {
     /// The first word of its members' ids.
     pub id: &'static str,
+    /// Its name in menus and headings.
+    pub label: &'static str,
     /// What its members are about, one sentence.
     pub about: &'static str,
+    /// The second word of the member that is meant where nobody says which.
+    pub usual: &'static str,
+}
+
+/// The part of a menu that an analysis stands in, in the order of the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MenuGroup {
+    /// What is asked first of a run.
+    Start,
+    /// Where the time goes: steps, waiting, hosts, transfers, requests.
+    Time,
+    /// What devices work on.
+    Work,
+    /// What is in memory.
+    Memory,
+    /// What the compiler built, and of what.
+    Programs,
+    /// Runs held against each other.
+    Change,
+    /// What the files hold.
+    File,
+}
+
+impl MenuGroup {
+    /// All groups, in order.
+    pub const ALL: &'static [Self] =
+        &[Self::Start, Self::Time, Self::Work, Self::Memory, Self::Programs, Self::Change, Self::File];
+}
+
+/// Where an analysis stands beside the places that every analysis has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Also {
+    /// In the one file that `haloscope report` writes.
+    Report,
+    /// Among the tools for agents by itself, because it is asked for often; each costs words of every conversation.
+    Tool,
 }
 
 /// One question and how it is answered.
 pub struct Analysis {
     /// Its name on the command line and in JSON: one word, or the family's and its own, as in `memory peak`.
     pub id: &'static str,
+    /// Its name in menus and headings; of a member of a family, its own without the family's.
+    pub label: &'static str,
+    /// The part of a menu that it stands in.
+    pub group: MenuGroup,
     /// The question it answers, one sentence.
     pub question: &'static str,
     /// Its parameters beside the scope.
@@ -104,6 +156,8 @@ pub struct Analysis {
     pub needs: &'static [&'static str],
     /// An example command line, without the program's name.
     pub example: &'static str,
+    /// Where it stands beside the places that every analysis has.
+    pub also: &'static [Also],
     /// Computes the answer. Call it through [`run`] or [`run_with`], which fill what all reports share.
     pub run: Run,
 }
@@ -168,6 +222,12 @@ impl Analysis {
     #[must_use]
     pub fn works_alone(&self) -> bool {
         matches!(self.run, Run::Maybe(_))
+    }
+
+    /// The first word of an id of two: its family, or the analysis that leads it.
+    #[must_use]
+    pub fn family(&self) -> Option<&'static str> {
+        self.id.split_once(' ').map(|(first, _)| first)
     }
 
     /// The analyses whose ids begin with this one's and have a second word, with that word.
@@ -420,6 +480,9 @@ mod tests {
             let families = FAMILIES.iter().filter(|family| family.id == first).count();
             let leaders = ALL.iter().filter(|analysis| analysis.id == first).count();
             assert_eq!(families + leaders, 1, "{first}");
+        }
+        for family in FAMILIES {
+            assert!(members(family.id).any(|(word, _)| word == family.usual), "{}", family.id);
         }
         for family in FAMILIES {
             assert!(members(family.id).count() > 0, "{} has no member", family.id);

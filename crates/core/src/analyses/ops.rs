@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Param, ParamKind, Params, Run, host_ops};
+use super::{Also, Analysis, MenuGroup, Param, ParamKind, Params, Run, host_ops};
 use crate::Error;
 use crate::derive::bound::TimeClass;
 use crate::derive::limits::{Work, add_known};
@@ -33,6 +33,8 @@ const ON: Param = Param {
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "ops",
+    label: "Ops",
+    group: MenuGroup::Work,
     question: "Which ops take the time, and how near are they to what the device can do?",
     params: &[BY, ON],
     needs: &[
@@ -40,6 +42,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "for FLOPs and bytes: the compiler's counts on the ops, or the HLO modules in the profile",
     ],
     example: "ops logs --by category --steps 2-5",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

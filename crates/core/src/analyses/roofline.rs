@@ -5,7 +5,7 @@ mod stated;
 use rustc_hash::FxHashMap;
 
 use super::ops::Sums;
-use super::{Analysis, Params, Run};
+use super::{Also, Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::limits::{Limits, Work, add_known};
 use crate::derive::op_meta::{is_asynchronous, is_container};
@@ -20,6 +20,8 @@ use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "roofline",
+    label: "Roofline",
+    group: MenuGroup::Work,
     question: "Is the program bound by compute or by memory, and how much time does neither explain?",
     params: &[stated::FLOPS, stated::BYTES, stated::LATENCY, stated::CHIP],
     needs: &[
@@ -27,6 +29,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "the device's peak FLOP rate and HBM bandwidth",
     ],
     example: "roofline logs --steady",
+    also: &[Also::Report, Also::Tool],
     run: Run::Maybe(run),
 };
 

@@ -1,6 +1,6 @@
 //! `steps`: how long each step took on each device, and which are usual.
 
-use super::{Analysis, Params, Run};
+use super::{Also, Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::account::{self, Account, Class, Group};
 use crate::derive::intervals::Intervals;
@@ -14,12 +14,15 @@ use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "steps",
+    label: "Steps",
+    group: MenuGroup::Time,
     question: "How long does a step take, how steady is it, and which steps are not like the others?",
     params: &[],
     needs: &[
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
     ],
     example: "steps logs --format json",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::counters;
 use crate::derive::quality;
@@ -14,12 +14,15 @@ use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "utilization",
+    label: "Utilization",
+    group: MenuGroup::Work,
     question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters?",
     params: &[],
     needs: &[
         "hardware counters of a TPU v6e or v7x (stat counter_value), which the profiler records only on request",
     ],
     example: "utilization logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -1,26 +1,25 @@
 //! Tools that are derived from the registry of analyses: one for each of those that are asked for most, one for a family, and
 //! `report` for every other, because an agent pays for the description of each tool in every conversation.
 
-use haloscope_core::analyses::{self, Analysis, FAMILIES, Family, Others, Params};
+use haloscope_core::analyses::{self, Also, Analysis, FAMILIES, Family, Others, Params};
 use serde_json::{Value, json};
 
 use super::report::draft;
 use super::schema::{argument, params, scope, scope_words, shared};
 use crate::{Answer, Arguments, Budget, Context, Refusal, Tool, object};
 
-/// The analyses that have a tool of their own.
-const OWN: [&str; 5] = ["diagnose", "compare", "check", "roofline", "comm"];
-
-/// Which member of a family is meant where a call does not say; else the first.
-const USUAL: [&str; 2] = ["memory attribute", "hlo modules"];
-
 /// The analysis that `report` gives where a call does not say.
 const ANY: &str = "overview";
 
 /// The tools that the registry gives.
 pub(super) fn all() -> Vec<Tool> {
-    let own = OWN.iter().filter_map(|id| analyses::find(id)).map(one);
+    let own = analyses::ALL.iter().copied().filter(|analysis| has_own(analysis)).map(one);
     own.chain(FAMILIES.iter().map(family)).chain([any()]).collect()
+}
+
+/// Whether an analysis has a tool of its own.
+fn has_own(analysis: &Analysis) -> bool {
+    analysis.also.contains(&Also::Tool)
 }
 
 /// The tool that gives the report of an analysis, with the arguments that choose it.
@@ -29,7 +28,7 @@ pub fn tool_of(id: &str) -> String {
     let family = id.split_once(' ').filter(|(first, _)| FAMILIES.iter().any(|family| family.id == *first));
     match (family, analyses::find(id)) {
         (Some((first, member)), _) => format!("{first} what={member}"),
-        (None, Some(analysis)) if !OWN.contains(&id) => format!("report analysis={}", analysis.slug()),
+        (None, Some(analysis)) if !has_own(analysis) => format!("report analysis={}", analysis.slug()),
         _ => id.to_owned(),
     }
 }
@@ -48,8 +47,7 @@ fn one(analysis: &'static Analysis) -> Tool {
 
 fn family(family: &'static Family) -> Tool {
     let members: Vec<(&str, &Analysis)> = analyses::members(family.id).collect();
-    let usual = members.iter().find(|(_, analysis)| USUAL.contains(&analysis.id)).or(members.first());
-    let usual = usual.map_or("", |(word, _)| *word);
+    let usual = family.usual;
     let words: Vec<&str> = members.iter().map(|(word, _)| *word).collect();
     let about: Vec<String> = members.iter().map(|(word, a)| format!("{word}: {}", a.question)).collect();
     let others = members.iter().map(|(_, a)| a.others()).find(|o| *o != Others::None).unwrap_or(Others::None);

@@ -20,7 +20,7 @@ mod wall;
 
 use regex::Regex;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Also, Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::quality;
 use crate::derive::select::Selection;
@@ -96,6 +96,8 @@ const ANYWAY: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "check",
+    label: "Check",
+    group: MenuGroup::Change,
     question: "Does this run keep its budgets, and is it no slower than its baseline?",
     params: &[BUDGET, CLAIM, FLOOR, WALL, EXPECT, KERNEL, TOLERANCE, CONFIDENCE, UNKNOWN, ANYWAY],
     needs: &[
@@ -103,6 +105,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "several steps in each run: their spread says what is noise",
     ],
     example: "check logs/after --baseline logs/before --budget budget.toml",
+    also: &[Also::Tool],
     run: Run::Against(run),
 };
 

@@ -9,7 +9,7 @@ mod skew;
 mod tables;
 mod values;
 
-use super::{Analysis, Params, Run};
+use super::{Also, Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::comm::{Collective, Communication, Counted, Form};
 use crate::derive::quality;
@@ -22,6 +22,8 @@ use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "comm",
+    label: "Communication",
+    group: MenuGroup::Time,
     question: "What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?",
     params: &[groups::MESH, groups::MESH_FILE, groups::TOPOLOGY],
     needs: &[
@@ -30,6 +32,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "HLO modules: what an asynchronous fusion wraps, and how large its message is",
     ],
     example: "comm logs",
+    also: &[Also::Tool],
     run: Run::Of(run),
 };
 

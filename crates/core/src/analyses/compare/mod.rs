@@ -15,7 +15,7 @@ mod side;
 pub(super) mod values;
 mod waterfall;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Also, Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::compare::{Fact, RunSamples, StepVerdict, Verdict, comparable, label};
 use crate::derive::quality;
@@ -54,6 +54,8 @@ const RENAMED: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "compare",
+    label: "Compare",
+    group: MenuGroup::Change,
     question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
     params: &[ANYWAY, PICK, ROWS, RENAMED],
     needs: &[
@@ -61,6 +63,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "HLO, to know an op again that is called otherwise now",
     ],
     example: "compare logs/before logs/after",
+    also: &[Also::Tool],
     run: Run::Among(run),
 };
 

@@ -11,7 +11,7 @@ mod shortfall;
 
 use columns::{CATEGORIES, LAYERS, LINES, PHASES};
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::ops;
 use crate::derive::phase::Phase;
@@ -29,6 +29,8 @@ use facts::{Fact, Limit};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "compute",
+    label: "Compute",
+    group: MenuGroup::Work,
     question: "Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and what of it is padding, casts and copies?",
     params: &[],
     needs: &[
@@ -37,6 +39,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "for padding, casts and the reasons of copies: the HLO modules in the profile",
     ],
     example: "compute logs --steady",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -4,7 +4,7 @@ mod asked;
 mod measure;
 mod tables;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::account::{Class, Group};
 use crate::derive::critical_path::{self, Change, Role};
@@ -25,6 +25,8 @@ const IF: Param = Param {
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "critical-path",
+    label: "Critical path",
+    group: MenuGroup::Time,
     question: "Which chain of ops, transfers and waits makes a step as long as it is, and how long would it be if parts were faster?",
     params: &[IF],
     needs: &[
@@ -33,6 +35,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "all devices that work together, to see who makes the others wait",
     ],
     example: "critical-path logs --if 'all-gather free' --if 'fusion.12 x0.7'",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -11,7 +11,7 @@ mod rules;
 mod thresholds;
 
 use super::hlo::counters;
-use super::{Analysis, MODULE, Params, Run};
+use super::{Also, Analysis, MODULE, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::ceiling;
 use crate::derive::quality;
@@ -25,6 +25,8 @@ use thresholds::Threshold;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "diagnose",
+    label: "Diagnosis",
+    group: MenuGroup::Start,
     question: "Why is this run slow, what would removing each cause give at most, and what would prove that wrong?",
     params: &[
         MODULE,
@@ -39,6 +41,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "step markers, host events, HLO modules: each check says what it lacks",
     ],
     example: "diagnose logs",
+    also: &[Also::Report, Also::Tool],
     run: Run::Between(run),
 };
 

@@ -4,7 +4,7 @@ use haloscope_hlo::{FusionKind, Instruction, InstructionIdx, Module, Opcode};
 
 use super::subject::{Subject, sum, times};
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Params, Run};
 use crate::derive::executions::Place;
 use crate::derive::fusion_gaps::{self, Gap};
 use crate::profile::Profile;
@@ -13,10 +13,13 @@ use crate::scope::Scope;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",
+    label: "Fusions",
+    group: MenuGroup::Programs,
     question: "What did the compiler fuse, and which values still pass through memory between what it could have fused?",
     params: &[MODULE],
     needs: &["an HLO module after optimisation", "for times: a profile of its execution"],
     example: "hlo fusions logs",
+    also: &[],
     run: Run::Of(run),
 };
 

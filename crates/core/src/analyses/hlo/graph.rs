@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::hlo_costs::source_line;
 use crate::derive::layer::Layer;
 use crate::derive::ops::{self, Op};
@@ -58,6 +58,8 @@ const LIMIT_NODES: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo graph",
+    label: "Graph",
+    group: MenuGroup::Programs,
     question: "What feeds an instruction and what reads it, and how does one instruction reach another?",
     params: &[MODULE, NODE, TO, RADIUS, DIRECTION, THROUGH, LIMIT_NODES],
     needs: &[
@@ -65,6 +67,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for measured times: a profile whose ops name their instructions",
     ],
     example: "hlo graph logs --node fusion.12 --radius 3 --direction operands",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use regex::Regex;
 
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::hlo_costs::source_line;
 use crate::derive::programs::{self, Program};
 use crate::derive::quality;
@@ -59,10 +59,13 @@ const ROWS: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo search",
+    label: "Search",
+    group: MenuGroup::Programs,
     question: "Which instructions are called so, come from there, or make values like that?",
     params: &[MODULE, QUERY, IN, OPCODE, SHAPE, MIN_BYTES, ROWS],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
     example: "hlo search logs --opcode copy,transpose --min-bytes 1M",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -3,7 +3,7 @@
 use haloscope_hlo::TextOptions;
 
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::{programs, quality};
 use crate::profile::Profile;
 use crate::report::{Notes, Report, Status, Text, Unit, Value};
@@ -26,10 +26,13 @@ const INSTRUCTION: Param =
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo text",
+    label: "Text",
+    group: MenuGroup::Programs,
     question: "What does the program look like, as XLA prints it?",
     params: &[MODULE, FORM, COMPUTATION, INSTRUCTION],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
     example: "hlo text logs --module jit_train_step --form short",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -5,7 +5,7 @@ pub(super) mod measure;
 pub(super) mod slow_ops;
 mod tables;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::quality;
 use crate::derive::select::Selection;
@@ -17,6 +17,8 @@ use slow_ops::SlowOps;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "hosts",
+    label: "Hosts",
+    group: MenuGroup::Time,
     question: "Do all hosts and devices take the same time for a step, and which one makes the others wait?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "three devices or more that run the same program, to tell which one is slow",
     ],
     example: "hosts logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -5,7 +5,7 @@ mod tables;
 
 pub(super) use tables::class_cells;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::account::{self, Account, Class, Group, Times};
 use crate::derive::quality;
@@ -19,6 +19,8 @@ use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "idle",
+    label: "Idle time",
+    group: MenuGroup::Time,
     question: "Where did the time of the capture go: outside the program, waiting for the host or for other devices, or into work?",
     params: &[],
     needs: &[
@@ -27,6 +29,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "the profiler's start and stop times, for what lies outside the program",
     ],
     example: "idle logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -2,7 +2,7 @@
 
 mod tables;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::inference::{self, Batch, Phases, Request};
 use crate::derive::quality;
@@ -14,12 +14,15 @@ use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "inference",
+    label: "Inference",
+    group: MenuGroup::Time,
     question: "How long do requests to a model server take, and where does their time go?",
     params: &[],
     needs: &[
         "host events of a model server (BatchingSessionRun, TfrtModelRun, ServingModelRun, SessionRun, ModelServerRequest_...), or steps marked as requests",
     ],
     example: "inference logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -4,7 +4,7 @@ mod findings;
 mod measure;
 mod tables;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::quality;
 use crate::derive::select::Selection;
@@ -16,6 +16,8 @@ use measure::{Measured, Verdict};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "input",
+    label: "Input",
+    group: MenuGroup::Time,
     question: "Do the devices wait for input, and which stage of the pipeline is too slow?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "steps, for batches a second: one batch a step is assumed",
     ],
     example: "input logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -5,7 +5,7 @@ mod program;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::select::Selection;
 use crate::derive::steps::Steps;
@@ -16,10 +16,13 @@ use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "inspect",
+    label: "Inspect",
+    group: MenuGroup::File,
     question: "What is in this profile, what is missing, and what should the next capture do differently?",
     params: &[],
     needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
     example: "inspect logs",
+    also: &[],
     run: Run::Of(run),
 };
 

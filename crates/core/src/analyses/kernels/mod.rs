@@ -2,7 +2,7 @@
 
 mod columns;
 
-use super::{Analysis, Params, Run};
+use super::{Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::kernel_times::{self, Histogram, KernelTimes};
 use crate::derive::ops;
@@ -17,6 +17,8 @@ const SMALL_PS: i64 = 100_000_000;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "kernels",
+    label: "Kernels",
+    group: MenuGroup::Work,
     question: "Which kernels run, how are they launched, and do they use the tensor cores?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "TPU: custom calls on the XLA Ops line",
     ],
     example: "kernels logs --steady",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -5,7 +5,7 @@ mod paths;
 mod tree;
 
 use super::ops::Sums;
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::ops;
 use crate::derive::quality;
@@ -33,6 +33,8 @@ const IDLE: Param = Param {
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "op-profile",
+    label: "Op profile",
+    group: MenuGroup::Work,
     question: "Where does the device time go, from programs down to single ops, and how much of it is wasted?",
     params: &[BY, IDLE],
     needs: &[
@@ -40,6 +42,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "for --by provenance and --by source: scope paths and source lines, on the ops or in the HLO modules",
     ],
     example: "op-profile logs --by provenance --steady",
+    also: &[],
     run: Run::Of(run),
 };
 

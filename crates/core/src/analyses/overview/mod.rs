@@ -3,7 +3,7 @@ pub(super) mod findings;
 mod tables;
 
 use super::ops::Sums;
-use super::{Analysis, Params, Run};
+use super::{Also, Analysis, MenuGroup, Params, Run};
 use crate::Error;
 use crate::derive::bound::{Classes, TimeClass};
 use crate::derive::device_pass;
@@ -19,10 +19,13 @@ use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "overview",
+    label: "Overview",
+    group: MenuGroup::Start,
     question: "How is this run doing, and what bounds it?",
     params: &[],
     needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
     example: "overview logs",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 fn run(profile: &Profile, scope: &Scope, _: &Params, notes: &mut Notes) -> Result<Report, Error> {

@@ -4,7 +4,7 @@ mod calls;
 mod columns;
 mod lines;
 
-use super::{Analysis, Param, ParamKind, Params, Run};
+use super::{Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::Error;
 use crate::derive::ops;
 use crate::derive::quality;
@@ -26,6 +26,8 @@ const FILE: Param = Param {
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "source",
+    label: "Source",
+    group: MenuGroup::Work,
     question: "Which lines of the program's source does the device time come from?",
     params: &[FILE],
     needs: &[
@@ -33,6 +35,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "the source of each op: on the op's metadata (TPU) or in the HLO modules of the profile",
     ],
     example: "source logs --file model.py",
+    also: &[],
     run: Run::Of(run),
 };
 

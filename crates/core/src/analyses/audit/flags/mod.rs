@@ -6,7 +6,7 @@ mod stalls;
 mod tables;
 
 use crate::Error;
-use crate::analyses::{Analysis, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::flags::table::{self, Release};
 use crate::derive::flags::{Given, parse};
 use crate::profile::Profile;
@@ -30,6 +30,8 @@ const VERSION: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "audit flags",
+    label: "Flags",
+    group: MenuGroup::Programs,
     question: "Which XLA and libtpu flags was this started with, do they fit together, and which are missing for what the run waits for?",
     params: &[SCRIPT, VERSION],
     needs: &[
@@ -37,6 +39,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for what is missing also a run: a device's op lines",
     ],
     example: "audit flags logs --script launch.sh",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -7,7 +7,7 @@ mod methods;
 
 use super::facts;
 use crate::Error;
-use crate::analyses::{Analysis, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::ops;
 use crate::derive::quality;
 use crate::derive::select::Selection;
@@ -56,6 +56,8 @@ const PEAK: Param = quantity("peak", "peak FLOP/s of one device, in place of the
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "compute mfu",
+    label: "MFU",
+    group: MenuGroup::Work,
     question: "What share of the peak do the model's FLOPs reach, by each way of counting them, and why do the ways differ?",
     params: &[GLOBAL_BATCH, SEQ, FLOPS_PER_TOKEN, CONFIG, MODE, CONTEXT, DEVICES, PEAK],
     needs: &[
@@ -64,6 +66,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "the device's peak FLOP rate, or --peak",
     ],
     example: "compute mfu logs --global-batch 32 --seq 2048 --config config.json",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -10,7 +10,7 @@ use columns::{CATEGORIES, COPY_ROWS, COUNTERS, MATMULS, OPCODES, RELAYOUTS, WHYS
 
 use super::subject::{Subject, sum, times};
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::copies::{self, Copy, CopyKind, Why};
 use crate::derive::executions::Place;
 use crate::derive::relayouts::{self, Relayout};
@@ -33,10 +33,13 @@ pub(in crate::analyses) const DEFENSIVE: Param =
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo counters",
+    label: "Counters",
+    group: MenuGroup::Programs,
     question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?",
     params: &[MODULE, DOTS, EXPS, REDUCES, COPIES, DEFENSIVE],
     needs: &["an HLO module after optimisation", "for times and executions: a profile of its execution"],
     example: "hlo counters logs --copies 0",
+    also: &[],
     run: Run::Of(run),
 };
 

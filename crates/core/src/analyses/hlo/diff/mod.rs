@@ -7,7 +7,7 @@ mod unified;
 use haloscope_hlo::Alignment;
 
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use crate::analyses::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use crate::derive::programs::{self, Program};
 use crate::derive::quality;
 use crate::profile::Profile;
@@ -46,6 +46,8 @@ const RENAMED: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo diff",
+    label: "Diff",
+    group: MenuGroup::Programs,
     question: "What did the compiler make differently, whatever it calls things now?",
     params: &[MODULE, TO, ROWS, LINES, RENAMED],
     needs: &[
@@ -53,6 +55,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for buffers that grew: buffer assignments, which profiles and HLO protos have and text has not",
     ],
     example: "hlo diff logs/before logs/after --module jit_train_step",
+    also: &[],
     run: Run::Between(run),
 };
 

@@ -10,7 +10,7 @@ use columns::{COMPILATIONS, MODULES, VARIANTS};
 use haloscope_hlo::{Module, Opcode};
 
 use crate::Error;
-use crate::analyses::{Analysis, Params, Run};
+use crate::analyses::{Analysis, MenuGroup, Params, Run};
 use crate::derive::compilations::{self, Compilations};
 use crate::derive::programs::{self, Program, ProgramTime};
 use crate::profile::{HostId, Profile};
@@ -20,6 +20,8 @@ use crate::units;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo modules",
+    label: "Modules",
+    group: MenuGroup::Programs,
     question: "Which programs did the compiler build, were any built twice, and is this one compiled step or eager execution?",
     params: &[],
     needs: &[
@@ -27,6 +29,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for recompilations in the capture: host events",
     ],
     example: "hlo modules logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -3,7 +3,7 @@
 mod tables;
 mod workers;
 
-use super::super::{Analysis, MODULE, Params, Run};
+use super::super::{Analysis, MODULE, MenuGroup, Params, Run};
 use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, remark_trace, rules, space};
 use crate::Error;
 use crate::derive::attribution::{Attribution, Identity, Totals};
@@ -16,6 +16,8 @@ use crate::units;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory attribute",
+    label: "Attribute",
+    group: MenuGroup::Memory,
     question: "Whose is the memory at the peak: parameters, optimiser, KV cache, activations?",
     params: &[MODULE, SPACE, RULES],
     needs: &[
@@ -23,6 +25,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for names: op names in the module's metadata, which JAX, PyTorch/XLA and TensorFlow write",
     ],
     example: "memory attribute logs --module jit_train_step --rules mine.toml",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -14,7 +14,7 @@ mod same_shape;
 mod spikes;
 mod thresholds;
 
-use super::super::{Analysis, MODULE, Param, ParamKind, Params, Run};
+use super::super::{Analysis, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use super::{RULES, SPACE, buffers, chosen, peak, program_and_peak, rules, space};
 use crate::Error;
 use crate::derive::attribution::{Attribution, Totals};
@@ -34,6 +34,8 @@ const CAPACITY: Param = Param {
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory diagnose",
+    label: "Diagnose",
+    group: MenuGroup::Memory,
     question: "What takes memory that the program could do without, and what to try?",
     params: &[MODULE, SPACE, RULES, CAPACITY],
     needs: &[
@@ -42,6 +44,7 @@ pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
         "for the passes of a training step: op names as JAX and TensorFlow write them",
     ],
     example: "memory diagnose module.hlo_proto.pb --capacity 17.2G",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -8,7 +8,7 @@ mod values;
 
 use super::SPACE;
 use crate::Error;
-use crate::analyses::{Analysis, MODULE, Params, Run};
+use crate::analyses::{Also, Analysis, MODULE, MenuGroup, Params, Run};
 use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::{capacity, memory_space, quality};
@@ -18,12 +18,15 @@ use crate::scope::Scope;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
+    label: "Peak",
+    group: MenuGroup::Memory,
     question: "How much memory does a program need, and what is alive when it needs the most?",
     params: &[MODULE, SPACE],
     needs: &[
         "HLO modules with a buffer assignment, as profilers embed them and `--xla_dump_to` writes them as protos",
     ],
     example: "memory peak logs --module jit_train_step",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

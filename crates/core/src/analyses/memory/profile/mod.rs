@@ -5,7 +5,7 @@ mod curves;
 mod peaks;
 
 use crate::Error;
-use crate::analyses::{Analysis, Params, Run};
+use crate::analyses::{Also, Analysis, MenuGroup, Params, Run};
 use crate::derive::allocator::{Allocator, AllocatorEvent, allocators};
 use crate::derive::allocator_peak::highest;
 use crate::derive::capacity::is_on_device;
@@ -18,10 +18,13 @@ use crate::scope::Scope;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
+    label: "Profile",
+    group: MenuGroup::Memory,
     question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
     params: &[],
     needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
     example: "memory profile logs",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 
