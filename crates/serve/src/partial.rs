@@ -8,12 +8,12 @@ use axum::http::Uri;
 use haloscope_core::report::{Quality, Severity};
 use haloscope_core::scope::Scope;
 use haloscope_store::Run;
-use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking};
 use crate::api::{self, Answer};
 use crate::query::Query;
 use crate::router::{App, AppState};
+use crate::shapes::Progress;
 
 /// Whoever has the whole answer in this time needs no part of it.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -48,14 +48,14 @@ pub(crate) async fn progress(State(app): AppState, uri: Uri) -> Answer {
         let id = api::asked(app, &query)?;
         let reading = app.store.reading(&id);
         let part = reading.part;
-        Json::of(&json!({
-            "run": id,
-            "state": reading.state.word(),
-            "hosts_done": part.files,
-            "hosts": part.all_files,
-            "bytes_done": part.bytes,
-            "bytes": part.all_bytes,
-        }))
+        Json::of(&Progress {
+            run: id,
+            state: reading.state.word(),
+            hosts_done: part.files,
+            hosts: part.all_files,
+            bytes_done: part.bytes,
+            bytes: part.all_bytes,
+        })
     })
     .await
 }
