@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_core::Error;
-use haloscope_core::analyses::{self, Params};
+use haloscope_core::analyses::{self, Also, Analysis, FAMILIES, Params};
 use haloscope_core::derive::excerpt;
 use haloscope_core::derive::select::Selection;
 use haloscope_core::derive::timeline::Timeline;
@@ -21,10 +21,6 @@ use super::analysis::say_which;
 use super::export::to_file;
 use crate::args::{scope_args, scope_of};
 use crate::{Failure, Printer};
-
-/// What is asked. An analysis that has nothing to say of the run says why.
-const ANALYSES: [&str; 7] =
-    ["overview", "diagnose", "steps", "ops", "roofline", "memory peak", "memory profile"];
 
 /// Rows of a table that are taken along.
 const ROWS: usize = 200;
@@ -119,9 +115,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Failure> {
-    let (mut reports, mut cut) = (Map::new(), Map::new());
-    for id in ANALYSES {
-        let Some(analysis) = analyses::find(id) else { continue };
+    let (mut parts, mut reports, mut cut) = (Vec::new(), Map::new(), Map::new());
+    // One that has nothing to say of the run says why.
+    for analysis in analyses::ALL.iter().filter(|analysis| analysis.also.contains(&Also::Report)) {
+        parts.push(json!({"id": analysis.slug(), "label": title(analysis)}));
         let mut answer = match analyses::run(analysis, profile, scope, &Params::default()) {
             Ok(report) => report,
             Err(error @ (Error::Usage(_) | Error::Changed { .. })) => return Err(error.into()),
@@ -154,10 +151,17 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
         "version": env!("CARGO_PKG_VERSION"),
         "run": name,
         "hosts": profile.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(),
+        "parts": parts,
         "reports": reports,
         "rows_in_all": cut,
         "timeline": timeline,
     }))
+}
+
+/// What an analysis is called where no menu says what it stands under.
+fn title(analysis: &Analysis) -> String {
+    let family = FAMILIES.iter().find(|family| Some(family.id) == analysis.family());
+    family.map_or_else(|| analysis.label.to_owned(), |family| format!("{}: {}", family.label, analysis.label))
 }
 
 /// A few steady steps, drawn; `null` where there is nothing to draw.
