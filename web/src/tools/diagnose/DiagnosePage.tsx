@@ -19,7 +19,7 @@ import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } 
 import type { Check } from "./read";
 
 /** Tables that the page draws itself, or places. */
-const NO_VALUE: Value = { value: null, unit: "", kind: "share", status: "unknown" };
+const NO_VALUE: Value = { value: null, unit: "", kind: "share", status: "unknown", label: "", doc: "" };
 /** What a reader expects of the program: asked for apart, because few do. */
 const EXPECTED = ["dots", "exps", "reduces", "copies", "defensive"];
 const PLACED = new Set(["protocol", "causes", "checks", "utilisation", "thresholds"]);
@@ -28,7 +28,7 @@ export function DiagnosePage({ info }: PageProps) {
   const report = useReport("diagnose", paramQuery(info));
   return (
     <>
-      <PageHead title="Diagnosis" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} leave={EXPECTED} />
       </PageHead>
       <Expected info={info} />
@@ -40,7 +40,7 @@ export function DiagnosePage({ info }: PageProps) {
 }
 
 /** Counts that step 3 is held against. */
-function Expected({ info }: PageProps) {
+function Expected({ info }: Pick<PageProps, "info">) {
   const params = info.params.filter((param) => EXPECTED.includes(param.id));
   if (params.length === 0) return null;
   return (

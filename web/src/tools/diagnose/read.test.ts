@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import type { Column, Finding, Report, Table } from "../../api/types";
+import { PROVENANCE, SCOPE, finding as made } from "../../api/made.testdata";
+import type { Column, Finding, Kind, Severity, Report, Table } from "../../api/types";
 import { SIGNS, toneOf } from "../../widgets/tone";
 import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
 
-const column = (id: string, kind = "text"): Column => ({ id, label: id, unit: "", kind });
+const column = (id: string, kind: Kind = "text"): Column => ({ id, label: id, unit: "", kind, doc: "" });
 const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): Table => ({
   id,
   title: "",
@@ -14,16 +15,19 @@ const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): T
 const report = (tables: Table[], findings: Finding[] = []): Report => ({
   analysis: "diagnose",
   version: 1,
-  scope: {},
-  provenance: {},
+  scope: SCOPE,
+  provenance: PROVENANCE,
   quality: [],
   values: {},
   tables,
   trees: [],
   series: [],
   findings,
+  texts: [],
+  passed: null,
+  gate: null,
 });
-const finding = (id: string, claim: string, speedup: number | null, severity = "info"): Finding => ({ id, claim, speedup, severity });
+const finding = (id: string, claim: string, speedup: number | null, severity: Severity = "info") => made(id, { claim, speedup, severity });
 
 describe("findings", () => {
   const findings = [
