@@ -1,6 +1,7 @@
 import { tableOf, valueText } from "../../api/read";
 import type { Report, Value } from "../../api/types";
 import { view } from "../../state/route";
+import { hrefOf } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { TableExport } from "../../widgets/Export";
 import { FindingCard } from "../../widgets/Finding";
@@ -15,7 +16,7 @@ import { CauseList } from "./CauseList";
 import { ChecksPanel } from "./CheckList";
 import { ProtocolList } from "./ProtocolList";
 import { Quadrant } from "./Quadrant";
-import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts } from "./read";
 import type { Check } from "./read";
 
 /** Tables that the page draws itself, or places. */
@@ -97,15 +98,24 @@ function Diagnosis({ report }: { readonly report: Report }) {
 
 /** No cause is an answer too, as far as the profile could tell. */
 function NoCause({ report, checks }: { readonly report: Report; readonly checks: readonly Check[] }) {
-  const least = worthSaying(report);
   const counts = verdictCounts(checks)
     .map(({ verdict, count }) => `${count} ${verdict}`)
     .join(", ");
   const unknown = checks.filter((check) => check.verdict === "unknown").length;
+  const limits = tableOf(report, "thresholds") !== null;
   return (
     <>
       <p class="no-cause">
-        {least === null ? "No cause of lost time was found." : `Nothing was found that costs ${least} or more of the time.`}
+        Nothing was found that costs enough of the time to be worth a warning
+        {limits && (
+          <>
+            {": "}
+            <a href={hrefOf({ view: { mark: "thresholds:worth a warning" } })} data-nav="evidence">
+              what that takes
+            </a>
+          </>
+        )}
+        .
       </p>
       {checks.length > 0 && <p class="sub">{`${checks.length} checks: ${counts}.`}</p>}
       {unknown > 0 && (

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PROVENANCE, SCOPE, finding as made } from "../../api/made.testdata";
 import type { Column, Finding, Kind, Severity, Report, Table } from "../../api/types";
 import { SIGNS, toneOf } from "../../widgets/tone";
-import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts } from "./read";
 
 const column = (id: string, kind: Kind = "text"): Column => ({ id, label: id, unit: "", kind, doc: "" });
 const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): Table => ({
@@ -83,12 +83,6 @@ it("puts what was found first, then what nobody can tell", () => {
     { verdict: "clear", count: 2 },
     { verdict: "does not apply", count: 1 },
   ]);
-});
-
-it("knows from where on a cause is worth a word", () => {
-  expect(worthSaying(report([table("thresholds", ["id", column("good", "share")], [["worth_a_warning", 0.05]])]))).toBe("5%");
-  expect(worthSaying(report([table("thresholds", ["id", "good"], [["worth a warning", "to 5.0%"]])]))).toBe("5%");
-  expect(worthSaying(report([]))).toBeNull();
 });
 
 it("places the four pairs, and nothing of another shape", () => {
