@@ -24,12 +24,12 @@ function Nothing({ error }: { readonly error: ApiError }) {
       <p class="reason">
         <Words text={error.message} />
       </p>
+      {error.hint !== "" && (
+        <p class="sub">
+          <Words text={error.hint} />
+        </p>
+      )}
       <p class="sub">
-        {error.hint !== "" && (
-          <>
-            <Words text={error.hint} />{" "}
-          </>
-        )}
         <a href={hrefOf({ page: "inspect" })} data-nav="inspect">
           What the profile holds
         </a>

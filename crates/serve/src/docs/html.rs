@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{INDEX, is_page};
 
@@ -87,6 +87,10 @@ impl Marked {
                             format!("<span class=\"anchor\" id=\"{anchor}\"></span>").into(),
                         ));
                     }
+                }
+                // Alignment would be style in the text, which the content policy does not allow.
+                Event::Start(Tag::Table(columns)) => {
+                    out.push(Event::Start(Tag::Table(vec![Alignment::None; columns.len()])));
                 }
                 Event::End(TagEnd::TableCell) => {
                     // The last cell of a row of the reference leads on to the formula.

@@ -1,7 +1,6 @@
 import { tableOf, valueText } from "../../api/read";
 import type { Report, Value } from "../../api/types";
-import { view } from "../../state/route";
-import { hrefOf } from "../../state/route";
+import { hrefOf, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { TableExport } from "../../widgets/Export";
 import { FindingCard } from "../../widgets/Finding";
