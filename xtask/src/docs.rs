@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use haloscope_core::analyses::{self, Also, Analysis, FAMILIES, Others};
+use haloscope_core::analyses::{self, Also, Analysis, FAMILIES};
 
 use crate::{root, say};
 use markers::Marker;
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages = vec![root.join("README.md"), docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
+    let mut pages =
+        vec![root.join("README.md"), docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.slug()));
         if !page.exists() && args.write {
@@ -123,17 +124,8 @@ fn index() -> String {
 fn commands() -> String {
     let mut out = String::from("| command | question |\n|---|---|\n");
     for analysis in analyses::ALL {
-        let runs = match analysis.others() {
-            Others::None => "RUN",
-            Others::One | Others::Many => "A B",
-            Others::Baseline => "RUN --baseline B",
-        };
-        out += &format!(
-            "| [`{} {runs}`](docs/analyses/{}.md) | {} |\n",
-            analysis.id,
-            analysis.slug(),
-            analysis.question
-        );
+        let (example, slug) = (reference::cell(analysis.example), analysis.slug());
+        out += &format!("| [`{example}`](docs/analyses/{slug}.md) | {} |\n", analysis.question);
     }
     out
 }
@@ -146,7 +138,9 @@ fn tools() -> String {
     }
     for family in FAMILIES {
         let words: Vec<String> = analyses::members(family.id).map(|(word, _)| format!("`{word}`")).collect();
-        let words = words.join(", ").replace(&format!("`{}`", family.usual), &format!("`{}` (the default)", family.usual));
+        let words = words
+            .join(", ")
+            .replace(&format!("`{}`", family.usual), &format!("`{}` (the default)", family.usual));
         out += &format!("| `{}` | {}. `what`: {words} |\n", family.id, family.about);
     }
     let slugs: Vec<String> = analyses::ALL.iter().map(|analysis| format!("`{}`", analysis.slug())).collect();
