@@ -111,13 +111,15 @@ impl Marked {
                         id: id.clone(),
                     }));
                 }
-                // What is not ours to interpret is not passed on; comments mark what is generated.
                 Event::Html(text) | Event::InlineHtml(text) if text.trim() == "<br>" => {
-                    out.push(Event::HardBreak)
+                    out.push(Event::HardBreak);
                 }
-                Event::Html(_) | Event::InlineHtml(_) => {}
-                // Pictures would be files beside the pages.
-                Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => {}
+                // What is not ours to interpret is not passed on, comments mark what is generated, and pictures would be files
+                // beside the pages.
+                Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::Start(Tag::Image { .. })
+                | Event::End(TagEnd::Image) => {}
                 other => out.push(other.clone()),
             }
         }

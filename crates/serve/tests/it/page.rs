@@ -82,12 +82,18 @@ fn pages_made_by_hand_are_of_analyses_that_there_are() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src/tools/pages.ts");
     let Ok(text) = std::fs::read_to_string(path) else { return };
     let table = text.split("const OWN: ").nth(1).and_then(|rest| rest.split("\n};").next()).unwrap();
-    let keys = table.lines().filter_map(|line| line.split_once(": async () =>")).map(|(key, _)| key.trim().trim_matches('"'));
+    let keys = table
+        .lines()
+        .filter_map(|line| line.split_once(": async () =>"))
+        .map(|(key, _)| key.trim().trim_matches('"'));
     let keys: Vec<&str> = keys.collect();
     assert!(keys.len() > 20, "{keys:?}");
     for key in keys {
         let known = ALL.iter().any(|a| a.slug() == key) || FAMILIES.iter().any(|family| family.id == key);
-        assert!(known, "web/src/tools/pages.ts has a page for `{key}`, which is neither an analysis nor a family");
+        assert!(
+            known,
+            "web/src/tools/pages.ts has a page for `{key}`, which is neither an analysis nor a family"
+        );
     }
 }
 
