@@ -269,7 +269,10 @@ mod tests {
         let body = job.to_json();
         assert_eq!(body["state"], "retrying");
         let [a, b] = [0, 1].map(|at| &body["servers"][at]);
-        assert_eq!((&a["bytes"], &a["attempt"], &a["why"]), (&Value::Null, &2.into(), &Value::Null));
+        assert_eq!(
+            (&a["bytes"], &a["attempt"], &a["why"]),
+            (&serde_json::Value::Null, &2.into(), &serde_json::Value::Null)
+        );
         assert_eq!((&b["state"], &b["why"]), (&"retrying".into(), &"refused".into()));
         // Of a server that nobody asked for nothing is known.
         job.event(&Event::Received { server: "c:3", bytes: 1 });
