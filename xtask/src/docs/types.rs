@@ -251,13 +251,16 @@ impl Type {
     }
 }
 
+/// Fields that a serialisation names, and what it writes for each.
+type Written = Vec<(String, Expr)>;
+
 /// Types that are serialised, by name and file.
 #[derive(Default)]
 struct Sources {
     structs: Vec<(PathBuf, ItemStruct)>,
     enums: Vec<(PathBuf, ItemEnum)>,
     /// Serialisations that are written out: the fields and what they are of.
-    written: Vec<(PathBuf, String, Vec<(String, Expr)>)>,
+    written: Vec<(PathBuf, String, Written)>,
     aliases: Vec<(PathBuf, String, syn::Type)>,
 }
 

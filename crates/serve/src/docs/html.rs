@@ -14,7 +14,7 @@ pub(super) fn page(name: &str, text: &str) -> String {
     let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let mut marked = Marked::default();
     let how = how_of(&events);
-    let events = marked.events(name, events, how.as_deref());
+    let events = marked.events(name, &events, how.as_deref());
     let mut body = String::with_capacity(text.len() * 2);
     pulldown_cmark::html::push_html(&mut body, events.into_iter());
     let title = escaped(marked.title.as_deref().unwrap_or(name));
@@ -58,7 +58,7 @@ enum Rows {
 }
 
 impl Marked {
-    fn events<'a>(&mut self, name: &str, events: Vec<Event<'a>>, how: Option<&str>) -> Vec<Event<'a>> {
+    fn events<'a>(&mut self, name: &str, events: &[Event<'a>], how: Option<&str>) -> Vec<Event<'a>> {
         let mut out = Vec::with_capacity(events.len());
         for at in 0..events.len() {
             let rest = events.get(at..).unwrap_or_default();
