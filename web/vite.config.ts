@@ -1,17 +1,17 @@
 import { defineConfig } from "vitest/config";
 
-import { mockApi } from "./mock/server.mjs";
+/** Who answers while somebody works on the page: `haloscope serve fixtures/runs`. */
+const ORIGIN = process.env["HALOSCOPE_ORIGIN"] ?? "http://127.0.0.1:8791";
 
 // The Rust server embeds these files by name, so names carry no hashes. The page's answers are
 // revalidated by ETag instead.
-export default defineConfig(({ mode }) => ({
+export default defineConfig({
   // Relative, so that the page also works below a path of some proxy.
   base: "./",
-  plugins: mode === "mock" ? [mockApi()] : [],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // The layout of graphs runs in a worker and brings a library along; only the page that draws graphs loads it.
   worker: { format: "es", rollupOptions: { output: { entryFileNames: "[name].js" } } },
-  server: { proxy: mode === "mock" ? {} : { "/api": process.env["HALOSCOPE_ORIGIN"] ?? "http://127.0.0.1:8791" } },
+  server: { proxy: { "/api": ORIGIN, "/docs": ORIGIN } },
   build: {
     outDir: "../crates/serve/dist",
     emptyOutDir: true,
@@ -34,4 +34,4 @@ export default defineConfig(({ mode }) => ({
     },
   },
   test: { include: ["src/**/*.test.ts"], environment: "node" },
-}));
+});

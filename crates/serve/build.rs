@@ -1,11 +1,14 @@
-//! Lists the files of the built page, so that each is embedded and a new one needs no change here.
+//! Lists the files of the built page and the texts of the documentation, so that each is embedded and a new one needs no change here.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("dist");
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let out = PathBuf::from(env::var("OUT_DIR").unwrap_or_default());
+    docs(&here.join("../../docs"), &out)?;
+    let root = here.join("dist");
     let mut names = Vec::new();
     collect(&root, "", &mut names);
     names.sort();
@@ -17,7 +20,23 @@ fn main() -> io::Result<()> {
     }
     code.push_str("]\n");
     println!("cargo::rerun-if-changed=dist");
-    fs::write(PathBuf::from(env::var("OUT_DIR").unwrap_or_default()).join("page.rs"), code)
+    fs::write(out.join("page.rs"), code)
+}
+
+/// Every page of the documentation by its path without the ending. A crate without its repository has none.
+fn docs(root: &Path, out: &Path) -> io::Result<()> {
+    let mut names = Vec::new();
+    collect(root, "", &mut names);
+    names.sort();
+    let mut code = String::from("&[\n");
+    for name in &names {
+        let Some(page) = name.strip_suffix(".md") else { continue };
+        let path = root.join(name);
+        let _ = writeln!(code, "    ({page:?}, include_str!({:?})),", path.display().to_string());
+    }
+    code.push_str("]\n");
+    println!("cargo::rerun-if-changed={}", root.display());
+    fs::write(out.join("docs.rs"), code)
 }
 
 /// The names of all files below a folder, with `/`. Without a built page there are none.

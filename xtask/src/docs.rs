@@ -3,6 +3,7 @@
 //! A page keeps its prose. What stands between a pair of markers is written here: the reference of an analysis (from the
 //! registry, and from its reports on the fixtures), examples (the program's own output), and lists of pages. Every remark
 //! on the data and every finding that the code can make must be explained in the prose, and links must point at something.
+//! The page's types are written here too: [`types`].
 
 mod example;
 mod links;
@@ -10,6 +11,7 @@ mod markers;
 mod reference;
 mod remarks;
 mod runs;
+mod types;
 mod xprof;
 
 use std::fs;
@@ -17,7 +19,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use haloscope_analyses as analyses;
-use haloscope_time::analysis::Analysis;
+use haloscope_analyses::FAMILIES;
+use haloscope_time::analysis::{Also, Analysis};
 
 use crate::{root, say};
 use markers::Marker;
@@ -41,7 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages = vec![docs.join("README.md"), docs.join("xprof.md")];
+    let mut pages =
+        vec![root.join("README.md"), docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.slug()));
         if !page.exists() && args.write {
@@ -71,6 +75,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             ));
         }
     }
+    let place = root.join(types::PLACE);
+    let (old, new) =
+        (fs::read_to_string(&place).unwrap_or_default(), types::Shapes::read(&root)?.typescript());
+    if new != old && args.write {
+        fs::write(&place, new).with_context(|| format!("cannot write {}", types::PLACE))?;
+        say(&format!("docs: wrote {}; build the page anew: `npm run build` in web/", types::PLACE));
+    } else if new != old {
+        let place = types::PLACE;
+        wrong.push(format!(
+            "{place} is stale ({}); rewrite with: cargo xtask docs --write",
+            first_difference(&old, &new)
+        ));
+    }
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
@@ -83,7 +100,9 @@ fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
     match *marker {
         Marker::Example(command) => example::render(command, &root()),
         Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
+            Some("README") if page.parent() == Some(&root()) => Ok(commands()),
             Some("README") => Ok(index()),
+            Some("mcp") => Ok(tools()),
             Some("xprof") => xprof::render(&root()),
             Some(id) if analyses::find(id).is_some() => {
                 let analysis = analyses::find(id).context("just found")?;
@@ -100,6 +119,34 @@ fn index() -> String {
     for analysis in analyses::ALL {
         out += &format!("| [`{}`](analyses/{}.md) | {} |\n", analysis.id, analysis.slug(), analysis.question);
     }
+    out
+}
+
+/// The table of commands, for who has not read anything yet.
+fn commands() -> String {
+    let mut out = String::from("| command | question |\n|---|---|\n");
+    for analysis in analyses::ALL {
+        let (example, slug) = (reference::cell(analysis.example), analysis.slug());
+        out += &format!("| [`{example}`](docs/analyses/{slug}.md) | {} |\n", analysis.question);
+    }
+    out
+}
+
+/// The tools for agents that the registry gives.
+fn tools() -> String {
+    let mut out = String::from("| tool | what it says |\n|---|---|\n");
+    for analysis in analyses::ALL.iter().filter(|analysis| analysis.also.contains(&Also::Tool)) {
+        out += &format!("| `{}` | {} |\n", analysis.slug().replace('-', "_"), analysis.question);
+    }
+    for family in FAMILIES {
+        let words: Vec<String> = analyses::members(family.id).map(|(word, _)| format!("`{word}`")).collect();
+        let words = words
+            .join(", ")
+            .replace(&format!("`{}`", family.usual), &format!("`{}` (the default)", family.usual));
+        out += &format!("| `{}` | {}. `what`: {words} |\n", family.id, family.about);
+    }
+    let slugs: Vec<String> = analyses::ALL.iter().map(|analysis| format!("`{}`", analysis.slug())).collect();
+    out += &format!("| `report` | any analysis by its name: {} |\n", slugs.join(", "));
     out
 }
 
@@ -150,7 +197,8 @@ mod tests {
 
     #[test]
     fn the_index_names_every_analysis() {
-        let text = index();
-        assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.slug()))));
+        for text in [index(), commands()] {
+            assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.slug()))));
+        }
     }
 }

@@ -65,14 +65,23 @@ static CHECK: Analysis = check::analysis(Run::Against(|asked, baseline, params, 
 /// Analyses whose ids have two words share the first; this says what the first stands for. A first word that is an analysis
 /// itself (`compute` of `compute mfu`) is not listed: its question says what it is about.
 pub static FAMILIES: &[Family] = &[
-    Family { id: "memory", about: "What is alive in memory, whose it is, and what could be saved" },
+    Family {
+        id: "memory",
+        label: "Memory",
+        about: "What is alive in memory, whose it is, and what could be saved",
+        usual: "attribute",
+    },
     Family {
         id: "hlo",
+        label: "HLO",
         about: "What the compiler built: modules, text, counts, fusions, graph, differences",
+        usual: "modules",
     },
     Family {
         id: "audit",
+        label: "Audit",
         about: "What a run was started with: flags that are known, that clash, that are missing",
+        usual: "flags",
     },
 ];
 
@@ -80,8 +89,12 @@ pub static FAMILIES: &[Family] = &[
 pub struct Family {
     /// The first word of its members' ids.
     pub id: &'static str,
+    /// Its name in menus and headings.
+    pub label: &'static str,
     /// What its members are about, one sentence.
     pub about: &'static str,
+    /// The second word of the member that is meant where nobody says which.
+    pub usual: &'static str,
 }
 
 /// The analysis with this id or slug.
@@ -113,6 +126,9 @@ mod tests {
             let families = FAMILIES.iter().filter(|family| family.id == first).count();
             let leaders = ALL.iter().filter(|analysis| analysis.id == first).count();
             assert_eq!(families + leaders, 1, "{first}");
+        }
+        for family in FAMILIES {
+            assert!(members(family.id).any(|(word, _)| word == family.usual), "{}", family.id);
         }
         for family in FAMILIES {
             assert!(members(family.id).count() > 0, "{} has no member", family.id);

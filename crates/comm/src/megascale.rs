@@ -7,7 +7,7 @@ use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::units;
 use haloscope_report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::stats::Summary;
@@ -15,6 +15,8 @@ use haloscope_time::transfers::{self, Transfer};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "megascale",
+    label: "Megascale",
+    group: MenuGroup::Time,
     question: "What do transfers between slices cost: how long they take, how much time they have, and how long devices wait for them?",
     params: &[],
     needs: &[
@@ -23,6 +25,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "megascale logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -15,7 +15,7 @@ use haloscope_program::hlo::counters;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Finding, Notes, Report, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::ceiling;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -25,6 +25,8 @@ use thresholds::Threshold;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "diagnose",
+    label: "Diagnosis",
+    group: MenuGroup::Start,
     question: "Why is this run slow, what would removing each cause give at most, and what would prove that wrong?",
     params: &[
         MODULE,
@@ -40,6 +42,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "diagnose logs",
+    also: &[Also::Report, Also::Tool],
     run: Run::Between(run),
 };
 

@@ -7,13 +7,15 @@ use haloscope_profile::{Device, DeviceKind, Profile};
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::counters;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "utilization",
+    label: "Utilization",
+    group: MenuGroup::Work,
     question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters?",
     params: &[],
     needs: &[
@@ -21,6 +23,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "utilization logs",
+    also: &[],
     run: Run::Of(run),
 };
 

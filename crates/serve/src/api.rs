@@ -8,15 +8,17 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use haloscope_analyses as analyses;
+use haloscope_analyses::{FAMILIES, Family};
 use haloscope_report::scope::Scope;
 use haloscope_store::{Run, Store, Tag};
-use haloscope_time::analysis::{self, Analysis, Others, ParamKind, Params};
-use serde_json::{Value, json};
+use haloscope_time::analysis::{self, Analysis, MenuGroup, Others, Param, ParamKind, Params};
+use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking, compute};
 use crate::partial;
 use crate::query::Query;
 use crate::router::{App, AppState};
+use crate::shapes::{Analyses, AnalysisInfo, FamilyInfo, ParamInfo, RunInfo, Runs, Stale};
 use crate::single_flight::SingleFlight;
 
 /// What every report takes beside its own parameters.
@@ -44,29 +46,29 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
                 Some(runs) => runs,
             },
         };
-        let row = |run: &haloscope_store::RunInfo| {
-            json!({
-                "id": run.id,
-                "name": run.name,
-                "path": run.path,
-                "hosts": run.hosts,
-                "size_bytes": run.size_bytes,
-                "modified_ms": run.modified_ms(),
-                "writing": run.writing,
-            })
+        let row = |run: &haloscope_store::RunInfo| RunInfo {
+            id: run.id.clone(),
+            name: run.name.clone(),
+            path: run.path.clone(),
+            hosts: run.hosts.clone(),
+            size_bytes: run.size_bytes,
+            modified_ms: run.modified_ms(),
+            writing: run.writing,
         };
         let complete = runs.iter().find(|run| !run.writing).or(runs.first());
-        Json::from_value(&json!({
-            "runs": runs.iter().map(row).collect::<Vec<_>>(),
-            "default": complete.map(|r| &r.id),
-            "listing": format!("{:016x}", Store::tag(&runs)),
-            "version": env!("CARGO_PKG_VERSION"),
-            "stale": app.store.stale().map(|stale| json!({
-                "since_ms": u64::try_from(stale.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or_default(),
-                "why": stale.why,
-            })),
-            "logdir": app.store.place().unwrap_or_default(),
-        }))
+        let stale = app.store.stale().map(|stale| Stale {
+            since_ms: u64::try_from(stale.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis())
+                .unwrap_or_default(),
+            why: stale.why,
+        });
+        Json::from_value(&Runs {
+            default: complete.map(|run| run.id.clone()),
+            listing: format!("{:016x}", Store::tag(&runs)),
+            runs: runs.iter().map(row).collect(),
+            version: env!("CARGO_PKG_VERSION"),
+            stale,
+            logdir: app.store.place().unwrap_or_default(),
+        })
         .map(IntoResponse::into_response)
     })
     .await
@@ -75,31 +77,42 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
 /// The registry, whether there is a history of runs beside it, and whether captures are offered: what a menu is made of.
 pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
     Query::parse(&uri, &[])?;
-    let all: Vec<_> = analyses::ALL.iter().map(|a| describe(a)).collect();
-    let capture = app.captures.is_offered(&app.store);
-    Json::from_value(&json!({"analyses": all, "ledger": app.ledger.is_some(), "capture": capture}))
+    Json::from_value(&Analyses {
+        analyses: analyses::ALL.iter().copied().map(described).collect(),
+        families: FAMILIES
+            .iter()
+            .map(|&Family { id, label, about, .. }| FamilyInfo { id, label, about })
+            .collect(),
+        groups: MenuGroup::ALL,
+        ledger: app.ledger.is_some(),
+        capture: app.captures.is_offered(&app.store),
+    })
 }
 
-fn describe(analysis: &Analysis) -> Value {
-    let param = |p: &analysis::Param| {
-        let (kind, choices): (_, &[&str]) = match p.kind {
-            ParamKind::Choice(words) => ("choice", words),
-            ParamKind::Count => ("count", &[]),
-            ParamKind::Quantity => ("quantity", &[]),
-            ParamKind::Text | ParamKind::Texts => ("text", &[]),
-            ParamKind::Document => ("document", &[]),
-        };
-        json!({"id": p.id, "doc": p.doc, "kind": kind, "choices": choices, "default": p.default})
+fn described(analysis: &Analysis) -> AnalysisInfo {
+    AnalysisInfo {
+        id: analysis.slug(),
+        name: analysis.id,
+        label: analysis.label,
+        group: analysis.group,
+        family: analysis.family(),
+        others: analysis.others().word(),
+        takes_many: analysis.others() == Others::Many,
+        question: analysis.question,
+        needs: analysis.needs,
+        params: analysis.params.iter().map(param).collect(),
+    }
+}
+
+fn param(param: &Param) -> ParamInfo {
+    let (kind, choices): (_, &[&str]) = match param.kind {
+        ParamKind::Choice(words) => ("choice", words),
+        ParamKind::Count => ("count", &[]),
+        ParamKind::Quantity => ("quantity", &[]),
+        ParamKind::Text | ParamKind::Texts => ("text", &[]),
+        ParamKind::Document => ("document", &[]),
     };
-    json!({
-        "id": analysis.slug(),
-        "name": analysis.id,
-        "others": analysis.others().word(),
-        "takes_many": analysis.others() == Others::Many,
-        "question": analysis.question,
-        "needs": analysis.needs,
-        "params": analysis.params.iter().map(param).collect::<Vec<_>>(),
-    })
+    ParamInfo { id: param.id, doc: param.doc, kind, choices, default: param.default }
 }
 
 pub(crate) async fn report(

@@ -1,4 +1,4 @@
-//! The HTTP API over the analyses, the page that is embedded in it, tools for agents at `/mcp`, and XProf's own routes. No arithmetic: every number comes from the core.
+//! The HTTP API over the analyses, the page and the documentation that are embedded in it, tools for agents at `/mcp`, and XProf's own routes. No arithmetic: every number comes from the core.
 //!
 //! ```no_run
 //! use haloscope_serve::{Config, run};
@@ -16,6 +16,7 @@ mod answer;
 mod api;
 mod capture;
 mod config;
+mod docs;
 mod error;
 mod guard;
 mod ledger;
@@ -25,6 +26,7 @@ mod query;
 mod retry_unfinished;
 mod router;
 mod server;
+mod shapes;
 mod single_flight;
 mod source;
 mod timeline;
@@ -33,6 +35,7 @@ mod xprof;
 
 pub use capture::{CaptureHosts, HostRule};
 pub use config::Config;
+pub use docs::docs_page;
 pub use error::Error;
 pub use page::report_template;
 pub use server::{Server, run};

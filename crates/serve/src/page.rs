@@ -101,13 +101,18 @@ pub(crate) async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderM
 /// The answer with the file of this name, if there is one; without the file where the browser has it already.
 pub(crate) fn response(page: &Page, name: &str, headers: &HeaderMap) -> Option<Response> {
     let bytes = is_plain(name).then(|| page.read(name))??;
+    Some(tagged(bytes, content_type(name), headers))
+}
+
+/// An answer with these bytes; without them where the browser has them already.
+pub(crate) fn tagged(bytes: Vec<u8>, content_type: &'static str, headers: &HeaderMap) -> Response {
     let etag = etag(&bytes);
     // Names carry no hashes, so the browser asks each time and mostly hears that nothing changed.
     let fixed = [(header::ETAG, etag.clone()), (header::CACHE_CONTROL, "no-cache".to_owned())];
     if is_known(headers, &etag) {
-        return Some((StatusCode::NOT_MODIFIED, fixed).into_response());
+        return (StatusCode::NOT_MODIFIED, fixed).into_response();
     }
-    Some((fixed, [(header::CONTENT_TYPE, content_type(name))], bytes).into_response())
+    (fixed, [(header::CONTENT_TYPE, content_type)], bytes).into_response()
 }
 
 /// Weak, because the answer may be compressed on the way.

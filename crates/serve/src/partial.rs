@@ -8,12 +8,12 @@ use axum::http::Uri;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Quality, Severity};
 use haloscope_store::Run;
-use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking};
 use crate::api::{self, Answer};
 use crate::query::Query;
 use crate::router::{App, AppState};
+use crate::shapes::Progress;
 
 /// Whoever has the whole answer in this time needs no part of it.
 const LONGEST_WAIT: Duration = Duration::from_millis(400);
@@ -46,16 +46,16 @@ pub(crate) async fn progress(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run"])?;
     blocking(app, move |app| {
         let id = api::run_id(app, &query)?;
-        let progress = app.store.read_progress(&id);
-        let part = progress.part;
-        Json::from_value(&json!({
-            "run": id,
-            "state": progress.state.name(),
-            "hosts_done": part.files,
-            "hosts": part.all_files,
-            "bytes_done": part.bytes,
-            "bytes": part.all_bytes,
-        }))
+        let reading = app.store.read_progress(&id);
+        let part = reading.part;
+        Json::from_value(&Progress {
+            run: id,
+            state: reading.state.name(),
+            hosts_done: part.files,
+            hosts: part.all_files,
+            bytes_done: part.bytes,
+            bytes: part.all_bytes,
+        })
     })
     .await
 }

@@ -26,7 +26,7 @@ use crate::retry_unfinished::retry_unfinished;
 use crate::single_flight::SingleFlight;
 use crate::workers::Workers;
 use crate::xprof::{self, Answers};
-use crate::{agents, answer, api, ledger, partial, source, timeline};
+use crate::{agents, answer, api, docs, ledger, partial, source, timeline};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -108,6 +108,10 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
     let router = Router::new()
         .nest("/api", api)
         .merge(agents)
+        // As the page's files they hold nothing of a run, and want no token.
+        .route("/docs", get(docs::root))
+        .route("/docs/", get(docs::index))
+        .route("/docs/{*path}", get(docs::file))
         .merge(xprof::routes().layer(middleware::from_fn(retry_unfinished)).layer(token()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);

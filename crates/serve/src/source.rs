@@ -3,12 +3,12 @@
 use axum::extract::State;
 use axum::http::Uri;
 use haloscope_profile::load::NoText;
-use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking};
 use crate::api::Answer;
 use crate::query::Query;
 use crate::router::AppState;
+use crate::shapes::{SourceState, SourceText};
 
 /// Without a path: whether there is a folder of sources.
 pub(crate) async fn text(State(app): AppState, uri: Uri) -> Answer {
@@ -16,7 +16,7 @@ pub(crate) async fn text(State(app): AppState, uri: Uri) -> Answer {
     let path = query.get("path").map(str::to_owned);
     blocking(app, move |app| {
         let Some(path) = path else {
-            return Json::from_value(&json!({"available": app.sources.is_some()}));
+            return Json::from_value(&SourceState { available: app.sources.is_some() });
         };
         let Some(root) = &app.sources else {
             return Err(Failure::not_found(
@@ -25,7 +25,7 @@ pub(crate) async fn text(State(app): AppState, uri: Uri) -> Answer {
             ));
         };
         match root.read(&path) {
-            Ok(found) => Json::from_value(&json!({"path": found.path, "text": found.text})),
+            Ok(found) => Json::from_value(&SourceText { path: found.path, text: found.text }),
             Err(why @ NoText::NotFound { .. }) => Err(Failure::not_found(
                 why.to_string(),
                 "is --source-root the checkout that was profiled? Libraries lie outside of it",

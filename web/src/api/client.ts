@@ -1,6 +1,7 @@
 /** The one door to the server. */
 
-import type { Analyses, Capture, CaptureAsked, Captures, Progress, Report, Runs, SourceText } from "./types";
+import { withAnchors } from "./anchors";
+import type { Analyses, Capture, CaptureAsked, Captures, Progress, Report, Runs, SourceState, SourceText } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `writing`:
  * its files are not complete yet; `offline`: the server was not reached; `other`: it did not say. */
@@ -96,8 +97,8 @@ export function getAnalyses(signal?: AbortSignal): Promise<Analyses> {
   return getJson("/api/analyses", signal);
 }
 
-export function getReport(url: string, signal?: AbortSignal): Promise<Report> {
-  return getJson(url, signal);
+export async function getReport(url: string, signal?: AbortSignal): Promise<Report> {
+  return withAnchors(await getJson<Report>(url, signal));
 }
 
 export function getProgress(run: string, signal?: AbortSignal): Promise<Progress> {
@@ -109,7 +110,7 @@ export function getSource(path: string, signal?: AbortSignal): Promise<SourceTex
 }
 
 /** Whether the server was given a folder of sources. */
-export function getSourceState(signal?: AbortSignal): Promise<{ readonly available: boolean }> {
+export function getSourceState(signal?: AbortSignal): Promise<SourceState> {
   return getJson(apiUrl("source", []), signal);
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { captureIsOpen } from "../state/capture";
 import { formatDate } from "../base/format";
@@ -23,7 +23,7 @@ export function App() {
   const runs = useRuns();
   const analyses = useAnalyses();
   const [help, setHelp] = useState(false);
-  const pages = pagesFor(analyses.data?.analyses ?? [], analyses.data?.ledger === true ? ["ledger"] : []);
+  const pages = useMemo(() => (analyses.data === null ? [] : pagesFor(analyses.data)), [analyses.data]);
   const current = pages.find((entry) => entry.info.id === page.value) ?? null;
   const family = current?.under ?? current?.info.id;
 
@@ -32,10 +32,10 @@ export function App() {
   }, [runs.data]);
   useEffect(followListing, []);
   useEffect(() => {
-    document.title = [current?.label, runId.value, "Haloscope"]
+    document.title = [current?.title, runId.value, "Haloscope"]
       .filter((part) => part !== null && part !== undefined && part !== "")
       .join(" · ");
-  }, [current?.label, runId.value]);
+  }, [current?.title, runId.value]);
   useEffect(() => {
     scrollTo(0, 0);
     // On a phone the menu is a strip that may have scrolled.
@@ -98,7 +98,7 @@ export function App() {
             data-tip={entry.info.question}
           >
             {entry.under !== undefined && <span class="visually-hidden">{`${entry.under} `}</span>}
-            {entry.label}
+            {entry.info.label}
           </a>
         ))}
         <span class="version">{listed === null ? "" : `version ${listed.version}`}</span>

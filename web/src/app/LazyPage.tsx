@@ -35,17 +35,17 @@ export function LazyPage({ entry }: { readonly entry: PageEntry }) {
   if (Page !== undefined)
     return (
       <Boundary>
-        <Page info={entry.info} />
+        <Page info={entry.info} title={entry.title} />
       </Boundary>
     );
   if (failed !== null)
     return (
-      <Broken title={`The page “${entry.label}” did not load`} cause={failed}>
+      <Broken title={`The page “${entry.title}” did not load`} cause={failed}>
         Its file did not come. If `haloscope serve` was stopped, start it again; if it was replaced by another version, this page is the old
         one.
       </Broken>
     );
-  return <Loading what={`the page “${entry.label}”`} />;
+  return <Loading what={`the page “${entry.title}”`} />;
 }
 
 /** Keeps a fault of one page from taking the menu along. */

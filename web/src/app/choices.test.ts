@@ -1,20 +1,24 @@
 import { expect, it } from "vitest";
 
-import type { Report } from "../api/types";
+import { PROVENANCE, SCOPE } from "../api/made.testdata";
+import type { Column, Report } from "../api/types";
 import { deviceItems, hostItems, moduleItems, stepItems } from "./choices";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 const report = (tables: Report["tables"], devices: string[] = []): Report => ({
   analysis: "",
   version: 1,
-  scope: { devices },
-  provenance: { hosts: ["a", "b"] },
+  scope: { ...SCOPE, devices },
+  provenance: { ...PROVENANCE, hosts: ["a", "b"] },
   quality: [],
   values: {},
   tables,
   trees: [],
   series: [],
   findings: [],
+  texts: [],
+  passed: null,
+  gate: null,
 });
 
 it("lists what the run has, each once", () => {

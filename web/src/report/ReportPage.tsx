@@ -16,21 +16,11 @@ import type { Answer, ReportData } from "./data";
 import { MiniTimeline } from "./MiniTimeline";
 import { Rows } from "./Rows";
 
-const SECTIONS = [
-  ["overview", "Overview"],
-  ["diagnose", "Diagnosis"],
-  ["steps", "Steps"],
-  ["ops", "Ops"],
-  ["roofline", "Roofline"],
-  ["memory-peak", "Memory: what the program needs"],
-  ["memory-profile", "Memory: what the runtime handed out"],
-] as const;
-
 /** Tables that stand open; the others are behind a click. */
 const OPEN = 2;
 
 export function ReportPage({ data }: { readonly data: ReportData }) {
-  const answers = SECTIONS.flatMap(([id, title]) => {
+  const answers = data.parts.flatMap(({ id, label: title }) => {
     const answer = data.reports[id];
     return answer === undefined ? [] : [{ id, title, answer }];
   });

@@ -14,7 +14,7 @@ export function Rows({ table, inAll }: { readonly table: Table; readonly inAll: 
   const [all, setAll] = useState(false);
   const shown = all ? table.rows : table.rows.slice(0, FIRST);
   const columns = knownColumns(table.columns, table.rows);
-  const note = inAll === undefined ? table.doc : `the first ${formatInt(table.rows.length)} of ${formatInt(inAll)} rows`;
+  const note = inAll === undefined ? undefined : `the first ${formatInt(table.rows.length)} of ${formatInt(inAll)} rows`;
   return (
     <Panel title={table.title || table.id} {...(note === undefined ? {} : { note })} flush>
       <div class="rows" tabIndex={0} role="region" aria-label={table.title || table.id}>

@@ -30,6 +30,8 @@ export interface ReportData {
   readonly version: string;
   readonly run: string;
   readonly hosts: readonly string[];
+  /** The parts in order: ids of reports and what they are called. */
+  readonly parts: readonly { readonly id: string; readonly label: string }[];
   readonly reports: Readonly<Record<string, Answer>>;
   /** Rows that a table has, where only the first of them are here: by `analysis/table`. */
   readonly rows_in_all: Readonly<Record<string, number>>;

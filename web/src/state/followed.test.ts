@@ -17,6 +17,7 @@ const listing = (first: string | null, ...runs: readonly RunInfo[]): Runs => ({
   runs,
   default: first,
   version: "",
+  stale: null,
   logdir: "",
   listing: "",
 });

@@ -16,8 +16,9 @@ test("parts are asked for of runs of many hosts, and not where hosts were chosen
     hosts: Array.from({ length: count }, (_, i) => `w-${i}`),
     size_bytes: 1,
     modified_ms: 1,
+    writing: false,
   });
-  const runs = { runs: [run("two", 2), run("many", 64)], default: "two", version: "", logdir: "" };
+  const runs = { runs: [run("two", 2), run("many", 64)], default: "two", version: "", logdir: "", listing: "", stale: null };
   expect(takesParts(runs, "two", "")).toBe(false);
   expect(takesParts(runs, "many", "")).toBe(true);
   expect(takesParts(runs, "many", "w-1")).toBe(false);

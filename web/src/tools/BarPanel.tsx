@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { columnIndex } from "../api/read";
 import type { Table } from "../api/types";
 import { markIn } from "../state/mark";
 import { Bars } from "../widgets/chart/Bars";
@@ -30,8 +31,9 @@ export function BarPanel(props: BarPanelProps) {
   const { table, spec, title, note = "", what, picture, legend = spec.parts.length > 1, onPick } = props;
   const bars = drawn(table, spec);
   if (table === null || bars.rows.length === 0) return null;
+  const number = table.columns[columnIndex(table, spec.parts[0]?.id ?? "")];
   return (
-    <Panel title={title} note={`${firstOf(bars, what)}${note}`.replace(/; $/, "")} picture={picture} actions={props.actions}>
+    <Panel title={title} note={`${firstOf(bars, what)}${note}`.replace(/; $/, "")} picture={picture} actions={props.actions} of={number}>
       <Bars
         rows={bars.rows}
         full={Math.max(bars.full, props.full ?? 0)}

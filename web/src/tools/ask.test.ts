@@ -1,16 +1,14 @@
 import { expect, it } from "vitest";
 
-import type { AnalysisInfo } from "../api/types";
+import { analysis } from "../api/made.testdata";
 import { taken } from "./ask";
 
-const info: AnalysisInfo = {
-  id: "memory-attribute",
-  question: "",
+const info = analysis("memory-attribute", {
   params: [
-    { id: "module", doc: "", kind: "text" },
-    { id: "space", doc: "", kind: "count" },
+    { id: "module", doc: "", kind: "text", choices: [], default: "" },
+    { id: "space", doc: "", kind: "count", choices: [], default: "" },
   ],
-};
+});
 
 it("asks only for what the analysis takes", () => {
   expect(taken(info, { module: "jit_f", space: "1", radius: "2" })).toEqual([

@@ -7,10 +7,10 @@ const table: Table = {
   id: "kinds",
   title: "",
   columns: [
-    { id: "kind", label: "Kind", unit: "", kind: "text" },
-    { id: "exposed_ps", label: "Exposed", unit: "ps", kind: "duration_ps" },
-    { id: "hidden_ps", label: "Hidden", unit: "ps", kind: "duration_ps" },
-    { id: "share", label: "Share", unit: "1", kind: "share" },
+    { id: "kind", label: "Kind", unit: "", kind: "text", doc: "" },
+    { id: "exposed_ps", label: "Exposed", unit: "ps", kind: "duration_ps", doc: "" },
+    { id: "hidden_ps", label: "Hidden", unit: "ps", kind: "duration_ps", doc: "" },
+    { id: "share", label: "Share", unit: "1", kind: "share", doc: "" },
   ],
   rows: [
     ["all-reduce", 2e9, 1e9, 0.5],

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 
+import type { Column } from "../api/types";
 import { moduleChoices } from "./modules";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 
 it("names programs as the server takes them, each once", () => {
   const table = {

@@ -1,30 +1,58 @@
 import { expect, it } from "vitest";
 
-import type { AnalysisInfo } from "../api/types";
+import { analysis } from "../api/made.testdata";
+import type { Analyses, AnalysisInfo } from "../api/types";
 import { pagesFor } from "./pages";
 
-const info = (id: string, name = id): AnalysisInfo => ({ id, name, question: "", params: [] });
-const ids = (analyses: AnalysisInfo[]): string[] => pagesFor(analyses).map((page) => page.info.id);
+const listed = (analyses: AnalysisInfo[], ledger = false): Analyses => ({
+  analyses,
+  families: [
+    { id: "memory", label: "Memory", about: "What is alive" },
+    { id: "audit", label: "Audit", about: "Flags" },
+  ],
+  groups: ["start", "time", "work", "memory", "programs", "change", "file"],
+  ledger,
+  capture: false,
+});
+const menu = (analyses: AnalysisInfo[], ledger = false) => pagesFor(listed(analyses, ledger));
+const ids = (analyses: AnalysisInfo[], ledger = false) => menu(analyses, ledger).map((page) => page.info.id);
 
-it("has no page for what the server does not answer", () => {
-  const old = ids([info("overview"), info("ops")]);
-  for (const id of ["diagnose", "comm", "critical-path", "input", "compute", "compute-mfu", "audit-flags", "compare", "check"])
-    expect(old).not.toContain(id);
-  expect(old).toContain("timeline");
+it("has what the server has, group by group, and the timeline", () => {
+  const all = [analysis("inspect", { group: "file" }), analysis("overview"), analysis("novel", { group: "time" }), analysis("diagnose")];
+  expect(ids(all)).toEqual(["overview", "diagnose", "timeline", "novel", "inspect"]);
 });
 
-it("begins with what happened and why it is slow", () => {
-  const pages = pagesFor([info("overview"), info("diagnose"), info("novel")]);
-  expect(pages.slice(0, 3).map((page) => page.info.id)).toEqual(["overview", "diagnose", "timeline"]);
-  expect(pages.find((page) => page.info.id === "novel")?.label).toBe("Novel");
+it("shows an analysis that nobody made a page for by its label, with the generic page", () => {
+  const pages = menu([analysis("novel", { label: "Novel things" }), analysis("other")]);
+  expect(pages[0]?.title).toBe("Novel things");
+  expect(pages[0]?.page).toBe(pages[1]?.page);
 });
 
-it("groups the analyses of a family", () => {
-  expect(pagesFor([info("memory-peak")]).find((page) => page.info.id === "memory-peak")?.under).toBe("memory");
+it("puts members under the page of their family, or of the analysis that leads them", () => {
+  const pages = menu([
+    analysis("compute", { group: "work" }),
+    analysis("compute-mfu", { group: "work", family: "compute", label: "MFU" }),
+    analysis("memory-peak", { group: "memory", family: "memory", label: "Peak" }),
+    analysis("audit-flags", { group: "programs", family: "audit", label: "Flags" }),
+  ]);
+  expect(pages.map((page) => [page.info.id, page.under])).toEqual([
+    ["timeline", undefined],
+    ["compute", undefined],
+    ["compute-mfu", "compute"],
+    ["memory", undefined],
+    ["memory-peak", "memory"],
+    ["audit-flags", undefined],
+  ]);
+  expect(pages.map((page) => page.title).slice(-2)).toEqual(["Memory: Peak", "Audit: Flags"]);
+  expect(pages[3]?.info.question).toBe("What is alive");
 });
 
-it("the ledger is in the menu where the server has one", () => {
-  const menu = (beside: string[]) => pagesFor([info("overview")], beside).map((page) => page.info.id);
-  expect(menu([])).not.toContain("ledger");
-  expect(menu(["ledger"])).toContain("ledger");
+it("has the ledger where the server has one", () => {
+  expect(ids([analysis("overview"), analysis("compare", { group: "change" })], true)).toEqual([
+    "overview",
+    "timeline",
+    "compare",
+    "ledger",
+  ]);
+  expect(ids([analysis("overview")])).not.toContain("ledger");
 });

@@ -47,9 +47,7 @@ export function FindingCard({ finding, report, lead = false }: FindingCardProps)
 /** All of a finding but its claim. */
 export function FindingParts({ finding, report }: { readonly finding: Finding; readonly report: Report | undefined }) {
   const parts = PARTS.map((key) => [key, finding[key] ?? ""] as const).filter(([, text]) => text !== "");
-  const links = finding.links ?? [];
-  const status = finding.status ?? "";
-  if (parts.length === 0 && status === "" && links.length === 0) return null;
+  const { links, status } = finding;
   return (
     <dl class="finding-parts">
       {parts.map(([key, text]) => (
@@ -60,14 +58,12 @@ export function FindingParts({ finding, report }: { readonly finding: Finding; r
           </dd>
         </div>
       ))}
-      {status !== "" && (
-        <div>
-          <dt>Known by</dt>
-          <dd>
-            <Explained doc={STATUS_WORDS[status]}>{status}</Explained>
-          </dd>
-        </div>
-      )}
+      <div>
+        <dt>Known by</dt>
+        <dd>
+          <Explained doc={STATUS_WORDS[status]}>{status}</Explained>
+        </dd>
+      </div>
       {links.length > 0 && (
         <div>
           <dt>Look at</dt>

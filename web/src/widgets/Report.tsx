@@ -87,7 +87,13 @@ export function ValueCard({ id, value }: { readonly id: string; readonly value: 
   const size = text.length > 36 ? " sentence" : text.length > 18 ? " words" : text.length > 11 ? " long" : "";
   return (
     <div class="card" data-id={id}>
-      <Explained class="card-label" doc={[value.doc, STATUS_WORDS[value.status]].filter(Boolean).join("\n")} unit={value.unit} id={id}>
+      <Explained
+        class="card-label"
+        doc={[value.doc, STATUS_WORDS[value.status]].filter(Boolean).join("\n")}
+        unit={value.unit}
+        id={id}
+        of={value}
+      >
         {labelOf(id, value)}
       </Explained>
       <span class={`card-value${size}`}>{text}</span>
@@ -115,7 +121,7 @@ export function ValueCards({ report, ids }: { readonly report: Report; readonly 
           <b>Unknown</b>
           {unknown.map(([id, value]) => (
             <span key={id} data-id={id}>
-              <Explained doc={value.doc} unit={value.unit} id={id}>
+              <Explained doc={value.doc} unit={value.unit} id={id} of={value}>
                 {labelOf(id, value)}
               </Explained>
             </span>
@@ -138,7 +144,9 @@ export function QualityList({ quality }: { readonly quality: readonly Quality[] 
         <ul class="quality">
           {quality.map((note) => (
             <li class={note.severity}>
-              <span class="severity">{note.severity}</span>
+              <a class="severity" href={`/docs/data-quality#${note.id}`} data-tip="What this remark means, and what cures it">
+                {note.severity}
+              </a>
               <div>
                 <p>
                   <Words text={note.message} />

@@ -46,7 +46,7 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
         {table.columns.map((column, i) => (
           <div>
             <dt>
-              <Explained unit={column.unit} id={column.id} doc={column.doc}>
+              <Explained unit={column.unit} id={column.id} doc={column.doc} of={column}>
                 {column.label}
               </Explained>
             </dt>

@@ -18,22 +18,21 @@ const FINAL: readonly unknown[] = ["usage", "unknown", "nothing"];
 /** The profile was read, and holds nothing that this page is about: no fault, so no alarm. */
 function Nothing({ error }: { readonly error: ApiError }) {
   const scoped = isScoped(scope.value);
-  // The reason often names the way on itself.
-  const hint = scoped || !error.message.includes("`inspect`") ? error.hint : "";
   return (
     <div class="notice calm" role="status">
       <p class="notice-title">Nothing to show here</p>
       <p class="reason">
         <Words text={error.message} />
       </p>
+      {error.hint !== "" && (
+        <p class="sub">
+          <Words text={error.hint} />
+        </p>
+      )}
       <p class="sub">
-        {hint !== "" ? (
-          <Words text={hint} />
-        ) : (
-          <a href={hrefOf({ page: "inspect" })} data-nav="inspect">
-            What the profile holds
-          </a>
-        )}
+        <a href={hrefOf({ page: "inspect" })} data-nav="inspect">
+          What the profile holds
+        </a>
       </p>
       {scoped ? (
         <button type="button" onClick={() => go({ scope: NO_SCOPE })}>

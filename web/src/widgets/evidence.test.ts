@@ -1,31 +1,32 @@
 import { describe, expect, it } from "vitest";
 
-import type { AnalysisInfo, Finding, Report, Table } from "../api/types";
+import { PROVENANCE, SCOPE, analysis, finding as made } from "../api/made.testdata";
+import type { AnalysisInfo, Column, Report, Severity, Table } from "../api/types";
 import { covers } from "./covers";
 import { bySeverity, pieces, targetsOf } from "./evidence";
 
 const table = (id: string, columns: string[], rows: Table["rows"]): Table => ({
   id,
   title: "",
-  columns: columns.map((one) => ({ id: one, label: one, unit: "", kind: "text" })),
+  columns: columns.map((one): Column => ({ id: one, label: one, unit: "", kind: "text", doc: "" })),
   rows,
 });
 const report = (analysis: string, tables: Table[]): Report => ({
   analysis,
   version: 1,
-  scope: { hosts: ["w-0"], devices: ["w-0/TPU:0"] },
-  provenance: { hosts: ["w-0", "w-1"], coverage: { devices: 1, devices_in_profile: 4 } },
+  scope: { ...SCOPE, hosts: ["w-0"], devices: ["w-0/TPU:0"] },
+  provenance: { ...PROVENANCE, hosts: ["w-0", "w-1"], coverage: { devices: 1, devices_in_profile: 4 } },
   quality: [],
-  values: { program: { value: "jit_f(7)", unit: "", kind: "text", status: "measured" } },
+  values: { program: { value: "jit_f(7)", unit: "", kind: "text", status: "measured", label: "", doc: "" } },
   tables,
   trees: [],
   series: [],
   findings: [],
+  texts: [],
+  passed: null,
+  gate: null,
 });
-const analyses: AnalysisInfo[] = [
-  { id: "ops", question: "", params: [] },
-  { id: "memory-peak", name: "memory peak", question: "", params: [] },
-];
+const analyses: AnalysisInfo[] = [analysis("ops"), analysis("memory-peak", { name: "memory peak" })];
 const links = (text: string, about: Report) => pieces(text, about, targetsOf(about), analyses).filter((one) => one.to !== undefined);
 
 describe("words that lead on", () => {
@@ -37,7 +38,6 @@ describe("words that lead on", () => {
     expect(links(text, about).map((one) => [one.text, one.to])).toEqual([
       ["fusion.12", { page: "ops", view: { by: "", q: "", sel: "fusion.12" } }],
       ["w-0/TPU:0", { scope: { devices: "w-0/TPU:0" } }],
-      ["step 3", { scope: { steps: "3" } }],
       ["compute-bound ops", { view: { mark: "time:compute-bound ops" } }],
     ]);
   });
@@ -69,7 +69,7 @@ describe("words that lead on", () => {
 });
 
 it("puts the worst first and keeps the order of equals", () => {
-  const finding = (id: string, severity: string): Finding => ({ id, severity, claim: "" });
+  const finding = (id: string, severity: Severity) => made(id, { severity });
   const sorted = bySeverity([finding("a", "info"), finding("b", "warning"), finding("c", "info"), finding("d", "error")]);
   expect(sorted.map((one) => one.id)).toEqual(["d", "b", "a", "c"]);
 });
@@ -77,7 +77,7 @@ it("puts the worst first and keeps the order of equals", () => {
 it("says what a report covers", () => {
   expect(covers(report("ops", []))).toEqual(["1 of 2 hosts: w-0", "1 of 4 devices: w-0/TPU:0", "all steps and the time between them"]);
   const about = report("ops", []);
-  expect(covers({ ...about, scope: { modules: ["jit"], steps: "2-5", steady: true, window_ps: [0, 5e9] } })).toEqual([
+  expect(covers({ ...about, scope: { ...SCOPE, modules: ["jit"], steps: "2-5", steady: true, window_ps: [0, 5e9] } })).toEqual([
     "programs named jit",
     "steps 2-5",
     "the steady state",

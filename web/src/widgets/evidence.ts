@@ -90,7 +90,7 @@ export function command(text: string, analyses: readonly AnalysisInfo[]): Target
   return { to: { page: info.id, view, ...(Object.keys(scope).length === 0 ? {} : { scope }) }, does: `Go to ${info.name ?? info.id}` };
 }
 
-/** Steps by number, and instructions that no table of the report lists but that have a shape or a number to their name. */
+/** Instructions that no table of the report lists but that have a shape or a number to their name. */
 function pattern(word: string, report: Report, next: string): Target | null {
   if (/^memory/.test(report.analysis) && (/^[a-z][\w-]*\.\d+$/.test(word) || /^ [a-z]+\d+\[/.test(next))) {
     const program = report.values["program"]?.value;
@@ -138,11 +138,7 @@ function plainPieces(text: string, report: Report, targets: ReadonlyMap<string, 
   const plain = (to: number): void => {
     if (to > from) found.push({ text: text.slice(from, to), code: false });
   };
-  const steps = /\bsteps? (\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\b(?!\.\d|%)/g;
   const hits: { readonly at: number; readonly text: string; readonly target: Target }[] = [];
-  for (const match of text.matchAll(steps)) {
-    hits.push({ at: match.index, text: match[0], target: { to: { scope: { steps: match[1] ?? "" } }, does: "Only these steps" } });
-  }
   for (const match of text.matchAll(WORD)) {
     const word = match[0];
     const target = targets.get(word) ?? pattern(word, report, text.slice(match.index + word.length));

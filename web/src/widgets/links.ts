@@ -111,10 +111,5 @@ export const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", le
 export function findingText(finding: Finding): string {
   const parts = PARTS.flatMap((key) => ((finding[key] ?? "") === "" ? [] : [`${PART_NAMES[key]}: ${finding[key] ?? ""}`]));
   const links = (finding.links ?? []).map(linkText);
-  return [
-    finding.claim,
-    ...parts,
-    ...((finding.status ?? "") === "" ? [] : [`Known by: ${finding.status ?? ""}`]),
-    ...links.map((link) => `See: ${link}`),
-  ].join("\n");
+  return [finding.claim, ...parts, `Known by: ${finding.status}`, ...links.map((link) => `See: ${link}`)].join("\n");
 }

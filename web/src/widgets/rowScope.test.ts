@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../api/types";
+import type { Column, Table } from "../api/types";
 import { rowActions } from "./rowScope";
 
 const table = (id: string, columns: string[], row: Table["rows"][number]): Table => ({
   id,
   title: "",
-  columns: columns.map((one) => ({ id: one, label: one, unit: "", kind: "text" })),
+  columns: columns.map((one): Column => ({ id: one, label: one, unit: "", kind: "text", doc: "" })),
   rows: [row],
 });
 

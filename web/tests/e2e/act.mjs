@@ -343,6 +343,30 @@ export const demoSteps = {
     await page.keyboard.press("Escape");
     await waitForParam(page, "sel", /^$/);
   },
+  "a number leads to its formula in two jumps, and Back returns": async (page, origin) => {
+    await visit(page, origin, { page: "overview" });
+    await page.locator('.card[data-id="step_time_mean_ps"] a.term').click();
+    await page.waitForURL(/\/docs\/analyses\/overview#value-step_time_mean_ps$/);
+    const row = page.locator("tr:has(:target)");
+    assert.match(await row.innerText(), /step_time_mean_ps/);
+    await row.getByRole("link", { name: "how" }).click();
+    await page.waitForURL(/#how-it-is-computed$/);
+    assert.equal(await page.locator(":target").innerText(), "How it is computed");
+    await page.goBack();
+    await page.goBack();
+    await settled(page);
+    await card(page, "step_time_mean_ps").waitFor();
+    // So does every column of a table.
+    await visit(page, origin, { page: "ops" });
+    const ways = await page.locator("table.data thead a.how").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    assert.ok(ways.length > 5, `${ways.length} columns`);
+    for (const way of ways) {
+      const [path, anchor] = way.split("#");
+      const html = await (await fetch(origin + path)).text();
+      assert.ok(html.includes(`id="${anchor}"`), way);
+    }
+    await visit(page, origin, { page: "roofline" });
+  },
   "help opens on ? and closes on Escape": async (page) => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();
@@ -351,7 +375,7 @@ export const demoSteps = {
   },
   "digits go from page to page and Back returns": async (page) => {
     await page.keyboard.press("4");
-    await moved(page, "page", /^steps$/);
+    await moved(page, "page", /^idle$/);
     await page.goBack();
     await moved(page, "page", /^roofline$/);
   },

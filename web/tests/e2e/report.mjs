@@ -38,7 +38,7 @@ async function parts(browser, file, { timeline, roofline }) {
   const { page, problems, close } = await openFile(browser, file);
   assert.ok(statSync(file).size < MOST_BYTES, `${statSync(file).size} bytes`);
   const data = await reported(page);
-  for (const heading of ["Findings", "Overview", "Steps", "Ops", "Roofline", "Memory: what the program needs"]) {
+  for (const heading of ["Findings", "Overview", "Steps", "Ops", "Roofline", "Memory: Peak"]) {
     await page.getByRole("heading", { level: 2, name: heading, exact: true }).first().waitFor();
   }
   const claims = new Set(Object.values(data.reports).flatMap((one) => (one.report?.findings ?? []).map((finding) => finding.claim)));

@@ -182,6 +182,7 @@ pub(super) fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::types::Shapes;
     use super::*;
 
     #[test]
@@ -200,6 +201,7 @@ mod tests {
     #[test]
     fn a_reference_holds_every_parameter_value_and_column() {
         let runs = Runs::open(&crate::root()).unwrap();
+        let shapes = Shapes::read(&crate::root()).unwrap();
         for analysis in analyses::ALL {
             let text = render(analysis, &runs).unwrap();
             for param in analysis.params {
@@ -212,8 +214,38 @@ mod tests {
                 for id in report.values.iter().map(|v| v.id).chain(columns) {
                     assert!(text.contains(&format!("| `{id}` |")), "{}: {id}", analysis.id);
                 }
+                let json = serde_json::from_str(&report.to_json()).unwrap();
+                shapes.check("Report", &json).unwrap_or_else(|error| panic!("{}: {error:#}", analysis.id));
             }
         }
+    }
+
+    /// The page's way from a number to its formula: `web/src/api/anchors.ts` leads to these anchors, and each row of them leads on
+    /// to how the page's numbers are computed.
+    #[test]
+    fn every_number_has_an_anchor_in_the_documentation_that_is_served() {
+        let runs = Runs::open(&crate::root()).unwrap();
+        let mut seen = 0;
+        for analysis in analyses::ALL {
+            let page = format!("analyses/{}", analysis.slug());
+            let html = haloscope_serve::docs_page(&page).unwrap();
+            let how =
+                html.split("class=\"how\" href=\"#").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            assert!(html.contains(&format!("id=\"{how}\"")), "{page}: no #{how}");
+            for (_, params) in variants(analysis) {
+                for report in runs.reports(analysis, &params).unwrap() {
+                    let tables = report.tables.iter().map(|t| (t.id, t.columns));
+                    let tables = tables.chain(report.trees.iter().map(|t| (t.id, t.columns)));
+                    let columns =
+                        tables.flat_map(|(id, all)| all.iter().map(move |c| format!("column-{id}-{}", c.id)));
+                    for anchor in report.values.iter().map(|v| format!("value-{}", v.id)).chain(columns) {
+                        assert!(html.contains(&format!("id=\"{anchor}\"")), "{page}: no #{anchor}");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen > 1000, "{seen}");
     }
 
     #[test]

@@ -11,18 +11,21 @@ use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
 use haloscope_time::{ops, quality};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "inspect",
+    label: "Inspect",
+    group: MenuGroup::File,
     question: "What is in this profile, what is missing, and what should the next capture do differently?",
     params: &[],
     needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
     reads: &[Input::Profile, Input::Program],
     example: "inspect logs",
+    also: &[],
     run: Run::Of(run),
 };
 

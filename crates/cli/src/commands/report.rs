@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_analyses as analyses;
+use haloscope_analyses::FAMILIES;
 use haloscope_profile::load;
 use haloscope_profile::{LineId, LineKind, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_time::analysis::{self, Params};
+use haloscope_time::analysis::{self, Also, Analysis, Params};
 use haloscope_time::select::Selection;
 use haloscope_timeline::Timeline;
 use haloscope_timeline::excerpt;
@@ -22,10 +23,6 @@ use crate::args::{scope_args, scope_of};
 use crate::output::to_file;
 use crate::run_argument::{find, run_name, say_which};
 use crate::{Failure, Printer};
-
-/// What is asked. An analysis that has nothing to say of the run says why.
-const ANALYSES: [&str; 7] =
-    ["overview", "diagnose", "steps", "ops", "roofline", "memory peak", "memory profile"];
 
 /// Rows of a table that are taken along.
 const ROWS: usize = 200;
@@ -108,9 +105,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Failure> {
-    let (mut reports, mut cut) = (Map::new(), Map::new());
-    for id in ANALYSES {
-        let Some(analysis) = analyses::find(id) else { continue };
+    let (mut parts, mut reports, mut cut) = (Vec::new(), Map::new(), Map::new());
+    // One that has nothing to say of the run says why.
+    for analysis in analyses::ALL.iter().filter(|analysis| analysis.also.contains(&Also::Report)) {
+        parts.push(json!({"id": analysis.slug(), "label": title(analysis)}));
         let mut answer = match analysis::run(analysis, profile, scope, &Params::default()) {
             Ok(report) => report,
             Err(error @ (Error::Usage(_) | Error::Changed { .. })) => return Err(error.into()),
@@ -143,10 +141,17 @@ fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Fail
         "version": env!("CARGO_PKG_VERSION"),
         "run": name,
         "hosts": profile.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(),
+        "parts": parts,
         "reports": reports,
         "rows_in_all": cut,
         "timeline": timeline,
     }))
+}
+
+/// What an analysis is called where no menu says what it stands under.
+fn title(analysis: &Analysis) -> String {
+    let family = FAMILIES.iter().find(|family| Some(family.id) == analysis.family());
+    family.map_or_else(|| analysis.label.to_owned(), |family| format!("{}: {}", family.label, analysis.label))
 }
 
 /// A few steady steps, drawn; `null` where there is nothing to draw.

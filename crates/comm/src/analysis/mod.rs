@@ -14,13 +14,15 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "comm",
+    label: "Communication",
+    group: MenuGroup::Time,
     question: "What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?",
     params: &[groups::MESH, groups::MESH_FILE, groups::TOPOLOGY],
     needs: &[
@@ -30,6 +32,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "comm logs",
+    also: &[Also::Tool],
     run: Run::Of(run),
 };
 

@@ -18,6 +18,7 @@ pub(super) fn all(side: &Side<'_, '_>) -> Vec<Finding> {
         let share = side.share(change.effects.delta_ps as f64).unwrap_or(0.0);
         change.is_certain && share.abs() > OF_STEP
     };
+    found.extend(usual(side));
     found.extend(side.largest().into_iter().filter(worth).take(MOST).map(|change| op(side, change)));
     found
 }
@@ -90,6 +91,20 @@ fn step(side: &Side<'_, '_>) -> Finding {
         status: status(side),
         links: vec![Link::to("compare").table("waterfall"), Link::to("compare").table("steps")],
     }
+}
+
+/// That the verdict would be another one without warm-up and outliers, where it would.
+fn usual(side: &Side<'_, '_>) -> Option<Finding> {
+    let (without, delta_ps) = side.verdict.usual?;
+    let delta = signed(delta_ps.round() as i64);
+    Some(Finding {
+        id: "usual_steps",
+        claim: format!("Without warm-up and outliers the step time is {}: {delta}", without.word()),
+        lever: "`--steady` compares the usual steps alone".into(),
+        status: status(side),
+        links: vec![Link::to("compare").table("steps")],
+        ..Finding::default()
+    })
 }
 
 fn op(side: &Side<'_, '_>, change: &Change) -> Finding {

@@ -20,7 +20,7 @@ use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Finding, Notes, Report, Table};
-use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use side::Side;
@@ -55,6 +55,8 @@ const RENAMED: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "compare",
+    label: "Compare",
+    group: MenuGroup::Change,
     question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
     params: &[ANYWAY, PICK, ROWS, RENAMED],
     needs: &[
@@ -63,6 +65,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "compare logs/before logs/after",
+    also: &[Also::Tool],
     run: Run::Among(run),
 };
 

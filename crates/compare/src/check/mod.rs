@@ -24,7 +24,7 @@ use budget::Budgets;
 use gate::Against;
 use haloscope_report::Error;
 use haloscope_report::{Gate, Notes, Report, Severity, Unit};
-use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
@@ -101,6 +101,8 @@ pub type Find = fn(&str) -> Option<&'static Analysis>;
 pub const fn analysis(run: Run) -> Analysis {
     Analysis {
         id: "check",
+        label: "Check",
+        group: MenuGroup::Change,
         question: "Does this run keep its budgets, and is it no slower than its baseline?",
         params: &[BUDGET, CLAIM, FLOOR, WALL, EXPECT, KERNEL, TOLERANCE, CONFIDENCE, UNKNOWN, ANYWAY],
         needs: &[
@@ -109,6 +111,7 @@ pub const fn analysis(run: Run) -> Analysis {
         ],
         reads: &[Input::Profile, Input::Program],
         example: "check logs/after --baseline logs/before --budget budget.toml",
+        also: &[Also::Tool],
         run,
     }
 }

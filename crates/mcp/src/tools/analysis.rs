@@ -6,20 +6,17 @@ use haloscope_analyses::{FAMILIES, Family};
 use haloscope_time::analysis::{Analysis, Others, Params};
 use serde_json::{Value, json};
 
-use super::names::{OWN, tool_of};
+use super::names::{has_own, tool_of};
 use super::report::draft;
 use super::schema::{argument, params, scope, scope_words, shared};
 use crate::{Answer, Arguments, Budget, Context, Refusal, Tool, object};
-
-/// Which member of a family is meant where a call does not say; else the first.
-const USUAL: [&str; 2] = ["memory attribute", "hlo modules"];
 
 /// The analysis that `report` gives where a call does not say.
 const ANY: &str = "overview";
 
 /// The tools that the registry gives.
 pub(super) fn all() -> Vec<Tool> {
-    let own = OWN.iter().filter_map(|id| analyses::find(id)).map(one);
+    let own = analyses::ALL.iter().copied().filter(|analysis| has_own(analysis)).map(one);
     own.chain(FAMILIES.iter().map(family)).chain([any()]).collect()
 }
 
@@ -37,8 +34,7 @@ fn one(analysis: &'static Analysis) -> Tool {
 
 fn family(family: &'static Family) -> Tool {
     let members: Vec<(&str, &Analysis)> = analyses::members(family.id).collect();
-    let usual = members.iter().find(|(_, analysis)| USUAL.contains(&analysis.id)).or(members.first());
-    let usual = usual.map_or("", |(word, _)| *word);
+    let usual = family.usual;
     let words: Vec<&str> = members.iter().map(|(word, _)| *word).collect();
     let about: Vec<String> = members.iter().map(|(word, a)| format!("{word}: {}", a.question)).collect();
     let others = members.iter().map(|(_, a)| a.others()).find(|o| *o != Others::None).unwrap_or(Others::None);

@@ -13,7 +13,7 @@ use facts::{Fact, Limit};
 use haloscope_profile::chips;
 use haloscope_report::Error;
 use haloscope_report::{Cell, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::ops;
 use haloscope_time::phase::Phase;
 use haloscope_time::programs;
@@ -24,6 +24,8 @@ use haloscope_time::usage::Usage;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "compute",
+    label: "Compute",
+    group: MenuGroup::Work,
     question: "Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and what of it is padding, casts and copies?",
     params: &[],
     needs: &[
@@ -33,6 +35,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "compute logs --steady",
+    also: &[],
     run: Run::Of(run),
 };
 

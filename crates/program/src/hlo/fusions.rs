@@ -7,17 +7,20 @@ use crate::fusion_gaps::{self, Gap};
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::executions::Place;
 use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",
+    label: "Fusions",
+    group: MenuGroup::Programs,
     question: "What did the compiler fuse, and which values still pass through memory between what it could have fused?",
     params: &[MODULE],
     needs: &["an HLO module after optimisation", "for times: a profile of its execution"],
     reads: &[Input::Profile, Input::Program],
     example: "hlo fusions logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
 use haloscope_time::ops::{self, Op};
@@ -57,6 +57,8 @@ const LIMIT_NODES: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo graph",
+    label: "Graph",
+    group: MenuGroup::Programs,
     question: "What feeds an instruction and what reads it, and how does one instruction reach another?",
     params: &[MODULE, NODE, TO, RADIUS, DIRECTION, THROUGH, LIMIT_NODES],
     needs: &[
@@ -65,6 +67,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "hlo graph logs --node fusion.12 --radius 3 --direction operands",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -9,7 +9,7 @@ use regex::Regex;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Columns, Notes, Report, Row, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
@@ -59,11 +59,14 @@ const ROWS: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo search",
+    label: "Search",
+    group: MenuGroup::Programs,
     question: "Which instructions are called so, come from there, or make values like that?",
     params: &[MODULE, QUERY, IN, OPCODE, SHAPE, MIN_BYTES, ROWS],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
     reads: &[Input::Profile, Input::Program],
     example: "hlo search logs --opcode copy,transpose --min-bytes 1M",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -4,7 +4,7 @@ use haloscope_hlo::TextOptions;
 
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
 use haloscope_time::{programs, quality};
 
@@ -25,11 +25,14 @@ const INSTRUCTION: Param =
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo text",
+    label: "Text",
+    group: MenuGroup::Programs,
     question: "What does the program look like, as XLA prints it?",
     params: &[MODULE, FORM, COMPUTATION, INSTRUCTION],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
     reads: &[Input::Profile, Input::Program],
     example: "hlo text logs --module jit_train_step --form short",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -4,10 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haloscope_capture::{Captured, Event, Stop, Watch};
-use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::request::CaptureRequest;
+use crate::shapes::{Capture, CaptureFile, CaptureServer};
 
 /// A capture that runs or ran.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Job {
     }
 
     /// It as clients see it.
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn told(&self) -> Capture {
         let now = self.lock();
         let elapsed_ms = now.outcome.as_ref().map_or_else(|| millis(self.begun.elapsed()), |(_, took)| *took);
         let outcome = now.outcome.as_ref().map(|(outcome, _)| outcome);
@@ -120,51 +120,52 @@ impl Job {
             Some(Outcome::Failed(_)) => "failed",
             Some(Outcome::Cancelled) => "cancelled",
         };
-        let server = |one: &Server| {
-            json!({
-                "server": one.name,
-                "state": one.state,
-                "elapsed_ms": one.elapsed_ms,
-                "bytes": one.bytes,
-                "attempt": one.attempt,
-                "why": one.why,
-            })
+        let server = |one: &Server| CaptureServer {
+            server: one.name.clone(),
+            state: one.state,
+            elapsed_ms: one.elapsed_ms,
+            bytes: one.bytes,
+            attempt: one.attempt,
+            why: one.why.clone(),
         };
-        let mut body = json!({
-            "id": self.id.to_string(),
-            "state": state,
-            "begun_ms": self.begun_at.duration_since(UNIX_EPOCH).map_or(0, millis),
-            "elapsed_ms": elapsed_ms,
-            "starts_in_ms": now.starts.map(|at| at.duration_since(SystemTime::now()).map_or(0, millis)),
-            "duration_ms": millis(self.asked.request.duration),
-            "delay_ms": millis(self.asked.request.delay),
-            "servers": now.servers.iter().map(server).collect::<Vec<_>>(),
-            "session": null,
-            "path": null,
-            "run": null,
-            "files": [],
-            "remarks": [],
-            "error": null,
-            "kind": null,
-            "hint": null,
-        });
+        let told = Capture {
+            id: self.id.to_string(),
+            state,
+            begun_ms: self.begun_at.duration_since(UNIX_EPOCH).map_or(0, millis),
+            elapsed_ms,
+            starts_in_ms: now.starts.map(|at| at.duration_since(SystemTime::now()).map_or(0, millis)),
+            duration_ms: millis(self.asked.request.duration),
+            delay_ms: millis(self.asked.request.delay),
+            servers: now.servers.iter().map(server).collect(),
+            ..Capture::default()
+        };
         match outcome {
             Some(Outcome::Done(captured, run)) => {
-                let file = |f: &haloscope_capture::File| json!({"name": f.name, "host": f.host, "server": f.server, "bytes": f.bytes});
-                body["session"] = captured.session.clone().into();
-                body["path"] = captured.path.clone().into();
-                body["run"] = json!(run);
-                body["files"] = captured.files.iter().map(file).collect();
-                body["remarks"] = json!(captured.remarks);
+                let file = |f: &haloscope_capture::File| CaptureFile {
+                    name: f.name.clone(),
+                    host: f.host.clone(),
+                    server: f.server.clone(),
+                    bytes: f.bytes,
+                };
+                Capture {
+                    session: Some(captured.session.clone()),
+                    path: Some(captured.path.clone()),
+                    run: run.clone(),
+                    files: captured.files.iter().map(file).collect(),
+                    remarks: captured.remarks.clone(),
+                    ..told
+                }
             }
             Some(Outcome::Failed(why)) => {
-                body["error"] = why.error.clone().into();
-                body["kind"] = why.kind.into();
-                body["hint"] = why.hint.into();
+                Capture { error: Some(why.error.clone()), kind: Some(why.kind), hint: Some(why.hint), ..told }
             }
-            _ => {}
+            _ => told,
         }
-        body
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.told()).expect("plain values")
     }
 }
 
@@ -268,7 +269,10 @@ mod tests {
         let body = job.to_json();
         assert_eq!(body["state"], "retrying");
         let [a, b] = [0, 1].map(|at| &body["servers"][at]);
-        assert_eq!((&a["bytes"], &a["attempt"], &a["why"]), (&Value::Null, &2.into(), &Value::Null));
+        assert_eq!(
+            (&a["bytes"], &a["attempt"], &a["why"]),
+            (&serde_json::Value::Null, &2.into(), &serde_json::Value::Null)
+        );
         assert_eq!((&b["state"], &b["why"]), (&"retrying".into(), &"refused".into()));
         // Of a server that nobody asked for nothing is known.
         job.event(&Event::Received { server: "c:3", bytes: 1 });

@@ -28,12 +28,12 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use haloscope_capture::{Captured, Destination};
 use haloscope_store::Store;
-use serde_json::json;
 
 use crate::answer::{Failure, Json, blocking};
 use crate::api::Answer;
 use crate::query::Query;
 use crate::router::{App, AppState};
+use crate::shapes;
 
 pub use hosts::{CaptureHosts, HostRule};
 pub(crate) use job::{Job, Outcome, Why};
@@ -209,15 +209,15 @@ pub(crate) async fn all(State(app): AppState, uri: Uri) -> Answer {
     blocking(app, |app| {
         let captures = &app.captures;
         let place = captures.place(&app.store);
-        let jobs: Vec<_> = captures.lock().iter().rev().map(|job| job.to_json()).collect();
-        Json::from_value(&json!({
-            "available": place.is_ok(),
-            "why": place.as_ref().err(),
-            "folder": place.as_ref().ok().map(|path| path.display().to_string()),
-            "any_server": captures.hosts == CaptureHosts::Any,
-            "servers": captures.hosts.rules(),
-            "captures": jobs,
-        }))
+        let jobs: Vec<_> = captures.lock().iter().rev().map(|job| job.told()).collect();
+        Json::from_value(&shapes::Captures {
+            available: place.is_ok(),
+            why: place.as_ref().err().copied(),
+            folder: place.as_ref().ok().map(|path| path.display().to_string()),
+            any_server: captures.hosts == CaptureHosts::Any,
+            servers: captures.hosts.rules().into_iter().map(str::to_owned).collect(),
+            captures: jobs,
+        })
     })
     .await
 }
@@ -238,7 +238,7 @@ pub(crate) async fn start(
     let body = body.map_err(|error| Failure::usage(error.body_text(), ""))?;
     let asked = CaptureRequest::parse(&body, &app.captures.hosts)?;
     let job = tell(app, move |app| begin(app, asked)).await?;
-    Ok((StatusCode::ACCEPTED, Json::from_value(&job.to_json())?).into_response())
+    Ok((StatusCode::ACCEPTED, Json::from_value(&job.told())?).into_response())
 }
 
 type Id = Result<extract::Path<String>, PathRejection>;
@@ -250,7 +250,7 @@ fn named(app: &App, id: Id) -> Result<Arc<Job>, Failure> {
 /// `GET /api/capture/{id}`: how far it is.
 pub(crate) async fn progress(State(app): AppState, id: Id, uri: Uri) -> Answer {
     Query::parse(&uri, &[])?;
-    Json::from_value(&named(&app, id)?.to_json())
+    Json::from_value(&named(&app, id)?.told())
 }
 
 /// `DELETE /api/capture/{id}`: ends it. Nothing is written of one that has not come that far.
@@ -258,7 +258,7 @@ pub(crate) async fn cancel(State(app): AppState, id: Id, uri: Uri) -> Answer {
     Query::parse(&uri, &[])?;
     let job = named(&app, id)?;
     job.stop.stop();
-    Json::from_value(&job.to_json())
+    Json::from_value(&job.told())
 }
 
 /// As [`blocking`], with the application to hand on.

@@ -75,6 +75,43 @@ fn a_folder_takes_the_place_of_the_embedded_page() {
     server.get("/app.js").refusal(404);
 }
 
+/// A page made by hand is registered by an id; else the generic one would be shown, and nobody would know why.
+#[test]
+fn pages_made_by_hand_are_of_analyses_that_there_are() {
+    use haloscope_analyses::{ALL, FAMILIES};
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src/tools/pages.ts");
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let table = text.split("const OWN: ").nth(1).and_then(|rest| rest.split("\n};").next()).unwrap();
+    let keys = table
+        .lines()
+        .filter_map(|line| line.split_once(": async () =>"))
+        .map(|(key, _)| key.trim().trim_matches('"'));
+    let keys: Vec<&str> = keys.collect();
+    assert!(keys.len() > 20, "{keys:?}");
+    for key in keys {
+        let known = ALL.iter().any(|a| a.slug() == key) || FAMILIES.iter().any(|family| family.id == key);
+        assert!(
+            known,
+            "web/src/tools/pages.ts has a page for `{key}`, which is neither an analysis nor a family"
+        );
+    }
+}
+
+#[test]
+fn the_documentation_is_served_as_strictly_as_the_page() {
+    let server = TestServer::with(|config| config.token = Some("secret".into()));
+    let page = server.get("/docs/analyses/ops");
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.text().contains("id=\"column-ops-self_ps\""));
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'"));
+    assert_eq!(server.get_with("/docs/analyses/ops", &[("If-None-Match", page.header("etag"))]).status, 304);
+    assert!(server.get("/docs/").text().contains("href=\"/docs/analyses/ops\""));
+    assert_eq!(server.get("/docs/style.css").header("content-type"), "text/css; charset=utf-8");
+    for path in ["/docs/nothing", "/docs/../Cargo.toml", "/docs/%2e%2e/README", "/docs/analyses/"] {
+        server.get(path).refusal(404);
+    }
+}
+
 #[test]
 fn the_built_page_is_fresh() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -8,10 +8,49 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report};
 
+/// The part of a menu that an analysis stands in, in the order of the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MenuGroup {
+    /// What is asked first of a run.
+    Start,
+    /// Where the time goes: steps, waiting, hosts, transfers, requests.
+    Time,
+    /// What devices work on.
+    Work,
+    /// What is in memory.
+    Memory,
+    /// What the compiler built, and of what.
+    Programs,
+    /// Runs held against each other.
+    Change,
+    /// What the files hold.
+    File,
+}
+
+impl MenuGroup {
+    /// All groups, in order.
+    pub const ALL: &'static [Self] =
+        &[Self::Start, Self::Time, Self::Work, Self::Memory, Self::Programs, Self::Change, Self::File];
+}
+
+/// Where an analysis stands beside the places that every analysis has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Also {
+    /// In the one file that `haloscope report` writes.
+    Report,
+    /// Among the tools for agents by itself, because it is asked for often; each costs words of every conversation.
+    Tool,
+}
+
 /// One question and how it is answered.
 pub struct Analysis {
     /// Its name on the command line and in JSON: one word, or the family's and its own, as in `memory peak`.
     pub id: &'static str,
+    /// Its name in menus and headings; of a member of a family, its own without the family's.
+    pub label: &'static str,
+    /// The part of a menu that it stands in.
+    pub group: MenuGroup,
     /// The question it answers, one sentence.
     pub question: &'static str,
     /// Its parameters beside the scope.
@@ -22,6 +61,8 @@ pub struct Analysis {
     pub reads: &'static [Input],
     /// An example command line, without the program's name.
     pub example: &'static str,
+    /// Where it stands beside the places that every analysis has.
+    pub also: &'static [Also],
     /// Computes the answer. Call it through [`run`] or [`run_with`], which fill what all reports share.
     pub run: Run,
 }
@@ -109,6 +150,12 @@ impl Analysis {
     #[must_use]
     pub fn works_alone(&self) -> bool {
         matches!(self.run, Run::Maybe(_))
+    }
+
+    /// The first word of an id of two: its family, or the analysis that leads it.
+    #[must_use]
+    pub fn family(&self) -> Option<&'static str> {
+        self.id.split_once(' ').map(|(first, _)| first)
     }
 
     /// Refuses a run of which there can be no answer, and says why.

@@ -5,7 +5,7 @@ pub mod measure;
 pub mod slow_ops;
 mod tables;
 
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use crate::quality;
 use crate::select::Scoped;
 use haloscope_profile::Profile;
@@ -16,6 +16,8 @@ use slow_ops::SlowOps;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hosts",
+    label: "Hosts",
+    group: MenuGroup::Time,
     question: "Do all hosts and devices take the same time for a step, and which one makes the others wait?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "hosts logs",
+    also: &[],
     run: Run::Of(run),
 };
 

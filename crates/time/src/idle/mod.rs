@@ -4,7 +4,7 @@ mod findings;
 mod tables;
 
 use crate::account::{self, Account, Class, Group, Times};
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use crate::quality;
 use crate::select::Scoped;
 use crate::steps::Steps;
@@ -15,6 +15,8 @@ use haloscope_report::{Notes, Report, Status, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "idle",
+    label: "Idle time",
+    group: MenuGroup::Time,
     question: "Where did the time of the capture go: outside the program, waiting for the host or for other devices, or into work?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "idle logs",
+    also: &[],
     run: Run::Of(run),
 };
 

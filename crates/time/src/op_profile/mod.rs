@@ -4,7 +4,7 @@ mod columns;
 mod paths;
 mod tree;
 
-use crate::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use crate::ops;
 use crate::ops::analysis::Sums;
 use crate::quality;
@@ -31,6 +31,8 @@ const IDLE: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "op-profile",
+    label: "Op profile",
+    group: MenuGroup::Work,
     question: "Where does the device time go, from programs down to single ops, and how much of it is wasted?",
     params: &[BY, IDLE],
     needs: &[
@@ -39,6 +41,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "op-profile logs --by provenance --steady",
+    also: &[],
     run: Run::Of(run),
 };
 

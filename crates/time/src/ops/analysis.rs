@@ -11,7 +11,7 @@ use crate::quality;
 use crate::roofline::{Work, add_known};
 use crate::select::Scoped;
 use crate::{
-    analysis::{Analysis, Input, Param, ParamKind, Params, Run},
+    analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run},
     host_ops,
 };
 use haloscope_profile::Peaks;
@@ -36,6 +36,8 @@ const ON: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "ops",
+    label: "Ops",
+    group: MenuGroup::Work,
     question: "Which ops take the time, and how near are they to what the device can do?",
     params: &[BY, ON],
     needs: &[
@@ -44,6 +46,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "ops logs --by category --steps 2-5",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

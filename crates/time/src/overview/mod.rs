@@ -2,7 +2,7 @@
 pub mod findings;
 mod tables;
 
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use crate::bound::{Classes, TimeClass};
 use crate::device_pass;
 use crate::ops::analysis::Sums;
@@ -18,11 +18,14 @@ use haloscope_report::{Notes, Report, Status, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "overview",
+    label: "Overview",
+    group: MenuGroup::Start,
     question: "How is this run doing, and what bounds it?",
     params: &[],
     needs: &["a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)"],
     reads: &[Input::Profile],
     example: "overview logs",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {

@@ -4,7 +4,7 @@ mod stated;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use crate::op_meta::{is_asynchronous, is_container};
 use crate::ops::analysis::Sums;
 use crate::ops::{self, Op};
@@ -21,6 +21,8 @@ use haloscope_report::{Cell, Notes, Report, Status, Table, Unit, Value};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "roofline",
+    label: "Roofline",
+    group: MenuGroup::Work,
     question: "Is the program bound by compute or by memory, and how much time does neither explain?",
     params: &[stated::FLOPS, stated::BYTES, stated::LATENCY, stated::CHIP],
     needs: &[
@@ -29,6 +31,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "roofline logs --steady",
+    also: &[Also::Report, Also::Tool],
     run: Run::Maybe(run),
 };
 

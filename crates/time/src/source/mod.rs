@@ -4,7 +4,7 @@ mod calls;
 mod columns;
 mod lines;
 
-use crate::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use crate::ops;
 use crate::quality;
 use crate::select::Scoped;
@@ -24,6 +24,8 @@ const FILE: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "source",
+    label: "Source",
+    group: MenuGroup::Work,
     question: "Which lines of the program's source does the device time come from?",
     params: &[FILE],
     needs: &[
@@ -32,6 +34,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "source logs --file model.py",
+    also: &[],
     run: Run::Of(run),
 };
 

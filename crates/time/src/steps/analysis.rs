@@ -1,7 +1,7 @@
 //! `steps`: how long each step took on each device, and which are usual.
 
 use crate::account::{self, Account, Class, Group};
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use crate::intervals::Intervals;
 use crate::select::Scoped;
 use crate::stats::Summary;
@@ -14,6 +14,8 @@ use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table,
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "steps",
+    label: "Steps",
+    group: MenuGroup::Time,
     question: "How long does a step take, how steady is it, and which steps are not like the others?",
     params: &[],
     needs: &[
@@ -21,6 +23,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "steps logs --format json",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

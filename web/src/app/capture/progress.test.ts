@@ -16,6 +16,8 @@ const server = (state: string, elapsed_ms = 0, bytes: number | null = null): Cap
 const capture = (state: string, change: Partial<Capture> = {}): Capture => ({
   id: "1",
   state,
+  begun_ms: 0,
+  kind: null,
   elapsed_ms: 0,
   starts_in_ms: null,
   duration_ms: 2000,

@@ -41,7 +41,7 @@ export function CheckPage({ info }: PageProps) {
   const finer = info.params.filter((param) => FINER.includes(param.id));
   return (
     <>
-      <PageHead title="Check" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} leave={[...documents.map((param) => param.id), ...FINER]} />
       </PageHead>
       {documents.length + finer.length > 0 && (

@@ -28,7 +28,7 @@ export function CommPage({ info }: PageProps) {
   const report = useReport("comm", paramQuery(info));
   return (
     <>
-      <PageHead title="Communication" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="collectives">

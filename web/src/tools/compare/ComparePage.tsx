@@ -37,9 +37,7 @@ export function ComparePage({ info }: PageProps) {
   const chosen = experimentsOf(view.value["other"]);
   return (
     <>
-      <PageHead title="Compare" question={info.question}>
-        {chosen.length > 0 && <Params info={{ ...info, others: null }} leave={OWN} />}
-      </PageHead>
+      <PageHead info={info}>{chosen.length > 0 && <Params info={{ ...info, others: null }} leave={OWN} />}</PageHead>
       <RunsBar many={info.takes_many === true} />
       {chosen.length === 0 ? (
         <ChooseRun what="Choose the run to hold against the baseline" onChoose={chooseExperiment} />
@@ -50,7 +48,7 @@ export function ComparePage({ info }: PageProps) {
   );
 }
 
-function Compared({ info, chosen }: PageProps & { readonly chosen: readonly string[] }) {
+function Compared({ info, chosen }: Pick<PageProps, "info"> & { readonly chosen: readonly string[] }) {
   const report = useReport("compare", paramQuery(info));
   const picked = pickedOf(chosen, view.value["pick"]);
   return (

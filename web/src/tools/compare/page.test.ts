@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { analysis } from "../../api/made.testdata";
 import { flatten } from "../../widgets/tree/flat";
 import type { TreeNode } from "../../api/types";
 import { experimentsOf, pickedOf, toggled, withBaseline } from "./address";
@@ -143,8 +144,7 @@ describe("two trees", () => {
 
 it("offers no page that the server does not have", () => {
   expect(furtherOf("a", "b", []).map((way) => way.to.page)).toEqual(["timeline"]);
-  const info = (id: string) => ({ id, question: "", params: [] });
-  expect(furtherOf("a", "b", [info("hlo-diff")])[1]?.to).toEqual({ page: "hlo", view: { tab: "diff", other: "b" } });
+  expect(furtherOf("a", "b", [analysis("hlo-diff")])[1]?.to).toEqual({ page: "hlo", view: { tab: "diff", other: "b" } });
 });
 
 it("is taken along as Markdown", () => {
@@ -153,7 +153,9 @@ it("is taken along as Markdown", () => {
   };
   const quantities = {
     ...metrics,
-    columns: metrics.columns.map((column, i) => (i > 1 ? { ...column, kind: i > 3 ? "change" : "quantity" } : column)),
+    columns: metrics.columns.map((column, i) =>
+      i > 1 ? { ...column, kind: i > 3 ? ("change" as const) : ("quantity" as const) } : column,
+    ),
   };
   const ops = tableWith(
     "ops",

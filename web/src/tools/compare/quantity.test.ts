@@ -21,7 +21,7 @@ it("puts a metric's change and its share into one cell, and nothing between word
       ["top op", "", "fusion.1", null, null],
     ],
   );
-  const kinds = ["text", "text", "quantity", "change", "share"];
+  const kinds = ["text", "text", "quantity", "change", "share"] as const;
   const metrics = { ...table, columns: table.columns.map((column, i) => ({ ...column, kind: kinds[i] ?? "text" })) };
   expect(readable(metrics)?.rows.map((row) => row[3])).toEqual(["+100.0 µs (+10.0%)", "−2.000 points", null, ""]);
   expect(readable(null)).toBeNull();

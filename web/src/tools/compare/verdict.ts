@@ -54,12 +54,6 @@ export function otherFindings(report: Report): Finding[] {
     .map((finding) => ({ ...finding, links: (finding.links ?? []).filter((link) => link.analysis === report.analysis) }));
 }
 
-/** Where steps that are not usual change the verdict, the report says so among its evidence. */
-function usual(report: Report): string {
-  const said = (stepFinding(report)?.evidence ?? "").split("; ").find((part) => part.startsWith("without warm-up"));
-  return said === undefined ? "" : `${said.charAt(0).toUpperCase()}${said.slice(1)}.`;
-}
-
 function wordOf(report: Report): string {
   const word = report.values["verdict"]?.value;
   return typeof word === "string" && word !== "" ? word.replaceAll("_", " ") : "unknown";
@@ -75,7 +69,7 @@ export function verdictOf(report: Report): Verdict {
   const delta = valueNumber(report, "step_delta_ps");
   const share = valueNumber(report, "step_delta_share");
   const by = delta === null ? "" : `${formatDuration(Math.abs(delta))}${share === null ? "" : ` (${shareChange(share)})`}`;
-  const said = word === "not comparable" ? [] : [interval(report), noise(report), usual(report), tests(report), matched(report)];
+  const said = word === "not comparable" ? [] : [interval(report), noise(report), tests(report), matched(report)];
   return { word, tone: toneOfVerdict(word), headline: headline(word, delta, by), said: said.filter((one) => one !== "") };
 }
 

@@ -27,7 +27,7 @@ export function ComputePage({ info }: PageProps) {
   const report = useReport("compute", paramQuery(info));
   return (
     <>
-      <PageHead title="Compute" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="compute time">

@@ -19,7 +19,7 @@ export function MfuPage({ info }: PageProps) {
   const report = useReport("compute-mfu", paramQuery(info));
   return (
     <>
-      <PageHead title="MFU" question={info.question} />
+      <PageHead info={info} />
       {info.params.length > 0 && (
         <Panel title="What a step does" note="what is not given is counted from the program alone">
           <div class="page-controls mfu-params">

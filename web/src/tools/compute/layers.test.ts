@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { layerStacks, phaseColour } from "./layers";
 
 const table: Table = {
   id: "layers",
   title: "",
-  columns: ["layer", "self_ps", "forward_ps", "backward_ps"].map((id) => ({ id, label: id, unit: "", kind: "text" })),
+  columns: ["layer", "self_ps", "forward_ps", "backward_ps"].map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" })),
   rows: [
     ["layer_10", 30, 10, 20],
     ["layer_2", 30, 10, null],

@@ -14,7 +14,7 @@ const REST = { name: "other", colour: "var(--unknown)" };
 /** What a phase is coloured by wherever it stands. */
 export function phaseColour(name: string): string {
   const known = PHASES.find((phase) => phase.name === name)?.colour;
-  return known ?? (/optimi[sz]er/.test(name) ? "var(--series-3)" : name === "unknown" ? "var(--unknown)" : "var(--series-2)");
+  return known ?? (name === "optimiser" ? "var(--series-3)" : name === "unknown" ? "var(--unknown)" : "var(--series-2)");
 }
 
 export function layerStacks(table: Table | null): Stack[] {

@@ -1,6 +1,6 @@
 import { tableOf, valueText } from "../../api/read";
 import type { Report, Value } from "../../api/types";
-import { view } from "../../state/route";
+import { hrefOf, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { TableExport } from "../../widgets/Export";
 import { FindingCard } from "../../widgets/Finding";
@@ -15,11 +15,11 @@ import { CauseList } from "./CauseList";
 import { ChecksPanel } from "./CheckList";
 import { ProtocolList } from "./ProtocolList";
 import { Quadrant } from "./Quadrant";
-import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts } from "./read";
 import type { Check } from "./read";
 
 /** Tables that the page draws itself, or places. */
-const NO_VALUE: Value = { value: null, unit: "", kind: "share", status: "unknown" };
+const NO_VALUE: Value = { value: null, unit: "", kind: "share", status: "unknown", label: "", doc: "" };
 /** What a reader expects of the program: asked for apart, because few do. */
 const EXPECTED = ["dots", "exps", "reduces", "copies", "defensive"];
 const PLACED = new Set(["protocol", "causes", "checks", "utilisation", "thresholds"]);
@@ -28,7 +28,7 @@ export function DiagnosePage({ info }: PageProps) {
   const report = useReport("diagnose", paramQuery(info));
   return (
     <>
-      <PageHead title="Diagnosis" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} leave={EXPECTED} />
       </PageHead>
       <Expected info={info} />
@@ -40,7 +40,7 @@ export function DiagnosePage({ info }: PageProps) {
 }
 
 /** Counts that step 3 is held against. */
-function Expected({ info }: PageProps) {
+function Expected({ info }: Pick<PageProps, "info">) {
   const params = info.params.filter((param) => EXPECTED.includes(param.id));
   if (params.length === 0) return null;
   return (
@@ -97,15 +97,24 @@ function Diagnosis({ report }: { readonly report: Report }) {
 
 /** No cause is an answer too, as far as the profile could tell. */
 function NoCause({ report, checks }: { readonly report: Report; readonly checks: readonly Check[] }) {
-  const least = worthSaying(report);
   const counts = verdictCounts(checks)
     .map(({ verdict, count }) => `${count} ${verdict}`)
     .join(", ");
   const unknown = checks.filter((check) => check.verdict === "unknown").length;
+  const limits = tableOf(report, "thresholds") !== null;
   return (
     <>
       <p class="no-cause">
-        {least === null ? "No cause of lost time was found." : `Nothing was found that costs ${least} or more of the time.`}
+        Nothing was found that costs enough of the time to be worth a warning
+        {limits && (
+          <>
+            {": "}
+            <a href={hrefOf({ view: { mark: "thresholds:worth a warning" } })} data-nav="evidence">
+              what that takes
+            </a>
+          </>
+        )}
+        .
       </p>
       {checks.length > 0 && <p class="sub">{`${checks.length} checks: ${counts}.`}</p>}
       {unknown > 0 && (

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import type { Column, Finding, Report, Table } from "../../api/types";
+import { PROVENANCE, SCOPE, finding as made } from "../../api/made.testdata";
+import type { Column, Finding, Kind, Severity, Report, Table } from "../../api/types";
 import { SIGNS, toneOf } from "../../widgets/tone";
-import { checksOf, parted, protocolOf, quartersOf, verdictCounts, worthSaying } from "./read";
+import { checksOf, parted, protocolOf, quartersOf, verdictCounts } from "./read";
 
-const column = (id: string, kind = "text"): Column => ({ id, label: id, unit: "", kind });
+const column = (id: string, kind: Kind = "text"): Column => ({ id, label: id, unit: "", kind, doc: "" });
 const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): Table => ({
   id,
   title: "",
@@ -14,16 +15,19 @@ const table = (id: string, columns: (string | Column)[], rows: Table["rows"]): T
 const report = (tables: Table[], findings: Finding[] = []): Report => ({
   analysis: "diagnose",
   version: 1,
-  scope: {},
-  provenance: {},
+  scope: SCOPE,
+  provenance: PROVENANCE,
   quality: [],
   values: {},
   tables,
   trees: [],
   series: [],
   findings,
+  texts: [],
+  passed: null,
+  gate: null,
 });
-const finding = (id: string, claim: string, speedup: number | null, severity = "info"): Finding => ({ id, claim, speedup, severity });
+const finding = (id: string, claim: string, speedup: number | null, severity: Severity = "info") => made(id, { claim, speedup, severity });
 
 describe("findings", () => {
   const findings = [
@@ -79,12 +83,6 @@ it("puts what was found first, then what nobody can tell", () => {
     { verdict: "clear", count: 2 },
     { verdict: "does not apply", count: 1 },
   ]);
-});
-
-it("knows from where on a cause is worth a word", () => {
-  expect(worthSaying(report([table("thresholds", ["id", column("good", "share")], [["worth_a_warning", 0.05]])]))).toBe("5%");
-  expect(worthSaying(report([table("thresholds", ["id", "good"], [["worth a warning", "to 5.0%"]])]))).toBe("5%");
-  expect(worthSaying(report([]))).toBeNull();
 });
 
 it("places the four pairs, and nothing of another shape", () => {

@@ -2,7 +2,6 @@
 
 import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
 import type { Finding, Report, Table } from "../../api/types";
-import { formatCell } from "../../base/format";
 import { savedShare } from "../../widgets/links";
 
 export interface ProtocolStep {
@@ -135,17 +134,6 @@ export function verdictCounts(checks: readonly Check[]): { readonly verdict: str
   const counts = new Map<string, number>();
   for (const { verdict } of checks) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
   return [...counts].map(([verdict, count]) => ({ verdict, count }));
-}
-
-/** The share from which on a cause is worth a warning, as the report's own thresholds have it; null where they do not say. */
-export function worthSaying(report: Report): string | null {
-  const table = tableOf(report, "thresholds");
-  const row = table?.rows.find((one) => String(one[0]).replaceAll(" ", "_") === "worth_a_warning");
-  if (table === null || row === undefined) return null;
-  const good = columnIndex(table, "good");
-  const cell = good < 0 ? null : (row[good] ?? null);
-  const text = cell === null ? null : formatCell(cell, "share", "1");
-  return text?.replace(/^(up )?to /, "").replace(/\.0%$/, "%") ?? null;
 }
 
 export interface Quarter {

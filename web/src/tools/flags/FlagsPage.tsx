@@ -20,7 +20,7 @@ export function FlagsPage({ info }: PageProps) {
   const report = useReport("audit-flags", paramQuery(info));
   return (
     <>
-      <PageHead title="Compiler flags" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} leave={["script"]} />
       </PageHead>
       <ScriptPanel info={info} />

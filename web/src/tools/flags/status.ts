@@ -3,10 +3,16 @@
 import type { ToneName } from "../../widgets/tone";
 
 /** `not known here` says nothing of the flag: it is not wrong for that. */
+const TONES: Readonly<Record<string, ToneName>> = {
+  known: "good",
+  renamed: "warn",
+  retired: "warn",
+  unknown: "bad",
+  "not known here": "unknown",
+};
+
 export function statusTone(word: string): ToneName {
-  if (word === "known") return "good";
-  if (/not known|nobody/.test(word)) return "unknown";
-  return /renamed|retired|deprecated/.test(word) ? "warn" : word === "unknown" ? "bad" : "plain";
+  return TONES[word] ?? "plain";
 }
 
 /** `yes`, or what takes the effect away. */

@@ -11,10 +11,10 @@ import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 
-export function GenericPage({ info }: PageProps) {
+export function GenericPage({ info, title }: PageProps) {
   return (
     <>
-      <PageHead title={(info.name ?? info.id).replace(/^hlo\b/, "HLO")} question={info.question}>
+      <PageHead info={info} title={title}>
         <Params info={info} />
       </PageHead>
       <GenericReport info={info} />

@@ -33,7 +33,7 @@ export function HloPage({ info }: PageProps) {
   const report = useReport(shown?.id ?? "hlo-modules", shown === undefined ? [] : tab === GRAPH ? graphParams(shown) : paramQuery(shown));
   return (
     <>
-      <PageHead title="HLO" question={shown === undefined || tab === GRAPH ? info.question : shown.question}>
+      <PageHead info={info} of={shown ?? null} question={shown === undefined || tab === GRAPH ? info.question : shown.question}>
         {tab !== "modules" && <ModulePicker chosen={moduleOf(report.data)} />}
         {shown !== undefined && tab !== GRAPH && <Params info={shown} leave={["module"]} />}
       </PageHead>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { Report } from "../../api/types";
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
+import type { Column, Report } from "../../api/types";
 import { HEATS, centreOf, heat, heatFrom, layerOf, pathOf, readGraph } from "./graph";
 
 describe("layers by name", () => {
@@ -32,14 +33,16 @@ describe("the colour scale", () => {
 });
 
 describe("a report", () => {
-  const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+  const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
   const report = (values: Record<string, string | number | null>): Report => ({
     analysis: "hlo graph",
     version: 1,
-    scope: {},
-    provenance: {},
+    scope: SCOPE,
+    provenance: PROVENANCE,
     quality: [],
-    values: Object.fromEntries(Object.entries(values).map(([id, value]) => [id, { value, unit: "", kind: "text", status: "measured" }])),
+    values: Object.fromEntries(
+      Object.entries(values).map(([id, value]) => [id, { value, unit: "", kind: "text", status: "measured", label: "", doc: "" }]),
+    ),
     tables: [
       {
         id: "nodes",
@@ -56,6 +59,9 @@ describe("a report", () => {
     trees: [],
     series: [],
     findings: [],
+    texts: [],
+    passed: null,
+    gate: null,
   });
   it("gives nodes and edges", () => {
     const graph = readGraph(report({}));

@@ -33,7 +33,7 @@ export function HostsPage({ info }: PageProps) {
   const report = useReport("hosts", paramQuery(info));
   return (
     <>
-      <PageHead title="Hosts and devices" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="steps by device">

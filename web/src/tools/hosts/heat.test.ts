@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { LEVELS, heatOf, heatPaths, hostOf, levelOf } from "./heat";
 import { quantile } from "./quantile";
 
 const table = (rows: (string | number | null)[][]): Table => ({
   id: "steps",
   title: "",
-  columns: ["step", "device", "duration_ps", "work_ps"].map((id) => ({ id, label: id, unit: "", kind: "int" })),
+  columns: ["step", "device", "duration_ps", "work_ps"].map((id): Column => ({ id, label: id, unit: "", kind: "int", doc: "" })),
   rows,
 });
 

@@ -34,7 +34,7 @@ export function IdlePage({ info }: PageProps) {
   const report = useReport("idle", paramQuery(info));
   return (
     <>
-      <PageHead title="Idle time" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="where the time went">

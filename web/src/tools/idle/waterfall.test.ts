@@ -7,8 +7,8 @@ const table: Table = {
   id: "waterfall",
   title: "",
   columns: [
-    { id: "class", label: "", unit: "", kind: "text" },
-    { id: "time_ps", label: "", unit: "ps", kind: "duration_ps" },
+    { id: "class", label: "", unit: "", kind: "text", doc: "" },
+    { id: "time_ps", label: "", unit: "ps", kind: "duration_ps", doc: "" },
   ],
   rows: [
     ["before the first op", 30],

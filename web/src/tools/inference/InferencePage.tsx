@@ -32,7 +32,7 @@ export function InferencePage({ info }: PageProps) {
   const report = useReport("inference", paramQuery(info));
   return (
     <>
-      <PageHead title="Inference" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="requests">

@@ -22,6 +22,7 @@ it("breaks requests into phases", () => {
       label: id,
       unit: "",
       kind: "int",
+      doc: "",
     })),
     rows: [
       [7, 100, 60, 0, 40],

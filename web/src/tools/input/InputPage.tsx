@@ -30,7 +30,7 @@ export function InputPage({ info }: PageProps) {
   const report = useReport("input", paramQuery(info));
   return (
     <>
-      <PageHead title="Input pipeline" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="the input pipeline">

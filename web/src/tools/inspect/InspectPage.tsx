@@ -11,7 +11,7 @@ export function InspectPage({ info }: PageProps) {
   const report = useReport("inspect", paramQuery(info));
   return (
     <>
-      <PageHead title="Inspect" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="the profile's contents">

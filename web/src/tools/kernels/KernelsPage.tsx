@@ -23,7 +23,7 @@ export function KernelsPage({ info }: PageProps) {
   const report = useReport("kernels", paramQuery(info));
   return (
     <>
-      <PageHead title="Kernels" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="kernels">

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { lengthBars, placeOf } from "./histogram";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "int" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "int", doc: "" });
 const table: Table = {
   id: "durations",
   title: "",

@@ -29,7 +29,7 @@ export function LedgerPage({ info }: PageProps) {
   const advice = useResource(asked, "ledger advice", (signal) => getReport(asked, signal));
   return (
     <>
-      <PageHead title="Ledger" question={info.question}>
+      <PageHead info={info}>
         <LabelField />
         <button
           type="button"

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
 import type { Column, Report, RunInfo, Table } from "../../api/types";
 import { historiesOf, runOf } from "./history";
 
-const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 
 function table(id: string, ids: string[], rows: Table["rows"]): Table {
   return { id, title: id, columns: ids.map(column), rows };
@@ -13,7 +14,19 @@ function report(tables: Table[], points: [number, number][]): Report {
   const series = [
     { id: "step_time_mean_ps", title: "Step time", x: { label: "Entry", unit: "1" }, y: { label: "Value", unit: "ps" }, points },
   ];
-  const rest = { analysis: "ledger show", version: 1, scope: {}, provenance: {}, quality: [], values: {}, trees: [], findings: [] };
+  const rest = {
+    analysis: "ledger show",
+    version: 1,
+    scope: SCOPE,
+    provenance: PROVENANCE,
+    quality: [],
+    values: {},
+    trees: [],
+    findings: [],
+    texts: [],
+    passed: null,
+    gate: null,
+  };
   return { ...rest, tables, series };
 }
 
@@ -70,7 +83,15 @@ test("without a change there is one level, and a drift has none", () => {
 });
 
 test("an entry's run is found where there is just one", () => {
-  const run = (id: string, name: string, path: string): RunInfo => ({ id, name, path, hosts: [], size_bytes: 0, modified_ms: 0 });
+  const run = (id: string, name: string, path: string): RunInfo => ({
+    id,
+    name,
+    path,
+    hosts: [],
+    size_bytes: 0,
+    modified_ms: 0,
+    writing: false,
+  });
   const one = run("s1", "s1", "/logs/plugins/profile/s1");
   expect(runOf([one], "logs/s1", "s1")).toBe(one);
   expect(runOf([one], "logs/s2", "s2")).toBeNull();

@@ -21,7 +21,7 @@ export function MegascalePage({ info }: PageProps) {
   const report = useReport("megascale", paramQuery(info));
   return (
     <>
-      <PageHead title="Megascale" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="transfers between slices">

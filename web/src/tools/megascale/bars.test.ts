@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { latencyBars } from "./bars";
 
 const table: Table = {
   id: "collectives",
   title: "",
-  columns: ["rendezvous", "latency_ps", "stall_ps"].map((id) => ({ id, label: id, unit: "", kind: "int" })),
+  columns: ["rendezvous", "latency_ps", "stall_ps"].map((id): Column => ({ id, label: id, unit: "", kind: "int", doc: "" })),
   rows: [
     ["collective.1", 80, 36],
     ["collective.2", 40, 90],

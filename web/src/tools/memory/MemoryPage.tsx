@@ -33,7 +33,7 @@ export function MemoryPage({ info }: PageProps) {
   const takes = (id: string): boolean => shown?.params.some((param) => param.id === id) === true;
   return (
     <>
-      <PageHead title="Memory" question={shown === undefined || tab === "peak" ? info.question : shown.question}>
+      <PageHead info={info} of={shown ?? null} question={shown === undefined || tab === "peak" ? info.question : shown.question}>
         {takes("module") && <Pickers peak={found("peak")} takesSpace={takes("space")} />}
         {shown !== undefined && <Params info={shown} leave={["module", "space"]} />}
       </PageHead>

@@ -19,10 +19,10 @@ it("draws what one allocator has in one unit together", () => {
     series("allocated:vm:1/tpu", "Allocated", "B"),
   ]);
   expect(found.map((one) => one.name)).toEqual(["vm:0/tpu", "vm:1/tpu"]);
-  expect(found[0]?.charts.map((chart) => chart.lines?.map((line) => line.label) ?? chart.y.label)).toEqual([
+  expect(found[0]?.charts.map((chart) => ("lines" in chart ? chart.lines.map((line) => line.label) : chart.y.label))).toEqual([
     ["Allocated", "Reserved"],
     "Fragmentation",
   ]);
-  expect(found[1]?.charts[0]?.points).toHaveLength(1);
+  expect(found[1]?.charts[0]).toHaveProperty("points", [[0, 1]]);
   expect(allocatorsOf([])).toEqual([]);
 });

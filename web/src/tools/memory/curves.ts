@@ -1,12 +1,13 @@
 /** The curves of allocators, by allocator. Pure. */
 
 import type { Series } from "../../api/types";
+import type { Curves } from "../../widgets/chart/LineChart";
 
 export interface Allocator {
   /** Its host and name. */
   readonly name: string;
   /** Curves of one unit, drawn together. */
-  readonly charts: readonly Series[];
+  readonly charts: readonly (Series | Curves)[];
 }
 
 /** Ids are `allocated:host/allocator`; curves of one allocator and unit are lines of one chart. */
@@ -20,10 +21,10 @@ export function allocatorsOf(series: readonly Series[]): Allocator[] {
   }
   return [...allocators].map(([name, units]) => ({
     name,
-    charts: [...units.values()].flatMap((curves) => {
+    charts: [...units.values()].flatMap((curves): readonly (Series | Curves)[] => {
       const first = curves[0];
       if (first === undefined || curves.length === 1) return curves;
-      const lines = curves.map((one) => ({ id: one.id, label: one.y.label, points: one.points ?? [] }));
+      const lines = curves.map((one) => ({ id: one.id, label: one.y.label, points: one.points }));
       return [
         { id: first.id, title: name, x: first.x, y: { label: first.y.unit === "B" ? "Bytes" : first.y.label, unit: first.y.unit }, lines },
       ];

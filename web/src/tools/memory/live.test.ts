@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import type { Column } from "../../api/types";
 import type { LivePoint } from "./live";
 import { boxAt, peakIndex, pointAt, readBoxes, scheduleOf, stepPath } from "./live";
 
@@ -36,7 +37,7 @@ describe("live bytes", () => {
 });
 
 describe("boxes", () => {
-  const column = (id: string) => ({ id, label: id, unit: "", kind: "int" });
+  const column = (id: string): Column => ({ id, label: id, unit: "", kind: "int", doc: "" });
   const table = {
     id: "allocations",
     title: "",

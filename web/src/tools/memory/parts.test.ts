@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 
+import type { Column } from "../../api/types";
 import { BY, NAMELESS, bufferRow, byColumn, instructionOf, partsBy, rowsOf } from "./parts";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 const table = {
   id: "buffers",
   title: "",

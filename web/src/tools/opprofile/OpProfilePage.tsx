@@ -20,7 +20,7 @@ export function OpProfilePage({ info }: PageProps) {
   const report = useReport("op-profile", paramQuery(info));
   return (
     <>
-      <PageHead title="Op profile" question={info.question}>
+      <PageHead info={info}>
         <ByTabs info={info} />
         <Params info={info} leave={["by"]} />
       </PageHead>

@@ -4,7 +4,7 @@ import type { Column, TreeNode } from "../../api/types";
 import { leads } from "./links";
 
 const ids = ["kind", "module", "program_id", "source"];
-const columns: Column[] = ids.map((id) => ({ id, label: id, unit: "", kind: "text" }));
+const columns: Column[] = ids.map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" }));
 const node = (label: string, ...values: (string | null)[]): TreeNode => ({ label, values, children: [] });
 const pages = new Set(["ops", "hlo", "timeline", "source", "op-profile"]);
 

@@ -23,7 +23,7 @@ export function OpsPage({ info }: PageProps) {
   const report = useReport("ops", paramQuery(info));
   return (
     <>
-      <PageHead title="Ops" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="operations">

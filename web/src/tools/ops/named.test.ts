@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { hasNamesakes, rowKey, rowOf } from "./named";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 const table: Table = {
   id: "ops",
   title: "",

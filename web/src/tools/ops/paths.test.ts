@@ -6,7 +6,13 @@ import { groupings, leaves } from "./paths";
 const table: Table = {
   id: "ops",
   title: "",
-  columns: ["name", "self_ps", "module", "category", "framework_op", "source"].map((id) => ({ id, label: id, unit: "", kind: "text" })),
+  columns: ["name", "self_ps", "module", "category", "framework_op", "source"].map((id) => ({
+    id,
+    label: id,
+    unit: "",
+    kind: "text",
+    doc: "",
+  })),
   rows: [
     ["fusion.1", 7, "jit_f", "fusion", "jit(f)/transpose(jvp(a/b))/dot", "train.py:12"],
     ["copy", 0, "jit_f", "copy", null, null],

@@ -44,7 +44,7 @@ export function OverviewPage({ info }: PageProps) {
   const report = useReport("overview", paramQuery(info));
   return (
     <>
-      <PageHead title="Overview" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="the profile">
@@ -56,23 +56,16 @@ export function OverviewPage({ info }: PageProps) {
 
 /** A diluted average must be read before the averages. */
 function isDilution(finding: Finding): boolean {
-  return /dilut/i.test(`${finding.id} ${finding.claim}`);
+  return finding.id === "diluted_averages";
 }
 
 function Overview({ report }: { readonly report: Report }) {
   const diluted = report.findings.filter(isDilution);
   const others = report.findings.filter((finding) => !isDilution(finding));
-  const dilutedNotes = diluted.length > 0 ? [] : report.quality.filter((note) => /dilut/i.test(`${note.id} ${note.message}`));
   return (
     <>
       {bySeverity(diluted).map((finding) => (
         <FindingCard finding={finding} report={report} lead />
-      ))}
-      {dilutedNotes.map((note) => (
-        <div class="notice warning" role="note">
-          <p class="notice-title">{note.message}</p>
-          {note.cost !== undefined && note.cost !== null && <p>{note.cost}</p>}
-        </div>
       ))}
       {bySeverity(others).map((finding, i) => (
         <FindingCard finding={finding} report={report} lead={i === 0} />

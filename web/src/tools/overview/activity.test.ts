@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { deviceActivity } from "./activity";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "text" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
 
 it("splits the capture into busy, idle and outside", () => {
   const devices: Table = {

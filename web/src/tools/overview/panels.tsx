@@ -69,7 +69,7 @@ export function SideBySidePanel({ report }: { readonly report: Report }) {
           {sides.lines.map(({ column, cells }) => (
             <tr>
               <th scope="row">
-                <Explained doc={column.doc} unit={column.unit} id={column.id}>
+                <Explained doc={column.doc} unit={column.unit} id={column.id} of={column}>
                   {column.label}
                 </Explained>
               </th>
@@ -101,6 +101,7 @@ export function TimeBars({ table, colours }: { readonly table: Table | null; rea
   return (
     <Panel
       title={table.title}
+      of={table.columns[time]}
       picture={`overview-${table.id}`}
       {...(share < 0 ? {} : { note: (table.columns[share]?.label ?? "").toLowerCase() })}
     >
@@ -138,6 +139,7 @@ export function TopOps({ table }: { readonly table: Table | null }) {
   return (
     <Panel
       title={table.title}
+      of={table.columns[time]}
       picture="overview-ops"
       actions={
         <a href={hrefOf({ page: "ops" })} data-nav="ops">
@@ -165,7 +167,7 @@ export function AllValues({ report, shown }: { readonly report: Report; readonly
         {rest.map(([id, value]) => (
           <div>
             <dt>
-              <Explained doc={value.doc} unit={value.unit} id={id}>
+              <Explained doc={value.doc} unit={value.unit} id={id} of={value}>
                 {labelOf(id, value)}
               </Explained>
             </dt>

@@ -1,27 +1,36 @@
 import { expect, it } from "vitest";
 
-import type { Report } from "../../api/types";
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
+import type { Column, Kind, Report, Value } from "../../api/types";
 import { sideBySide } from "./sideBySide";
 
 const empty: Report = {
   analysis: "overview",
   version: 1,
-  scope: {},
-  provenance: {},
+  scope: SCOPE,
+  provenance: PROVENANCE,
   quality: [],
   values: {},
   tables: [],
   trees: [],
   series: [],
   findings: [],
+  texts: [],
+  passed: null,
+  gate: null,
 };
-const column = (id: string, kind: string) => ({ id, label: id, unit: "1", kind });
+const column = (id: string, kind: Kind): Column => ({ id, label: id, unit: "1", kind, doc: "" });
 
 it("sets rates and idle shares side by side", () => {
-  const value = (v: number | null) => ({ value: v, unit: "1", kind: "share", status: "derived" });
+  const value = (v: number | null): Value => ({ value: v, unit: "1", kind: "share", status: "derived", label: "", doc: "" });
   const report: Report = {
     ...empty,
-    values: { idle_share_of_capture: value(0.98), idle_share_of_active_window: value(null) },
+    values: {
+      idle_share_of_capture: value(0.98),
+      idle_share_of_active_window: value(null),
+      capture_span_ps: value(100),
+      active_window_ps: value(5),
+    },
     tables: [
       {
         id: "rates",

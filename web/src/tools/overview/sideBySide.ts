@@ -1,6 +1,6 @@
 /** The same quantities over the whole capture and over the active window, one column each. Pure. */
 
-import { tableOf } from "../../api/read";
+import { columnIndex, numberAt, tableOf } from "../../api/read";
 import type { Column, Report, Table, Value } from "../../api/types";
 import type { Cell } from "../../base/format";
 
@@ -30,5 +30,12 @@ function idleLine(values: Report["values"], rates: Table): SideLine | null {
   const active: Value | undefined = values["idle_share_of_active_window"];
   if (capture === undefined || active === undefined) return null;
   const column: Column = { id: "idle_share", label: "Idle", unit: "1", kind: "share", doc: "Share in which no op ran" };
-  return { column, cells: rates.rows.map((row) => (/capture/i.test(String(row[0])) ? capture.value : active.value)) };
+  const time = columnIndex(rates, "time_ps");
+  const off = (row: readonly Cell[], whole: Value | undefined): number => {
+    const [length, of] = [numberAt(row, time), whole?.value];
+    return length === null || typeof of !== "number" ? Infinity : Math.abs(length - of);
+  };
+  // A row says over which time it is by that time.
+  const isCapture = (row: readonly Cell[]): boolean => off(row, values["capture_span_ps"]) <= off(row, values["active_window_ps"]);
+  return { column, cells: rates.rows.map((row) => (isCapture(row) ? capture.value : active.value)) };
 }

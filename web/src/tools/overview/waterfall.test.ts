@@ -1,27 +1,31 @@
 import { expect, it } from "vitest";
 
-import type { Report, Value } from "../../api/types";
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
+import type { Column, Report, Value } from "../../api/types";
 import { waterfall } from "./waterfall";
 
-const value = (ps: number | null): Value => ({ value: ps, unit: "ps", kind: "duration_ps", status: "measured" });
+const value = (ps: number | null): Value => ({ value: ps, unit: "ps", kind: "duration_ps", status: "measured", label: "", doc: "" });
 const report = (capture: number | null, busy: number | null, rows: [string, number | null][]): Report => ({
   analysis: "overview",
   version: 1,
-  scope: {},
-  provenance: {},
+  scope: SCOPE,
+  provenance: PROVENANCE,
   quality: [],
   values: { capture_span_ps: value(capture), device_busy_ps: value(busy) },
   tables: [
     {
       id: "idle",
       title: "",
-      columns: ["where", "time_ps"].map((id) => ({ id, label: id, unit: "", kind: "text" })),
+      columns: ["where", "time_ps"].map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" })),
       rows,
     },
   ],
   trees: [],
   series: [],
   findings: [],
+  texts: [],
+  passed: null,
+  gate: null,
 });
 
 it("falls from the capture to the busy time", () => {

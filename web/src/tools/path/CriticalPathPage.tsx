@@ -24,7 +24,7 @@ export function CriticalPathPage({ info }: PageProps) {
   const report = useReport("critical-path", paramQuery(info));
   return (
     <>
-      <PageHead title="Critical path" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} leave={["if"]} />
       </PageHead>
       <Loaded from={report} what="the critical path">

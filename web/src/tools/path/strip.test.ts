@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { changesOf, crossings, examplesOf, partColour, stretchesOf, stripOf, toggled } from "./strip";
 
 const table: Table = {
   id: "chain",
   title: "",
-  columns: ["start_ps", "time_ps", "device", "part", "what"].map((id) => ({ id, label: id, unit: "", kind: "text" })),
+  columns: ["start_ps", "time_ps", "device", "part", "what"].map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" })),
   rows: [
     [100, 50, "w-1/TPU:10", "compute", "fusion.1"],
     [150, 20, "w-1/TPU:2", "exposed communication", null],

@@ -43,18 +43,18 @@ export function stripOf(stretches: readonly Stretch[]): Strip | null {
   return end > start ? { devices, start, end } : null;
 }
 
-/** Words for what is no class of time by itself, or is said in other words. */
-const OTHER: readonly (readonly [RegExp, string])[] = [
-  [/in flight/, "var(--series-6)"],
-  [/collective|communication/, "var(--series-2)"],
-  [/late|wait/, "var(--odd)"],
-  [/between|idle|inside/, "var(--idle-2)"],
-  [/cop(y|ies)/, "var(--series-0)"],
-];
+/** Parts of a path that are no class of time by themselves. */
+const OTHER: Readonly<Record<string, string>> = {
+  collectives: "var(--series-2)",
+  "collectives in flight beside ops": "var(--series-6)",
+  "copies in flight beside ops": "var(--series-6)",
+  "host transfers in flight beside ops": "var(--series-6)",
+  "begins later than other devices": "var(--odd)",
+};
 
 /** The colour of its class of time, the same on every page. */
 export function partColour(part: string): string {
-  return classOf(part)?.colour ?? OTHER.find(([words]) => words.test(part))?.[1] ?? "var(--unknown)";
+  return classOf(part)?.colour ?? OTHER[part] ?? "var(--unknown)";
 }
 
 /** Where the path goes from one device to another: what is joined by a line. */

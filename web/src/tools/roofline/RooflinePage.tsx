@@ -27,7 +27,7 @@ export function RooflinePage({ info }: PageProps) {
   const report = useReport("roofline", paramQuery(info));
   return (
     <>
-      <PageHead title="Roofline" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
         <label class="field">
           <span>colour</span>

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
+import type { Column, Table, Value } from "../../api/types";
 import { attainable, domains, radius, roofPoints, roofOf, slope } from "./geometry";
 
 const roof = { peakFlopRate: 100e12, peakByteRate: 1e12 };
-const column = (id: string) => ({ id, label: id, unit: "", kind: "float" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "float", doc: "" });
 
 describe("the roof", () => {
   it("is the lower of the two limits", () => {
@@ -43,12 +44,12 @@ describe("points", () => {
 });
 
 it("takes every memory's peak as a ceiling", () => {
-  const value = (rate: number | null, unit: string) => ({ value: rate, unit, kind: "rate", status: "measured" });
+  const value = (rate: number | null, unit: string): Value => ({ value: rate, unit, kind: "rate", status: "measured", label: "", doc: "" });
   const roof = roofOf({
     analysis: "roofline",
     version: 1,
-    scope: {},
-    provenance: {},
+    scope: SCOPE,
+    provenance: PROVENANCE,
     quality: [],
     values: {
       peak_flop_rate: value(100, "FLOP/s"),
@@ -61,6 +62,9 @@ it("takes every memory's peak as a ceiling", () => {
     trees: [],
     series: [],
     findings: [],
+    texts: [],
+    passed: null,
+    gate: null,
   });
   expect(roof).toEqual({
     peakFlopRate: 100,

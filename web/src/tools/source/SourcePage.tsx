@@ -24,7 +24,7 @@ export function SourcePage({ info }: PageProps) {
   const report = useReport("source");
   return (
     <>
-      <PageHead title="Source" question={info.question} />
+      <PageHead info={info} />
       <Loaded from={report} what="source lines">
         {(data) => <Source report={data} />}
       </Loaded>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { hottest, linesOf, looksChanged, shortPath, without } from "./lines";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "int" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "int", doc: "" });
 const table: Table = {
   id: "lines",
   title: "",

@@ -25,7 +25,7 @@ export function StepsPage({ info }: PageProps) {
   const report = useReport("steps", paramQuery(info));
   return (
     <>
-      <PageHead title="Steps" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="step times">

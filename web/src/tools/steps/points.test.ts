@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 
-import type { Report, Table } from "../../api/types";
+import { PROVENANCE, SCOPE } from "../../api/made.testdata";
+import type { Column, Report, Table } from "../../api/types";
 import { stepPoints } from "./points";
 
-const column = (id: string) => ({ id, label: id, unit: "", kind: "int" });
+const column = (id: string): Column => ({ id, label: id, unit: "", kind: "int", doc: "" });
 const steps: Table = {
   id: "steps",
   title: "Steps",
@@ -16,14 +17,17 @@ const steps: Table = {
 const report = (tables: Table[]): Report => ({
   analysis: "steps",
   version: 1,
-  scope: {},
-  provenance: {},
+  scope: SCOPE,
+  provenance: PROVENANCE,
   quality: [],
   values: {},
   tables,
   trees: [],
   series: [],
   findings: [],
+  texts: [],
+  passed: null,
+  gate: null,
 });
 
 it("takes times by device and classes by step", () => {

@@ -11,6 +11,7 @@ const table: Table = {
     label: id,
     unit: "ps",
     kind: "duration_ps",
+    doc: "",
   })),
   rows: [
     [0, 10, 6, 4, 0],

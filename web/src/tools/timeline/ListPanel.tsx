@@ -47,12 +47,12 @@ export function ListPanel({ model, onClose }: { readonly model: TimelineModel; r
       id: "events",
       title: "Events in view",
       columns: [
-        { id: "name", label: "Event", unit: "", kind: "text" },
-        { id: "start_ps", label: "Start", unit: "ps", kind: "duration_ps" },
-        { id: "duration_ps", label: "Duration", unit: "ps", kind: "duration_ps" },
-        { id: "track", label: "Track", unit: "", kind: "text" },
-        { id: "depth", label: "Level", unit: "", kind: "int" },
-        { id: "class", label: "Class", unit: "", kind: "text" },
+        { id: "name", label: "Event", unit: "", kind: "text", doc: "" },
+        { id: "start_ps", label: "Start", unit: "ps", kind: "duration_ps", doc: "" },
+        { id: "duration_ps", label: "Duration", unit: "ps", kind: "duration_ps", doc: "" },
+        { id: "track", label: "Track", unit: "", kind: "text", doc: "" },
+        { id: "depth", label: "Level", unit: "", kind: "int", doc: "" },
+        { id: "class", label: "Class", unit: "", kind: "text", doc: "" },
         {
           id: "count",
           label: "Events",

@@ -16,14 +16,14 @@ function stepTable(devices: readonly DeviceOverlap[]): Table {
     id: "bubbles",
     title: "Bubbles in each step",
     columns: [
-      { id: "step", label: "Step", unit: "", kind: "int" },
-      { id: "device", label: "Device", unit: "", kind: "text" },
-      { id: "span_ps", label: "Step time", unit: "ps", kind: "duration_ps" },
+      { id: "step", label: "Step", unit: "", kind: "int", doc: "" },
+      { id: "device", label: "Device", unit: "", kind: "text", doc: "" },
+      { id: "span_ps", label: "Step time", unit: "ps", kind: "duration_ps", doc: "" },
       { id: "busy_ps", label: "Busy", unit: "ps", kind: "duration_ps", doc: "Time in which the device ran an op" },
       { id: "gap_ps", label: "Bubbles", unit: "ps", kind: "duration_ps", doc: "Time inside the step in which the device ran nothing" },
       { id: "gap_share", label: "Share", unit: "1", kind: "share", doc: "Bubbles as a share of the step time" },
-      { id: "gaps", label: "Number", unit: "", kind: "int" },
-      { id: "largest_ps", label: "Longest", unit: "ps", kind: "duration_ps" },
+      { id: "gaps", label: "Number", unit: "", kind: "int", doc: "" },
+      { id: "largest_ps", label: "Longest", unit: "ps", kind: "duration_ps", doc: "" },
     ],
     rows: devices.flatMap((device) =>
       device.steps.map((step) => [

@@ -34,7 +34,7 @@ export function TimelinePage({ info }: PageProps) {
   const tracks = useResource(run === null ? null : `tracks ${run}`, `tracks ${run}`, (signal) => getTracks(run ?? "", signal));
   return (
     <div class="timeline-page">
-      <PageHead title="Timeline" question={info.question} />
+      <PageHead info={info} />
       <Loaded from={tracks} what="the timeline">
         {(data) =>
           data.groups.length === 0 ? <Empty>This run has no events to draw.</Empty> : <Timeline key={run} run={run ?? ""} tracks={data} />

@@ -2,7 +2,14 @@ import { expect, it } from "vitest";
 
 import { alignment } from "./align";
 
-const step = (number: number, start: number, kind = "steady") => ({ number, start_ps: start, end_ps: start + 10, class: kind });
+const step = (number: number, start: number, kind = "steady") => ({
+  number,
+  start_ps: start,
+  end_ps: start + 10,
+  class: kind,
+  name: "",
+  devices: 1,
+});
 
 it("aligns the first steady steps, or those asked for, or the starts", () => {
   const first = [step(0, 0, "warm-up"), step(1, 20), step(2, 40)];

@@ -7,11 +7,23 @@ const totals: Totals = {
   events: 3,
   span_ps: 100,
   union_ps: 60,
+  rows: 2,
   by_op: [
-    { name: "dot", category: "matmul", module: "m", count: 2, total_ps: 40, self_ps: 30, flops: 5, bytes: null },
-    { name: "wait", category: null, module: null, count: 1, total_ps: 20, self_ps: null, flops: null, bytes: null },
+    { name: "dot", category: "matmul", module: "m", count: 2, total_ps: 40, self_ps: 30, flops: 5, bytes: null, kind: "op", program: null },
+    {
+      name: "wait",
+      category: null,
+      module: null,
+      count: 1,
+      total_ps: 20,
+      self_ps: null,
+      flops: null,
+      bytes: null,
+      kind: "op",
+      program: null,
+    },
   ],
-  by_category: [{ name: "matmul", count: 2, self_ps: 30 }],
+  by_category: [{ name: "matmul", count: 2, self_ps: 30, flops: null, bytes: null }],
   tracks: [{ id: 7, events: 3, union_ps: 50 }],
 };
 
@@ -21,7 +33,16 @@ it("makes tables that keep unknown unknown", () => {
     ["wait", null, null, 20],
   ]);
   expect(categoryTable(totals).rows).toEqual([["matmul", 30, 1, 2]]);
-  const groups = [{ id: "g", name: "TPU:0", kind: "device", tracks: [{ id: 7, name: "Ops", events: 3, depth: 1 }] }];
+  const groups = [
+    {
+      id: "g",
+      name: "TPU:0",
+      kind: "device",
+      host: "h",
+      device: null,
+      tracks: [{ id: 7, name: "Ops", events: 3, depth: 1, kind: "other", nests: false, counter: false }],
+    },
+  ];
   expect(trackTable(totals, groups).rows).toEqual([["TPU:0 Ops", 3, 50, 0.5]]);
 });
 
@@ -33,9 +54,10 @@ it("takes what devices ran, or everything where there is no device", () => {
     depth: 1,
     kind,
     counter: kind === "counters",
+    nests: false,
   });
-  const host = { id: "h", name: "h", kind: "host", tracks: [track(1, "thread"), track(2, "counters")] };
-  const device = { id: "d", name: "d", kind: "device", tracks: [track(3, "ops"), track(4, "thread")] };
+  const host = { id: "h", name: "h", kind: "host", host: "h", device: null, tracks: [track(1, "thread"), track(2, "counters")] };
+  const device = { id: "d", name: "d", kind: "device", host: "h", device: null, tracks: [track(3, "ops"), track(4, "thread")] };
   expect(mainTracks([host, device])).toEqual([3]);
   expect(mainTracks([host])).toEqual([1]);
 });

@@ -3,7 +3,7 @@
 import type { Totals, TrackGroup } from "../../api/timeline";
 import type { Column, Table } from "../../api/types";
 
-const NAME: Column = { id: "name", label: "Op", unit: "", kind: "text" };
+const NAME: Column = { id: "name", label: "Op", unit: "", kind: "text", doc: "" };
 const COUNT: Column = { id: "count", label: "Events", unit: "", kind: "int", doc: "Events that overlap the area" };
 const SELF: Column = {
   id: "self_ps",
@@ -29,10 +29,10 @@ export function opTable(totals: Totals): Table {
       SHARE,
       { id: "total_ps", label: "Total time", unit: "ps", kind: "duration_ps", doc: "Time inside the area, with what ran inside the event" },
       COUNT,
-      { id: "category", label: "Category", unit: "", kind: "text" },
-      { id: "module", label: "Module", unit: "", kind: "text" },
-      { id: "flops", label: "FLOPs", unit: "FLOP", kind: "int" },
-      { id: "bytes", label: "Bytes", unit: "B", kind: "bytes" },
+      { id: "category", label: "Category", unit: "", kind: "text", doc: "" },
+      { id: "module", label: "Module", unit: "", kind: "text", doc: "" },
+      { id: "flops", label: "FLOPs", unit: "FLOP", kind: "int", doc: "" },
+      { id: "bytes", label: "Bytes", unit: "B", kind: "bytes", doc: "" },
     ],
     rows: totals.by_op.map((op) => [
       op.name,

@@ -18,7 +18,7 @@ export function UtilizationPage({ info }: PageProps) {
   const report = useReport("utilization", paramQuery(info));
   return (
     <>
-      <PageHead title="Utilization" question={info.question}>
+      <PageHead info={info}>
         <Params info={info} />
       </PageHead>
       <Loaded from={report} what="hardware counters">

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import type { Table } from "../../api/types";
+import type { Column, Table } from "../../api/types";
 import { devicesOf, groupsOf } from "./groups";
 
 const table: Table = {
   id: "units",
   title: "",
-  columns: ["device", "unit", "core", "share"].map((id) => ({ id, label: id, unit: "", kind: "text" })),
+  columns: ["device", "unit", "core", "share"].map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" })),
   rows: [
     ["TPU:0", "Scalar Unit", 0, 0.1],
     ["TPU:0", "Avg MXU Busy", 0, 0.4],

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import type { Point, Series } from "../../api/types";
+import type { Series } from "../../api/types";
 import { seriesVar } from "../../base/colour";
 import { formatValue } from "../../base/format";
 import { binaryScale, extent, linearScale } from "../../base/scale";
@@ -12,6 +12,13 @@ import { Legend } from "./Legend";
 import { Tip } from "./Tip";
 
 const HEIGHT = 220;
+
+export type Point = readonly [number, number | null];
+
+/** Curves of one chart, with their labels. */
+export interface Curves extends Omit<Series, "points"> {
+  readonly lines: readonly { readonly id: string; readonly label: string; readonly points: readonly Point[] }[];
+}
 
 /** A gap in the data is a gap in the line. */
 export function linePath(points: readonly Point[], x: (v: number) => number, y: (v: number) => number): string {
@@ -25,10 +32,10 @@ export function linePath(points: readonly Point[], x: (v: number) => number, y: 
     .join("");
 }
 
-export function LineChart({ series }: { readonly series: Series }) {
+export function LineChart({ series }: { readonly series: Series | Curves }) {
   const [ref, { width }] = useSize<HTMLDivElement>();
   const [at, setAt] = useState<number | null>(null);
-  const lines = series.lines ?? [{ id: series.id, label: series.y.label, points: series.points ?? [] }];
+  const lines: Curves["lines"] = "lines" in series ? series.lines : [{ id: series.id, label: series.y.label, points: series.points }];
   const xs = extent(lines.flatMap((line) => line.points.map((p) => p[0])));
   const ys = extent(lines.flatMap((line) => line.points.map((p) => p[1])));
   if (xs === null || ys === null) return <p class="empty">No points in this scope.</p>;

@@ -9,6 +9,7 @@ import type { SortKey } from "../../base/rows";
 import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
 import { isMarkedWhole, markIn } from "../../state/mark";
+import { HowLink } from "../Explained";
 import { CellView } from "./CellView";
 import { barFull, columnWidth, knownColumns, largest, scrollToRow, visibleRows, withSecond } from "./layout";
 
@@ -237,6 +238,7 @@ function HeaderCell({ column, sort, onSort }: HeaderProps) {
           {active === null ? "" : active.descending ? "↓" : "↑"}
         </span>
       </button>
+      <HowLink column={column} />
     </th>
   );
 }

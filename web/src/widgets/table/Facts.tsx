@@ -10,7 +10,7 @@ export function Facts({ table }: { readonly table: Table }) {
         <tr>
           {table.columns.map((column) => (
             <th scope="col">
-              <Explained doc={column.doc} unit={column.unit} id={column.id}>
+              <Explained doc={column.doc} unit={column.unit} id={column.id} of={column}>
                 {column.label}
               </Explained>
             </th>

@@ -18,7 +18,7 @@ export function TablePanel({ table, name, note }: { readonly table: Table; reado
   return (
     <Panel
       title={table.title || table.id}
-      note={note ?? table.doc ?? (long ? `${formatInt(table.rows.length)} rows` : "")}
+      note={note ?? (long ? `${formatInt(table.rows.length)} rows` : "")}
       actions={
         <>
           {long && (

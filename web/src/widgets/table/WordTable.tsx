@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { cellText, columnIndex, isNumeric } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import { markIn } from "../../state/mark";
+import { Explained } from "../Explained";
 import { TableExport } from "../Export";
 import { Panel } from "../Panel";
 import { Tone } from "../Tone";
@@ -74,12 +75,7 @@ function WordPanel({ table, name, shown, exported, note, empty }: WordPanelProps
     if (marked !== "") wrap.current?.querySelector(".marked")?.scrollIntoView({ block: "center" });
   }, [marked, table]);
   return (
-    <Panel
-      title={table.title || table.id}
-      note={note ?? table.doc ?? ""}
-      flush
-      actions={<TableExport table={exported} name={`${name}-${table.id}`} />}
-    >
+    <Panel title={table.title || table.id} note={note ?? ""} flush actions={<TableExport table={exported} name={`${name}-${table.id}`} />}>
       {table.rows.length === 0 ? (
         <p class="table-empty">{empty}</p>
       ) : (
@@ -88,8 +84,10 @@ function WordPanel({ table, name, shown, exported, note, empty }: WordPanelProps
             <thead>
               <tr>
                 {shown.map(({ column }) => (
-                  <th scope="col" class={isNumeric(column) ? "num" : ""} data-tip={column.doc}>
-                    {column.label}
+                  <th scope="col" class={isNumeric(column) ? "num" : ""}>
+                    <Explained doc={column.doc} unit={column.unit} id={column.id} of={column}>
+                      {column.label}
+                    </Explained>
                   </th>
                 ))}
               </tr>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import type { Column, Kind } from "../../api/types";
 import { barFull, columnWidth, isFacts, knownColumns, scrollToRow, visibleRows, withSecond } from "./layout";
 
 describe("visibleRows", () => {
@@ -14,14 +15,14 @@ describe("visibleRows", () => {
 });
 
 it("fills bars by the whole, or by the largest part of one whole", () => {
-  const share = (id: string) => ({ id, label: id, unit: "1", kind: "share" });
+  const share = (id: string): Column => ({ id, label: id, unit: "1", kind: "share" as const, doc: "" });
   expect(barFull(share("self_share"), 0, [[0.2], [0.1], [null]])).toBe(0.2);
   expect(barFull(share("self_share"), 0, [[0]])).toBe(1);
   expect(barFull(share("flop_share_of_peak"), 0, [[0.3], [0.2]])).toBe(1);
 });
 
 it("drops columns that say nothing in any row", () => {
-  const columns = ["a", "b", "c"].map((id) => ({ id, label: id, unit: "", kind: "int" }));
+  const columns = ["a", "b", "c"].map((id): Column => ({ id, label: id, unit: "", kind: "int" as const, doc: "" }));
   expect(
     knownColumns(columns, [
       [null, null, 0],
@@ -33,9 +34,9 @@ it("drops columns that say nothing in any row", () => {
 
 it("leaves out the units that quantities carry", () => {
   const columns = [
-    { id: "metric", label: "Metric", unit: "", kind: "text" },
-    { id: "unit", label: "Unit", unit: "", kind: "text" },
-    { id: "delta", label: "Delta", unit: "", kind: "change" },
+    { id: "metric", label: "Metric", unit: "", kind: "text" as const, doc: "" },
+    { id: "unit", label: "Unit", unit: "", kind: "text" as const, doc: "" },
+    { id: "delta", label: "Delta", unit: "", kind: "change" as const, doc: "" },
   ];
   const rows = [["step time", "ps", 5.03e9]];
   expect(knownColumns(columns, rows)).toEqual([0, 2]);
@@ -49,7 +50,7 @@ it("moves a column beside the first, where it is shown", () => {
 });
 
 it("tells facts from tables to sort", () => {
-  const column = (kind: string) => ({ id: kind, label: kind, unit: "", kind });
+  const column = (kind: Kind): Column => ({ id: kind, label: kind, unit: "", kind, doc: "" });
   const facts = { id: "t", title: "", columns: [column("text"), column("text")], rows: [["a", "b"]] };
   expect(isFacts(facts)).toBe(true);
   expect(isFacts({ ...facts, columns: [column("text"), column("int")] })).toBe(false);
@@ -62,7 +63,7 @@ it("scrolls as little as possible", () => {
 });
 
 it("makes columns as wide as their longest cell, within reason", () => {
-  const text = { id: "op", label: "Op", unit: "", kind: "text" };
+  const text = { id: "op", label: "Op", unit: "", kind: "text" as const, doc: "" };
   expect(columnWidth([text], 0, [["abcdefghij"]])).toBe(12);
   expect(columnWidth([text], 0, [["x".repeat(500)]])).toBe(46);
 });

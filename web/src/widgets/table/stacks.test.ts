@@ -7,7 +7,7 @@ function table(id: string, columns: number, rows: number): Table {
   return {
     id,
     title: id,
-    columns: Array.from({ length: columns }, (_, i) => ({ id: `c${i}`, label: `c${i}`, unit: "", kind: "text" })),
+    columns: Array.from({ length: columns }, (_, i) => ({ id: `c${i}`, label: `c${i}`, unit: "", kind: "text" as const, doc: "" })),
     rows: Array.from({ length: rows }, () => Array.from({ length: columns }, () => "ten letters")),
   };
 }

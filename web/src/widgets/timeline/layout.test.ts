@@ -25,12 +25,21 @@ const groups: TrackGroup[] = [
     id: "d0",
     name: "TPU:0",
     kind: "device",
+    host: "h",
+    device: null,
     tracks: [
-      { id: 1, name: "Steps", events: 3, depth: 1, kind: "steps" },
-      { id: 2, name: "XLA Ops", events: 100, depth: 3, kind: "ops" },
+      { id: 1, name: "Steps", events: 3, depth: 1, kind: "steps", nests: false, counter: false },
+      { id: 2, name: "XLA Ops", events: 100, depth: 3, kind: "ops", nests: false, counter: false },
     ],
   },
-  { id: "h", name: "host", kind: "host", tracks: [{ id: 3, name: "python", events: 5, depth: 0 }] },
+  {
+    id: "h",
+    name: "host",
+    kind: "host",
+    host: "h",
+    device: null,
+    tracks: [{ id: 3, name: "python", events: 5, depth: 0, kind: "other", nests: false, counter: false }],
+  },
 ];
 const as = (change: Partial<Arrangement>): Arrangement => ({ ...AS_IT_COMES, ...change });
 const open = layOut(groups, AS_IT_COMES);
@@ -47,8 +56,10 @@ describe("layOut", () => {
     expect(open.height).toBe(2 * GROUP_HEIGHT + 3 * TRACK_PAD + 5 * SLICE_HEIGHT);
   });
   it("draws a device's many levels thin, and a host's stack in full", () => {
-    const deep = { id: 4, name: "deep", events: 9, depth: 20 };
-    const heights = ["device", "host"].map((kind) => layOut([{ id: "g", name: "g", kind, tracks: [deep] }], AS_IT_COMES).height);
+    const deep = { id: 4, name: "deep", events: 9, depth: 20, kind: "other", nests: false, counter: false };
+    const heights = ["device", "host"].map(
+      (kind) => layOut([{ id: "g", name: "g", kind, host: "h", device: null, tracks: [deep] }], AS_IT_COMES).height,
+    );
     expect(heights.map((height) => height - GROUP_HEIGHT - TRACK_PAD)).toEqual([20 * THIN_HEIGHT, 20 * SLICE_HEIGHT]);
   });
   it("leaves out the tracks of a closed group, which its ops sum up", () => {
@@ -94,12 +105,19 @@ describe("order", () => {
 });
 
 it("closes hosts with many threads at first, and all but a few of many devices", () => {
-  const track = (id: number) => ({ id, name: "t", events: 1, depth: 1 });
-  const host: TrackGroup = { id: "h9", name: "h", kind: "host", tracks: Array.from({ length: 30 }, (_, i) => track(i)) };
+  const track = (id: number) => ({ id, name: "t", events: 1, depth: 1, kind: "other", nests: false, counter: false });
+  const host: TrackGroup = {
+    id: "h9",
+    name: "h",
+    kind: "host",
+    host: "h",
+    device: null,
+    tracks: Array.from({ length: 30 }, (_, i) => track(i)),
+  };
   expect(closedAtFirst([...groups, host])).toEqual(["h", "h9"]);
   expect(closedAtFirst([host])).toEqual([]);
   expect(closedAtFirst(groups)).toEqual([]);
-  const many = Array.from({ length: 9 }, (_, i) => ({ id: `d${i}`, name: "d", kind: "device", tracks: [] }));
+  const many = Array.from({ length: 9 }, (_, i) => ({ id: `d${i}`, name: "d", kind: "device", host: "h", device: null, tracks: [] }));
   expect(closedAtFirst(many).length).toBe(7);
 });
 

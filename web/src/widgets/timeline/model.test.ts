@@ -11,14 +11,17 @@ import { TILE_PX } from "./tiles";
 const tracks: Tracks = {
   start_ps: 0,
   end_ps: TILE_PX * 8,
+  hosts: ["h"],
   groups: [
     {
       id: "d",
       name: "TPU:0",
       kind: "device",
+      host: "h",
+      device: null,
       tracks: [
-        { id: 1, name: "Ops", events: 2, depth: 1 },
-        { id: 2, name: "Steps", events: 1, depth: 1 },
+        { id: 1, name: "Ops", events: 2, depth: 1, kind: "other", nests: false, counter: false },
+        { id: 2, name: "Steps", events: 1, depth: 1, kind: "other", nests: false, counter: false },
       ],
     },
   ],

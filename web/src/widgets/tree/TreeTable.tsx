@@ -6,6 +6,7 @@ import { isNumeric } from "../../api/read";
 import type { Column } from "../../api/types";
 import type { SortKey } from "../../base/rows";
 import { nextSort } from "../../base/rows";
+import { HowLink } from "../Explained";
 import { CellView } from "../table/CellView";
 import { columnWidth, scrollToRow, visibleRows } from "../table/layout";
 import type { FlatNode, Found } from "./flat";
@@ -228,6 +229,7 @@ function Head({
           {active === null ? "" : active.descending ? "↓" : "↑"}
         </span>
       </button>
+      <HowLink column={column} />
     </th>
   );
 }

@@ -4,9 +4,9 @@ import type { Column, Table, Tree } from "../../api/types";
 import type { FlatNode } from "./flat";
 
 const OWN: readonly Column[] = [
-  { id: "path", label: "Path", unit: "", kind: "text" },
-  { id: "depth", label: "Depth", unit: "1", kind: "int" },
-  { id: "label", label: "Name", unit: "", kind: "text" },
+  { id: "path", label: "Path", unit: "", kind: "text", doc: "" },
+  { id: "depth", label: "Depth", unit: "1", kind: "int", doc: "" },
+  { id: "label", label: "Name", unit: "", kind: "text", doc: "" },
 ];
 
 export function asTable(tree: Pick<Tree, "id" | "title" | "columns">, all: readonly FlatNode[]): Table {

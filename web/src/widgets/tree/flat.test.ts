@@ -4,8 +4,8 @@ import type { Column, TreeNode } from "../../api/types";
 import { ancestorsOf, childrenOf, flatten, openAtFirst, search, sizeColumn, visible } from "./flat";
 
 const columns: Column[] = [
-  { id: "kind", label: "What", unit: "", kind: "text" },
-  { id: "self_ps", label: "Time", unit: "ps", kind: "duration_ps" },
+  { id: "kind", label: "What", unit: "", kind: "text", doc: "" },
+  { id: "self_ps", label: "Time", unit: "ps", kind: "duration_ps", doc: "" },
 ];
 const node = (label: string, ps: number, children: TreeNode[] = [], kind = "op"): TreeNode => ({ label, values: [kind, ps], children });
 const tree = {

@@ -5,12 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use haloscope_analyses as analyses;
+use haloscope_mcp::tools::tool_of;
 
 use crate::output::to_file;
 use crate::{Failure, Printer};
 
-/// The guide.
+/// The guide, but for the table of analyses.
 const GUIDE: &str = include_str!("SKILL.md");
+/// Where that table goes.
+const ANALYSES: &str = "<!-- analyses -->";
 /// Where agents look for it, from the folder of a project.
 const PLACE: &str = ".claude/skills/haloscope";
 const NAME: &str = "SKILL.md";
@@ -45,7 +49,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let Some(("install", matches)) = matches.subcommand() else {
-        printer.data(|out| out.write_all(GUIDE.as_bytes()))?;
+        printer.data(|out| out.write_all(guide().as_bytes()))?;
         return Ok(0);
     };
     let folder = matches.get_one::<PathBuf>("dir").cloned().unwrap_or_else(|| PLACE.into());
@@ -99,9 +103,24 @@ fn write(folder: &Path, path: &Path) -> Result<(), Failure> {
     to_file(path, |out| out.write_all(installed().as_bytes()))
 }
 
+/// The guide, with every analysis and the tool that gives it.
+fn guide() -> String {
+    let mut table = String::from("| question | tool |\n|---|---|\n");
+    for analysis in analyses::ALL {
+        let call = tool_of(analysis.id);
+        let tool = match call.split_once(' ').and_then(|(tool, rest)| Some((tool, rest.split_once('=')?))) {
+            Some((tool, (name, word))) => format!("`{tool}` with `{name}` `{word}`"),
+            None => format!("`{call}`"),
+        };
+        table += &format!("| {} | {tool} |\n", analysis.question);
+    }
+    GUIDE.replacen(ANALYSES, table.trim_end(), 1)
+}
+
 /// The guide with a sum at its end, by which a later version knows that nobody changed it.
 fn installed() -> String {
-    format!("{GUIDE}\n{MARK}{:016x} -->\n", sum(GUIDE))
+    let guide = guide();
+    format!("{guide}\n{MARK}{:016x} -->\n", sum(&guide))
 }
 
 fn is_as_written(text: &str) -> bool {

@@ -10,7 +10,7 @@ use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Notes, Report, Status, Table, Unit, Value};
 use haloscope_time::account::{Class, Group};
-use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
 use haloscope_time::straggler;
 use measure::Measured;
@@ -25,6 +25,8 @@ const IF: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "critical-path",
+    label: "Critical path",
+    group: MenuGroup::Time,
     question: "Which chain of ops, transfers and waits makes a step as long as it is, and how long would it be if parts were faster?",
     params: &[IF],
     needs: &[
@@ -34,6 +36,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "critical-path logs --if 'all-gather free' --if 'fusion.12 x0.7'",
+    also: &[],
     run: Run::Of(run),
 };
 

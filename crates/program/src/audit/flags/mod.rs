@@ -10,7 +10,7 @@ use crate::flags::{Given, parse};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
 use stalls::Stalls;
 
@@ -30,6 +30,8 @@ const VERSION: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "audit flags",
+    label: "Flags",
+    group: MenuGroup::Programs,
     question: "Which XLA and libtpu flags was this started with, do they fit together, and which are missing for what the run waits for?",
     params: &[SCRIPT, VERSION],
     needs: &[
@@ -38,6 +40,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program, Input::Flags],
     example: "audit flags logs --script launch.sh",
+    also: &[],
     run: Run::Of(run),
 };
 

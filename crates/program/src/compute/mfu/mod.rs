@@ -12,7 +12,7 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::ops;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
@@ -56,6 +56,8 @@ const PEAK: Param = quantity("peak", "peak FLOP/s of one device, in place of the
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "compute mfu",
+    label: "MFU",
+    group: MenuGroup::Work,
     question: "What share of the peak do the model's FLOPs reach, by each way of counting them, and why do the ways differ?",
     params: &[GLOBAL_BATCH, SEQ, FLOPS_PER_TOKEN, CONFIG, MODE, CONTEXT, DEVICES, PEAK],
     needs: &[
@@ -65,6 +67,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "compute mfu logs --global-batch 32 --seq 2048 --config config.json",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -11,7 +11,7 @@ use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::units;
 use haloscope_report::{Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::executions::Place;
 use haloscope_time::select::Scoped;
 
@@ -28,11 +28,14 @@ pub const DEFENSIVE: Param = expected("defensive", "how many defensive copies to
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo counters",
+    label: "Counters",
+    group: MenuGroup::Programs,
     question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?",
     params: &[MODULE, DOTS, EXPS, REDUCES, COPIES, DEFENSIVE],
     needs: &["an HLO module after optimisation", "for times and executions: a profile of its execution"],
     reads: &[Input::Profile, Input::Program],
     example: "hlo counters logs --copies 0",
+    also: &[],
     run: Run::Of(run),
 };
 

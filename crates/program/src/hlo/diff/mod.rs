@@ -8,7 +8,7 @@ use haloscope_hlo::Alignment;
 
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -45,6 +45,8 @@ const RENAMED: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo diff",
+    label: "Diff",
+    group: MenuGroup::Programs,
     question: "What did the compiler make differently, whatever it calls things now?",
     params: &[MODULE, TO, ROWS, LINES, RENAMED],
     needs: &[
@@ -53,6 +55,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "hlo diff logs/before logs/after --module jit_train_step",
+    also: &[],
     run: Run::Between(run),
 };
 

@@ -11,13 +11,15 @@ use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::compilations::{self, Compilations};
 use haloscope_time::programs::{self, Program, ProgramTime};
 use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo modules",
+    label: "Modules",
+    group: MenuGroup::Programs,
     question: "Which programs did the compiler build, were any built twice, and is this one compiled step or eager execution?",
     params: &[],
     needs: &[
@@ -26,6 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "hlo modules logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -9,12 +9,14 @@ use crate::program_memory::ProgramMemory;
 use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory attribute",
+    label: "Attribute",
+    group: MenuGroup::Memory,
     question: "Whose is the memory at the peak: parameters, optimiser, KV cache, activations?",
     params: &[MODULE, SPACE, RULES],
     needs: &[
@@ -23,6 +25,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "memory attribute logs --module jit_train_step --rules mine.toml",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -21,7 +21,7 @@ use context::Context;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 
@@ -34,6 +34,8 @@ const CAPACITY: Param = Param {
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory diagnose",
+    label: "Diagnose",
+    group: MenuGroup::Memory,
     question: "What takes memory that the program could do without, and what to try?",
     params: &[MODULE, SPACE, RULES, CAPACITY],
     needs: &[
@@ -43,6 +45,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "memory diagnose module.hlo_proto.pb --capacity 17.2G",
+    also: &[],
     run: Run::Of(run),
 };
 

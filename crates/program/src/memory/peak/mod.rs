@@ -13,12 +13,14 @@ use crate::program_memory::ProgramMemory;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Cell, Notes, Report, Severity, Table};
-use haloscope_time::analysis::{Analysis, Input, MODULE, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::select::Scoped;
 use haloscope_time::{memory_space, quality};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
+    label: "Peak",
+    group: MenuGroup::Memory,
     question: "How much memory does a program need, and what is alive when it needs the most?",
     params: &[MODULE, SPACE],
     needs: &[
@@ -26,6 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile, Input::Program],
     example: "memory peak logs --module jit_train_step",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

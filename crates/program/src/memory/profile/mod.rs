@@ -11,18 +11,21 @@ use haloscope_profile::HostId;
 use haloscope_report::Error;
 use haloscope_report::row;
 use haloscope_report::{Notes, Report, Status, Table, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
+    label: "Profile",
+    group: MenuGroup::Memory,
     question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
     params: &[],
     needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
     reads: &[Input::Profile],
     example: "memory profile logs",
+    also: &[Also::Report],
     run: Run::Of(run),
 };
 

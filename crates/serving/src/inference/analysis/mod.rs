@@ -7,13 +7,15 @@ use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Series, Severity, Status, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::stats::{mean, quantile};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "inference",
+    label: "Inference",
+    group: MenuGroup::Time,
     question: "How long do requests to a model server take, and where does their time go?",
     params: &[],
     needs: &[
@@ -21,6 +23,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "inference logs",
+    also: &[],
     run: Run::Of(run),
 };
 

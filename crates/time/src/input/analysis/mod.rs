@@ -4,7 +4,7 @@ mod findings;
 mod measure;
 mod tables;
 
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use crate::quality;
 use crate::select::Scoped;
 use haloscope_profile::Profile;
@@ -15,6 +15,8 @@ use measure::{Measured, Verdict};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "input",
+    label: "Input",
+    group: MenuGroup::Time,
     question: "Do the devices wait for input, and which stage of the pipeline is too slow?",
     params: &[],
     needs: &[
@@ -24,6 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "input logs",
+    also: &[],
     run: Run::Of(run),
 };
 

@@ -1,6 +1,6 @@
 //! `kernels`: the kernels of GPUs and the custom calls of TPUs, how they were launched and how long they took.
 
-use crate::analysis::{Analysis, Input, Params, Run};
+use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use crate::kernel_times::{self, Histogram, KernelTimes};
 use crate::ops;
 use crate::select::Scoped;
@@ -15,6 +15,8 @@ const SMALL_PS: i64 = 100_000_000;
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "kernels",
+    label: "Kernels",
+    group: MenuGroup::Work,
     question: "Which kernels run, how are they launched, and do they use the tensor cores?",
     params: &[],
     needs: &[
@@ -23,6 +25,7 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "kernels logs --steady",
+    also: &[],
     run: Run::Of(run),
 };
 
