@@ -17,6 +17,7 @@ pub mod context;
 pub mod copies;
 pub mod counter_names;
 pub mod counters;
+pub mod cpu_work;
 pub mod critical_path;
 pub mod data_type;
 pub mod derived;

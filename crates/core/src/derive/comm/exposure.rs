@@ -6,6 +6,7 @@ use super::Execution;
 use super::pairs::Transfer;
 use crate::derive::account::{Account, Class, Group};
 use crate::derive::busy;
+use crate::derive::cpu_work;
 use crate::derive::intervals::Intervals;
 use crate::derive::op_rows::DeviceOps;
 use crate::derive::ops::walk_innermost;
@@ -100,7 +101,7 @@ pub(super) fn on_core(profile: &Profile, ops: &DeviceOps<'_>) -> OnCore {
         ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
     let mut found = OnCore::default();
     for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < is_collective.len());
+        let events = cpu_work::events(profile, line).filter(|e| (rows.of(e) as usize) < is_collective.len());
         walk_innermost(events, |event, from, to| {
             if is_collective[rows.of(event) as usize] {
                 found.entry((line.id, event.index)).or_default().push((from, to));

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::derive::account::Class;
 use crate::derive::async_parts::{Part, Parts};
+use crate::derive::cpu_work;
 use crate::derive::intervals::Intervals;
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::{DeviceOps, MetaOps};
@@ -90,7 +91,7 @@ pub(super) fn of_device<'p>(
             let row = rows.of(&event);
             is_collective.get(row as usize).copied().unwrap_or(false).then_some((row, event))
         };
-        let events = profile.events(line).iter().filter_map(of_line);
+        let events = cpu_work::events(profile, line).filter_map(of_line);
         Walk::new(&parts, ops, line.id).run(events, &mut all);
     }
     if device.kind == DeviceKind::Tpu {

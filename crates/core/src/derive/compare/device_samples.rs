@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::owners;
 use super::samples::Rest;
 use crate::derive::account::{Account, Class, Group};
+use crate::derive::cpu_work;
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::DeviceOps;
 use crate::derive::steps::Step;
@@ -137,7 +138,7 @@ fn idle(account: &Account, windows: &Windows) -> Vec<(Rest, Vec<i64>)> {
 fn executions(profile: &Profile, found: &DeviceOps<'_>, windows: &Windows) -> Flat<f64> {
     let mut counts = Flat::<f64>::new(found.ops.len(), windows.steps);
     for (line, rows) in found.lines(profile) {
-        for event in profile.events(line).iter() {
+        for event in cpu_work::events(profile, line) {
             let op = rows.of(&event);
             if op as usize >= found.ops.len() {
                 continue;
