@@ -36,7 +36,7 @@ def rows(report, table):
 
 
 def value(report, name):
-    return next(each["value"] for each in report["values"] if each["id"] == name)
+    return report["values"].get(name, {}).get("value")
 
 
 def measured(python, programs, name, folder):
