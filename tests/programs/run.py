@@ -79,8 +79,8 @@ def check(name, said, overview, ops, diagnosis):
     # Ops do not overlap in the sum, and the device is not busy for longer than the loop ran.
     holds(f"ops have {own:.2f} ms, the device {busy:.2f}", own <= busy * 1.001)
     holds("busy for longer than the clock says", busy / steps <= said["profiled"] * 1.02)
-    # What one large product reaches is the most that any op of this program can reach, but for the machine's noise.
-    holds(f"an op at {max(rates, default=0) / 1e9:.0f} GFLOP/s", max(rates, default=0) <= rate * (1.15 + noise))
+    # Small products in a cache, at a calmer moment, are faster than a large one, but not several times.
+    holds(f"an op at {max(rates, default=0) / 1e9:.0f} GFLOP/s", max(rates, default=0) <= rate * 2 * (1 + noise))
     if name in WORK:
         least = min(said["before"], said["after"]) * (1 - TIMES) / (1 + noise)
         most = max(clock) * (1 + TIMES)
