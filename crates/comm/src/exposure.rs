@@ -8,6 +8,7 @@ use haloscope_profile::{DeviceId, LineId, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_time::account::{Account, Class, Group};
 use haloscope_time::busy;
+use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::ops::walk_innermost;
@@ -100,7 +101,7 @@ pub(super) fn on_core(profile: &Profile, ops: &DeviceOps<'_>) -> OnCore {
         ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
     let mut found = OnCore::default();
     for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < is_collective.len());
+        let events = cpu_work::events(profile, line).filter(|e| (rows.of(e) as usize) < is_collective.len());
         walk_innermost(events, |event, from, to| {
             if is_collective[rows.of(event) as usize] {
                 found.entry((line.id, event.index)).or_default().push((from, to));

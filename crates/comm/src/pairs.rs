@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use haloscope_profile::{Device, DeviceKind, Event, Line, LineId, LineKind, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::async_parts::{Part, Parts};
+use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::{DeviceOps, MetaOps};
@@ -90,7 +91,7 @@ pub(super) fn of_device<'p>(
             let row = rows.of(&event);
             is_collective.get(row as usize).copied().unwrap_or(false).then_some((row, event))
         };
-        let events = profile.events(line).iter().filter_map(of_line);
+        let events = cpu_work::events(profile, line).filter_map(of_line);
         Walk::new(&parts, ops, line.id).run(events, &mut all);
     }
     if device.kind == DeviceKind::Tpu {

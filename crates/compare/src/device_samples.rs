@@ -7,6 +7,7 @@ use super::samples::Rest;
 use haloscope_profile::{Device, DeviceId, Profile};
 use haloscope_report::units;
 use haloscope_time::account::{Account, Class, Group};
+use haloscope_time::cpu_work;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::steps::Step;
@@ -137,7 +138,7 @@ fn idle(account: &Account, windows: &Windows) -> Vec<(Rest, Vec<i64>)> {
 fn executions(profile: &Profile, found: &DeviceOps<'_>, windows: &Windows) -> Flat<f64> {
     let mut counts = Flat::<f64>::new(found.ops.len(), windows.steps);
     for (line, rows) in found.lines(profile) {
-        for event in profile.events(line).iter() {
+        for event in cpu_work::events(profile, line) {
             let op = rows.of(&event);
             if op as usize >= found.ops.len() {
                 continue;

@@ -22,6 +22,16 @@ pub(super) fn walk(
     classes: &[Class],
     mut each: impl FnMut(&[u32], i64, i64),
 ) {
+    if let Some(pieces) = ops.shared() {
+        let mut all: Vec<u32> = Vec::new();
+        for (from, to, owners) in pieces {
+            all.clear();
+            // As often as threads worked for it: parts are equal.
+            owners.for_each(|(op, threads)| all.extend(std::iter::repeat_n(op, threads as usize)));
+            each(&all, from, to);
+        }
+        return;
+    }
     let lines: Vec<_> = ops.lines(profile).collect();
     let innermost = |(line, rows): &(&haloscope_profile::Line, Rows<'_>),
                      give: &mut dyn FnMut(u32, i64, i64)| {

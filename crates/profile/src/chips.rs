@@ -5,6 +5,24 @@
 //! dense 16-bit tensor-core rate; with the clock and the core count of the profile they give 756 TFLOP/s for an H100
 //! PCIe (114 SMs at 1.62 GHz) and 312 for an A100 (108 at 1.41), which are the vendor's figures.
 
+/// FLOPs of 32-bit floats of one core in one cycle, at most: two vector units of 512 bits, each a fused multiply-add of 16
+/// numbers. Units for products of narrow tiles (AMX) do more, of 16-bit numbers, and are not counted.
+const CPU_FLOPS_PER_CYCLE: f64 = 64.0;
+/// Cycles a second at most: no core sold so far is clocked higher.
+const CPU_CLOCK: f64 = 6e9;
+
+/// FLOP/s that no CPU exceeds on so many threads as these, by their names: XLA's pools of threads (`tf_XLA…`) and the thread
+/// that calls them; all threads where none is of a pool. A profile says neither clock nor vector width, so that this is an
+/// estimate from above. `None` without threads.
+#[must_use]
+pub fn cpu_flops_at_most<'a>(threads: impl Iterator<Item = &'a str>) -> Option<f64> {
+    let (all, pooled) = threads.fold((0_u32, 0_u32), |(all, pooled), name| {
+        (all + 1, pooled + u32::from(name.starts_with("tf_XLA")))
+    });
+    let threads = if pooled > 0 { pooled + 1 } else { all };
+    (threads > 0).then(|| f64::from(threads) * CPU_FLOPS_PER_CYCLE * CPU_CLOCK)
+}
+
 /// Peak rates of a TPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tpu {

@@ -1,6 +1,6 @@
 //! Devices: what computes, and how fast it could.
 
-use super::{DeviceId, HostId, Plane, PlaneId, PlaneKind, Profile, Stat, chips};
+use super::{DeviceId, HostId, LineKind, Plane, PlaneId, PlaneKind, Profile, Stat, chips};
 
 /// What kind of device computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +53,9 @@ pub struct Peaks {
     pub flops: Option<Peak>,
     /// Bytes a second to and from HBM (or the GPU's global memory).
     pub hbm: Option<Peak>,
+    /// FLOP/s that the device cannot exceed, where no peak is known: an estimate from above, which says nothing of how near
+    /// a rate is to what the device can do. A rate above it is wrong.
+    pub flops_at_most: Option<f64>,
 }
 
 /// A peak rate.
@@ -134,7 +137,12 @@ fn device(profile: &Profile, plane: &Plane, kind: DeviceKind, name: String) -> D
     let (type_name, peaks) = match kind {
         DeviceKind::Tpu => tpu(plane),
         DeviceKind::Gpu => gpu(plane),
-        DeviceKind::Cpu => ("CPU".to_owned(), Peaks::default()),
+        DeviceKind::Cpu => {
+            let threads =
+                profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread && l.event_count > 0);
+            let at_most = chips::cpu_flops_at_most(threads.map(|line| &*line.name));
+            ("CPU".to_owned(), Peaks { flops_at_most: at_most, ..Peaks::default() })
+        }
     };
     Device { id: DeviceId(0), host: plane.host, plane: plane.id, kind, name, type_name, peaks, active }
 }
@@ -153,6 +161,7 @@ fn tpu(plane: &Plane) -> (String, Peaks) {
     let peaks = Peaks {
         flops: flops.or_else(|| chip.map(|c| from_table(c.bf16_flops))),
         hbm: hbm.or_else(|| chip.map(|c| from_table(c.hbm_bytes_per_s))),
+        flops_at_most: None,
     };
     (type_name, peaks)
 }
@@ -187,6 +196,7 @@ fn gpu(plane: &Plane) -> (String, Peaks) {
         flops: stated(plane, "peak_teraflops_per_second", 1e12).or_else(derived),
         hbm: stated(plane, "peak_hbm_bw_gigabytes_per_second", 1e9)
             .or_else(|| Some(Peak { rate: number("memory_bandwidth")?, source: PeakSource::Trace })),
+        flops_at_most: None,
     };
     (type_name, peaks)
 }

@@ -11,6 +11,7 @@ use super::Profile;
 pub(super) struct Memo {
     on: bool,
     found: OnceLock<Box<dyn Any + Send + Sync>>,
+    once: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl Profile {
@@ -31,6 +32,19 @@ impl Profile {
             return None;
         }
         self.memo.found.get_or_init(|| Box::new(new(self))).downcast_ref()
+    }
+
+    /// What one question needs more than once, made by `new` at the first call and kept in any case; `None` where something
+    /// else is. Not made inside of the cell: what makes it may share its work with other threads that come to ask for it.
+    pub fn once<T: Any + Send + Sync>(&self, new: impl FnOnce(&Self) -> T) -> Option<&T> {
+        let found = match self.memo.once.get() {
+            Some(found) => found,
+            None => {
+                let made = Box::new(new(self));
+                self.memo.once.get_or_init(|| made)
+            }
+        };
+        found.downcast_ref()
     }
 }
 

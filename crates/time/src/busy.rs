@@ -1,13 +1,12 @@
 //! When devices computed: busy intervals, spans, and the duty cycle as XProf defines it.
 
+use super::cpu_work;
 use super::intervals::Intervals;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
 use super::op_rows::holds_ops;
 use super::ops::walk_innermost;
 use super::sweep::{Busy, Join, OnDuty};
-use haloscope_profile::{
-    Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, StatId,
-};
+use haloscope_profile::{Device, DeviceKind, Event, Line, LineKind, MetaIdx, Plane, Profile, StatId};
 
 /// Gaps shorter than this inside one program execution on a TPU are the program's own overhead (set-up, tear-down, steps
 /// from op to op), not idleness: a TPU runs a program without the host's help. On a GPU each kernel is a launch of its own
@@ -15,7 +14,7 @@ use haloscope_profile::{
 const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;
 
 /// The time in which a device executed ops, on the run's clock: the union over the `XLA Ops` line (TPU, with gaps inside a
-/// program of under 10 us), all streams (GPU) or all host events that name an HLO op (CPU).
+/// program of under 10 us), all streams (GPU), or all ops from their start until their work was done (CPU).
 #[must_use]
 pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
     let mut parts = Vec::new();
@@ -25,23 +24,20 @@ pub fn intervals(profile: &Profile, device: &Device) -> Intervals {
 
 /// The stretches of [`intervals`], by time, without a list of them.
 pub fn stretches(profile: &Profile, device: &Device, mut each: impl FnMut(i64, i64)) {
+    if let Some(work) = cpu_work::of(profile, device) {
+        return work.busy(each);
+    }
     let programs = programs(profile, device);
     let mut busy = sweep(&programs);
-    let is_op =
-        |events: &Events, e: &Event| device.kind != DeviceKind::Cpu || events.has(e.index, Mark::HloOp);
     let lines: Vec<&Line> =
         profile.lines_of(device.plane).filter(|l| holds_ops(device.kind, l.kind)).collect();
     if let [line] = lines[..] {
-        let events = profile.events(line);
-        let ops = events.iter().filter(|e| is_op(events, e));
-        ops.for_each(|e| busy.push(e.start_ps, e.end_ps, &mut each));
+        profile.events(line).iter().for_each(|e| busy.push(e.start_ps, e.end_ps, &mut each));
     } else {
         let mut parts = Vec::new();
         for line in lines {
-            let events = profile.events(line);
             let mut join = Join::default();
-            let ops = events.iter().filter(|e| is_op(events, e));
-            parts.extend(ops.filter_map(|e| join.push(e.start_ps, e.end_ps)));
+            parts.extend(profile.events(line).iter().filter_map(|e| join.push(e.start_ps, e.end_ps)));
             parts.extend(join.finish());
         }
         // Each line's part is sorted: the stable sort finds that and merges them.

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::cpu_work;
 use haloscope_profile::{Device, DeviceKind, LineKind, Mark, Profile};
 
 /// One execution of a program on a device.
@@ -51,8 +52,8 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
         if !matches!(line.kind, LineKind::Stream | LineKind::Thread) {
             continue;
         }
-        let events = profile.events(line);
-        for event in events.iter().filter(|e| events.has(e.index, Mark::HloOp)) {
+        let (events, ends) = (profile.events(line), cpu_work::ends(profile, line));
+        for event in events.iter().filter(|e| events.has(e.index, Mark::HloOp)).map(|e| ends.of(e)) {
             let (mut op, mut module, mut program, mut run) = (None, None, None, None);
             for stat in events.stats(source, event.index) {
                 let id = Some(stat.metadata_id);

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::cpu_work::{self, Claim, Run, Shares};
 use super::intervals::Intervals;
-use super::op_meta::{OpMeta, owned};
+use super::op_meta::{OpMeta, is_collective, is_container, owned};
 pub use super::op_readers::{EventNames, EventOps, MetaOps};
 use super::op_readers::{Name, OpName};
 use super::ops::walk_nested;
@@ -20,6 +21,8 @@ pub struct DeviceOps<'p> {
     lines: Vec<(LineId, OfEvents)>,
     /// Positions in `ops` by metadata row, where the metadata says what an event is.
     of_meta: Vec<u32>,
+    /// Of a CPU: every execution, with its position in `ops`, and whose work each instant was.
+    shared: Option<(Vec<(Run, u32)>, Shares)>,
 }
 
 /// What says which op an event of a line is.
@@ -119,6 +122,16 @@ impl<'p> DeviceOps<'p> {
         self.lines.iter().find(|(id, _)| *id == line).map_or(Rows::ByEvent(&[]), |(_, of)| self.rows(of))
     }
 
+    /// Of a CPU the stretches of time in which any op was at work, by time, each with the ops whose work it was and the number
+    /// of threads that worked for each. `None` of other devices.
+    pub fn shared(&self) -> Option<impl Iterator<Item = (i64, i64, impl Iterator<Item = (u32, u32)>)>> {
+        let (runs, shares) = self.shared.as_ref()?;
+        Some(shares.pieces().map(|(from, to, owners)| {
+            let op = |(run, threads): &(u32, u32)| (runs[*run as usize].1, *threads);
+            (from, to, owners.iter().map(op).filter(|(op, _)| *op != NONE))
+        }))
+    }
+
     /// The kind of the device.
     pub(super) fn kind(&self) -> DeviceKind {
         self.kind
@@ -135,7 +148,8 @@ impl<'p> DeviceOps<'p> {
     #[must_use]
     pub fn into_owned(self) -> DeviceOps<'static> {
         let ops = self.ops.into_iter().map(|(meta, module)| (meta.into_owned(), owned(module)));
-        DeviceOps { ops: ops.collect(), kind: self.kind, lines: self.lines, of_meta: self.of_meta }
+        let Self { kind, lines, of_meta, shared, .. } = self;
+        DeviceOps { ops: ops.collect(), kind, lines, of_meta, shared }
     }
 
     /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
@@ -154,6 +168,19 @@ impl<'p> DeviceOps<'p> {
         // An event before or after all that counts neither counts nor changes what nests in what.
         let hull = cut.map(|c| c.hull().unwrap_or((0, 0)));
         let reaches = |e: &Event| hull.is_none_or(|(from, to)| e.touches(from, to));
+        if let Some((runs, shares)) = &self.shared {
+            let own = shares.own(runs.len(), cut);
+            for ((run, op), own) in
+                runs.iter().zip(own).filter(|((run, op), _)| *op != NONE && takes_line(run.line))
+            {
+                let event =
+                    Event { end_ps: run.end_ps, ..profile.events(profile.line(run.line)).get(run.index) };
+                if reaches(&event) {
+                    each(*op as usize, &event, own);
+                }
+            }
+            return;
+        }
         for (line, rows) in self.lines(profile).filter(|(line, _)| takes_line(line.id)) {
             let events = profile.events(line);
             let event = |i| if device_clock { events.on_device_clock(i) } else { events.placed(i) };
@@ -172,7 +199,7 @@ impl<'p> DeviceOps<'p> {
                         walk_nested(ordered.into_iter(), cut, &mut each);
                     }
                 }
-                DeviceKind::Cpu => walk_nested(ops(), cut, |e, own| each(rows.of(&e) as usize, &e, own)),
+                DeviceKind::Cpu => {}
                 // Kernels of one stream do not nest.
                 DeviceKind::Gpu => ops().for_each(|e| {
                     let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
@@ -188,7 +215,8 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let plane = profile.plane(device.plane);
     let reader = MetaOps::new(profile, plane);
     let of_meta = vec![NONE; plane.metas.len()];
-    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta };
+    let mut found =
+        DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta, shared: None };
     let mut seen = vec![false; plane.metas.len()];
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
     for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaOps) {
@@ -216,7 +244,13 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
 /// GPU kernels and CPU ops: events that name their HLO op themselves.
 fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let reader = EventOps::new(profile, device);
-    let mut found = DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta: Vec::new() };
+    let mut found = DeviceOps {
+        ops: Vec::new(),
+        kind: device.kind,
+        lines: Vec::new(),
+        of_meta: Vec::new(),
+        shared: None,
+    };
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
     // Texts are looked at once for each way in which events name an op.
     let mut row_of_name: FxHashMap<(Option<u64>, OpName), u32> = FxHashMap::default();
@@ -243,5 +277,23 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
         let rows = events.iter().map(row).collect();
         found.lines.push((line.id, OfEvents::ByEvent(rows)));
     }
+    if let Some(work) = cpu_work::of(profile, device) {
+        let rows: Vec<u32> = work.runs.iter().map(|run| found.rows_of(run.line).at(run.index, 0)).collect();
+        let claims = found.ops.iter().map(|(meta, _)| claim(meta)).collect::<Vec<_>>();
+        let shares = Shares::of(work, |run| claims.get(rows[run] as usize).copied().unwrap_or(Claim::Works));
+        found.shared = Some((work.runs.iter().copied().zip(rows).collect(), shares));
+    }
     found
+}
+
+/// How an op's claim to an instant of a CPU stands to that of the others that are at work.
+fn claim(meta: &OpMeta<'_>) -> Claim {
+    // Without its module an op has no category, but nearly always the name that its opcode gives it.
+    let named = meta.name.split('.').next().unwrap_or_default();
+    let category = if meta.category.is_empty() { named } else { &meta.category };
+    match () {
+        () if is_container(category) => Claim::Holds,
+        () if is_collective(category, &meta.name) => Claim::Waits,
+        () => Claim::Works,
+    }
 }

@@ -193,6 +193,11 @@ pub(super) fn sums(
             sums[row].add(event, self_ps, cut);
         }
     });
+    if rows.kind() == DeviceKind::Cpu {
+        // Ops that run at one time share it: an op that holds no others has its own part alone.
+        let leaves = sums.iter_mut().zip(&rows.ops).filter(|(_, (meta, _))| !is_container(&meta.category));
+        leaves.for_each(|(sum, _)| sum.total_ps = sum.self_ps);
+    }
     sums
 }
 

@@ -43,6 +43,7 @@ pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], not
     uncounted_flops(ops, notes);
     unattributed_kernels(ops, notes);
     impossible_rates(selection, ops, notes);
+    refused_rates(selection, ops, notes);
     events(profile, selection, notes);
 }
 
@@ -120,6 +121,31 @@ fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes
             "",
         );
     }
+}
+
+/// More FLOPs a second than a processor can do.
+fn refused_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
+    let Some(most) = selection.peaks().flops_at_most else { return };
+    let rate = |op: &Op<'_>| {
+        let work = op.work(op.total_ps);
+        Some(work.flops? / (work.time_ps / 1e12)).filter(|rate| work.time_ps > 0.0 && *rate > most)
+    };
+    let over: Vec<(&Op<'_>, f64)> = ops.iter().filter_map(|op| Some((op, rate(op)?))).collect();
+    let Some((worst, rate)) = over.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    notes.add(
+        "rates_refused",
+        Severity::Warning,
+        format!(
+            "ops with more FLOP/s than the processor can do: {}, most of them {} at {}; at most {} (estimated)",
+            over.len(),
+            worst.meta.name,
+            units::flop_rate(*rate),
+            units::flop_rate(most),
+        ),
+        "their events end before their work does and nothing says when it did: their time is too short and their rates \
+         are not shown",
+        "capture with JAX 0.10 or later, whose profiler says when each op was done",
+    );
 }
 
 fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {

@@ -48,7 +48,7 @@ impl Bound {
 /// A piece of work against the peaks of one device. Everything is `None` where a number it needs is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// Achieved FLOP/s of one device.
+    /// Achieved FLOP/s of one device; `None` also where that is more than the device can do ([`Peaks::flops_at_most`]).
     pub flop_rate: Option<f64>,
     /// Achieved B/s of one device.
     pub hbm_rate: Option<f64>,
@@ -80,7 +80,8 @@ impl Work {
         let rate = |amount: Option<f64>| amount.filter(|_| seconds > 0.0).map(|a| a / seconds);
         let over = |a: Option<f64>, b: Option<f64>| a.zip(b).filter(|(_, b)| *b > 0.0).map(|(a, b)| a / b);
         let (peak_flops, peak_hbm) = (peaks.flops.map(|p| p.rate), peaks.hbm.map(|p| p.rate));
-        let (flop_rate, hbm_rate) = (rate(self.flops), rate(self.hbm_bytes));
+        let is_possible = |rate: &f64| peaks.flops_at_most.is_none_or(|most| *rate <= most);
+        let (flop_rate, hbm_rate) = (rate(self.flops).filter(is_possible), rate(self.hbm_bytes));
         let (flop_share, hbm_share) = (over(flop_rate, peak_flops), over(hbm_rate, peak_hbm));
         let intensity = over(self.flops, self.hbm_bytes);
         let compute_ps = over(self.flops, peak_flops).map(|s| s * 1e12);
@@ -118,7 +119,7 @@ mod tests {
 
     fn v5e() -> Peaks {
         let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
-        Peaks { flops: peak(197e12), hbm: peak(819e9) }
+        Peaks { flops: peak(197e12), hbm: peak(819e9), flops_at_most: None }
     }
 
     #[test]
@@ -146,6 +147,15 @@ mod tests {
         assert!((limits.hbm_share.unwrap() - 0.376).abs() < 5e-4);
         assert_eq!(limits.bound, Some(Bound::Memory));
         assert!((limits.gap_ps.unwrap() / 1e9 - 3.19).abs() < 0.005);
+    }
+
+    #[test]
+    fn a_rate_that_no_processor_reaches_is_not_said() {
+        let peaks = Peaks { flops_at_most: Some(2e12), ..Peaks::default() };
+        let work = |time_ps| Work { time_ps, flops: Some(17.2e9), hbm_bytes: None };
+        // 17.2 GFLOP in 70 ms, and in 1 ms.
+        assert!((work(70e9).against(&peaks).flop_rate.unwrap() - 0.2457e12).abs() < 1e9);
+        assert_eq!(work(1e9).against(&peaks), Limits::default());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use haloscope_profile::{Device, DeviceKind, Event, LineKind, Profile};
 use haloscope_time::account::Class;
+use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::launches;
 use haloscope_time::op_meta::OpMeta;
@@ -45,10 +46,11 @@ impl<'p> DeviceLanes<'p> {
         let rows = DeviceOps::find(profile, device);
         let mut lanes = Vec::new();
         for (line, row_of) in rows.lines(profile) {
-            let events = profile.events(line);
+            let (events, ends) = (profile.events(line), cpu_work::ends(profile, line));
             let last = events.rows_before(span.1);
             let is_op = |e: &Event| (row_of.of(e) as usize) < rows.ops.len();
-            let inside = (0..last).map(|i| events.get(i)).filter(|e| is_op(e) && e.touches(span.0, span.1));
+            let inside =
+                (0..last).map(|i| ends.of(events.get(i))).filter(|e| is_op(e) && e.touches(span.0, span.1));
             let mut pieces: Vec<Piece> = Vec::new();
             walk_innermost(inside, |event, from, to| {
                 let (start_ps, end_ps) = (from.max(span.0), to.min(span.1));

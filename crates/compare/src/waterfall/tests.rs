@@ -25,7 +25,7 @@ type Made = (&'static str, Vec<f64>, f64, Option<f64>, Option<f64>);
 fn run<'p>(profile: &'p Profile, ops: &[Made], remainders: &[(Rest, Vec<f64>)]) -> RunSamples<'p> {
     let mut run = RunSamples::of(&Scoped::new(profile, &Scope::default()), &mut Notes::default()).unwrap();
     let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
-    run.peaks = Peaks { flops: peak(1e12), hbm: peak(1e12) };
+    run.peaks = Peaks { flops: peak(1e12), hbm: peak(1e12), flops_at_most: None };
     let template = run.ops[0].clone();
     let of = |(name, step_ps, executions, flops, bytes): &Made| {
         let mut op = SampledOp { step_ps: step_ps.clone(), executions: *executions, ..template.clone() };

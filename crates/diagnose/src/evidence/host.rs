@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
 use super::host_events::{Doing, HostEvents};
-use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, Profile};
+use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, Profile};
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
 use haloscope_time::intervals::Intervals;
@@ -241,12 +241,15 @@ fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) 
     let source = profile.source_of(plane);
     let mut sums: BTreeMap<u32, (i64, u64)> = BTreeMap::new();
     let events = profile.events(line);
+    let calls = calls(events);
+    let mut seen: FxHashSet<u32> = FxHashSet::default();
     walk_innermost(events.iter(), |event, from, to| {
         let inside = set.overlap(from, to);
         if inside > 0 {
             let sum = sums.entry(event.meta).or_default();
             sum.0 = sum.0.saturating_add(inside);
-            sum.1 += 1;
+            // The events inside of a call cut it in pieces: it was one call all the same.
+            sum.1 += u64::from(seen.insert(calls[event.index]));
         }
     });
     let named = |(meta, (ps, count))| Named {
@@ -257,6 +260,20 @@ fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) 
         total_ps: ps,
     };
     sums.into_iter().map(named).collect()
+}
+
+/// The call that each event of a line stands for: its own row, or that of the event of the same name around it.
+fn calls(events: &Events) -> Vec<u32> {
+    let mut open: FxHashMap<u32, (i64, u32)> = FxHashMap::default();
+    let call = |event: Event| {
+        let own = (event.end_ps, event.index as u32);
+        let open = open.entry(event.meta).or_insert(own);
+        if event.end_ps > open.0 {
+            *open = own;
+        }
+        open.1
+    };
+    events.iter().map(call).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::host::Named;
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
 use haloscope_time::bound::input_work;
@@ -231,10 +233,17 @@ impl HostEvents {
         self.spans.get(&doing).unwrap_or(&self.nothing)
     }
 
-    /// The events of a kind that reach into this time, by name.
+    /// The events of a kind that reach into this time, by name. Those inside of one of the same name are the same call.
     pub(super) fn named(&self, profile: &Profile, host: HostId, set: &Intervals, doing: Doing) -> Vec<Named> {
         let mut sums: BTreeMap<(u32, u32), Named> = BTreeMap::new();
+        let mut open: FxHashMap<(LineId, u32), i64> = FxHashMap::default();
         for kept in self.kept.iter().filter(|kept| kept.doing == doing) {
+            // One call may be recorded twice, one event inside of the other: `PjitFunction` is by JAX.
+            let end_ps = open.entry((kept.line, kept.meta)).or_insert(i64::MIN);
+            if kept.end_ps <= *end_ps {
+                continue;
+            }
+            *end_ps = kept.end_ps;
             let inside = set.overlap(kept.start_ps, kept.end_ps);
             if inside == 0 {
                 continue;

@@ -184,6 +184,15 @@ fn stretches(profile: &Profile, device: &Device) -> [Intervals; Class::COUNT] {
     let ops = DeviceOps::find(profile, device);
     let classes: Vec<Class> = ops.ops.iter().map(|(meta, _)| Class::of(meta)).collect();
     let mut parts: [Vec<(i64, i64)>; Class::COUNT] = Default::default();
+    if let Some(pieces) = ops.shared() {
+        for (from, to, owners) in pieces {
+            let classes = owners.filter_map(|(op, _)| classes.get(op as usize));
+            if let Some(class) = classes.min_by_key(|class| class.rank()) {
+                parts[*class as usize].push((from, to));
+            }
+        }
+        return parts.map(Intervals::union_of);
+    }
     for (line, rows) in ops.lines(profile) {
         let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < classes.len());
         walk_innermost(events, |event, from, to| {

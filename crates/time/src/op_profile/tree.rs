@@ -170,7 +170,7 @@ mod tests {
 
     fn peaks() -> Peaks {
         let peak = |rate| Some(Peak { rate, source: PeakSource::Table });
-        Peaks { flops: peak(1e12), hbm: peak(1e12) }
+        Peaks { flops: peak(1e12), hbm: peak(1e12), flops_at_most: None }
     }
 
     fn cell(node: &Node, id: &str) -> Cell {

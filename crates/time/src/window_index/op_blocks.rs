@@ -85,8 +85,12 @@ impl Around {
 }
 
 impl OpBlocks {
-    /// Of a device; `None` where sums over all its events could overflow, as damaged files have them.
+    /// Of a device; `None` where sums over all its events could overflow, as damaged files have them, and of a CPU, whose
+    /// ops share time across lines.
     pub(super) fn of(profile: &Profile, ops: &DeviceOps<'_>) -> Option<Self> {
+        if ops.kind() == DeviceKind::Cpu {
+            return None;
+        }
         Self::with_step(profile, ops, (ops.ops.len() * EVENTS_AN_OP).max(LEAST))
     }
 

@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use haloscope_analyses as analyses;
 
 /// Words between backticks that are neither tools nor analyses nor commands: fields, statuses, verdicts, HLO.
 const OTHER_WORDS: &[&str] = &[

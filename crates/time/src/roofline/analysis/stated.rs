@@ -117,7 +117,7 @@ fn peaks(chip: &str, of_run: Option<Peaks>) -> Result<(Peaks, Vec<PeakUsed>), Er
         used("flops", found.bf16_flops, Unit::FlopRate),
         used("hbm", found.hbm_bytes_per_s, Unit::ByteRate),
     ];
-    Ok((Peaks { flops: peak(found.bf16_flops), hbm: peak(found.hbm_bytes_per_s) }, all))
+    Ok((Peaks { flops: peak(found.bf16_flops), hbm: peak(found.hbm_bytes_per_s), flops_at_most: None }, all))
 }
 
 fn known_chips() -> String {
