@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use clap::{ArgMatches, Command};
-use haloscope_core::report::{Report, Status, Table, Unit, Value};
-use haloscope_core::row;
+use haloscope_core::report::{Report, Status, Table, Unit, Value, row};
 use haloscope_core::units;
 use haloscope_store::{Cache, Contents};
 

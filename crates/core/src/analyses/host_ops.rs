@@ -8,8 +8,7 @@ use crate::Error;
 use crate::derive::ops::walk_nested;
 use crate::derive::select::Selection;
 use crate::profile::{LineKind, Profile};
-use crate::report::{Report, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Report, Status, Table, Unit, Value, row};
 use crate::units;
 
 #[derive(Default)]

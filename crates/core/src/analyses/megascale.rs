@@ -9,8 +9,7 @@ use crate::derive::select::Scoped;
 use crate::derive::stats::Summary;
 use crate::derive::transfers::{self, Transfer};
 use crate::profile::{HostId, Profile};
-use crate::report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 pub(super) static ANALYSIS: Analysis = Analysis {

@@ -13,8 +13,7 @@ use crate::derive::ops::{self, Op};
 use crate::derive::quality;
 use crate::derive::select::Scoped;
 use crate::profile::Peaks;
-use crate::report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, Value, row};
 use crate::units;
 
 const BY: Param = Param {

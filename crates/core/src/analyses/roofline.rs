@@ -14,8 +14,7 @@ use crate::derive::select::{Scoped, Selection};
 use crate::derive::steps::{StepClass, Steps};
 use crate::derive::{busy, quality};
 use crate::profile::{Peaks, Profile};
-use crate::report::{Cell, Notes, Report, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Notes, Report, Status, Table, Unit, Value, row};
 use crate::scope::Scope;
 use crate::units;
 

@@ -8,8 +8,7 @@ use crate::derive::select::Scoped;
 use crate::derive::stats::Summary;
 use crate::derive::steps::{Step, StepClass, StepInstance, Steps};
 use crate::derive::{busy, quality};
-use crate::report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value, row};
 use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {

@@ -9,8 +9,7 @@ use crate::derive::quality;
 use crate::derive::select::{Scoped, Selection};
 use crate::derive::unit_usage::{Chip, Formulas};
 use crate::profile::{Device, DeviceKind, Profile};
-use crate::report::{Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Notes, Report, Severity, Status, Table, Unit, Value, row};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     id: "utilization",

@@ -6,8 +6,7 @@ use super::metrics::{say_change, tracked, unit_of};
 use super::parse::Ledger;
 use super::tables;
 use crate::derive::significance::Test;
-use crate::report::{Finding, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Finding, Report, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 /// Factors of the score nearer to 1 than this are not worth a word.

@@ -2,8 +2,7 @@
 
 use super::entry::Entry;
 use super::metrics::{METRICS, unit_of};
-use crate::report::{Report, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Report, Status, Table, Unit, Value, row};
 
 /// An entry as a report; `place` is where it was written.
 #[must_use]

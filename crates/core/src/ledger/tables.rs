@@ -5,8 +5,7 @@ use super::metrics::STEP_TIME;
 use super::parse::{Kept, Ledger};
 use super::series::Track;
 use crate::derive::significance;
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 
 /// Every entry, the latest first.
 pub(super) fn entries(ledger: &Ledger, noise: Option<(f64, usize)>) -> Table {

@@ -6,13 +6,14 @@
 mod finding;
 mod json;
 pub mod kept;
-mod row;
+mod rows;
 mod table;
 mod tree;
 mod value;
 
+pub use crate::row;
 pub use finding::{Finding, Link, Severity};
-pub use row::{Columns, Row};
+pub use rows::{Columns, Row};
 pub use table::{Cell, Column, Kind, Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};
 pub use value::{Status, Unit, Value};

@@ -6,8 +6,7 @@ use super::metric::{Reading, Source};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{self, cell, words};
 use crate::Error;
-use crate::report::{Cell, Table, Unit};
-use crate::row;
+use crate::report::{Cell, Table, Unit, row};
 
 /// Longer operators first.
 const OPERATORS: [(&str, Operator); 7] = [

@@ -16,8 +16,7 @@ use crate::derive::executions::{Executions, Place};
 use crate::derive::kernel_times;
 use crate::derive::ops::{self, Op};
 use crate::derive::programs;
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 
 /// Patterns that compile to more than this are refused.
 const LARGEST: usize = 1 << 20;

@@ -12,8 +12,7 @@ use super::metric::Reading;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
 use crate::Error;
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 
 /// Closer than this both clocks agree.
 const AGREE: f64 = 0.05;

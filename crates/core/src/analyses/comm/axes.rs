@@ -6,8 +6,7 @@ use super::Measured;
 use super::groups::Talk;
 use crate::derive::comm::links::{factor, rate};
 use crate::derive::comm::{Collective, Execution};
-use crate::report::{Finding, Link, Severity, Status, Table, Unit};
-use crate::row;
+use crate::report::{Finding, Link, Severity, Status, Table, Unit, row};
 use crate::units;
 
 /// Sums over collectives that go along the same axes.

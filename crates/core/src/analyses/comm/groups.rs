@@ -14,8 +14,7 @@ use crate::derive::comm::mesh::{Assignment, Mesh, Topology, axes_of, device_id};
 use crate::derive::comm::skew::{self, Skew};
 use crate::derive::hlo_costs::Costs;
 use crate::profile::{Device, DeviceId, Profile};
-use crate::report::{Cell, Notes, Severity, Table};
-use crate::row;
+use crate::report::{Cell, Notes, Severity, Table, row};
 use crate::units;
 
 /// The parameters that say how devices are arranged.

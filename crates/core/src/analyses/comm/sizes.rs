@@ -8,8 +8,7 @@ use super::groups::Talk;
 use crate::derive::ceiling;
 use crate::derive::comm::Execution;
 use crate::derive::comm::links::rate;
-use crate::report::{Finding, Link, Severity, Status, Table, Unit};
-use crate::row;
+use crate::report::{Finding, Link, Severity, Status, Table, Unit, row};
 use crate::units;
 
 /// What messages of one size do together.

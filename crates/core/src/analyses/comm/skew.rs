@@ -4,8 +4,7 @@ use super::Measured;
 use super::groups::Talk;
 use crate::derive::comm::skew::DeviceSkew;
 use crate::profile::Profile;
-use crate::report::{Finding, Link, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Finding, Link, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 /// The table by device, in the selection's order.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::Measured;
 use crate::derive::comm::{Collective, Form};
 use crate::profile::Profile;
-use crate::report::{Cell, Column, Table};
-use crate::row;
+use crate::report::{Cell, Column, Table, row};
 use crate::units;
 
 const EXPOSED: Column = Column::duration(

@@ -8,8 +8,7 @@ use haloscope_hlo::{Alignment, InstructionIdx, Module};
 use super::memory::HBM;
 use crate::derive::compare::Matches;
 use crate::derive::heap::Buffers;
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 
 /// Smaller differences are left out.
 const LEAST_BYTES: i64 = 1024;

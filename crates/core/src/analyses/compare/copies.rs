@@ -8,8 +8,7 @@ use haloscope_hlo::{InstructionIdx, Module, Opcode};
 use crate::derive::compare::{Matches, RunSamples};
 use crate::derive::executions::{Executions, Place};
 use crate::derive::{copies, relayouts};
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 
 struct Row {
     op: String,

@@ -1,8 +1,7 @@
 //! The table of facts, and what the differing ones mean.
 
 use crate::derive::compare::{Fact, Same};
-use crate::report::{Finding, Link, Severity, Status, Table};
-use crate::row;
+use crate::report::{Finding, Link, Severity, Status, Table, row};
 
 /// All facts, those that must match first.
 pub(in crate::analyses) fn table(facts: &[Fact]) -> Table {

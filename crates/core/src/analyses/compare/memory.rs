@@ -6,8 +6,7 @@ use crate::derive::attribution::{Attribution, Rules, Totals};
 use crate::derive::compare::{Matches, ProgramSide};
 use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
-use crate::report::{Finding, Link, Severity, Status, Table};
-use crate::row;
+use crate::report::{Finding, Link, Severity, Status, Table, row};
 use crate::units;
 
 /// The memory space of HBM in layouts.

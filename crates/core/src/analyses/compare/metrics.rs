@@ -6,8 +6,7 @@
 mod measure;
 
 use crate::derive::compare::{StepVerdict, Verdict};
-use crate::report::{Cell, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Status, Table, Unit, Value, row};
 
 pub(in crate::analyses) use measure::of;
 

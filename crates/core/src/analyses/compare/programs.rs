@@ -1,8 +1,7 @@
 //! Table `programs`: which program is which, and how much of it is the same.
 
 use crate::derive::compare::{Matches, ProgramSide};
-use crate::report::{Cell, Table};
-use crate::row;
+use crate::report::{Cell, Table, row};
 
 /// The programs, longest first.
 pub(super) fn programs(matches: &Matches<'_>) -> Table {

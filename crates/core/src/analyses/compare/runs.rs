@@ -1,8 +1,7 @@
 //! Tables `runs` and `steps`, and the series of step times.
 
 use crate::derive::compare::{RunSamples, StepVerdict};
-use crate::report::{Series, Table, Unit};
-use crate::row;
+use crate::report::{Series, Table, Unit, row};
 
 /// One row an experiment.
 pub(super) fn runs<'r>(

@@ -2,8 +2,7 @@
 
 use super::side::Side;
 use crate::derive::compare::{Part, Rest};
-use crate::report::{Cell, Table};
-use crate::row;
+use crate::report::{Cell, Table, row};
 use crate::units;
 
 /// Parts that a row names.
@@ -53,12 +52,7 @@ pub(super) fn table(side: &Side<'_, '_>) -> Table {
                 "Ops that take part; unknown where it is no op's time.",
                 Some(bar.groups).filter(|_| of_ops)
             ),
-            prose(
-                "largest",
-                "Largest",
-                "The largest parts of it.",
-                if named.is_empty() { Cell::Unknown } else { named.into() }
-            ),
+            prose("largest", "Largest", "The largest parts of it.", Cell::words(&named)),
         ];
         table.push(row);
     }

@@ -6,8 +6,7 @@ use super::facts::Fact;
 use crate::derive::limits::{Limits, Work, add_known};
 use crate::derive::phase::Phase;
 use crate::profile::Peaks;
-use crate::report::{Column, Table, Unit};
-use crate::row;
+use crate::report::{Column, Table, Unit, row};
 
 /// Sums over the ops of a row.
 #[derive(Default)]

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use super::facts::Fact;
 use crate::derive::op_class::Class;
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 
 /// One row a program that has such kernels. `runs` is how often a program ran in the scope, summed over devices.
 pub(super) fn table(facts: &[Fact<'_, '_>], runs: impl Fn(Option<u64>, &str) -> Option<u64>) -> Table {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Fact, Limit};
 use crate::derive::typed_peak::Precision;
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 
 /// Ops under one name.
 pub(super) struct Group<'f, 'a, 'p> {

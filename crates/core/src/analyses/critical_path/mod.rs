@@ -10,8 +10,7 @@ use crate::derive::account::{Class, Group};
 use crate::derive::critical_path::{self, Change, Role};
 use crate::derive::select::Scoped;
 use crate::derive::straggler;
-use crate::report::{Notes, Report, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Notes, Report, Status, Table, Unit, Value, row};
 use asked::Asked;
 use measure::Measured;
 

@@ -3,8 +3,7 @@
 use super::measure::Measured;
 use crate::derive::account::Class;
 use crate::derive::critical_path::{NONE, Role, Segment};
-use crate::report::{Cell, Table};
-use crate::row;
+use crate::report::{Cell, Table, row};
 
 /// What a stretch of the path goes to, in words.
 pub(super) fn part(class: Class, in_flight: bool) -> &'static str {

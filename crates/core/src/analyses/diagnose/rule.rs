@@ -4,8 +4,7 @@ use super::evidence::Evidence;
 use super::thresholds::Threshold;
 use crate::derive::ceiling;
 use crate::profile::DeviceKind;
-use crate::report::{Columns, Finding, Row};
-use crate::row;
+use crate::report::{Columns, Finding, Row, row};
 use crate::units;
 
 /// A question about a run that has an answer with consequences.

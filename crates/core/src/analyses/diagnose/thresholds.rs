@@ -1,7 +1,6 @@
 //! The numbers that rules compare with: good, warning and bad, and where each comes from.
 
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 use crate::units;
 
 /// Two limits: on one side of the first all is well, on the other side of the second it is bad.

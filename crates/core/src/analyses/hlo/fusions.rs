@@ -8,8 +8,7 @@ use crate::analyses::{Analysis, Input, MODULE, Params, Run};
 use crate::derive::executions::Place;
 use crate::derive::fusion_gaps::{self, Gap};
 use crate::derive::select::Scoped;
-use crate::report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",

@@ -12,8 +12,7 @@ use crate::derive::layer::Layer;
 use crate::derive::ops::{self, Op};
 use crate::derive::programs::{self, Program};
 use crate::derive::select::Scoped;
-use crate::report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 
 use super::find;
 

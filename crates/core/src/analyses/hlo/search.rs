@@ -12,8 +12,7 @@ use crate::derive::hlo_costs::source_line;
 use crate::derive::programs::{self, Program};
 use crate::derive::quality;
 use crate::derive::select::Scoped;
-use crate::report::{Columns, Notes, Report, Row, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Columns, Notes, Report, Row, Status, Table, Unit, Value, row};
 
 const QUERY: Param = Param {
     id: "query",

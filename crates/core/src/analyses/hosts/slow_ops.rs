@@ -12,8 +12,7 @@ use crate::derive::op_rows::DeviceOps;
 use crate::derive::ops;
 use crate::derive::stats::quantile;
 use crate::profile::Profile;
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 use crate::units;
 
 /// Ops that are listed.

@@ -6,8 +6,7 @@ use super::measure::{Measured, OfDevice, OnDevice};
 use crate::derive::account::Class;
 use crate::derive::stats::{Summary, quantile};
 use crate::profile::{Device, HostId, Profile};
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 
 pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
     let mut rows = Vec::new();

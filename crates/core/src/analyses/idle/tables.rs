@@ -4,8 +4,7 @@ use super::Counted;
 use crate::derive::account::{Class, Gap, Group, Times};
 use crate::derive::select::Selection;
 use crate::profile::Profile;
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 
 /// Gaps that are listed.
 const GAPS: usize = 50;

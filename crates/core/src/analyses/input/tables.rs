@@ -4,8 +4,7 @@ use super::measure::{Measured, OfHost, waiting};
 use crate::derive::account::Class;
 use crate::derive::input::{Stage, StageClass};
 use crate::profile::Profile;
-use crate::report::{Table, Unit};
-use crate::row;
+use crate::report::{Table, Unit, row};
 use crate::units;
 
 /// A sum over the time looked at, for one step; where there are no steps, for all of it.

@@ -11,8 +11,7 @@ use crate::derive::select::{Scoped, Selection};
 use crate::derive::steps::Steps;
 use crate::derive::{capture_advice, ops, quality};
 use crate::profile::{Line, Plane, Profile};
-use crate::report::{Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Notes, Report, Severity, Status, Table, Unit, Value, row};
 use crate::scope::Scope;
 
 pub(super) static ANALYSIS: Analysis = Analysis {

@@ -6,8 +6,7 @@ use haloscope_hlo::{Form, Opcode};
 
 use crate::derive::quality;
 use crate::profile::{Decoded, HloModule, Profile};
-use crate::report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use crate::scope::Scope;
 
 pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report {

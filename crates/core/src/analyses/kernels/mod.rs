@@ -6,8 +6,7 @@ use crate::derive::kernel_times::{self, Histogram, KernelTimes};
 use crate::derive::ops;
 use crate::derive::select::Scoped;
 use crate::profile::Peaks;
-use crate::report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 /// Executions shorter than this are mostly launch overhead: 0.1 ms.

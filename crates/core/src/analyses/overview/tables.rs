@@ -9,8 +9,7 @@ use crate::derive::precision::by_result_type;
 use crate::derive::select::Selection;
 use crate::derive::usage::Usage;
 use crate::profile::{HostId, Peaks, Profile};
-use crate::report::{Cell, Table, Unit};
-use crate::row;
+use crate::report::{Cell, Table, Unit, row};
 use crate::scope::Scope;
 use crate::units;
 

@@ -11,8 +11,7 @@ use crate::derive::op_meta::is_container;
 use crate::derive::ops::Op;
 use crate::derive::source_frames::{Frame, Place};
 use crate::profile::Peaks;
-use crate::report::{Cell, Column, Row, Table, Unit};
-use crate::row;
+use crate::report::{Cell, Column, Row, Table, Unit, row};
 
 const SELF: Column = Column::duration(
     "self_ps",

@@ -4,8 +4,7 @@ use super::check::{Conflict, Missing};
 use super::stalls::Stalls;
 use crate::derive::flags::table::{self, Kind, Release, Standing};
 use crate::derive::flags::{Given, Lost, Use};
-use crate::report::{Cell, Table};
-use crate::row;
+use crate::report::{Cell, Table, row};
 
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|t| !t.is_empty())

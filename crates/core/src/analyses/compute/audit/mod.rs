@@ -8,8 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::facts::Fact;
 use crate::profile::{Peaks, chips};
-use crate::report::{Cell, Status, Table};
-use crate::row;
+use crate::report::{Cell, Status, Table, row};
 
 /// What one op wastes in one way.
 pub(super) struct Row<'f, 'a, 'p> {

@@ -12,8 +12,7 @@ use crate::derive::phase::Phase;
 use crate::derive::select::Selection;
 use crate::derive::typed_peak::{Precision, TypedPeaks};
 use crate::profile::{DeviceKind, Profile};
-use crate::report::{Cell, Status, Table, Unit};
-use crate::row;
+use crate::report::{Cell, Status, Table, Unit, row};
 use crate::units;
 
 /// The peak that methods are held against.

@@ -16,8 +16,7 @@ use super::evidence::Evidence;
 use super::rule::{Checked, Verdict};
 use super::thresholds::Grade;
 use crate::analyses::Params;
-use crate::report::{Cell, Finding, Link, Table};
-use crate::row;
+use crate::report::{Cell, Finding, Link, Table, row};
 
 /// One step of the protocol.
 pub(super) struct Step {

@@ -2,8 +2,7 @@
 
 use super::super::thresholds::HIGH_UTILISATION;
 use super::{Baseline, Given, Step, Word};
-use crate::report::{Link, Table};
-use crate::row;
+use crate::report::{Link, Table, row};
 use crate::units;
 
 /// The four pairs.

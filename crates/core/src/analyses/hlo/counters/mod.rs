@@ -11,8 +11,7 @@ use crate::derive::copies::{self, Copy, CopyKind, Why};
 use crate::derive::executions::Place;
 use crate::derive::relayouts::{self, Relayout};
 use crate::derive::select::Scoped;
-use crate::report::{Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Finding, Gate, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 const fn expected(id: &'static str, doc: &'static str) -> Param {

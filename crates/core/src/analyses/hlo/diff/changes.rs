@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use haloscope_hlo::{Alignment, Aspect, ComputationIdx, Difference, InstructionIdx, Module};
 
-use crate::report::{Columns, Row, Table};
-use crate::row;
+use crate::report::{Columns, Row, Table, row};
 
 /// How an instruction differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,8 +12,7 @@ use crate::derive::compilations::{self, Compilations};
 use crate::derive::programs::{self, Program, ProgramTime};
 use crate::derive::select::Scoped;
 use crate::profile::{HostId, Profile};
-use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use crate::units;
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {

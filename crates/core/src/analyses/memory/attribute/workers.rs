@@ -8,8 +8,7 @@ use crate::derive::program_memory::ProgramMemory;
 use crate::derive::programs::{self, Program};
 use crate::derive::select::Scoped;
 use crate::profile::{HostId, Profile};
-use crate::report::{Cell, Column, Notes, Severity, Table, Unit};
-use crate::row;
+use crate::report::{Cell, Column, Notes, Severity, Table, Unit, row};
 
 /// A chip, and what its host's copy of the program says of its memory.
 pub(super) struct Worker {

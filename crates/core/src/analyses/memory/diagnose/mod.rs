@@ -21,8 +21,7 @@ use crate::derive::attribution::{Attribution, Totals};
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::quality;
 use crate::derive::select::Scoped;
-use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use context::Context;
 
 const CAPACITY: Param = Param {

@@ -13,8 +13,7 @@ use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::select::Scoped;
 use crate::derive::{capacity, memory_space, quality};
-use crate::report::{Cell, Notes, Report, Severity, Table};
-use crate::row;
+use crate::report::{Cell, Notes, Report, Severity, Table, row};
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
@@ -146,10 +145,6 @@ fn spaces(buffers: &Buffers<'_>) -> Table {
 }
 
 /// What a fact is when nothing is known of it, in the tables of this analysis.
-fn or_unknown(text: &str) -> Cell {
-    if text.is_empty() { Cell::Unknown } else { text.into() }
-}
-
 /// The instruction at a heap event.
 fn instruction_at<'m>(memory: &ProgramMemory<'_, 'm>, event: usize) -> &'m str {
     memory.trace.and_then(|trace| trace.events.get(event)).map_or("", |event| event.instruction_name.as_str())

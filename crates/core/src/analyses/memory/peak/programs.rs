@@ -9,8 +9,7 @@ use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::programs::{self, Program};
 use crate::profile::{HloModule, Profile};
-use crate::report::{Notes, Severity, Table};
-use crate::row;
+use crate::report::{Notes, Severity, Table, row};
 use crate::scope::Scope;
 
 /// What a program needs of the memory.

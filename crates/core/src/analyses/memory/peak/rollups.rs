@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::buffers::Row;
 use crate::derive::program_memory::ProgramMemory;
-use crate::report::{Cell, Table};
-use crate::row;
+use crate::report::{Cell, Table, row};
 use crate::units;
 
 /// The tables, in the order in which a person would read them.
@@ -53,7 +52,7 @@ fn rollup(
                 "name",
                 "Name",
                 "What the buffers have in common; unknown where they do not say.",
-                super::or_unknown(&name)
+                Cell::words(&name)
             ),
             bytes("bytes", "Bytes", "What they add to the peak.", sum.bytes),
             share("share", "Share", "Of the peak.", (all > 0).then(|| sum.bytes as f64 / all as f64)),

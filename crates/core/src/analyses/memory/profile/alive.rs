@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::derive::allocator_peak::{Alive, replay};
 use crate::derive::data_type;
-use crate::report::{Cell, Columns, Notes, Row, Severity, Table};
-use crate::row;
+use crate::report::{Cell, Columns, Notes, Row, Severity, Table, row};
 use crate::units;
 
 use super::Seen;

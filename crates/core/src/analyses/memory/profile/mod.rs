@@ -13,8 +13,7 @@ use crate::derive::intervals::Intervals;
 use crate::derive::quality;
 use crate::derive::select::Scoped;
 use crate::profile::HostId;
-use crate::report::{Notes, Report, Status, Table, Unit, Value};
-use crate::row;
+use crate::report::{Notes, Report, Status, Table, Unit, Value, row};
 
 pub(in crate::analyses) static ANALYSIS: Analysis = Analysis {
     id: "memory profile",

@@ -6,8 +6,7 @@ use crate::derive::heap::Buffers;
 use crate::derive::program_memory::ProgramMemory;
 use crate::derive::programs;
 use crate::profile::{HostId, Profile};
-use crate::report::Table;
-use crate::row;
+use crate::report::{Table, row};
 use crate::scope::Scope;
 use crate::units;
 
