@@ -109,7 +109,10 @@ fn of(analysis: &Analysis, run: &str, other: &str) -> Vec<Vec<String>> {
             all.extend(words.iter().filter(|w| **w != param.default).map(|word| question(&[&option, word])));
         }
     }
-    all.extend(PARTS.iter().map(|part| question(part)));
+    // Programs and texts of flags have no time that could be cut.
+    if root().join(run).is_dir() {
+        all.extend(PARTS.iter().map(|part| question(part)));
+    }
     match analysis.others() {
         Others::None | Others::Many => {}
         Others::One => all.push(question(&[other])),

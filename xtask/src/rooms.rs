@@ -115,8 +115,12 @@ fn check(file: &Path, text: &str) -> Result<Vec<String>> {
         };
         // `use crate::*` names every room at once.
         let first = first.unwrap_or("*");
-        // `crate::Error` is the one item of the root.
-        let target = if first == "Error" { "error" } else { first };
+        // `crate::Error` is an item of the root, and so are macros.
+        let target = match first {
+            "Error" => "error",
+            "row" => "report",
+            room => room,
+        };
         if target != here.name && !here.may_use.contains(&target) {
             wrong.push(format!("{}: `{}` may not use `{}`", used.line, here.name, used.path.join("::")));
         }

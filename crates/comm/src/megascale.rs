@@ -4,9 +4,8 @@ use rustc_hash::FxHashMap;
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;

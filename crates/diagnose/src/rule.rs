@@ -3,9 +3,8 @@
 use super::evidence::Evidence;
 use super::thresholds::Threshold;
 use haloscope_profile::DeviceKind;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Columns, Finding, Row};
+use haloscope_report::{Columns, Finding, Row, row};
 use haloscope_time::ceiling;
 
 /// A question about a run that has an answer with consequences.

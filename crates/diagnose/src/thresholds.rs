@@ -1,8 +1,7 @@
 //! The numbers that rules compare with: good, warning and bad, and where each comes from.
 
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 
 /// Two limits: on one side of the first all is well, on the other side of the second it is bad.
 #[derive(Debug)]

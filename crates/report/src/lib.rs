@@ -10,7 +10,7 @@ mod json;
 pub mod naming;
 pub mod packing;
 pub mod present;
-mod row;
+mod rows;
 pub mod scope;
 mod table;
 mod tree;
@@ -19,7 +19,7 @@ mod value;
 
 pub use error::Error;
 pub use finding::{Finding, Link, Severity};
-pub use row::{Columns, Row};
+pub use rows::{Columns, Row};
 pub use table::{Cell, Column, Kind, Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};
 pub use value::{Status, Unit, Value};

@@ -8,9 +8,8 @@ use crate::ops::walk_nested;
 use crate::select::Selection;
 use haloscope_profile::{LineKind, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Report, Status, Table, Unit, Value};
+use haloscope_report::{Report, Status, Table, Unit, Value, row};
 
 #[derive(Default)]
 struct Sum {

@@ -175,6 +175,9 @@ fn all() -> Vec<Stage> {
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
             .needs(&["program"]),
+        // What programs on the CPU take, against a clock: nothing else may run meanwhile.
+        Stage::at_night("programs", Alone, 300, "python3 tests/programs/run.py --bin {bin} --python target/peers/xprof/bin/python")
+            .needs(&["program", "xprof-packages"]),
         // What is measured.
         Stage::new(
             "hundred-clients",

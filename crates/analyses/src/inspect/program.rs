@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use haloscope_hlo::{Form, Opcode};
 
 use haloscope_profile::{Decoded, HloModule, Profile};
-use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::quality;
 
 pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report {

@@ -2,8 +2,7 @@
 
 use super::entry::Entry;
 use super::metrics::{METRICS, unit_of};
-use haloscope_report::row;
-use haloscope_report::{Report, Status, Table, Unit, Value};
+use haloscope_report::{Report, Status, Table, Unit, Value, row};
 
 /// An entry as a report; `place` is where it was written.
 #[must_use]

@@ -4,8 +4,7 @@ use super::advice::{self, Word};
 use super::metrics::STEP_TIME;
 use super::parse::{Kept, Ledger};
 use super::series::Track;
-use haloscope_report::row;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 use haloscope_time::significance;
 
 /// Every entry, the latest first.

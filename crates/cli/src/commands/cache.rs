@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use clap::{ArgMatches, Command};
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Report, Status, Table, Unit, Value};
+use haloscope_report::{Report, Status, Table, Unit, Value, row};
 use haloscope_store::{Cache, Contents};
 
 use crate::args::{AnalysisArgs, output_args};

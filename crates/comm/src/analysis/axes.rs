@@ -6,9 +6,8 @@ use super::Measured;
 use super::groups::Talk;
 use crate::links::{factor, rate};
 use crate::{Collective, Execution};
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Finding, Link, Severity, Status, Table, Unit};
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, row};
 
 /// Sums over collectives that go along the same axes.
 #[derive(Default)]

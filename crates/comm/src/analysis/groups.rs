@@ -12,9 +12,8 @@ use crate::mesh::{Assignment, Mesh, Topology, axes_of, device_id};
 use crate::skew::{self, Skew};
 use haloscope_profile::{Device, DeviceId, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Notes, Severity, Table};
+use haloscope_report::{Cell, Notes, Severity, Table, row};
 use haloscope_time::analysis::{Param, ParamKind, Params};
 use haloscope_time::hlo_costs::Costs;
 

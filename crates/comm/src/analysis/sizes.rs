@@ -7,9 +7,8 @@ use super::axes::moved;
 use super::groups::Talk;
 use crate::Execution;
 use crate::links::rate;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Finding, Link, Severity, Status, Table, Unit};
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, row};
 use haloscope_time::ceiling;
 
 /// What messages of one size do together.

@@ -4,9 +4,8 @@ use super::Measured;
 use super::groups::Talk;
 use crate::skew::DeviceSkew;
 use haloscope_profile::Profile;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, Value, row};
 
 /// The table by device, in the selection's order.
 pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Table {

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use super::Measured;
 use crate::{Collective, Form};
 use haloscope_profile::Profile;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Column, Table};
+use haloscope_report::{Cell, Column, Table, row};
 
 const EXPOSED: Column = Column::duration(
     "exposed_ps",

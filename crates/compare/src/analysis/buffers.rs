@@ -8,8 +8,7 @@ use haloscope_hlo::{Alignment, InstructionIdx, Module};
 use super::memory::HBM;
 use crate::Matches;
 use haloscope_program::heap::Buffers;
-use haloscope_report::Table;
-use haloscope_report::row;
+use haloscope_report::{Table, row};
 
 /// Smaller differences are left out.
 const LEAST_BYTES: i64 = 1024;

@@ -7,8 +7,7 @@ use haloscope_hlo::{InstructionIdx, Module, Opcode};
 
 use crate::{Matches, RunSamples};
 use haloscope_program::{copies, relayouts};
-use haloscope_report::Table;
-use haloscope_report::row;
+use haloscope_report::{Table, row};
 use haloscope_time::executions::{Executions, Place};
 
 struct Row {

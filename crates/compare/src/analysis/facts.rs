@@ -1,8 +1,7 @@
 //! The table of facts, and what the differing ones mean.
 
 use crate::{Fact, Same};
-use haloscope_report::row;
-use haloscope_report::{Finding, Link, Severity, Status, Table};
+use haloscope_report::{Finding, Link, Severity, Status, Table, row};
 
 /// All facts, those that must match first.
 pub fn table(facts: &[Fact]) -> Table {

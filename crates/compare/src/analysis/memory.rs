@@ -6,9 +6,8 @@ use crate::{Matches, ProgramSide};
 use haloscope_program::attribution::{Attribution, Rules, Totals};
 use haloscope_program::heap::Buffers;
 use haloscope_program::program_memory::ProgramMemory;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Finding, Link, Severity, Status, Table};
+use haloscope_report::{Finding, Link, Severity, Status, Table, row};
 
 /// The memory space of HBM in layouts.
 pub(super) const HBM: i64 = 0;

@@ -6,8 +6,7 @@
 mod measure;
 
 use crate::{StepVerdict, Verdict};
-use haloscope_report::row;
-use haloscope_report::{Cell, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Status, Table, Unit, Value, row};
 
 pub(crate) use measure::of;
 

@@ -3,8 +3,7 @@
 use super::side::{Keyed, Side};
 use crate::samples::mean;
 use crate::{Rest, RunSamples, SampledOp};
-use haloscope_report::row;
-use haloscope_report::{Column, Table};
+use haloscope_report::{Column, Table, row};
 use haloscope_time::account::Class;
 use haloscope_time::significance::{Test, welch};
 
@@ -27,19 +26,34 @@ pub(super) fn names(side: &Side<'_, '_>, rows: usize) -> Table {
             keyed.add(key, at, steps, &op.step_ps);
         }
     }
-    let rows = keyed.by_difference().into_iter().take(rows).map(|(name, samples)| {
+    let row = |(name, samples): (&str, [Vec<f64>; 2])| {
         let time = Time::of(&samples);
         row![
-            text("framework_op", "Framework op", "The scope path in JAX, PyTorch or TensorFlow; the category in parentheses, for ops without one.", name),
-            duration("delta_ps", "Delta", "Time in a step of the experiment less that of the baseline.", time.delta_ps()),
+            text(
+                "framework_op",
+                "Framework op",
+                "The scope path in JAX, PyTorch or TensorFlow; the category in parentheses, for ops without one.",
+                name
+            ),
+            duration(
+                "delta_ps",
+                "Delta",
+                "Time in a step of the experiment less that of the baseline.",
+                time.delta_ps()
+            ),
             column(DELTA_SHARE, time.delta_share()),
-            duration("baseline_ps", "Baseline", "Time of all ops of this name in a step of the baseline.", time.baseline_ps),
+            duration(
+                "baseline_ps",
+                "Baseline",
+                "Time of all ops of this name in a step of the baseline.",
+                time.baseline_ps
+            ),
             column(EXPERIMENT, time.experiment_ps),
             column(LOW, time.test.map(|test| test.low)),
             column(HIGH, time.test.map(|test| test.high)),
         ]
-    });
-    Table::of("names", "By framework op", rows)
+    };
+    Table::of("names", "By framework op", keyed.by_difference().into_iter().take(rows).map(row))
 }
 
 /// What stands for the name of each op without one.
@@ -67,7 +81,7 @@ pub(super) fn classes(side: &Side<'_, '_>) -> Table {
     let rank: Vec<&str> = order.map(Rest::phrase).collect();
     let mut rows = keyed.by_difference();
     rows.sort_by_key(|(name, _)| rank.iter().position(|known| known == name));
-    let rows = rows.into_iter().map(|(name, samples)| {
+    let row = |(name, samples): (&str, [Vec<f64>; 2])| {
         let time = Time::of(&samples);
         row![
             text("class", "Class", "What the time of a step goes to.", name),
@@ -88,8 +102,8 @@ pub(super) fn classes(side: &Side<'_, '_>) -> Table {
             column(LOW, time.test.map(|test| test.low)),
             column(HIGH, time.test.map(|test| test.high)),
         ]
-    });
-    Table::of("classes", "By what a step's time goes to", rows)
+    };
+    Table::of("classes", "By what a step's time goes to", rows.into_iter().map(row))
 }
 
 /// The time of something in a step of both runs.

@@ -1,8 +1,7 @@
 //! Table `ops`: every op of either run, those that change the step's time most first.
 
 use super::side::{Change, Side};
-use haloscope_report::row;
-use haloscope_report::{Cell, Columns, Row, Table, Unit};
+use haloscope_report::{Cell, Columns, Row, Table, Unit, row};
 
 pub(super) fn table(side: &Side<'_, '_>, rows: usize) -> Table {
     let rows = side.largest().into_iter().take(rows).map(|change| row(side, change));

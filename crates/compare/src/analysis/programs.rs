@@ -1,8 +1,7 @@
 //! Table `programs`: which program is which, and how much of it is the same.
 
 use crate::{Matches, ProgramSide};
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 
 /// The programs, longest first.
 pub(super) fn programs(matches: &Matches<'_>) -> Table {

@@ -1,8 +1,7 @@
 //! Tables `renamed` and `regrouped`: what is the same under another name, and what was cut differently.
 
 use super::side::Side;
-use haloscope_report::Table;
-use haloscope_report::row;
+use haloscope_report::{Table, row};
 
 /// How many ops have another name.
 pub(super) fn count(side: &Side<'_, '_>) -> usize {

@@ -1,8 +1,7 @@
 //! Tables `runs` and `steps`, and the series of step times.
 
 use crate::{RunSamples, StepVerdict};
-use haloscope_report::row;
-use haloscope_report::{Series, Table, Unit};
+use haloscope_report::{Series, Table, Unit, row};
 
 /// One row an experiment.
 pub(super) fn runs<'r>(

@@ -2,9 +2,8 @@
 
 use super::side::Side;
 use crate::{Part, Rest};
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 
 /// Parts that a row names.
 const NAMED: usize = 3;
@@ -53,12 +52,7 @@ pub(super) fn table(side: &Side<'_, '_>) -> Table {
                 "Ops that take part; unknown where it is no op's time.",
                 Some(bar.groups).filter(|_| of_ops)
             ),
-            prose(
-                "largest",
-                "Largest",
-                "The largest parts of it.",
-                if named.is_empty() { Cell::Unknown } else { named.into() }
-            ),
+            prose("largest", "Largest", "The largest parts of it.", Cell::words(&named)),
         ];
         table.push(row);
     }

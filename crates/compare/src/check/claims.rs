@@ -6,8 +6,7 @@ use super::metric::{Reading, Source};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{self, cell, words};
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Cell, Table, Unit};
+use haloscope_report::{Cell, Table, Unit, row};
 
 /// Longer operators first.
 const OPERATORS: [(&str, Operator); 7] = [

@@ -6,8 +6,7 @@ use super::metric::{Reading, Source, Spread};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 
 /// The confidence of intervals that are only shown.
 pub(super) const SHOWN: f64 = 0.95;

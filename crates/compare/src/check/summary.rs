@@ -7,8 +7,7 @@ use super::metric::{OWN, Source};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Finding, Gate, Link, Notes, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Finding, Gate, Link, Notes, Severity, Status, Table, Unit, Value, row};
 
 /// So many ops that are faster than possible are named.
 const NAMED: usize = 5;

@@ -12,8 +12,7 @@ use super::metric::Reading;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 
 /// Closer than this both clocks agree.
 const AGREE: f64 = 0.05;

@@ -15,8 +15,7 @@ pub(super) use utilisation::table as utilisation_table;
 use super::evidence::Evidence;
 use super::rule::{Checked, Verdict};
 use super::thresholds::Grade;
-use haloscope_report::row;
-use haloscope_report::{Cell, Finding, Link, Table};
+use haloscope_report::{Cell, Finding, Link, Table, row};
 use haloscope_time::analysis::Params;
 
 /// One step of the protocol.

@@ -2,9 +2,8 @@
 
 use super::super::thresholds::HIGH_UTILISATION;
 use super::{Baseline, Given, Step, Word};
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Link, Table};
+use haloscope_report::{Link, Table, row};
 
 /// The four pairs.
 struct Pair {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::Fact;
 use haloscope_profile::Peaks;
-use haloscope_report::row;
-use haloscope_report::{Column, Table, Unit};
+use haloscope_report::{Column, Table, Unit, row};
 use haloscope_time::phase::Phase;
 use haloscope_time::roofline::{Limits, Work, add_known};
 

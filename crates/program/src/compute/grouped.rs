@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::Fact;
-use haloscope_report::row;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 use haloscope_time::op_class::Class;
 
 /// One row a program that has such kernels. `runs` is how often a program ran in the scope, summed over devices.

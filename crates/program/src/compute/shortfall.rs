@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::{Fact, Limit};
-use haloscope_report::Table;
-use haloscope_report::row;
+use haloscope_report::{Table, row};
 use haloscope_time::typed_peak::Precision;
 
 /// Ops under one name.

@@ -6,8 +6,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;

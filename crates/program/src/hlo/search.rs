@@ -7,8 +7,7 @@ use rayon::prelude::*;
 use regex::Regex;
 
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Columns, Notes, Report, Row, Status, Table, Unit, Value};
+use haloscope_report::{Columns, Notes, Report, Row, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::programs::{self, Program};

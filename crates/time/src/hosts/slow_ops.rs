@@ -12,9 +12,8 @@ use crate::op_rows::DeviceOps;
 use crate::ops;
 use crate::stats::quantile;
 use haloscope_profile::Profile;
-use haloscope_report::Table;
-use haloscope_report::row;
 use haloscope_report::units;
+use haloscope_report::{Table, row};
 
 /// Ops that are listed.
 const LISTED: usize = 50;

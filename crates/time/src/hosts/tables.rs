@@ -6,8 +6,7 @@ use super::measure::{Measured, OfDevice, OnDevice};
 use crate::account::Class;
 use crate::stats::{Summary, quantile};
 use haloscope_profile::{Device, HostId, Profile};
-use haloscope_report::row;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 
 pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
     let mut rows = Vec::new();

@@ -4,8 +4,7 @@ use super::Counted;
 use crate::account::{Class, Gap, Group, Times};
 use crate::select::Selection;
 use haloscope_profile::Profile;
-use haloscope_report::Table;
-use haloscope_report::row;
+use haloscope_report::{Table, row};
 
 /// Gaps that are listed.
 const GAPS: usize = 50;

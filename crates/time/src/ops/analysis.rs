@@ -16,9 +16,8 @@ use crate::{
 };
 use haloscope_profile::Peaks;
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, Value, row};
 
 const BY: Param = Param {
     id: "by",

@@ -9,10 +9,9 @@ use crate::select::Selection;
 use crate::usage::Usage;
 use haloscope_profile::{HostId, Peaks, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_report::{Cell, Table, Unit};
+use haloscope_report::{Cell, Table, Unit, row};
 
 /// How many ops the overview lists.
 const TOP_OPS: usize = 10;

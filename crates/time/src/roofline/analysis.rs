@@ -14,10 +14,9 @@ use crate::steps::{StepClass, Steps};
 use crate::{busy, quality};
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_report::{Cell, Notes, Report, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Notes, Report, Status, Table, Unit, Value, row};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "roofline",

@@ -11,8 +11,7 @@ use crate::ops::analysis::Sums as Work;
 use crate::roofline::add_known;
 use crate::source_frames::{Frame, Place};
 use haloscope_profile::Peaks;
-use haloscope_report::row;
-use haloscope_report::{Cell, Column, Row, Table, Unit};
+use haloscope_report::{Cell, Column, Row, Table, Unit, row};
 
 const SELF: Column = Column::duration(
     "self_ps",

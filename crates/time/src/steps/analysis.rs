@@ -8,9 +8,8 @@ use crate::stats::Summary;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
 use crate::{busy, quality};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value, row};
 
 pub static ANALYSIS: Analysis = Analysis {
     id: "steps",

@@ -2,8 +2,7 @@
 
 use super::measure::Measured;
 use crate::critical_path::{NONE, Role, Segment};
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 use haloscope_time::account::Class;
 
 /// What a stretch of the path goes to, in words.

@@ -4,8 +4,7 @@ use super::check::{Conflict, Missing};
 use super::stalls::Stalls;
 use crate::flags::table::{self, Kind, Release, Standing};
 use crate::flags::{Given, Lost, Use};
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|t| !t.is_empty())

@@ -8,8 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::facts::Fact;
 use haloscope_profile::{Peaks, chips};
-use haloscope_report::row;
-use haloscope_report::{Cell, Status, Table};
+use haloscope_report::{Cell, Status, Table, row};
 
 /// What one op wastes in one way.
 pub(super) struct Row<'f, 'a, 'p> {

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use haloscope_hlo::{Alignment, Aspect, ComputationIdx, Difference, InstructionIdx, Module};
 
-use haloscope_report::row;
-use haloscope_report::{Columns, Row, Table};
+use haloscope_report::{Columns, Row, Table, row};
 
 /// How an instruction differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use haloscope_hlo::{Alignment, BufferAssignment, InstructionIdx, Module, Opcode};
 
-use haloscope_report::row;
-use haloscope_report::{Status, Table, Unit, Value};
+use haloscope_report::{Status, Table, Unit, Value, row};
 
 pub(super) fn opcodes(alignment: &Alignment<'_>) -> Table {
     let count = |module: &Module| {

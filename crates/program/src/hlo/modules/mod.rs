@@ -8,9 +8,8 @@ use haloscope_hlo::{Module, Opcode};
 
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::compilations::{self, Compilations};
 use haloscope_time::programs::{self, Program, ProgramTime};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::attribution::{Attributed, Attribution, Identity, Rule, Totals};
 use crate::program_memory::Group;
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 use haloscope_time::layer::Layer;
 
 #[derive(Default)]
@@ -151,10 +150,6 @@ fn rule_name(attribution: &Attribution<'_, '_>, rule: Option<usize>) -> Cell {
     rule.map(|rule| rule.name.as_str()).into()
 }
 
-fn text(text: &str) -> Cell {
-    if text.is_empty() { Cell::Unknown } else { text.into() }
-}
-
 pub(super) fn parameters(attribution: &Attribution<'_, '_>) -> Table {
     let mut table = Vec::new();
     let mut rows: Vec<_> = attribution.flow.parameters.iter().zip(&attribution.parameters).collect();
@@ -167,7 +162,7 @@ pub(super) fn parameters(attribution: &Attribution<'_, '_>) -> Table {
                 "name",
                 "Name",
                 "Its name in the framework, with the path into its tuple.",
-                text(&parameter.name())
+                Cell::words(&parameter.name())
             ),
             text("shape", "Shape", "Element type, extents and layout.", parameter.shape.to_string()),
             bytes("bytes", "Bytes", "Bytes of its elements.", parameter.shape.bytes()),
@@ -222,7 +217,7 @@ pub(super) fn buffers(attribution: &Attribution<'_, '_>) -> Table {
                 "op_name",
                 "Op name",
                 "The name that rules saw: the parameter's whose value it holds, else the op's.",
-                text(&buffer.op_name)
+                Cell::words(&buffer.op_name)
             ),
             text("group", "Group", "What the allocation is for.", buffer.alive.group.name()),
             text("rule", "Rule", "The rule that took it.", rule_name(attribution, buffer.rule)),

@@ -6,8 +6,7 @@ use crate::attribution::{Attribution, Identity, Rules, Totals};
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
-use haloscope_report::row;
-use haloscope_report::{Cell, Column, Notes, Severity, Table, Unit};
+use haloscope_report::{Cell, Column, Notes, Severity, Table, Unit, row};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::select::Scoped;
 

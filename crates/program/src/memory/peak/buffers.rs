@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use haloscope_hlo::{HeapEvent, HeapEventKind, Module};
 
-use super::{instruction_at, or_unknown};
+use super::instruction_at;
 use crate::program_memory::{Alive, ProgramMemory, name_of, shape_of};
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 use haloscope_time::framework_op::FrameworkOp;
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
@@ -68,7 +67,7 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
         let is_freed =
             until.is_some_and(|until| until < last || frees(memory, until, alive.buffer.logical.id));
         let at =
-            |event: Option<usize>| event.map_or(Cell::Unknown, |e| or_unknown(instruction_at(memory, e)));
+            |event: Option<usize>| event.map_or(Cell::Unknown, |e| Cell::words(instruction_at(memory, e)));
         let last_taker = until.filter(|_| is_freed).and_then(|e| takers.get(e).copied().flatten());
         let row = row![
             text(
@@ -102,7 +101,7 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
                 "op_name",
                 "Op name",
                 "The framework's name of the op, or of the parameter.",
-                or_unknown(row.op_name())
+                Cell::words(row.op_name())
             ),
             text(
                 "layer",
@@ -110,7 +109,7 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
                 "The outermost numbered layer or block in the op name: a guess.",
                 row.layer.map(|layer| layer.to_string())
             ),
-            text("source", "Source", "File and line of the program.", or_unknown(&row.source)),
+            text("source", "Source", "File and line of the program.", Cell::words(&row.source)),
             text(
                 "from",
                 "From",

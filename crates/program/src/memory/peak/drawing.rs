@@ -1,10 +1,9 @@
 //! What a page draws: live bytes along the schedule, and which temporary buffer lies where and when.
 
-use super::{instruction_at, or_unknown};
+use super::instruction_at;
 use crate::heap::{HeapReplay, is_indefinite};
 use crate::program_memory::{Group, ProgramMemory, name_of};
-use haloscope_report::row;
-use haloscope_report::{Notes, Series, Severity, Table, Unit};
+use haloscope_report::{Cell, Notes, Series, Severity, Table, Unit, row};
 use haloscope_time::extrema::thin;
 
 /// Points of a curve.
@@ -28,22 +27,43 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
     let mut series = Vec::new();
     let blocks =
         memory.replay.as_ref().map(|replay| shown(memory, replay, &mut series, notes)).unwrap_or_default();
-    let rows = blocks.into_iter().filter_map(|(block, is_at_peak)| {
+    let row = |(block, is_at_peak): (Block, bool)| {
         let buffer = memory.buffers.get(block.row)?;
         let row = row![
-text("instruction", "Instruction", "The instruction that makes the buffer.", name_of(buffer)),
-bytes("offset_bytes", "Offset", "Where it lies, from the start of the first temporary allocation; the next begins where that ends.", block.offset_bytes),
-bytes("bytes", "Bytes", "How much it takes, padding included.", buffer.logical.size_bytes),
-count("from_event", "From", "The heap event at which it gets memory.", block.from),
-count("until_event", "Until", "The heap event at which it gives it back, or the last one.", block.until),
-text("from", "At", "The instruction at which it gets memory.", or_unknown(instruction_at(memory, block.from))),
-text("group", "Group", "What its allocation is for.", Group::of(buffer.allocation).name()),
-flag("is_at_peak", "At peak", "Whether it is alive at the peak.", is_at_peak),
-count("buffer_id", "Buffer", "Its number in the buffer assignment.", buffer.logical.id),
-count("allocation", "Allocation", "The number of the allocation that holds it.", buffer.allocation.index),
-];
+            text("instruction", "Instruction", "The instruction that makes the buffer.", name_of(buffer)),
+            bytes(
+                "offset_bytes",
+                "Offset",
+                "Where it lies, from the start of the first temporary allocation; the next begins where that ends.",
+                block.offset_bytes
+            ),
+            bytes("bytes", "Bytes", "How much it takes, padding included.", buffer.logical.size_bytes),
+            count("from_event", "From", "The heap event at which it gets memory.", block.from),
+            count(
+                "until_event",
+                "Until",
+                "The heap event at which it gives it back, or the last one.",
+                block.until
+            ),
+            text(
+                "from",
+                "At",
+                "The instruction at which it gets memory.",
+                Cell::words(instruction_at(memory, block.from))
+            ),
+            text("group", "Group", "What its allocation is for.", Group::of(buffer.allocation).name()),
+            flag("is_at_peak", "At peak", "Whether it is alive at the peak.", is_at_peak),
+            count("buffer_id", "Buffer", "Its number in the buffer assignment.", buffer.logical.id),
+            count(
+                "allocation",
+                "Allocation",
+                "The number of the allocation that holds it.",
+                buffer.allocation.index
+            ),
+        ];
         Some(row)
-    });
+    };
+    let rows = blocks.into_iter().filter_map(row);
     Drawing { table: Table::of("allocations", "Temporary buffers by address and time", rows), series }
 }
 

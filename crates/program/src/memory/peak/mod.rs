@@ -11,8 +11,7 @@ use crate::capacity;
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_report::Error;
-use haloscope_report::row;
-use haloscope_report::{Cell, Notes, Report, Severity, Table};
+use haloscope_report::{Cell, Notes, Report, Severity, Table, row};
 use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::select::Scoped;
 use haloscope_time::{memory_space, quality};
@@ -150,10 +149,6 @@ fn spaces(buffers: &Buffers<'_>) -> Table {
 }
 
 /// What a fact is when nothing is known of it, in the tables of this analysis.
-fn or_unknown(text: &str) -> Cell {
-    if text.is_empty() { Cell::Unknown } else { text.into() }
-}
-
 /// The instruction at a heap event.
 fn instruction_at<'m>(memory: &ProgramMemory<'_, 'm>, event: usize) -> &'m str {
     memory.trace.and_then(|trace| trace.events.get(event)).map_or("", |event| event.instruction_name.as_str())

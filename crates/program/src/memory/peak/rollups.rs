@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::buffers::Row;
 use crate::program_memory::ProgramMemory;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 
 /// The tables, in the order in which a person would read them.
 pub(super) fn all(rows: &[Row<'_, '_>]) -> Vec<Table> {
@@ -53,7 +52,7 @@ fn rollup(
                 "name",
                 "Name",
                 "What the buffers have in common; unknown where they do not say.",
-                super::or_unknown(&name)
+                Cell::words(&name)
             ),
             bytes("bytes", "Bytes", "What they add to the peak.", sum.bytes),
             share("share", "Share", "Of the peak.", (all > 0).then(|| sum.bytes as f64 / all as f64)),

@@ -5,10 +5,9 @@ use crate::capacity::is_on_device;
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
-use haloscope_report::Table;
-use haloscope_report::row;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
+use haloscope_report::{Table, row};
 use haloscope_time::programs;
 
 use super::Seen;

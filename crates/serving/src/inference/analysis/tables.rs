@@ -3,15 +3,10 @@
 use super::{Served, at, mean, sorted};
 use crate::inference::{Batch, Batching, Phases, Request};
 use haloscope_profile::{HostId, Profile};
-use haloscope_report::row;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, row};
 
 /// Requests and batches that are listed: the slowest.
 const LISTED: usize = 1000;
-
-fn known(text: &str) -> Cell {
-    if text.is_empty() { Cell::Unknown } else { text.into() }
-}
 
 fn time(ps: u64) -> Cell {
     i64::try_from(ps).ok().into()
@@ -45,7 +40,7 @@ pub(super) fn percentiles(requests: &[Served<Request>], batches: &[Served<Batch>
             duration("p95_ps", "95%", "95% take at most this long.", q(0.95)),
             duration("p99_ps", "99%", "99% take at most this long.", q(0.99)),
             duration("max_ps", "Longest", "The longest.", times.last().copied()),
-            text("model", "Model", "The model; unknown where no request names one.", known(model)),
+            text("model", "Model", "The model; unknown where no request names one.", Cell::words(model)),
         ];
         rows.push(row);
     };
@@ -149,7 +144,7 @@ pub(super) fn requests(profile: &Profile, requests: &[Served<Request>]) -> Table
             ),
             duration("start_ps", "Start", "From the start of the run.", one.start_ps),
             duration("end_ps", "End", "From the start of the run.", end),
-            text("model", "Model", "The model; unknown where it names none.", known(&one.model)),
+            text("model", "Model", "The model; unknown where it names none.", Cell::words(&one.model)),
             text("host", "Host", "The host that served it.", profile.host(one.host).name.as_str()),
         ];
         table.push(row);
@@ -191,7 +186,12 @@ pub(super) fn batches(profile: &Profile, batches: &[Served<Batch>]) -> Table {
             ),
             duration("start_ps", "Start", "From the start of the run.", one.start_ps),
             duration("end_ps", "End", "From the start of the run.", end),
-            text("model", "Model", "The model; unknown where its requests name none.", known(&one.model)),
+            text(
+                "model",
+                "Model",
+                "The model; unknown where its requests name none.",
+                Cell::words(&one.model)
+            ),
             text("host", "Host", "The host that ran it.", profile.host(one.host).name.as_str()),
         ];
         table.push(row);
@@ -203,7 +203,7 @@ pub(super) fn settings(profile: &Profile, settings: &[(HostId, String, Batching)
     let mut table = Vec::new();
     for (host, model, batching) in settings {
         let row = row![
-            text("model", "Model", "The model.", known(model)),
+            text("model", "Model", "The model.", Cell::words(model)),
             count("max_size", "Largest batch", "Its largest size.", batching.max_size),
             duration(
                 "timeout_ps",
@@ -217,7 +217,7 @@ pub(super) fn settings(profile: &Profile, settings: &[(HostId, String, Batching)
                 "allowed_sizes",
                 "Allowed sizes",
                 "Sizes to which batches are filled up.",
-                known(&batching.allowed_sizes)
+                Cell::words(&batching.allowed_sizes)
             ),
             text("host", "Host", "The host whose server says so.", profile.host(*host).name.as_str()),
         ];

@@ -4,9 +4,8 @@ use super::measure::{Measured, OfHost, waiting};
 use crate::account::Class;
 use crate::input::{Stage, StageClass};
 use haloscope_profile::Profile;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Table, Unit};
+use haloscope_report::{Table, Unit, row};
 
 /// A sum over the time looked at, for one step; where there are no steps, for all of it.
 fn a_step(host: &OfHost, ps: i64) -> f64 {

@@ -6,9 +6,8 @@ use crate::ops;
 use crate::select::Scoped;
 use haloscope_profile::Peaks;
 use haloscope_report::Error;
-use haloscope_report::row;
 use haloscope_report::units;
-use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value};
+use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 
 /// Executions shorter than this are mostly launch overhead: 0.1 ms.
 const SMALL_PS: i64 = 100_000_000;

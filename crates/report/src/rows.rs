@@ -10,7 +10,7 @@ pub trait Columns {
     const COLUMNS: &'static [Column];
 }
 
-/// A row of the table that has the columns `C`. [`row!`](crate::row!) makes it and them in one place, so that a cell cannot stand in
+/// A row of the table that has the columns `C`. [`row!`](super::row!) makes it and them in one place, so that a cell cannot stand in
 /// another's column; what a function of a row returns is `Row<impl Columns>`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<C> {
@@ -19,7 +19,7 @@ pub struct Row<C> {
 }
 
 impl<C: Columns> Row<C> {
-    /// A row from a cell for each column: what [`row!`](crate::row!) calls.
+    /// A row from a cell for each column: what [`row!`](super::row!) calls.
     #[must_use]
     pub fn new<const N: usize>(cells: [Cell; N]) -> Self {
         const { assert!(N == C::COLUMNS.len(), "a cell for each column") };
@@ -37,8 +37,7 @@ impl<C: Columns> Row<C> {
 /// them, and the cell is whatever [`Cell`] is made from:
 ///
 /// ```
-/// use haloscope_report::{Table, Unit};
-/// use haloscope_report::row;
+/// use haloscope_report::{Table, Unit, row};
 ///
 /// let ops = [("dot", 12_i64, Some(0.5)), ("copy", 3, None)];
 /// let rows = ops.map(|(name, self_ps, flops)| {
