@@ -9,6 +9,7 @@ pub mod bound;
 pub mod busy;
 pub mod capacity;
 pub mod capture_advice;
+mod caused;
 pub mod ceiling;
 pub mod comm;
 pub mod compare;

@@ -41,6 +41,25 @@ const AMD: [&str; 13] = [
     "wmma",
 ];
 
+/// Kernels of AMD's Composable Kernel library, old and new, which XProf 2.24.2 does not know; names may be mangled.
+const CK: [&str; 3] = ["ck_tile::", "N2ck", "ck::"];
+/// What its kernels that are made of matrix instructions have in their names, in small letters.
+const CK_PRODUCTS: [&str; 9] =
+    ["gemm", "fmha", "grouped_conv", "groupedconv", "conv_fwd", "conv_bwd", "attention", "matmul", "xdl"];
+/// Parts of attention that are none: the product of the output and its gradient, element by element, and conversions.
+const CK_OTHERS: [&str; 3] = ["ograddoto", "bwdconvert", "splitkvcombine"];
+/// Parts of the names of the kernels of other libraries that XProf does not know: of NVIDIA's libraries for Hopper and Blackwell,
+/// of cuDNN's fused attention, of CUTLASS.
+const NVIDIA_MORE: [&str; 7] = [
+    "wgmma",
+    "utcmma",
+    "tcgen05",
+    "cudnn_generated_fort_native_sdpa",
+    "nvjet_",
+    "tensorop",
+    "flash_fwd_kernel",
+];
+
 /// Ends of the names of framework ops whose work is a matrix product or a convolution.
 const OP_ENDS: [&str; 12] = [
     "Conv2D",
@@ -76,6 +95,20 @@ pub fn used_by(vendor: Option<&str>, kernel: &str) -> bool {
         Some("AMD") => AMD.iter().any(|part| kernel.contains(part)) || names_mfma_shape(kernel),
         _ => false,
     }
+}
+
+/// The same by more names than XProf knows, and of profiles that state no vendor.
+#[must_use]
+pub fn surely_used_by(vendor: Option<&str>, kernel: &str) -> bool {
+    let is_amd = vendor == Some("AMD");
+    let vendor = Some(if is_amd { "AMD" } else { "Nvidia" });
+    let has = |name: &str, parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let is_ck_product = || {
+        let lower = kernel.to_ascii_lowercase();
+        has(kernel, &CK) && has(&lower, &CK_PRODUCTS) && !has(&lower, &CK_OTHERS)
+    };
+    used_by(vendor, kernel)
+        || if is_amd { is_ck_product() } else { has(kernel, &NVIDIA_MORE) }
 }
 
 /// True for names with `_MI16x16x16…`: the shape of the matrix instruction that Tensile's kernels are built on.
@@ -116,6 +149,20 @@ mod tests {
         let tensile = "Cijk_Ailk_Bljk_BBS_BH_MT256x128x32_MI16x16x16x1_SN_1LDSB1";
         assert!(used_by(Some("AMD"), tensile) && !used_by(Some("AMD"), "Cijk_Ailk_Bljk_SB_MT64x64x8_SE"));
         assert!(used_by(Some("AMD"), "_MI6x6x1") && !used_by(Some("AMD"), "Cijk_Ailk_MI16x16"));
+    }
+
+    #[test]
+    fn kernels_that_xprof_does_not_know() {
+        let tile = |kernel: &str| {
+            let name = format!("void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::{kernel}<ck_tile::Block> >");
+            (used_by(Some("AMD"), &name), surely_used_by(Some("AMD"), &name))
+        };
+        assert_eq!(tile("FmhaBwdDQDKDVKernel"), (false, true));
+        assert_eq!(tile("FmhaFwdKernel"), (false, true));
+        assert_eq!(tile("FmhaBwdOGradDotOKernel"), (false, false), "element by element");
+        assert_eq!(tile("Rmsnorm2dFwd"), (false, false));
+        assert!(surely_used_by(Some("Nvidia"), "nvjet_hsh_128x256_64x4"));
+        assert!(surely_used_by(None, "volta_h884gemm_128x64") && !surely_used_by(None, "volta_sgemm_128x64_nn"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) const KERNELS: &[Column] = &[
     Column::flag(
         "tensor_core_eligible",
         "Eligible",
-        "Whether tensor cores could do the work of its framework op: it multiplies matrices.",
+        "Whether tensor cores could do the work of its framework op: it multiplies matrices. Unknown where nobody names the op.",
     ),
     Column::share(
         "occupancy",
@@ -44,7 +44,7 @@ pub(super) const KERNELS: &[Column] = &[
     Column::text(
         "framework_op",
         "Framework op",
-        "The scope path that it works for, in JAX, PyTorch or TensorFlow.",
+        "The scope path that it works for, in JAX, PyTorch or TensorFlow: there its annotation.",
     ),
 ];
 

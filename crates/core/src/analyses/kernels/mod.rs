@@ -174,10 +174,13 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
         Value::new(
             "tensor_core_missed_share",
             "Eligible, not on tensor cores",
-            of_gpus(&|k| k.could_use_tensor_cores == Some(true) && k.uses_tensor_cores == Some(false)),
+            share(
+                time_of(&|k| k.could_use_tensor_cores == Some(true) && k.uses_tensor_cores == Some(false)),
+                time_of(&|k| k.could_use_tensor_cores.is_some()),
+            ),
             Unit::Share,
             Status::Estimated,
-            "Share of the GPU kernels' time in kernels whose framework op multiplies matrices, and whose names are not those of tensor-core kernels.",
+            "Share of the time of the GPU kernels whose framework op is known in those whose op multiplies matrices, and whose names are not those of tensor-core kernels.",
         ),
     ]
 }
