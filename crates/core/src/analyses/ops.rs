@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Analysis, Param, ParamKind, Params, Run, host_ops};
 use crate::Error;
-use crate::derive::bound::TimeClass;
+use crate::derive::account::limit_of;
 use crate::derive::limits::{Work, add_known};
 use crate::derive::op_meta::is_container;
 use crate::derive::ops::{self, Op};
@@ -292,10 +292,9 @@ fn row(group: &Group<'_>, by: &str, module: &str, all: i64, cumulative: i64, pea
     let op = &group.op;
     let time_ps = if by == "op" { op.total_ps } else { op.self_ps };
     let limits = op.work(time_ps).against(peaks);
-    let bound = match TimeClass::of(op, peaks) {
+    let bound = match limit_of(op, peaks) {
         _ if op.meta.category.is_empty() => limits.bound.map(|b| b.word()),
-        TimeClass::Unknown => None,
-        class => Some(class.word()),
+        limit => limit,
     };
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
     let text = |t: &str| if t.is_empty() { Cell::Unknown } else { Cell::from(t) };

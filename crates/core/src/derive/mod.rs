@@ -5,7 +5,6 @@ pub mod allocator;
 pub mod allocator_peak;
 pub mod async_parts;
 pub mod attribution;
-pub mod bound;
 pub mod busy;
 pub mod capacity;
 pub mod capture_advice;

@@ -2,7 +2,7 @@
 
 use haloscope_core::Error;
 use haloscope_core::analyses::{self, Params};
-use haloscope_core::derive::bound::TimeClass;
+use haloscope_core::derive::account::Class;
 use haloscope_core::load;
 use haloscope_core::profile::Profile;
 use haloscope_core::scope::Scope;
@@ -50,7 +50,7 @@ fn exposed_communication_is_that_built_in() {
         };
         let report = ask(&profile, "overview", &[]);
         let time = report.table("time").unwrap();
-        let row = row_of(time, TimeClass::Communication.phrase());
+        let row = row_of(time, Class::Communication.phrase());
         let found_ms =
             time.cell(row, "time_ps").unwrap().number().unwrap() / 1e9 / truth["steps"].as_f64().unwrap();
         // What was built in leaves out the starts of collectives, which take one part in a thousand.

@@ -2,7 +2,7 @@
 
 use super::{Rates, Sums};
 use crate::Error;
-use crate::derive::bound::{Classes, TimeClass};
+use crate::derive::account::{Spent, limit_of};
 use crate::derive::limits::Limits;
 use crate::derive::ops::{self, Op};
 use crate::derive::precision::by_result_type;
@@ -69,10 +69,11 @@ const TIME: &[Column] = &[
     Column::text(
         "class",
         "What the time goes to",
-        "Each instant of the active window counts once, under the op that runs (the innermost one).",
+        "Each instant of the active window counts once, as in `idle`: under the innermost op that runs; of several at once, one that computes before a copy, and a copy before communication. Compute is split by the nearer limit of the roofline.",
     ),
     Column::duration("time_ps", "Time", "Mean over devices."),
     Column::share("share", "Of active window", "Of the time between first and last op."),
+    Column::text("bound_by", "Kind", "The word of `bound_by` that it counts for."),
 ];
 
 const TOP: &[Column] = &[
@@ -119,10 +120,15 @@ pub(super) fn rates(rates: &Rates) -> Table {
     table
 }
 
-pub(super) fn time(classes: &Classes) -> Table {
+pub(super) fn time(spent: &Spent) -> Table {
     let mut table = Table::new("time", "Where the active window goes", TIME);
-    for (class, time_ps) in &classes.rows {
-        table.push(vec![class.phrase().into(), (*time_ps).into(), classes.share(*class).into()]);
+    for (of, time_ps) in &spent.rows {
+        table.push(vec![
+            of.phrase().into(),
+            (*time_ps).into(),
+            spent.share(*of).into(),
+            of.word().into(),
+        ]);
     }
     table
 }
@@ -153,7 +159,7 @@ pub(super) fn top_ops(ops: &[Op<'_>], peaks: &Peaks) -> Table {
             op.self_ps.into(),
             (all > 0).then(|| op.self_ps as f64 / all as f64).into(),
             op.occurrences.into(),
-            Some(TimeClass::of(op, peaks)).filter(|c| *c != TimeClass::Unknown).map(|c| c.word()).into(),
+            limit_of(op, peaks).into(),
             limits.efficiency.into(),
         ]);
     }

@@ -8,7 +8,7 @@ use super::lanes::{DeviceLanes, Piece};
 use super::parts::{self, Part};
 use super::queues;
 use crate::derive::account::Class;
-use crate::derive::bound::input_work;
+use crate::derive::input::input_work;
 use crate::derive::intervals::Intervals;
 use crate::profile::{Device, HostId, Profile};
 

@@ -7,9 +7,12 @@
 
 mod class;
 mod collect;
+mod work;
 
 pub use class::{StageClass, StageSource};
-pub(super) use class::{feeds, is_worker};
+pub(super) use class::feeds;
+use class::is_worker;
+pub use work::input_work;
 
 use super::intervals::Intervals;
 use crate::profile::{HostId, Profile};

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::label;
 use super::line_ops::LineOps;
 use super::texts::{NO_TEXT, Texts};
-use crate::derive::bound::TimeClass;
+use crate::derive::account::limit_of;
 use crate::derive::framework_op::{Framework, FrameworkOp};
 use crate::derive::op_meta::OpMeta;
 use crate::derive::op_rows::{EventNames, EventOps};
@@ -76,7 +76,7 @@ impl Paint {
         Self {
             category: texts.number(&op.meta.category),
             module: texts.number(module),
-            class: texts.number(TimeClass::of(&op, peaks).word()),
+            class: texts.number(limit_of(&op, peaks).unwrap_or("unknown")),
         }
     }
 

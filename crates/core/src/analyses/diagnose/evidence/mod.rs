@@ -17,8 +17,7 @@ use std::cell::OnceCell;
 
 use crate::Error;
 use crate::analyses::hosts::measure::Measured;
-use crate::derive::account::{self, Account, Class, Times};
-use crate::derive::bound::Classes;
+use crate::derive::account::{self, Account, Class, Spent, Times};
 use crate::derive::ops::{self, Op};
 use crate::derive::phase;
 use crate::derive::select::Selection;
@@ -40,7 +39,7 @@ pub(super) struct Evidence<'p> {
     steps: OnceCell<Steps>,
     usage: OnceCell<Usage>,
     accounts: OnceCell<Vec<Option<Account>>>,
-    classes: OnceCell<Classes>,
+    spent: OnceCell<Spent>,
     measured: OnceCell<Result<Measured<'p>, String>>,
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
@@ -66,7 +65,7 @@ impl<'p> Evidence<'p> {
             steps: OnceCell::new(),
             usage: OnceCell::new(),
             accounts: OnceCell::new(),
-            classes: OnceCell::new(),
+            spent: OnceCell::new(),
             measured: OnceCell::new(),
             host: OnceCell::new(),
             times: OnceCell::new(),
@@ -95,8 +94,10 @@ impl<'p> Evidence<'p> {
     }
 
     /// What the active window goes to.
-    pub(super) fn classes(&self) -> &Classes {
-        self.classes.get_or_init(|| Classes::measure(self.profile, self.usage(), self.ops(), &self.peaks))
+    pub(super) fn spent(&self) -> &Spent {
+        self.spent.get_or_init(|| {
+            Spent::of_accounts(self.profile, &self.selection, self.usage(), self.accounts())
+        })
     }
 
     /// The times by class in the scope, summed over devices.
