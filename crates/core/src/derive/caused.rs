@@ -2,7 +2,7 @@
 //!
 //! A host that launches asynchronously is done with its marker long before the GPU is with the work. What the marker launched
 //! is known by correlation ids and contexts ([`Context`]): on a GPU a step begins with its marker, or where the step before
-//! it ended if that is later, and lasts until all of its work is done. So the steps of a GPU that is kept busy follow one
+//! it ended if that is later (the first one with its work), and lasts until all of its work is done. So the steps of a GPU that is kept busy follow one
 //! another without a gap, and those of a program that waits for its results are as long as their markers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -176,7 +176,12 @@ fn spans(markers: &[Marker], work: &[Option<Span>], foreign: &[Span]) -> Vec<Opt
         found[at] = match work[at] {
             Some((first, last)) => {
                 // What ran before an asynchronous step, and that no marker launched, is not the step's.
-                let other = outlives(at).then(|| foreign_until(first)).flatten().unwrap_or(i64::MIN);
+                // Nor is the time from the first marker to the first work, in which nobody saw the device do anything.
+                let other = match outlives(at) {
+                    true if before == i64::MIN => first,
+                    true => foreign_until(first).unwrap_or(i64::MIN),
+                    false => i64::MIN,
+                };
                 let begin = begin.max(other);
                 Some((begin, marker.end_ps.max(last).max(begin)))
             }
@@ -209,7 +214,7 @@ mod tests {
         let markers = [marker(0, 5), marker(6, 11), marker(12, 17), marker(18, 23)];
         let work = [Some((10, 110)), Some((110, 210)), Some((215, 310)), None];
         let found = spans(&markers, &work, &[]);
-        assert_eq!(found, [Some((0, 110)), Some((110, 210)), Some((210, 310)), None]);
+        assert_eq!(found, [Some((10, 110)), Some((110, 210)), Some((210, 310)), None]);
     }
 
     #[test]
@@ -225,13 +230,13 @@ mod tests {
     fn of_markers_on_several_threads_those_count_that_launched() {
         let mut markers = [marker(0, 5), marker(0, 90)];
         markers[1].number = markers[0].number;
-        assert_eq!(spans(&markers, &[Some((10, 110)), None], &[]), [Some((0, 110)), None]);
+        assert_eq!(spans(&markers, &[Some((10, 110)), None], &[]), [Some((10, 110)), None]);
     }
 
     #[test]
     fn a_step_that_only_the_host_made_lasts_as_long_as_its_marker() {
         let markers = [marker(0, 5), marker(6, 400), marker(401, 405)];
         let found = spans(&markers, &[Some((10, 110)), None, Some((410, 500))], &[]);
-        assert_eq!(found, [Some((0, 110)), Some((110, 400)), Some((401, 500))]);
+        assert_eq!(found, [Some((10, 110)), Some((110, 400)), Some((401, 500))]);
     }
 }

@@ -78,7 +78,7 @@ pub struct StepInstance {
 
 /// Fewer markers than this are all kept; with as many, the first and the last may have been cut (XProf's rule).
 const EDGE_FROM: usize = 6;
-/// Of as many inferred steps, those that the capture cut do not count.
+/// Of as many inferred steps, the first and the last do not count if their programs were cut: if they are shorter than usual.
 const INFERRED_EDGE_FROM: usize = 3;
 /// Programs that take less than this of the time of all take no part in a step's pattern.
 const PROGRAM_SHARE: f64 = 0.002;
@@ -272,18 +272,22 @@ impl Steps {
         for (device, launches) in &all {
             let counted: Vec<_> = launches.iter().filter(|l| counted.contains(&program(l))).collect();
             let (begins, round) = beginnings(&counted, main);
-            let length = |at: &usize| (counted[*at].end_ps - counted[*at].start_ps) as f64;
+            // From the first launch of a round to the end of its last.
+            let last_of = |begin: usize| counted.len().min(begin + round);
+            let end_of = |begin: usize| counted[begin..last_of(begin)].iter().map(|l| l.end_ps).max();
+            let length = |begin: &usize| end_of(*begin).map_or(0, |end| end - counted[*begin].start_ps) as f64;
             let lengths: Vec<f64> = begins.iter().map(length).collect();
             let usual = median(&lengths);
             for (i, begin) in begins.iter().enumerate() {
                 let launch = counted[*begin];
                 // A step ends with the next one, or where programs begin that come round with none. The last one lasts as
-                // long as its program: of few it counts, because dropping it would lose one of them.
+                // long as its programs.
                 let next = begins.get(i + 1).map(|next| *next.min(&(begin + round)));
-                let end_ps = next.map_or(launch.end_ps, |next| counted[next].start_ps.max(launch.start_ps));
-                let is_last = i + 1 == begins.len();
-                let is_begun_before = i == 0 && lengths[0] < (1.0 - OUTLIER_SHARE) * usual;
-                if begins.len() >= INFERRED_EDGE_FROM && (is_last || is_begun_before) {
+                let end_ps = next.map_or_else(|| end_of(*begin), |next| Some(counted[next].start_ps));
+                let end_ps = end_ps.unwrap_or(launch.end_ps).max(launch.start_ps);
+                let is_at_edge = i == 0 || i + 1 == begins.len();
+                let is_cut = lengths[i] < (1.0 - OUTLIER_SHARE) * usual || begin + round > counted.len();
+                if begins.len() >= INFERRED_EDGE_FROM && is_at_edge && is_cut {
                     cut.push(i as i64);
                 }
                 let instance = StepInstance {
@@ -332,7 +336,7 @@ impl Steps {
 
     fn classify(&mut self) {
         let count = self.rows.len();
-        if self.source == StepSource::HostMarkers && count >= EDGE_FROM {
+        if matches!(self.source, StepSource::HostMarkers | StepSource::Caused) && count >= EDGE_FROM {
             self.rows[0].class = StepClass::Edge;
             self.rows[count - 1].class = StepClass::Edge;
         }

@@ -154,8 +154,9 @@ fn kinds_and_peaks_of_devices() {
     let peak = |run: &str| open(run).devices[0].peaks;
     let truth = truth("gpu-train");
     near(peak("gpu-train").flops.unwrap().rate, built_in(&truth, "peak_flop_rate").unwrap(), 1.0, "H100");
-    assert_eq!(peak("gpu-amd").flops, None, "no architecture is named");
-    assert!(peak("gpu-amd").hbm.is_some());
+    let amd = peak("gpu-amd");
+    near(amd.flops.unwrap().rate, 1307.4e12, 1.0, "MI300X, by its compute units and memory");
+    assert_eq!((amd.flops.unwrap().source.word(), amd.hbm.unwrap().source.word()), ("table", "trace"));
     assert_eq!(peak("tpu-input-bound").flops.unwrap().source.word(), "table");
     assert_eq!(peak("tpu-train").flops.unwrap().source.word(), "trace");
     assert_eq!(open("gpu-amd").devices.iter().filter(|d| d.active).count(), 1);
