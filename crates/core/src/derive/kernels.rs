@@ -292,8 +292,11 @@ fn read<'p>(
         full_name = annotated(text(said.annotation));
     }
     if !full_name.is_empty() {
+        let op_type = full_name.rsplit(':').next().unwrap_or_default();
+        let by_type = by == Names::All && tensor_cores::could_do_type(op_type);
         framework_op = scope_path(full_name);
         could_use_tensor_cores = uses_tensor_cores
+            || by_type
             || tensor_cores::could_do_einsum(&text(said.equation))
             || tensor_cores::could_do(&framework_op);
     }

@@ -46,10 +46,16 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
     let names = ["hlo_op", "hlo_module", "program_id", "run_id", "correlation_id"];
-    let [Some(op_id), module_id, program_id, run_id, launch_id] = names.map(|name| plane.stat_id(name)) else {
+    let [Some(op_id), module_id, program_id, run_id, launch_id] = names.map(|name| plane.stat_id(name))
+    else {
         return Vec::new();
     };
-    let launch_id = launch_id.filter(|_| device.kind == DeviceKind::Gpu);
+    // Numbers that no launch of the host has are in no order that means anything.
+    let is_launched = || {
+        let mut hosts = profile.planes_of(device.host).filter(|p| !p.kind.is_device());
+        hosts.any(|p| p.stat_id("correlation_id").is_some())
+    };
+    let launch_id = launch_id.filter(|_| device.kind == DeviceKind::Gpu && is_launched());
     let mut ops = Vec::new();
     let mut are_ordered = launch_id.is_some();
     for line in profile.lines_of(device.plane) {

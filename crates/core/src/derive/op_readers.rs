@@ -241,16 +241,22 @@ impl<'p> EventOps<'p> {
         };
         self.costs.fill(&mut meta);
         if self.kind == DeviceKind::Gpu && meta.category.is_empty() {
-            meta.category = Cow::Borrowed(match &names.copies {
+            meta.category = Cow::Borrowed(match names.copies {
                 Some(_) if opcode_of(&meta.name).is_none() => "memcpy",
-                _ if is_hlo => opcode_of(&meta.name).unwrap_or_else(|| match kernel_category(&names.kernel) {
-                    "kernel without HLO op" => "",
-                    category => category,
-                }),
+                _ if is_hlo => {
+                    opcode_of(&meta.name).unwrap_or_else(|| match kernel_category(&names.kernel) {
+                        "kernel without HLO op" => "",
+                        category => category,
+                    })
+                }
                 _ => kernel_category(&names.kernel),
             });
-            if let Some(copies) = names.copies.filter(|_| meta.category == "memcpy") {
-                meta.expression = copies;
+            // Between what a copy goes; its size is that of one execution.
+            if meta.category == "memcpy" {
+                let copies = names.copies.unwrap_or_default();
+                let words: Vec<&str> =
+                    copies.split_ascii_whitespace().filter(|word| word.starts_with("kind")).collect();
+                meta.expression = Cow::Owned(words.join(" "));
             }
         } else if self.kind != DeviceKind::Gpu && !is_hlo {
             meta.category = Cow::Borrowed(kernel_category(&meta.name));

@@ -275,9 +275,13 @@ impl Steps {
             // From the first launch of a round to the end of its last.
             let last_of = |begin: usize| counted.len().min(begin + round);
             let end_of = |begin: usize| counted[begin..last_of(begin)].iter().map(|l| l.end_ps).max();
-            let length = |begin: &usize| end_of(*begin).map_or(0, |end| end - counted[*begin].start_ps) as f64;
+            let length =
+                |begin: &usize| end_of(*begin).map_or(0, |end| end - counted[*begin].start_ps) as f64;
             let lengths: Vec<f64> = begins.iter().map(length).collect();
-            let usual = median(&lengths);
+            // A program that the capture cut is shorter than all that it did not.
+            let whole = lengths.get(1..lengths.len().saturating_sub(1)).unwrap_or_default();
+            let shortest = whole.iter().copied().fold(f64::INFINITY, f64::min);
+            let may_be_cut = device.kind != DeviceKind::Cpu && begins.len() >= INFERRED_EDGE_FROM;
             for (i, begin) in begins.iter().enumerate() {
                 let launch = counted[*begin];
                 // A step ends with the next one, or where programs begin that come round with none. The last one lasts as
@@ -286,8 +290,8 @@ impl Steps {
                 let end_ps = next.map_or_else(|| end_of(*begin), |next| Some(counted[next].start_ps));
                 let end_ps = end_ps.unwrap_or(launch.end_ps).max(launch.start_ps);
                 let is_at_edge = i == 0 || i + 1 == begins.len();
-                let is_cut = lengths[i] < (1.0 - OUTLIER_SHARE) * usual || begin + round > counted.len();
-                if begins.len() >= INFERRED_EDGE_FROM && is_at_edge && is_cut {
+                let is_cut = lengths[i] < (1.0 - OUTLIER_SHARE) * shortest || begin + round > counted.len();
+                if may_be_cut && is_at_edge && is_cut {
                     cut.push(i as i64);
                 }
                 let instance = StepInstance {
@@ -439,13 +443,6 @@ fn beginnings(launches: &[&Launch], main: Program<'_>) -> (Vec<usize>, usize) {
         fits && is_main(at) && (*at == 0 || left >= period || !is_main(&(at - 1)))
     };
     ((0..launches.len()).filter(begins).collect(), period)
-}
-
-/// The median; 0 of nothing.
-fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() { 0.0 } else { quantile(&sorted, 0.5) }
 }
 
 #[cfg(test)]

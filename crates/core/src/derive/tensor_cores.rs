@@ -41,7 +41,7 @@ const AMD: [&str; 13] = [
     "wmma",
 ];
 
-/// Kernels of AMD's Composable Kernel library, old and new, which XProf 2.24.2 does not know; names may be mangled.
+/// Kernels of AMD's Composable Kernel library, old and new; names may be mangled.
 const CK: [&str; 3] = ["ck_tile::", "N2ck", "ck::"];
 /// What its kernels that are made of matrix instructions have in their names, in small letters.
 const CK_PRODUCTS: [&str; 9] =
@@ -92,7 +92,9 @@ const OP_PARTS: [&str; 6] = [
 pub fn used_by(vendor: Option<&str>, kernel: &str) -> bool {
     match vendor {
         Some("Nvidia") => NVIDIA.iter().any(|part| kernel.contains(part)),
-        Some("AMD") => AMD.iter().any(|part| kernel.contains(part)) || names_mfma_shape(kernel),
+        Some("AMD") => {
+            AMD.iter().any(|part| kernel.contains(part)) || names_mfma_shape(kernel) || is_ck_product(kernel)
+        }
         _ => false,
     }
 }
@@ -102,13 +104,14 @@ pub fn used_by(vendor: Option<&str>, kernel: &str) -> bool {
 pub fn surely_used_by(vendor: Option<&str>, kernel: &str) -> bool {
     let is_amd = vendor == Some("AMD");
     let vendor = Some(if is_amd { "AMD" } else { "Nvidia" });
+    used_by(vendor, kernel) || !is_amd && NVIDIA_MORE.iter().any(|part| kernel.contains(part))
+}
+
+/// True for the Composable Kernel library's matrix products and attention.
+fn is_ck_product(kernel: &str) -> bool {
     let has = |name: &str, parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    let is_ck_product = || {
-        let lower = kernel.to_ascii_lowercase();
-        has(kernel, &CK) && has(&lower, &CK_PRODUCTS) && !has(&lower, &CK_OTHERS)
-    };
-    used_by(vendor, kernel)
-        || if is_amd { is_ck_product() } else { has(kernel, &NVIDIA_MORE) }
+    let lower = kernel.to_ascii_lowercase();
+    has(kernel, &CK) && has(&lower, &CK_PRODUCTS) && !has(&lower, &CK_OTHERS)
 }
 
 /// True for names with `_MI16x16x16…`: the shape of the matrix instruction that Tensile's kernels are built on.
@@ -128,6 +131,15 @@ fn names_mfma_shape(kernel: &str) -> bool {
 #[must_use]
 pub fn could_do(framework_op: &str) -> bool {
     OP_ENDS.iter().any(|end| framework_op.ends_with(end)) || OP_PARTS.iter().any(|p| framework_op.contains(p))
+}
+
+/// True for TensorFlow's op types whose work is a matrix product or a convolution, fused ones too: `_FusedConv2D`.
+#[must_use]
+pub fn could_do_type(op_type: &str) -> bool {
+    let base = op_type.trim_start_matches("_Fused").trim_start_matches("Fused");
+    ["Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul", "BatchMatMul", "CudnnRNN", "XlaDot"]
+        .iter()
+        .any(|word| base.starts_with(word))
 }
 
 /// True for an einsum of two operands: `ab,bc->ac`.
@@ -152,23 +164,27 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_xprof_does_not_know() {
+    fn kernels_of_other_libraries() {
         let tile = |kernel: &str| {
-            let name = format!("void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::{kernel}<ck_tile::Block> >");
+            let name =
+                format!("void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::{kernel}<ck_tile::Block> >");
             (used_by(Some("AMD"), &name), surely_used_by(Some("AMD"), &name))
         };
-        assert_eq!(tile("FmhaBwdDQDKDVKernel"), (false, true));
-        assert_eq!(tile("FmhaFwdKernel"), (false, true));
+        assert_eq!(tile("FmhaBwdDQDKDVKernel"), (true, true));
+        assert_eq!(tile("FmhaFwdKernel"), (true, true));
         assert_eq!(tile("FmhaBwdOGradDotOKernel"), (false, false), "element by element");
         assert_eq!(tile("Rmsnorm2dFwd"), (false, false));
         assert!(surely_used_by(Some("Nvidia"), "nvjet_hsh_128x256_64x4"));
-        assert!(surely_used_by(None, "volta_h884gemm_128x64") && !surely_used_by(None, "volta_sgemm_128x64_nn"));
+        assert!(
+            surely_used_by(None, "volta_h884gemm_128x64") && !surely_used_by(None, "volta_sgemm_128x64_nn")
+        );
     }
 
     #[test]
     fn ops_by_name() {
         assert!(could_do("jit(f)/dot_general") && could_do("model/layer/MatMul") && could_do("XlaDotV2"));
         assert!(!could_do("MatMul") && !could_do("jit(f)/dot") && !could_do("a/MatMul_1"));
+        assert!(could_do_type("_FusedConv2D") && could_do_type("BatchMatMulV2") && !could_do_type("Relu"));
         assert!(could_do_einsum("ab,bc->ac") && !could_do_einsum("abc->ac") && !could_do_einsum(""));
         assert!(!could_do_einsum("a,b->c->d"));
     }

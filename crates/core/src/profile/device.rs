@@ -207,7 +207,8 @@ fn gpu(plane: &Plane) -> (String, Peaks) {
     };
     let bandwidth = || Some(Peak { rate: number("memory_bandwidth")?, source: PeakSource::Trace });
     let peaks = Peaks {
-        flops: better(stated(plane, "peak_teraflops_per_second", 1e12), known.map(|gpu| gpu.flops)).or_else(derived),
+        flops: better(stated(plane, "peak_teraflops_per_second", 1e12), known.map(|gpu| gpu.flops))
+            .or_else(derived),
         hbm: better(
             stated(plane, "peak_hbm_bw_gigabytes_per_second", 1e9).or_else(bandwidth),
             known.map(|gpu| gpu.hbm),

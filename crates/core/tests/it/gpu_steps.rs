@@ -8,15 +8,8 @@ use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, St
 use crate::support::{ask, near, number, row_of, traces, words};
 
 const US: i64 = 1_000_000;
-const STATS: [&str; 7] = [
-    "correlation_id",
-    "step_num",
-    "_r",
-    "hlo_op",
-    "hlo_module",
-    "kernel_details",
-    "memcpy_details",
-];
+const STATS: [&str; 7] =
+    ["correlation_id", "step_num", "_r", "hlo_op", "hlo_module", "kernel_details", "memcpy_details"];
 
 /// What a timeline is laid by. Times are microseconds.
 #[derive(Clone, Copy)]
@@ -271,7 +264,8 @@ fn within(found: f64, expected: f64, what: &str) {
 fn check(case: &Case) {
     let (truth, profile) = (truth(case), profile(case));
     let what = |id: &str| format!("{}: {id}", case.what);
-    let [overview, steps, idle, comm] = ["overview", "steps", "idle", "comm"].map(|id| ask(&profile, id, &[]));
+    let [overview, steps, idle, comm] =
+        ["overview", "steps", "idle", "comm"].map(|id| ask(&profile, id, &[]));
     for (report, name) in [(&overview, "overview"), (&steps, "steps")] {
         within(us(report, "step_time_p50_ps"), truth.step, &what(&format!("step in {name}")));
         within(us(report, "step_time_device_mean_ps"), truth.step, &what(&format!("mean step in {name}")));
@@ -303,8 +297,13 @@ fn check(case: &Case) {
     for row in 1..classes.rows.len() - 1 {
         let cell = |id: &str| classes.cell(row, id).unwrap().number().unwrap() / US as f64;
         within(cell("communication_ps"), truth.exposed, &what("communication of a step"));
-        let found: f64 =
-            classes.columns.iter().enumerate().skip(3).filter_map(|(at, _)| classes.rows[row][at].number()).sum();
+        let found: f64 = classes
+            .columns
+            .iter()
+            .enumerate()
+            .skip(3)
+            .filter_map(|(at, _)| classes.rows[row][at].number())
+            .sum();
         near(found / US as f64, cell("time_ps"), 1e-3, &what("classes of a step"));
     }
 }
@@ -385,8 +384,10 @@ fn timelines_of_an_h100_are_as_they_were_laid() {
         let idle_us =
             number(&overview, "idle_share_of_active_window") * us(&overview, "active_window_ps") / count;
         near(idle_us, built("idle"), (0.01 * built("idle")).max(0.01), name);
-        let gaps: f64 =
-            ["between programs", "idle inside programs"].iter().map(|row| time_of(&idle, "waterfall", row)).sum();
+        let gaps: f64 = ["between programs", "idle inside programs"]
+            .iter()
+            .map(|row| time_of(&idle, "waterfall", row))
+            .sum();
         near(gaps / count, built("idle"), (0.01 * built("idle")).max(0.01), name);
         let row = row_of(overview.table("time").unwrap(), "exposed communication");
         let share = overview.table("time").unwrap().cell(row, "share").unwrap().number().unwrap();

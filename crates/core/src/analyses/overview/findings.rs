@@ -7,12 +7,7 @@ use crate::derive::usage::Usage;
 use crate::report::{Finding, Severity, Status};
 use crate::units;
 
-pub(super) fn all(
-    usage: &Usage,
-    rates: &Rates,
-    spent: &Spent,
-    selection: &Selection<'_>,
-) -> Vec<Finding> {
+pub(super) fn all(usage: &Usage, rates: &Rates, spent: &Spent, selection: &Selection<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     let flop_shares = rates.capture.flop_share.zip(rates.active.flop_share);
     out.extend(diluted(usage, flop_shares));
@@ -44,12 +39,11 @@ pub(super) fn all(
                 "The run is bound by {}: {} of the active window goes to {}",
                 bound,
                 units::share(share),
-                phrases.join(" and ")
+                listed(&phrases)
             ),
         },
         evidence: format!("{}{efficiency}", rest.join(", ")),
-        ceiling: "not known: what bounds a run does not go away as a whole; `diagnose` has causes"
-            .into(),
+        ceiling: "not known: what bounds a run does not go away as a whole; `diagnose` has causes".into(),
         lever: lever(bound, selection).to_owned(),
         falsifier: falsifier(bound).to_owned(),
         status: Status::Derived,
@@ -58,18 +52,23 @@ pub(super) fn all(
     out
 }
 
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// What to try first.
 fn lever(bound: &str, selection: &Selection<'_>) -> &'static str {
     match bound {
         "compute" => {
             "lower precision where it is allowed, fewer FLOPs, or larger tiles: `roofline` shows the gap by op"
         }
-        "memory" => {
-            "fuse, keep values in on-chip memory, narrower types, larger batch: `ops --by category`"
-        }
-        "communication" => {
-            "overlap collectives with compute, or change the sharding: `ops --by category`"
-        }
+        "memory" => "fuse, keep values in on-chip memory, narrower types, larger batch: `ops --by category`",
+        "communication" => "overlap collectives with compute, or change the sharding: `ops --by category`",
         "transfer" => "start transfers earlier or move less between host and device: `ops --by category`",
         "overhead" => "put more work into each op: `ops` by count, `fusions`",
         "input" => "prefetch, cache or parallelise the input pipeline: `ops --on host`",

@@ -123,12 +123,7 @@ pub(super) fn rates(rates: &Rates) -> Table {
 pub(super) fn time(spent: &Spent) -> Table {
     let mut table = Table::new("time", "Where the active window goes", TIME);
     for (of, time_ps) in &spent.rows {
-        table.push(vec![
-            of.phrase().into(),
-            (*time_ps).into(),
-            spent.share(*of).into(),
-            of.word().into(),
-        ]);
+        table.push(vec![of.phrase().into(), (*time_ps).into(), spent.share(*of).into(), of.word().into()]);
     }
     table
 }

@@ -10,8 +10,8 @@ pub use spent::{LIMITS, Limit, PLACES, Spending, Spent, busy_times, limit_of};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::input::input_work;
 use super::busy;
+use super::input::input_work;
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;

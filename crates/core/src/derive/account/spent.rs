@@ -144,11 +144,7 @@ impl Busy {
 
     /// Takes the next event.
     #[inline]
-    pub(in crate::derive) fn push(
-        &mut self,
-        rows: Rows<'_>,
-        event: Event,
-    ) {
+    pub(in crate::derive) fn push(&mut self, rows: Rows<'_>, event: Event) {
         let (places, sums) = (&self.places, &mut self.sums);
         self.innermost.push(event, |event, from, to| add(places, sums, rows.of(event), to - from));
     }

@@ -9,9 +9,9 @@ mod class;
 mod collect;
 mod work;
 
-pub use class::{StageClass, StageSource};
 pub(super) use class::feeds;
 use class::is_worker;
+pub use class::{StageClass, StageSource};
 pub use work::input_work;
 
 use super::intervals::Intervals;

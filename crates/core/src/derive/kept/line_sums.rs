@@ -42,7 +42,12 @@ impl<const N: usize> LineSums<N> {
     }
 
     /// The sums before a moment.
-    pub(super) fn until(&self, profile: &Profile, time_ps: i64, is: impl Fn(&Event) -> [bool; N]) -> [i64; N] {
+    pub(super) fn until(
+        &self,
+        profile: &Profile,
+        time_ps: i64,
+        is: impl Fn(&Event) -> [bool; N],
+    ) -> [i64; N] {
         let line = profile.line(self.line);
         let events = profile.events(line);
         let last = events.rows_before(time_ps);

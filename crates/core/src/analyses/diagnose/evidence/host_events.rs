@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::host::Named;
-use crate::derive::input::input_work;
 use crate::derive::compilations::is_compilation;
+use crate::derive::input::input_work;
 use crate::derive::intervals::Intervals;
 use crate::profile::{HostId, LineId, LineKind, Mark, Profile};
 

@@ -95,9 +95,8 @@ impl<'p> Evidence<'p> {
 
     /// What the active window goes to.
     pub(super) fn spent(&self) -> &Spent {
-        self.spent.get_or_init(|| {
-            Spent::of_accounts(self.profile, &self.selection, self.usage(), self.accounts())
-        })
+        self.spent
+            .get_or_init(|| Spent::of_accounts(self.profile, &self.selection, self.usage(), self.accounts()))
     }
 
     /// The times by class in the scope, summed over devices.
