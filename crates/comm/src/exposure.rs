@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Execution;
 use super::pairs::Transfer;
-use haloscope_profile::{DeviceId, LineId, Profile};
+use haloscope_profile::{Device, DeviceId, LineId, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_time::account::{Account, Class, Group};
 use haloscope_time::busy;
@@ -68,7 +68,7 @@ impl Counted {
         let by_step = scope.window_ps.is_none() && !steps.rows.is_empty();
         let counts_edges = steps.rows.iter().all(|s| s.class == StepClass::Edge);
         let rows = || steps.rows.iter().filter(|s| counts_edges || s.class != StepClass::Edge);
-        let time = |(position, device): (usize, &&haloscope_profile::Device)| {
+        let time = |(position, device): (usize, &&Device)| {
             let window = selection.window(position);
             let (all, number) = if by_step {
                 let touches = |part: &(i64, i64)| window.is_none_or(|w| w.overlap(part.0, part.1) > 0);
@@ -183,6 +183,44 @@ pub(super) fn executions(
         inside.then_some((transfer.row, execution))
     };
     transfers.iter().zip(exposed).filter_map(one).collect()
+}
+
+/// For how long each op of a device was exposed communication in a cut (`None` for all time), by program and name, picoseconds: those
+/// of several that are exposed at once as [`executions`] count them.
+#[must_use]
+pub fn exposed_by_op(
+    profile: &Profile,
+    device: &Device,
+    account: &Account,
+    cut: Option<&Intervals>,
+) -> FxHashMap<(Option<u64>, String), i64> {
+    let ops = DeviceOps::find(profile, device);
+    let is_collective: Vec<bool> =
+        ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
+    let mut pieces: Vec<(i64, i64, u32)> = Vec::new();
+    for (line, rows) in ops.lines(profile) {
+        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < is_collective.len());
+        walk_innermost(events, |event, from, to| {
+            let row = rows.of(event);
+            if is_collective[row as usize] {
+                pieces.push((from, to, row));
+            }
+        });
+    }
+    pieces.sort_unstable();
+    let exposed = account.part(Class::Communication);
+    let exposed = cut.map_or_else(|| exposed.clone(), |cut| exposed.intersect(cut));
+    let mut sums: Vec<i64> = vec![0; is_collective.len()];
+    let mut now = i64::MIN;
+    for (from, to, row) in pieces {
+        let from = from.max(now);
+        if from < to {
+            sums[row as usize] = sums[row as usize].saturating_add(exposed.overlap(from, to));
+            now = to;
+        }
+    }
+    let known = ops.ops.iter().zip(sums).filter(|(_, ps)| *ps > 0);
+    known.map(|((meta, _), ps)| ((meta.program_id, meta.name.to_string()), ps)).collect()
 }
 
 /// The exposed time of each: where several are exposed at once, the first to start has the time, so that all together are

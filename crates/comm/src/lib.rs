@@ -16,7 +16,7 @@ mod message;
 mod pairs;
 pub mod skew;
 
-pub use exposure::{Counted, DeviceExposure};
+pub use exposure::{Counted, DeviceExposure, exposed_by_op};
 pub use pairs::Unpaired;
 
 use std::borrow::Cow;

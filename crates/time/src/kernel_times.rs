@@ -29,7 +29,7 @@ pub struct KernelTimes<'p> {
     pub launch: LaunchFacts,
     /// Whether it is known to run on tensor cores; `None` for custom calls.
     pub uses_tensor_cores: Option<bool>,
-    /// Whether tensor cores could do its op's work; `None` for custom calls.
+    /// Whether tensor cores could do its op's work; `None` for custom calls, and where nobody says which op that is.
     pub could_use_tensor_cores: Option<bool>,
     /// Executions.
     pub occurrences: u64,
@@ -180,7 +180,9 @@ fn of_kernel<'p>(kernel: &Kernel<'p>) -> KernelTimes<'p> {
         module: Cow::Borrowed(""),
         launch: kernel.facts,
         uses_tensor_cores: Some(kernel.uses_tensor_cores),
-        could_use_tensor_cores: Some(kernel.could_use_tensor_cores),
+        // Of a kernel that works for no op that anybody names, nobody knows.
+        could_use_tensor_cores: (kernel.could_use_tensor_cores || !kernel.framework_op.is_empty())
+            .then_some(kernel.could_use_tensor_cores),
         occurrences: 0,
         total_ps: 0,
         min_ps: i64::MAX,

@@ -119,16 +119,35 @@ impl Launch {
 #[must_use]
 pub fn of_host(profile: &Profile, host: HostId) -> Vec<Kernel<'_>> {
     let devices = profile.devices.iter().filter(|d| d.host == host && d.kind == DeviceKind::Gpu);
-    let mut kernels = visit(profile, devices, |kernel, _, _, _, event| {
+    let mut kernels = visit_by(Names::Xprof, profile, devices, |kernel, _, _, _, event| {
         kernel.add((event.end_ps - event.start_ps).unsigned_abs() / 1000);
     });
     sort(&mut kernels);
     kernels
 }
 
-/// Walks the kernels of some GPUs: `each` is given the kernel that an event is of, its place among all, the device's place,
+/// Whose knowledge of names counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// XProf's.
+    Xprof,
+    /// All there is: TensorFlow's annotations and libraries that XProf does not know too.
+    All,
+}
+
+/// Walks the kernels of some GPUs as [`of_host`] tells them apart, but by more names than XProf knows: TensorFlow's annotation of
+/// a kernel is its framework op, and [`tensor_cores::surely_used_by`] says which use tensor cores. `each` is given the kernel that an event is of, its place among all, the device's place,
 /// the line and the event. Events that take no time are passed over. Gives the kernels in the order in which they were found.
 pub fn visit<'p, 'd>(
+    profile: &'p Profile,
+    devices: impl Iterator<Item = &'d Device>,
+    each: impl FnMut(&mut Kernel<'p>, usize, usize, LineId, &Event),
+) -> Vec<Kernel<'p>> {
+    visit_by(Names::All, profile, devices, each)
+}
+
+fn visit_by<'p, 'd>(
+    by: Names,
     profile: &'p Profile,
     devices: impl Iterator<Item = &'d Device>,
     mut each: impl FnMut(&mut Kernel<'p>, usize, usize, LineId, &Event),
@@ -136,7 +155,7 @@ pub fn visit<'p, 'd>(
     let mut kernels = Vec::new();
     let mut row_of_key = FxHashMap::default();
     for (position, device) in devices.enumerate() {
-        of_device(profile, device, &mut kernels, &mut row_of_key, |kernel, row, line, event| {
+        of_device(by, profile, device, &mut kernels, &mut row_of_key, |kernel, row, line, event| {
             each(kernel, row, position, line, event);
         });
     }
@@ -180,10 +199,12 @@ struct Said<'p> {
     framework_op: Word<'p>,
     equation: Word<'p>,
     hlo_op: Word<'p>,
+    annotation: Word<'p>,
     program_id: Option<u64>,
 }
 
 fn of_device<'p>(
+    by: Names,
     profile: &'p Profile,
     device: &Device,
     kernels: &mut Vec<Kernel<'p>>,
@@ -192,8 +213,11 @@ fn of_device<'p>(
 ) {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
-    let names = ["kernel_details", "tf_op", "equation", "hlo_op", "program_id"];
-    let ids = names.map(|name| plane.stat_id(name));
+    let names = ["kernel_details", "tf_op", "equation", "hlo_op", "program_id", "annotation"];
+    let mut ids = names.map(|name| plane.stat_id(name));
+    if by == Names::Xprof {
+        ids[5] = None;
+    }
     if ids[0].is_none() {
         return;
     }
@@ -214,11 +238,12 @@ fn of_device<'p>(
                     1 => said.framework_op = word(value),
                     2 => said.equation = word(value),
                     3 => said.hlo_op = word(value),
+                    5 => said.annotation = word(value),
                     _ => said.program_id = value.as_u64_bits(),
                 }
             }
             let row = *row_of_said.entry(said).or_insert_with(|| {
-                let kernel = read(plane, source, &costs, &said)?;
+                let kernel = read(by, plane, source, &costs, &said)?;
                 Some(match row_of_key.entry(kernel.own_key()) {
                     Entry::Occupied(row) => *row.get(),
                     Entry::Vacant(row) => {
@@ -243,7 +268,13 @@ fn word(value: StatValue<'_>) -> Word<'_> {
 }
 
 /// What the event says, in words; `None` if it is no kernel.
-fn read<'p>(plane: &'p Plane, source: &'p Source, costs: &Costs<'p>, said: &Said<'p>) -> Option<Kernel<'p>> {
+fn read<'p>(
+    by: Names,
+    plane: &'p Plane,
+    source: &'p Source,
+    costs: &Costs<'p>,
+    said: &Said<'p>,
+) -> Option<Kernel<'p>> {
     let text = |word: Word<'p>| match word {
         Word::None => Cow::Borrowed(""),
         Word::Ref(id) => plane.stat_name(source, id as i64),
@@ -255,12 +286,21 @@ fn read<'p>(plane: &'p Plane, source: &'p Source, costs: &Costs<'p>, said: &Said
     }
     let name = source.text(plane.metas[said.meta as usize].name);
     let vendor = plane.stat("device_vendor").and_then(|v| v.as_text());
-    let uses_tensor_cores = tensor_cores::used_by(vendor, &name);
+    let uses_tensor_cores = match by {
+        Names::Xprof => tensor_cores::used_by(vendor, &name),
+        Names::All => tensor_cores::surely_used_by(vendor, &name),
+    };
     let (mut framework_op, mut could_use_tensor_cores) = (Cow::Borrowed(""), false);
-    let full_name = text(said.framework_op);
+    let mut full_name = text(said.framework_op);
+    if full_name.is_empty() {
+        full_name = annotated(text(said.annotation));
+    }
     if !full_name.is_empty() {
+        let op_type = full_name.rsplit(':').next().unwrap_or_default();
+        let by_type = by == Names::All && tensor_cores::could_do_type(op_type);
         framework_op = scope_path(full_name);
         could_use_tensor_cores = uses_tensor_cores
+            || by_type
             || tensor_cores::could_do_einsum(&text(said.equation))
             || tensor_cores::could_do(&framework_op);
     }
@@ -287,6 +327,21 @@ fn read<'p>(plane: &'p Plane, source: &'p Source, costs: &Costs<'p>, said: &Said
         min_ns: u64::MAX,
         max_ns: 0,
     })
+}
+
+/// The innermost op of an annotation, which holds those around it and attributes too: `outer:Op::model/dense/MatMul:MatMul#shape=…#`.
+fn annotated(annotation: Cow<'_, str>) -> Cow<'_, str> {
+    let inner = |text: &str| {
+        let from = text.split('#').next().unwrap_or_default();
+        // Names of input iterators have `::` of their own.
+        let begin = if from.starts_with("Iterator") { 0 } else { from.rfind("::").map_or(0, |at| at + 2) };
+        (begin, from.len())
+    };
+    let (begin, end) = inner(&annotation);
+    match annotation {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[begin..end]),
+        Cow::Owned(text) => Cow::Owned(text[begin..end].to_owned()),
+    }
 }
 
 /// The path in `path:OpType`; what has another form (names of input iterators, notes of users) stays whole.
@@ -320,6 +375,15 @@ mod tests {
             "regs:-1 regs: 7 grid:4,5,6,7 block:a,b,c static_shared:4294967296 shm:8 occ_pct:x",
         );
         assert_eq!(odd, Launch::default());
+    }
+
+    #[test]
+    fn annotations_of_tensorflow() {
+        let of = |text: &'static str| annotated(Cow::Borrowed(text)).into_owned();
+        assert_eq!(of("sequential/conv2d/Conv2D:Conv2D"), "sequential/conv2d/Conv2D:Conv2D");
+        assert_eq!(of("a:PartitionedCall::b/MatMul:MatMul#shape=(f32[8])#"), "b/MatMul:MatMul");
+        assert_eq!(of("Size/_18:_Recv#from=Size,to=Cast_4#::#edge_name=e#"), "Size/_18:_Recv");
+        assert_eq!(of("Iterator::Prefetch"), "Iterator::Prefetch");
     }
 
     #[test]

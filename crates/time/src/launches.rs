@@ -20,7 +20,8 @@ pub struct Launch {
 
 /// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: put together from
 /// ops; those with one `run_id` are one execution, and without `run_id` an execution goes on until another module's op
-/// starts or the op that began it starts again.
+/// starts or the op that began it starts again: on a GPU in the order in which the host launched them, where correlation ids
+/// say it, for streams overlap.
 #[must_use]
 pub fn of(profile: &Profile, device: &Device) -> Vec<Launch> {
     match device.kind {
@@ -45,16 +46,26 @@ fn from_modules_line(profile: &Profile, device: &Device) -> Vec<Launch> {
 fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
-    let ids = ["hlo_op", "hlo_module", "program_id", "run_id"].map(|name| plane.stat_id(name));
-    let [Some(op_id), module_id, program_id, run_id] = ids else { return Vec::new() };
+    let names = ["hlo_op", "hlo_module", "program_id", "run_id", "correlation_id"];
+    let [Some(op_id), module_id, program_id, run_id, launch_id] = names.map(|name| plane.stat_id(name))
+    else {
+        return Vec::new();
+    };
+    // Numbers that no launch of the host has are in no order that means anything.
+    let is_launched = || {
+        let mut hosts = profile.planes_of(device.host).filter(|p| !p.kind.is_device());
+        hosts.any(|p| p.stat_id("correlation_id").is_some())
+    };
+    let launch_id = launch_id.filter(|_| device.kind == DeviceKind::Gpu && is_launched());
     let mut ops = Vec::new();
+    let mut are_ordered = launch_id.is_some();
     for line in profile.lines_of(device.plane) {
         if !matches!(line.kind, LineKind::Stream | LineKind::Thread) {
             continue;
         }
         let (events, ends) = (profile.events(line), cpu_work::ends(profile, line));
         for event in events.iter().filter(|e| events.has(e.index, Mark::HloOp)).map(|e| ends.of(e)) {
-            let (mut op, mut module, mut program, mut run) = (None, None, None, None);
+            let (mut op, mut module, mut program, mut run, mut order) = (None, None, None, None, None);
             for stat in events.stats(source, event.index) {
                 let id = Some(stat.metadata_id);
                 if id == Some(op_id) {
@@ -65,18 +76,21 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
                     program = stat.value.and_then(|v| v.as_u64_bits());
                 } else if id == run_id {
                     run = stat.value.and_then(|v| v.as_u64_bits());
+                } else if id == launch_id {
+                    order = stat.value.and_then(|v| v.as_u64_bits());
                 }
             }
             let Some(op) = op.and_then(|v| plane.text(source, v)) else { continue };
             let module = module.and_then(|v| plane.text(source, v)).unwrap_or_default();
-            ops.push((event.start_ps, event.end_ps, program, module, run, op));
+            are_ordered &= order.is_some();
+            ops.push((event.start_ps, event.end_ps, program, module, run, op, order));
         }
     }
-    ops.sort_by_key(|op| (op.0, op.1));
+    ops.sort_by_key(|op| (op.6.filter(|_| are_ordered), op.0, op.1));
     let mut launches: Vec<Launch> = Vec::new();
     let mut by_run = FxHashMap::default();
     let mut open: Option<(usize, std::borrow::Cow<'_, str>)> = None;
-    for (start_ps, end_ps, program_id, module, run, op) in ops {
+    for (start_ps, end_ps, program_id, module, run, op, _) in ops {
         let row = match (run, &open) {
             (Some(run), _) => *by_run.entry((program_id, run)).or_insert(launches.len()),
             (None, Some((row, first))) if *first != op && launches[*row].program_id == program_id => *row,
@@ -86,7 +100,9 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
             launches.push(Launch { program_id, module: module.into_owned(), start_ps, end_ps });
             open = Some((row, op));
         }
+        launches[row].start_ps = launches[row].start_ps.min(start_ps);
         launches[row].end_ps = launches[row].end_ps.max(end_ps);
     }
+    launches.sort_by_key(|launch| launch.start_ps);
     launches
 }

@@ -6,14 +6,15 @@
 pub mod account;
 pub mod analysis;
 pub mod async_parts;
-pub mod bound;
 pub mod busy;
+mod caused;
 pub mod ceiling;
 pub mod compilations;
 pub mod counters;
 pub mod cpu_work;
 pub mod data_type;
 pub mod device_pass;
+pub mod event_groups;
 pub mod executions;
 pub mod extrema;
 pub mod framework_op;

@@ -147,7 +147,7 @@ fn module_names<'p>(profile: &'p Profile, plane: &'p Plane) -> FxHashMap<u64, Co
 pub struct EventOps<'p> {
     plane: &'p Plane,
     source: &'p Source,
-    ids: [Option<i64>; 5],
+    ids: [Option<i64>; 6],
     kind: DeviceKind,
     costs: Costs<'p>,
 }
@@ -158,7 +158,8 @@ impl<'p> EventOps<'p> {
         Self {
             plane,
             source: profile.source_of(plane),
-            ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name"].map(|name| plane.stat_id(name)),
+            ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name", "memcpy_details"]
+                .map(|name| plane.stat_id(name)),
             kind: device.kind,
             costs: Costs::new(profile, device),
         }
@@ -209,12 +210,17 @@ impl<'p> EventOps<'p> {
                 names.program_id = value.as_u64_bits();
             } else if (id == self.ids[3] && names.framework_op.is_none()) || id == self.ids[4] {
                 names.framework_op = text();
+            } else if id == self.ids[5] {
+                names.copies = text();
             }
+        }
+        if self.kind == DeviceKind::Gpu {
+            names.kernel = self.plane.meta_label(self.source, event.meta);
         }
         match op {
             Some(op) => names.op = op,
             None if self.kind == DeviceKind::Gpu => {
-                names.op = self.plane.meta_label(self.source, event.meta);
+                names.op = names.kernel.clone();
                 names.program_id = None;
             }
             None => return None,
@@ -225,17 +231,36 @@ impl<'p> EventOps<'p> {
     /// The op, and the name of its program.
     pub fn op(&self, names: EventNames<'p>) -> (OpMeta<'p>, Cow<'p, str>) {
         let is_hlo = names.program_id.is_some() || names.module.is_some();
-        let category = Cow::Borrowed(if is_hlo { "" } else { kernel_category(&names.op) });
         let framework_op = names.framework_op.unwrap_or_default();
         let mut meta = OpMeta {
             name: names.op,
-            category,
             program_id: names.program_id,
             tf_op: framework_op.clone(),
             framework_op,
             ..OpMeta::default()
         };
         self.costs.fill(&mut meta);
+        if self.kind == DeviceKind::Gpu && meta.category.is_empty() {
+            meta.category = Cow::Borrowed(match names.copies {
+                Some(_) if opcode_of(&meta.name).is_none() => "memcpy",
+                _ if is_hlo => {
+                    opcode_of(&meta.name).unwrap_or_else(|| match kernel_category(&names.kernel) {
+                        "kernel without HLO op" => "",
+                        category => category,
+                    })
+                }
+                _ => kernel_category(&names.kernel),
+            });
+            // Between what a copy goes; its size is that of one execution.
+            if meta.category == "memcpy" {
+                let copies = names.copies.unwrap_or_default();
+                let words: Vec<&str> =
+                    copies.split_ascii_whitespace().filter(|word| word.starts_with("kind")).collect();
+                meta.expression = Cow::Owned(words.join(" "));
+            }
+        } else if self.kind != DeviceKind::Gpu && !is_hlo {
+            meta.category = Cow::Borrowed(kernel_category(&meta.name));
+        }
         meta.model_flops = meta.flops;
         (meta, names.module.unwrap_or_default())
     }
@@ -267,6 +292,38 @@ pub struct EventNames<'p> {
     pub program_id: Option<u64>,
     module: Option<Cow<'p, str>>,
     framework_op: Option<Cow<'p, str>>,
+    /// The kernel's own name, on a GPU.
+    kernel: Cow<'p, str>,
+    /// `memcpy_details`: from what memory to what a copy goes.
+    copies: Option<Cow<'p, str>>,
+}
+
+/// What an HLO op does, by its name, where no program says: for collectives and copies, whose names are their opcodes.
+fn opcode_of(name: &str) -> Option<&'static str> {
+    const OPCODES: [&str; 19] = [
+        "all-reduce-start",
+        "all-reduce-done",
+        "all-reduce",
+        "all-gather-start",
+        "all-gather-done",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+        "ragged-all-to-all",
+        "collective-permute-start",
+        "collective-permute-done",
+        "collective-permute",
+        "collective-broadcast",
+        "send",
+        "send-done",
+        "recv",
+        "recv-done",
+        "copy-start",
+        "copy",
+    ];
+    let last = name.rsplit("::").next().unwrap_or(name);
+    let base = last.split('.').next().unwrap_or(last);
+    OPCODES.into_iter().find(|opcode| *opcode == base)
 }
 
 /// What a kernel that names no HLO op does, by its name.
@@ -274,7 +331,7 @@ pub fn kernel_category(name: &str) -> &'static str {
     let lower = name.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     match () {
-        () if has(&["memcpy", "copybuffer"]) => "memcpy",
+        () if has(&["memcpy", "copybuffer", "copydeviceto", "copyhostto", "copypeerto"]) => "memcpy",
         () if has(&["memset", "fillbuffer"]) => "memset",
         () if has(&["nccl", "rccl", "nvshmem"]) => "collective kernel",
         () => "kernel without HLO op",

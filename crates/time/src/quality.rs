@@ -103,24 +103,28 @@ fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
     );
 }
 
-/// More bytes a second than the memory can move.
+/// More FLOPs or bytes a second than the device can do.
 fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     let peaks = selection.peaks();
-    let over = |op: &&Op<'_>| op.work(op.total_ps).against(&peaks).efficiency.is_some_and(|e| e > 1.05);
-    let (count, time) =
-        ops.iter().filter(over).fold((0, 0), |(n, t), op| (n + 1, op.self_ps.saturating_add(t)));
-    if count > 0 {
-        let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
-        let share = units::share(time as f64 / all.max(1) as f64);
-        notes.add(
-            "rates_above_peak",
-            Severity::Info,
-            format!("ops that exceed a peak rate by more than 5%: {count}, with {share} of op time"),
-            "the compiler counts bytes as if every access went to memory: caches served part of them, or the stated peak \
-             is too low; their share of peak says only that the limit is near",
-            "",
-        );
-    }
+    let above = |op: &Op<'_>| op.work(op.total_ps).above(&peaks);
+    let over: Vec<(&Op<'_>, f64)> = ops.iter().filter_map(|op| Some((op, above(op)?))).collect();
+    let Some((worst, most)) = over.iter().max_by_key(|(op, _)| op.self_ps) else { return };
+    let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
+    let share = units::sum(over.iter().map(|(op, _)| op.self_ps)) as f64 / all.max(1) as f64;
+    notes.add(
+        "rates_above_peak",
+        if share > 0.1 { Severity::Warning } else { Severity::Info },
+        format!(
+            "ops above 102% of a peak rate: {}, with {} of op time; the largest, {}, has {}",
+            over.len(),
+            units::share(share),
+            worst.meta.name,
+            units::share(*most)
+        ),
+        "their shares of peak are unknown: the compiler counts bytes as if every access went to memory and caches served part of \
+         them, or the FLOPs are counted too high, or the peak is too low",
+        "",
+    );
 }
 
 /// More FLOPs a second than a processor can do.

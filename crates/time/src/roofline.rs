@@ -7,6 +7,11 @@ pub mod analysis;
 
 use haloscope_profile::Peaks;
 
+/// A share of a peak above this is no number: the count of FLOPs or bytes, or the peak, is wrong.
+pub const MOST_OF_PEAK: f64 = 1.02;
+/// By as much of its time may work be faster than both limits allow.
+const SLACK: f64 = MOST_OF_PEAK - 1.0;
+
 /// Adds to a sum what is known of another amount: unknown amounts leave it as it is, and a sum of none is unknown.
 pub fn add_known(sum: &mut Option<f64>, amount: Option<f64>) {
     if let Some(amount) = amount {
@@ -52,9 +57,9 @@ pub struct Limits {
     pub flop_rate: Option<f64>,
     /// Achieved B/s of one device.
     pub hbm_rate: Option<f64>,
-    /// Achieved over peak FLOP/s.
+    /// Achieved over peak FLOP/s; `None` above [`MOST_OF_PEAK`].
     pub flop_share: Option<f64>,
-    /// Achieved over peak B/s.
+    /// Achieved over peak B/s; likewise.
     pub hbm_share: Option<f64>,
     /// FLOPs per byte of HBM traffic.
     pub intensity: Option<f64>,
@@ -68,11 +73,23 @@ pub struct Limits {
     pub efficiency: Option<f64>,
     /// Which limit is nearer. `None` also for work without FLOPs and bytes.
     pub bound: Option<Bound>,
-    /// Time that neither limit explains, picoseconds.
+    /// Time that neither limit explains, picoseconds; `None` of work that was faster than the limits allow.
     pub gap_ps: Option<f64>,
 }
 
 impl Work {
+    /// The larger share of a peak, where it is more than can be.
+    #[must_use]
+    pub fn above(&self, peaks: &Peaks) -> Option<f64> {
+        let share = |amount: Option<f64>, peak: Option<f64>| Some(amount? / peak? / (self.time_ps / 1e12));
+        let shares = [
+            share(self.flops, peaks.flops.map(|p| p.rate)),
+            share(self.hbm_bytes, peaks.hbm.map(|p| p.rate)),
+        ];
+        let most = shares.into_iter().flatten().fold(0.0, f64::max);
+        Some(most).filter(|most| most.is_finite() && *most > MOST_OF_PEAK)
+    }
+
     /// This work against `peaks`.
     #[must_use]
     pub fn against(&self, peaks: &Peaks) -> Limits {
@@ -82,7 +99,8 @@ impl Work {
         let (peak_flops, peak_hbm) = (peaks.flops.map(|p| p.rate), peaks.hbm.map(|p| p.rate));
         let is_possible = |rate: &f64| peaks.flops_at_most.is_none_or(|most| *rate <= most);
         let (flop_rate, hbm_rate) = (rate(self.flops).filter(is_possible), rate(self.hbm_bytes));
-        let (flop_share, hbm_share) = (over(flop_rate, peak_flops), over(hbm_rate, peak_hbm));
+        let share = |rate, peak| over(rate, peak).filter(|share| *share <= MOST_OF_PEAK);
+        let (flop_share, hbm_share) = (share(flop_rate, peak_flops), share(hbm_rate, peak_hbm));
         let intensity = over(self.flops, self.hbm_bytes);
         let compute_ps = over(self.flops, peak_flops).map(|s| s * 1e12);
         let memory_ps = over(self.hbm_bytes, peak_hbm).map(|s| s * 1e12);
@@ -107,7 +125,7 @@ impl Work {
             },
             efficiency: flop_share.zip(hbm_share).map(|(a, b)| a.max(b)).filter(|_| bound.is_some()),
             bound,
-            gap_ps: floor_ps.map(|floor| self.time_ps - floor),
+            gap_ps: floor_ps.map(|floor| self.time_ps - floor).filter(|gap| *gap >= -SLACK * self.time_ps),
         }
     }
 }
@@ -156,6 +174,17 @@ mod tests {
         // 17.2 GFLOP in 70 ms, and in 1 ms.
         assert!((work(70e9).against(&peaks).flop_rate.unwrap() - 0.2457e12).abs() < 1e9);
         assert_eq!(work(1e9).against(&peaks), Limits::default());
+    }
+
+    #[test]
+    fn more_than_a_peak_is_no_number() {
+        let work = Work { time_ps: 1e9, flops: Some(1e9), hbm_bytes: Some(2.0 * 819e6) };
+        let limits = work.against(&v5e());
+        assert_eq!((limits.hbm_share, limits.gap_ps, limits.efficiency), (None, None, None));
+        assert_eq!((limits.bound, limits.flop_share), (Some(Bound::Memory), Some(1e12 / 197e12)));
+        assert!((work.above(&v5e()).unwrap() - 2.0).abs() < 1e-9);
+        let near = Work { hbm_bytes: Some(1.01 * 819e6), ..work };
+        assert!(near.against(&v5e()).hbm_share.is_some() && near.above(&v5e()).is_none());
     }
 
     #[test]

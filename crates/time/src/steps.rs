@@ -2,13 +2,17 @@
 
 pub mod analysis;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::busy;
+use super::caused::{Causes, Marker};
+use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
 use crate::window_index::Kept;
-use haloscope_profile::{Device, DeviceId, DeviceKind, LineKind, Mark, Profile};
+use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, LineKind, Mark, Profile};
 use haloscope_report::scope::Scope;
+use haloscope_report::units;
 
 /// The steps of a run.
 #[derive(Debug, Clone)]
@@ -26,6 +30,8 @@ pub enum StepSource {
     DeviceLine,
     /// Host markers (`jax.profiler.StepTraceAnnotation`, TensorFlow's train function): events with stat `step_num`.
     HostMarkers,
+    /// The same of hosts that launch asynchronously: on a GPU a step lasts until the work is done that its marker launched.
+    Caused,
     /// No marker: each launch of this module, the one that took most time, begins a step.
     Launches(String),
     /// Neither markers nor repeated launches.
@@ -74,6 +80,13 @@ pub struct StepInstance {
 
 /// Fewer markers than this are all kept; with as many, the first and the last may have been cut (XProf's rule).
 const EDGE_FROM: usize = 6;
+/// Of as many inferred steps, the first and the last do not count if their programs were cut: if they are shorter than usual.
+const INFERRED_EDGE_FROM: usize = 3;
+/// Programs that take less than this of the time of all take no part in a step's pattern.
+const PROGRAM_SHARE: f64 = 0.002;
+/// A pattern of programs is at most so long, and is met at least so often.
+const LONGEST_PATTERN: usize = 32;
+const FEWEST_PATTERNS: usize = 3;
 /// A step this much off the median, and by as many robust deviations, is not usual.
 const OUTLIER_SHARE: f64 = 0.05;
 const OUTLIER_DEVIATIONS: f64 = 4.0;
@@ -87,6 +100,9 @@ impl StepSource {
         match self {
             Self::DeviceLine => "step markers on the devices' Steps lines".into(),
             Self::HostMarkers => "step markers on the host (events with step_num)".into(),
+            Self::Caused => {
+                "step markers on the host (events with step_num), each until the work that it launched is done".into()
+            }
             Self::Launches(module) => {
                 format!("inferred: every launch of {module} begins a step, which lasts until the next")
             }
@@ -204,48 +220,82 @@ impl Steps {
 
     fn from_host_markers(profile: &Profile, devices: &[&Device]) -> Option<Self> {
         let mut found = Vec::new();
-        for device in devices.iter().filter(|d| d.kind != DeviceKind::Tpu) {
-            for plane in profile.planes_of(device.host).filter(|p| !p.kind.is_device()) {
-                let Some(step_id) = plane.stat_id("step_num") else { continue };
-                let source = profile.source_of(plane);
-                for line in profile.lines_of(plane.id) {
-                    let events = profile.events(line);
-                    for event in events.iter().filter(|e| events.has(e.index, Mark::Step)) {
-                        let stat = events.stat(source, event.index, Some(step_id));
-                        let Some(number) = stat.and_then(|v| v.as_i64()) else { continue };
-                        let instance = StepInstance {
-                            device: device.id,
-                            start_ps: event.start_ps,
-                            end_ps: event.end_ps,
-                            duration_ps: event.end_ps - event.start_ps,
-                        };
-                        found.push((number, plane.meta_label(source, event.meta).into_owned(), instance));
+        let (mut outlived, mut is_doubtful) = (false, false);
+        let marked: Vec<&Device> = devices.iter().copied().filter(|d| d.kind != DeviceKind::Tpu).collect();
+        for devices in marked.chunk_by(|a, b| a.host == b.host) {
+            let markers = markers(profile, devices[0].host);
+            let gpus: Vec<&Device> = devices.iter().copied().filter(|d| d.kind == DeviceKind::Gpu).collect();
+            let causes = if gpus.is_empty() { None } else { Causes::of(profile, gpus[0].host, &markers) };
+            let known = causes.and_then(|causes| causes.spans(profile, &gpus, &markers));
+            for device in devices {
+                let own = known.as_ref().zip(gpus.iter().position(|gpu| gpu.id == device.id));
+                let spans = match own {
+                    Some((known, at)) => known[at].clone(),
+                    None => {
+                        is_doubtful |= device.kind == DeviceKind::Gpu
+                            && !markers.is_empty()
+                            && !cover(profile, device, &markers);
+                        markers.iter().map(|m| Some((m.start_ps, m.end_ps))).collect()
                     }
+                };
+                for (marker, span) in markers.iter().zip(spans) {
+                    let Some((start_ps, end_ps)) = span else { continue };
+                    outlived |= end_ps > marker.end_ps;
+                    let duration_ps = end_ps - start_ps;
+                    let instance = StepInstance { device: device.id, start_ps, end_ps, duration_ps };
+                    found.push((marker.number, marker.name.clone(), instance));
                 }
             }
         }
-        Self::grouped(StepSource::HostMarkers, found)
+        if is_doubtful && let Some(launched) = Self::from_launches(profile, devices) {
+            return Some(launched);
+        }
+        Self::grouped(if outlived { StepSource::Caused } else { StepSource::HostMarkers }, found)
     }
 
     fn from_launches(profile: &Profile, devices: &[&Device]) -> Option<Self> {
         let all: Vec<(&Device, Vec<Launch>)> =
             devices.iter().map(|d| (*d, launches::of(profile, d))).collect();
-        let mut time_by_module: FxHashMap<&str, (i64, usize)> = FxHashMap::default();
+        // Programs of one name are told apart: one that was compiled for another shape is another program.
+        let mut time_of: FxHashMap<Program<'_>, (i64, usize)> = FxHashMap::default();
         for launch in all.iter().flat_map(|(_, launches)| launches) {
-            let entry = time_by_module.entry(&launch.module).or_default();
+            let entry = time_of.entry(program(launch)).or_default();
             entry.0 = entry.0.saturating_add(launch.end_ps - launch.start_ps);
             entry.1 += 1;
         }
-        let mut modules: Vec<_> =
-            time_by_module.into_iter().filter(|(_, (_, n))| *n >= 2 * all.len()).collect();
-        modules.sort_unstable_by_key(|(name, (time, _))| (-time, *name));
-        let main = modules.first()?.0.to_owned();
-        let mut found = Vec::new();
+        let mut programs: Vec<_> = time_of.into_iter().filter(|(_, (_, n))| *n >= 2 * all.len()).collect();
+        programs.sort_unstable_by_key(|(program, (time, _))| (-time, *program));
+        let main = programs.first()?.0;
+        // Programs that take no time to speak of may run whenever they like.
+        let total = units::sum(programs.iter().map(|(_, (time, _))| *time)) as f64;
+        let counted = programs.iter().filter(|(_, (time, _))| *time as f64 >= PROGRAM_SHARE * total);
+        let counted: FxHashSet<Program<'_>> = counted.map(|(program, _)| *program).collect();
+        let (mut found, mut cut) = (Vec::new(), Vec::new());
         for (device, launches) in &all {
-            let main: Vec<_> = launches.iter().filter(|l| l.module == main).collect();
-            for (i, launch) in main.iter().enumerate() {
-                // The last one lasts as long as its program: it counts, because dropping it would lose a step of few.
-                let end_ps = main.get(i + 1).map_or(launch.end_ps, |next| next.start_ps.max(launch.start_ps));
+            let counted: Vec<_> = launches.iter().filter(|l| counted.contains(&program(l))).collect();
+            let (begins, round) = beginnings(&counted, main);
+            // From the first launch of a round to the end of its last.
+            let last_of = |begin: usize| counted.len().min(begin + round);
+            let end_of = |begin: usize| counted[begin..last_of(begin)].iter().map(|l| l.end_ps).max();
+            let length =
+                |begin: &usize| end_of(*begin).map_or(0, |end| end - counted[*begin].start_ps) as f64;
+            let lengths: Vec<f64> = begins.iter().map(length).collect();
+            // A program that the capture cut is shorter than all that it did not.
+            let whole = lengths.get(1..lengths.len().saturating_sub(1)).unwrap_or_default();
+            let shortest = whole.iter().copied().fold(f64::INFINITY, f64::min);
+            let may_be_cut = device.kind != DeviceKind::Cpu && begins.len() >= INFERRED_EDGE_FROM;
+            for (i, begin) in begins.iter().enumerate() {
+                let launch = counted[*begin];
+                // A step ends with the next one, or where programs begin that come round with none. The last one lasts as
+                // long as its programs.
+                let next = begins.get(i + 1).map(|next| *next.min(&(begin + round)));
+                let end_ps = next.map_or_else(|| end_of(*begin), |next| Some(counted[next].start_ps));
+                let end_ps = end_ps.unwrap_or(launch.end_ps).max(launch.start_ps);
+                let is_at_edge = i == 0 || i + 1 == begins.len();
+                let is_cut = lengths[i] < (1.0 - OUTLIER_SHARE) * shortest || begin + round > counted.len();
+                if may_be_cut && is_at_edge && is_cut {
+                    cut.push(i as i64);
+                }
                 let instance = StepInstance {
                     device: device.id,
                     start_ps: launch.start_ps,
@@ -255,7 +305,12 @@ impl Steps {
                 found.push((i as i64, String::new(), instance));
             }
         }
-        Self::grouped(StepSource::Launches(main), found)
+        let main = main.0.to_owned();
+        let mut steps = Self::grouped(StepSource::Launches(main), found)?;
+        for step in steps.rows.iter_mut().filter(|s| cut.contains(&s.number)) {
+            step.class = StepClass::Edge;
+        }
+        Some(steps)
     }
 
     /// Puts the instances of one step on several devices together.
@@ -287,7 +342,7 @@ impl Steps {
 
     fn classify(&mut self) {
         let count = self.rows.len();
-        if self.source == StepSource::HostMarkers && count >= EDGE_FROM {
+        if matches!(self.source, StepSource::HostMarkers | StepSource::Caused) && count >= EDGE_FROM {
             self.rows[0].class = StepClass::Edge;
             self.rows[count - 1].class = StepClass::Edge;
         }
@@ -309,5 +364,126 @@ impl Steps {
                 step.class = StepClass::Outlier;
             }
         }
+    }
+}
+
+/// The step markers of a host's threads, by thread and start.
+fn markers(profile: &Profile, host: HostId) -> Vec<Marker> {
+    let mut found = Vec::new();
+    for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
+        let Some(step_id) = plane.stat_id("step_num") else { continue };
+        let source = profile.source_of(plane);
+        for line in profile.lines_of(plane.id) {
+            let events = profile.events(line);
+            for event in events.iter().filter(|e| events.has(e.index, Mark::Step)) {
+                let stat = events.stat(source, event.index, Some(step_id));
+                let Some(number) = stat.and_then(|v| v.as_i64()) else { continue };
+                found.push(Marker {
+                    line: line.id,
+                    row: event.index,
+                    number,
+                    name: plane.meta_label(source, event.meta).into_owned(),
+                    start_ps: event.start_ps,
+                    end_ps: event.end_ps,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Whether most of the time in which a device was busy lies inside of markers. Markers that hold less of it, of which nobody
+/// knows what they launched, say nothing of its steps.
+fn cover(profile: &Profile, device: &Device, markers: &[Marker]) -> bool {
+    let busy = busy::intervals(profile, device);
+    let marked = Intervals::union_of(markers.iter().map(|m| (m.start_ps, m.end_ps)).collect());
+    2 * busy.intersect(&marked).length() >= busy.length()
+}
+
+/// A program by its name and id.
+type Program<'a> = (&'a str, Option<u64>);
+
+fn program(launch: &Launch) -> Program<'_> {
+    (&launch.module, launch.program_id)
+}
+
+/// The launches that begin steps, and how many launches a step has at most. Steps begin with those of the main program; where a
+/// pattern of several programs comes round in which it is launched several times, as when gradients are accumulated, with the
+/// one of each round that comes after another program.
+fn beginnings(launches: &[&Launch], main: Program<'_>) -> (Vec<usize>, usize) {
+    let of = |at: usize| program(launches[at]);
+    let is_main = |at: &usize| of(*at) == main;
+    // A step has as many launches as there are most often from one of the main program to the next.
+    let every = || {
+        let begins: Vec<usize> = (0..launches.len()).filter(is_main).collect();
+        let mut rounds: Vec<usize> = begins.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        rounds.sort_unstable();
+        let usual = rounds.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or(1, |same| same[0]);
+        (begins, usual)
+    };
+    let fits = |period: usize| {
+        let pairs = launches.len() - period;
+        let same = (0..pairs).filter(|at| of(*at) == of(at + period)).count();
+        10 * same >= 9 * pairs
+    };
+    let longest = LONGEST_PATTERN.min(launches.len() / FEWEST_PATTERNS);
+    let Some(period) = (1..=longest).find(|period| fits(*period)) else { return every() };
+    let in_a_round = (0..period).filter(is_main).count();
+    if in_a_round < 2 || in_a_round == period {
+        return every();
+    }
+    // Of the places in the round where the main program follows another, the one with the longest gaps before it.
+    let gap = |at: usize| launches[at].start_ps - launches[at - 1].end_ps;
+    let rounds = |phase: usize| (phase..launches.len()).step_by(period).filter(|at| *at > 0);
+    let begins = |phase: &usize| rounds(*phase).next().is_some_and(|at| is_main(&at) && !is_main(&(at - 1)));
+    let gaps = |phase: &usize| units::sum(rounds(*phase).map(gap)) / rounds(*phase).count().max(1) as i64;
+    let phase = (0..period).filter(begins).max_by_key(|phase| (gaps(phase), std::cmp::Reverse(*phase)));
+    let Some(phase) = phase else { return every() };
+    let begins = |at: &usize| {
+        let left = launches.len() - at;
+        let fits = (0..period.min(left)).all(|i| of(at + i) == of(phase + i));
+        fits && is_main(at) && (*at == 0 || left >= period || !is_main(&(at - 1)))
+    };
+    ((0..launches.len()).filter(begins).collect(), period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launches(words: &str) -> Vec<Launch> {
+        let one = |(at, name): (i64, char)| Launch {
+            program_id: None,
+            module: name.to_string(),
+            start_ps: 10 * at,
+            end_ps: 10 * at + if name == 'a' { 8 } else { 5 },
+        };
+        (0..).zip(words.chars()).map(one).collect()
+    }
+
+    fn begin_at(words: &str) -> (Vec<usize>, usize) {
+        let all = launches(words);
+        let all: Vec<&Launch> = all.iter().collect();
+        beginnings(&all, ("a", None))
+    }
+
+    #[test]
+    fn every_launch_of_the_main_program_begins_a_step() {
+        assert_eq!(begin_at("aaaa"), (vec![0, 1, 2, 3], 1));
+        assert_eq!(begin_at("abababab"), (vec![0, 2, 4, 6], 2));
+        assert_eq!(begin_at("aabcaacb").0, [0, 1, 4, 5], "no pattern");
+    }
+
+    #[test]
+    fn a_program_launched_several_times_a_step() {
+        assert_eq!(begin_at("aaabaaabaaab"), (vec![0, 4, 8], 4));
+        // The capture begins and ends inside of a step.
+        assert_eq!(begin_at("abaaabaaabaaabaa"), (vec![2, 6, 10, 14], 4));
+    }
+
+    #[test]
+    fn a_program_that_does_not_come_round_ends_a_step() {
+        let (begins, round) = begin_at("ababeabab");
+        assert_eq!((begins, round), (vec![0, 2, 5, 7], 2), "the step of launch 2 ends where launch 4 begins");
     }
 }

@@ -41,6 +41,25 @@ const AMD: [&str; 13] = [
     "wmma",
 ];
 
+/// Kernels of AMD's Composable Kernel library, old and new; names may be mangled.
+const CK: [&str; 3] = ["ck_tile::", "N2ck", "ck::"];
+/// What its kernels that are made of matrix instructions have in their names, in small letters.
+const CK_PRODUCTS: [&str; 9] =
+    ["gemm", "fmha", "grouped_conv", "groupedconv", "conv_fwd", "conv_bwd", "attention", "matmul", "xdl"];
+/// Parts of attention that are none: the product of the output and its gradient, element by element, and conversions.
+const CK_OTHERS: [&str; 3] = ["ograddoto", "bwdconvert", "splitkvcombine"];
+/// Parts of the names of the kernels of other libraries that XProf does not know: of NVIDIA's libraries for Hopper and Blackwell,
+/// of cuDNN's fused attention, of CUTLASS.
+const NVIDIA_MORE: [&str; 7] = [
+    "wgmma",
+    "utcmma",
+    "tcgen05",
+    "cudnn_generated_fort_native_sdpa",
+    "nvjet_",
+    "tensorop",
+    "flash_fwd_kernel",
+];
+
 /// Ends of the names of framework ops whose work is a matrix product or a convolution.
 const OP_ENDS: [&str; 12] = [
     "Conv2D",
@@ -73,9 +92,26 @@ const OP_PARTS: [&str; 6] = [
 pub fn used_by(vendor: Option<&str>, kernel: &str) -> bool {
     match vendor {
         Some("Nvidia") => NVIDIA.iter().any(|part| kernel.contains(part)),
-        Some("AMD") => AMD.iter().any(|part| kernel.contains(part)) || names_mfma_shape(kernel),
+        Some("AMD") => {
+            AMD.iter().any(|part| kernel.contains(part)) || names_mfma_shape(kernel) || is_ck_product(kernel)
+        }
         _ => false,
     }
+}
+
+/// The same by more names than XProf knows, and of profiles that state no vendor.
+#[must_use]
+pub fn surely_used_by(vendor: Option<&str>, kernel: &str) -> bool {
+    let is_amd = vendor == Some("AMD");
+    let vendor = Some(if is_amd { "AMD" } else { "Nvidia" });
+    used_by(vendor, kernel) || !is_amd && NVIDIA_MORE.iter().any(|part| kernel.contains(part))
+}
+
+/// True for the Composable Kernel library's matrix products and attention.
+fn is_ck_product(kernel: &str) -> bool {
+    let has = |name: &str, parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let lower = kernel.to_ascii_lowercase();
+    has(kernel, &CK) && has(&lower, &CK_PRODUCTS) && !has(&lower, &CK_OTHERS)
 }
 
 /// True for names with `_MI16x16x16…`: the shape of the matrix instruction that Tensile's kernels are built on.
@@ -95,6 +131,15 @@ fn names_mfma_shape(kernel: &str) -> bool {
 #[must_use]
 pub fn could_do(framework_op: &str) -> bool {
     OP_ENDS.iter().any(|end| framework_op.ends_with(end)) || OP_PARTS.iter().any(|p| framework_op.contains(p))
+}
+
+/// True for TensorFlow's op types whose work is a matrix product or a convolution, fused ones too: `_FusedConv2D`.
+#[must_use]
+pub fn could_do_type(op_type: &str) -> bool {
+    let base = op_type.trim_start_matches("_Fused").trim_start_matches("Fused");
+    ["Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul", "BatchMatMul", "CudnnRNN", "XlaDot"]
+        .iter()
+        .any(|word| base.starts_with(word))
 }
 
 /// True for an einsum of two operands: `ab,bc->ac`.
@@ -119,9 +164,27 @@ mod tests {
     }
 
     #[test]
+    fn kernels_of_other_libraries() {
+        let tile = |kernel: &str| {
+            let name =
+                format!("void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::{kernel}<ck_tile::Block> >");
+            (used_by(Some("AMD"), &name), surely_used_by(Some("AMD"), &name))
+        };
+        assert_eq!(tile("FmhaBwdDQDKDVKernel"), (true, true));
+        assert_eq!(tile("FmhaFwdKernel"), (true, true));
+        assert_eq!(tile("FmhaBwdOGradDotOKernel"), (false, false), "element by element");
+        assert_eq!(tile("Rmsnorm2dFwd"), (false, false));
+        assert!(surely_used_by(Some("Nvidia"), "nvjet_hsh_128x256_64x4"));
+        assert!(
+            surely_used_by(None, "volta_h884gemm_128x64") && !surely_used_by(None, "volta_sgemm_128x64_nn")
+        );
+    }
+
+    #[test]
     fn ops_by_name() {
         assert!(could_do("jit(f)/dot_general") && could_do("model/layer/MatMul") && could_do("XlaDotV2"));
         assert!(!could_do("MatMul") && !could_do("jit(f)/dot") && !could_do("a/MatMul_1"));
+        assert!(could_do_type("_FusedConv2D") && could_do_type("BatchMatMulV2") && !could_do_type("Relu"));
         assert!(could_do_einsum("ab,bc->ac") && !could_do_einsum("abc->ac") && !could_do_einsum(""));
         assert!(!could_do_einsum("a,b->c->d"));
     }

@@ -128,7 +128,7 @@ impl Usage {
 
 impl DeviceUsage {
     /// Idle time inside the active window while the host read or prepared input, picoseconds. `input` is when the device's
-    /// host did: [`super::bound::input_work`].
+    /// host did: [`super::input::input_work`].
     #[must_use]
     pub fn waits_for_input_ps(&self, profile: &Profile, input: &Intervals) -> i64 {
         let device = profile.device(self.id);

@@ -8,7 +8,7 @@ use super::label;
 use super::line_ops::LineOps;
 use super::texts::{NO_TEXT, Texts};
 use haloscope_profile::{Events, Line, LineKind, Mark, MetaIdx, Peaks, Plane, Profile, split_label};
-use haloscope_time::bound::TimeClass;
+use haloscope_time::account::limit_of;
 use haloscope_time::framework_op::{Framework, FrameworkOp};
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::{EventNames, EventOps};
@@ -76,7 +76,7 @@ impl Paint {
         Self {
             category: texts.number(&op.meta.category),
             module: texts.number(module),
-            class: texts.number(TimeClass::of(&op, peaks).word()),
+            class: texts.number(limit_of(&op, peaks).unwrap_or("unknown")),
         }
     }
 

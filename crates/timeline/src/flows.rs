@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Timeline;
 use haloscope_profile::{HostId, LineId, Profile};
 use haloscope_report::Error;
-use haloscope_serving::event_groups::{Context, Direction, category_name};
+use haloscope_time::event_groups::{Context, Direction, category_name};
 
 mod pairs;
 

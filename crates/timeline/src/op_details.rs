@@ -3,7 +3,7 @@
 use super::label;
 use super::line_ops::LineOps;
 use haloscope_profile::{Line, LineKind, Peak, Profile, split_label};
-use haloscope_time::bound::TimeClass;
+use haloscope_time::account::limit_of;
 use haloscope_time::hlo_costs::Costs;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::ops::Op;
@@ -80,10 +80,9 @@ impl OpDetails {
             Op { flops: meta.flops, hbm_bytes: meta.hbm_bytes, total_ps: time_ps, meta, ..Op::default() };
         let limits = op.work(time_ps).against(&peaks);
         let meta = &op.meta;
-        let bound_by = match TimeClass::of(&op, &peaks) {
+        let bound_by = match limit_of(&op, &peaks) {
             _ if meta.category.is_empty() => limits.bound.map(|bound| bound.word()),
-            TimeClass::Unknown => None,
-            class => Some(class.word()),
+            limit => limit,
         };
         // Kernels that no HLO op launched are ops under their own name.
         let is_hlo = meta.program_id.is_some() || !module.is_empty();

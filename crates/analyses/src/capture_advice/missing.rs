@@ -83,7 +83,7 @@ pub fn parts(
         part(
             "step_markers",
             "Step markers",
-            of(matches!(steps, Some(StepSource::DeviceLine | StepSource::HostMarkers))),
+            of(matches!(steps, Some(StepSource::DeviceLine | StepSource::HostMarkers | StepSource::Caused))),
             "communication, input",
         ),
         part(

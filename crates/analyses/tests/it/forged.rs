@@ -6,8 +6,8 @@ use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_time::account::Class;
 use haloscope_time::analysis::{self, Params};
-use haloscope_time::bound::TimeClass;
 
 use crate::support::{ask, near, number, row_of, traces};
 
@@ -52,7 +52,7 @@ fn exposed_communication_is_that_built_in() {
         };
         let report = ask(&profile, "overview", &[]);
         let time = report.table("time").unwrap();
-        let row = row_of(time, TimeClass::Communication.phrase());
+        let row = row_of(time, Class::Communication.phrase());
         let found_ms =
             time.cell(row, "time_ps").unwrap().number().unwrap() / 1e9 / truth["steps"].as_f64().unwrap();
         // What was built in leaves out the starts of collectives, which take one part in a thousand.

@@ -25,6 +25,7 @@ mod diagnose_host;
 mod flags;
 mod flows;
 mod forged;
+mod gpu_steps;
 mod groups;
 mod hlo_graph;
 mod input;

@@ -1,6 +1,7 @@
 //! What one pass over a device's events says is what passes of their own say.
 
 use haloscope_report::scope::Scope;
+use haloscope_time::account::busy_times;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::Sums;
 use haloscope_time::select::Selection;
@@ -17,11 +18,14 @@ fn one_pass_and_several_say_the_same() {
         let selection = Selection::resolve(&profile, &scope(words)).unwrap();
         let steps = Steps::find(&profile, &selection.devices);
         let mut of_hosts = Vec::new();
-        let (all, usage) =
+        let (all, usage, spent) =
             device_pass::measure(&profile, &selection, &steps, |host, ops| of_hosts.push((host, ops)));
         assert_eq!(format!("{all:?}"), format!("{:?}", ops::collect(&profile, &selection)), "{name}");
         let apart = Usage::measure(&profile, &selection, &steps);
         assert_eq!(format!("{usage:?}"), format!("{apart:?}"), "{name}");
+        for (at, device) in selection.devices.iter().enumerate() {
+            assert_eq!(spent[at], busy_times(&profile, device, selection.window(at)), "{name}");
+        }
         assert_eq!(of_hosts.len(), profile.hosts.len(), "{name}");
         for (host, ops) in of_hosts {
             let of_host = Scope { hosts: vec![profile.host(host).name.clone()], ..scope(words) };
@@ -37,7 +41,7 @@ fn lengths_are_those_of_the_sets() {
         let profile = open(name);
         let selection = Selection::resolve(&profile, &scope(&[])).unwrap();
         let steps = Steps::find(&profile, &selection.devices);
-        let (_, usage) = device_pass::measure(&profile, &selection, &steps, |_, _| ());
+        let (_, usage, _) = device_pass::measure(&profile, &selection, &steps, |_, _| ());
         for (device, found) in selection.devices.iter().zip(&usage.devices) {
             let busy = busy::intervals(&profile, device);
             let (first, last) = busy.hull().unwrap_or_default();

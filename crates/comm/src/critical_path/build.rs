@@ -9,7 +9,7 @@ use super::parts::{self, Part};
 use super::queues;
 use haloscope_profile::{Device, HostId, Profile};
 use haloscope_time::account::Class;
-use haloscope_time::bound::input_work;
+use haloscope_time::input::input_work;
 use haloscope_time::intervals::Intervals;
 
 /// A graph holds no more nodes than this: a quarter of a gigabyte.

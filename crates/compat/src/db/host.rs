@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use haloscope_profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
-use haloscope_serving::event_groups::{Context, EventType};
+use haloscope_time::event_groups::{Context, EventType};
 use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

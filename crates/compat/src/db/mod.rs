@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use haloscope_profile::{Device, DeviceKind, HostId, Profile};
-use haloscope_serving::event_groups::Context;
+use haloscope_time::event_groups::Context;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

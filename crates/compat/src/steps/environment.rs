@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use haloscope_profile::{HostId, Plane, PlaneKind, Profile, Stat};
-use haloscope_serving::event_groups::Context;
+use haloscope_time::event_groups::Context;
 use haloscope_time::gradients;
 use haloscope_xspace::wire::{Fields, Value};
 

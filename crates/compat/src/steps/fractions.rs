@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use haloscope_profile::{HostId, Plane, PlaneKind, Profile};
-use haloscope_serving::event_groups::Context;
+use haloscope_time::event_groups::Context;
 use haloscope_xspace::StatValue;
 
 use super::environment::host_name;

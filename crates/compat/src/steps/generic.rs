@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use haloscope_profile::{Events, HostId, Plane, PlaneKind, Profile, Source, StatId};
-use haloscope_serving::event_groups::{Context, Lane, REGION};
+use haloscope_time::event_groups::{Context, Lane, REGION};
 use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 

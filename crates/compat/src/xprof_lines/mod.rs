@@ -10,7 +10,7 @@ mod tpu;
 pub(crate) use builder::{DerivedEvent, Labels};
 
 use haloscope_profile::{HostId, LineId, PlaneId, PlaneKind, Profile};
-use haloscope_serving::event_groups::Context;
+use haloscope_time::event_groups::Context;
 
 /// Line ids of derived lines begin here, as XProf numbers them.
 pub(crate) const FIRST_ID: i64 = 0xdead_beef_u32 as i32 as i64;

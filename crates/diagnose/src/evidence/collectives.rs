@@ -1,7 +1,9 @@
 //! Exposed communication by kind of collective.
 
+use rustc_hash::FxHashMap;
+
 use super::Evidence;
-use haloscope_time::account::Class;
+use haloscope_comm::exposed_by_op;
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous};
 use haloscope_time::ops::Op;
 
@@ -13,16 +15,14 @@ pub(crate) struct Kind<'e, 'p> {
     pub time_ps: f64,
     /// The part of it in ops that are not split into start and done.
     pub sync_ps: f64,
-    /// The ops, largest first.
-    pub ops: Vec<&'e Op<'p>>,
+    /// The ops with their exposed time, picoseconds; longest first.
+    pub ops: Vec<(&'e Op<'p>, f64)>,
 }
 
 /// All kinds.
 pub(crate) struct Kinds<'e, 'p> {
     /// Largest first.
     pub kinds: Vec<Kind<'e, 'p>>,
-    /// Exposed time over self time: less than 1 where other ops run at the same time.
-    pub scale: f64,
 }
 
 /// Words by which a kind is known, lower case without dashes: longer ones first.
@@ -57,30 +57,39 @@ impl Kind<'_, '_> {
 }
 
 impl<'p> Evidence<'p> {
-    /// Exposed communication by kind.
+    /// Exposed communication by kind: each op by the instants of the account that are its own.
     pub(crate) fn collectives(&self) -> Kinds<'_, 'p> {
-        let is_meant = |op: &&Op<'_>| Class::of(&op.meta) == Class::Communication && op.self_ps > 0;
-        let ops: Vec<&Op<'p>> = self.ops().iter().filter(is_meant).collect();
-        let all: f64 = ops.iter().map(|op| op.self_ps as f64).sum();
-        let exposed = self.times().of(Class::Communication) as f64;
-        let scale = if all > 0.0 { (exposed / all).min(1.0) } else { 1.0 };
+        let mut exposed: FxHashMap<(Option<u64>, String), i64> = FxHashMap::default();
+        let selected = self.selection.devices.iter().zip(self.accounts()).enumerate();
+        for (position, (device, account)) in selected {
+            let Some(account) = account else { continue };
+            let cut = self.selection.window(position);
+            let own = exposed_by_op(self.profile, device, account, cut);
+            #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
+            for (op, ps) in own {
+                let sum = exposed.entry(op).or_default();
+                *sum = sum.saturating_add(ps);
+            }
+        }
         let mut kinds: Vec<Kind<'_, 'p>> = Vec::new();
-        for op in ops {
+        for op in self.ops() {
+            let key = (op.meta.program_id, op.meta.name.to_string());
+            let Some(time_ps) = exposed.get(&key).map(|ps| *ps as f64) else { continue };
             let name = kind(&op.meta);
-            let time_ps = op.self_ps as f64 * scale;
             let is_async = is_asynchronous(&op.meta.category) || is_async_collective(&op.meta.name);
             let sync_ps = if is_async { 0.0 } else { time_ps };
             match kinds.iter_mut().find(|kind| kind.name == name) {
                 Some(kind) => {
                     kind.time_ps += time_ps;
                     kind.sync_ps += sync_ps;
-                    kind.ops.push(op);
+                    kind.ops.push((op, time_ps));
                 }
-                None => kinds.push(Kind { name, time_ps, sync_ps, ops: vec![op] }),
+                None => kinds.push(Kind { name, time_ps, sync_ps, ops: vec![(op, time_ps)] }),
             }
         }
+        kinds.iter_mut().for_each(|kind| kind.ops.sort_by(|a, b| b.1.total_cmp(&a.1)));
         kinds.sort_by(|a, b| b.time_ps.total_cmp(&a.time_ps).then(a.name.cmp(b.name)));
-        Kinds { kinds, scale }
+        Kinds { kinds }
     }
 }
 

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::host::Named;
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
-use haloscope_time::bound::input_work;
 use haloscope_time::compilations::is_compilation;
+use haloscope_time::input::input_work;
 use haloscope_time::intervals::Intervals;
 
 /// What a host does. Of several at once the first counts.

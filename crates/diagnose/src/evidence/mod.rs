@@ -18,8 +18,7 @@ use std::cell::OnceCell;
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_time::account::{self, Account, Class, Times};
-use haloscope_time::bound::Classes;
+use haloscope_time::account::{self, Account, Class, Spent, Times};
 use haloscope_time::hosts::measure::Measured;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::phase;
@@ -41,7 +40,7 @@ pub(super) struct Evidence<'p> {
     steps: OnceCell<Steps>,
     usage: OnceCell<Usage>,
     accounts: OnceCell<Vec<Option<Account>>>,
-    classes: OnceCell<Classes>,
+    spent: OnceCell<Spent>,
     measured: OnceCell<Result<Measured<'p>, String>>,
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
@@ -65,7 +64,7 @@ impl<'p> Evidence<'p> {
             steps: OnceCell::new(),
             usage: OnceCell::new(),
             accounts: OnceCell::new(),
-            classes: OnceCell::new(),
+            spent: OnceCell::new(),
             measured: OnceCell::new(),
             host: OnceCell::new(),
             times: OnceCell::new(),
@@ -94,8 +93,9 @@ impl<'p> Evidence<'p> {
     }
 
     /// What the active window goes to.
-    pub(super) fn classes(&self) -> &Classes {
-        self.classes.get_or_init(|| Classes::measure(self.profile, self.usage(), self.ops(), &self.peaks))
+    pub(super) fn spent(&self) -> &Spent {
+        self.spent
+            .get_or_init(|| Spent::of_accounts(self.profile, &self.selection, self.usage(), self.accounts()))
     }
 
     /// The times by class in the scope, summed over devices.

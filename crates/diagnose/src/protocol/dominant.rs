@@ -4,7 +4,6 @@ use super::super::thresholds::DOMINANT;
 use super::{Given, Step, Word};
 use haloscope_report::Link;
 use haloscope_report::units;
-use haloscope_time::bound::TimeClass;
 
 /// Rules whose words belong here: what may dominate, and what it then means.
 const RULES: [&str; 4] = ["dominant_op", "exp_bound", "reduce_heavy", "data_formatting"];
@@ -12,16 +11,16 @@ const RULES: [&str; 4] = ["dominant_op", "exp_bound", "reduce_heavy", "data_form
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let evidence = given.evidence;
     let mut words = Vec::new();
-    let classes = evidence.classes();
-    let shares: Vec<String> = classes
+    let spent = evidence.spent();
+    let shares: Vec<String> = spent
         .rows
         .iter()
-        .filter(|(class, _)| classes.share(*class) >= 0.005)
-        .map(|(class, _)| format!("{} {}", class.phrase(), units::share(classes.share(*class))))
+        .filter(|(of, _)| spent.share(*of) >= 0.005)
+        .map(|(of, _)| format!("{} {}", of.phrase(), units::share(spent.share(*of))))
         .collect();
     words.push(shares.join(", "));
-    let mut verdict = match classes.bound_by() {
-        TimeClass::Unknown => Word::Unknown,
+    let mut verdict = match spent.bound_by() {
+        "unknown" => Word::Unknown,
         _ => Word::Stated,
     };
     if let Some(top) = evidence.ops().first() {

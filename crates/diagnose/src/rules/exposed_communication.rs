@@ -2,7 +2,7 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::collectives::{Kind, Kinds};
+use crate::evidence::collectives::Kind;
 use crate::evidence::names::counted;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{EXPOSED_COMMUNICATION, Grade, OP_WORTH};
@@ -20,12 +20,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
+    let share = evidence.share(Class::Communication);
+    if share <= 0.0 && evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
         return Outcome::unknown(
             "the profile does not say the ops' categories, by which collectives are known",
         );
     }
-    let share = evidence.share(Class::Communication);
     if share <= 0.0 {
         return Outcome::not_applicable("no collective runs while nothing else does");
     }
@@ -45,22 +45,22 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let kinds = evidence.collectives();
     let left = (1.0 - waiting / share).max(0.0);
     let worth = kinds.kinds.iter().filter(|kind| evidence.of_active(kind.time_ps) * left >= OP_WORTH.good);
-    let findings = worth.map(|kind| finding(evidence, &kinds, kind, left)).collect();
+    let findings = worth.map(|kind| finding(evidence, kind, left)).collect();
     Outcome::found(said, findings)
 }
 
-fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, left: f64) -> Finding {
+fn finding(evidence: &Evidence<'_>, kind: &Kind<'_, '_>, left: f64) -> Finding {
     let saved = evidence.of_active(kind.time_ps) * left;
     let sync = kind.sync_ps / kind.time_ps.max(1.0);
     let first = kind.ops.first();
-    let largest = first.map_or_else(String::new, |op| {
+    let largest = first.map_or_else(String::new, |(op, exposed_ps)| {
         let path = op.meta.framework_op.as_ref();
         let of = if path.is_empty() { String::new() } else { format!(" (`{path}`)") };
-        let own = units::share(evidence.of_active(op.self_ps as f64 * kinds.scale));
+        let own = units::share(evidence.of_active(*exposed_ps));
         format!("; the largest is {} with {own}{of}", op.meta.name)
     });
     let mut links = vec![Link::to("comm").row("kinds", kind.name), Link::to("ops").param("by", "category")];
-    links.extend(first.map(|op| evidence.timeline_of(op)));
+    links.extend(first.map(|(op, _)| evidence.timeline_of(op)));
     Cause {
         id: RULE.id,
         claim: format!("{} take {} of the active window with nothing to hide them", kind.plural(), units::share(saved)),
@@ -69,7 +69,7 @@ fn finding(evidence: &Evidence<'_>, kinds: &Kinds<'_, '_>, kind: &Kind<'_, '_>, 
             units::share(sync),
             units::share(1.0 - sync),
             counted(kind.ops.len() as u64, "op"),
-            counted(kind.ops.iter().map(|op| op.occurrences).sum(), "execution"),
+            counted(kind.ops.iter().map(|(op, _)| op.occurrences).sum(), "execution"),
         ),
         saved: Some(saved),
         assuming: "if compute hid all of it".into(),

@@ -101,7 +101,7 @@ impl Class {
             return if op.expression.contains("S(5)") { Self::HostTransfer } else { Self::AsyncWait };
         }
         match category {
-            "memcpy" => of_memcpy(name),
+            "memcpy" => of_memcpy(name, &op.expression),
             "memset" | "copy" | "copy fusion" | "data formatting" => Self::Copy,
             _ if category.starts_with("infeed") || category.starts_with("outfeed") => Self::Infeed,
             _ if category.starts_with("host ") => Self::HostTransfer,
@@ -195,13 +195,22 @@ impl Class {
     }
 }
 
-/// Copies on a GPU say in their name between what they go: `MemcpyH2D`, `[CUDA memcpy DtoH]`.
-fn of_memcpy(name: &str) -> Class {
-    let has = |parts: [&str; 4]| parts.iter().any(|part| name.contains(part));
-    if has(["H2D", "HtoD", "D2H", "DtoH"]) {
+/// Copies on a GPU say in their name between what they go, as `MemcpyH2D`, `[CUDA memcpy DtoH]` and `CopyHostToDevice` do; where
+/// it does not, the tracer's details may: `kind_src:pinned kind_dst:device`.
+fn of_memcpy(name: &str, details: &str) -> Class {
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let end = |key: &str| {
+        let word = details.split_ascii_whitespace().find_map(|word| word.strip_prefix(key))?;
+        Some(matches!(word.strip_prefix(':')?, "pinned" | "pageable" | "host" | "managed"))
+    };
+    if has(&["H2D", "HtoD", "HostToDevice", "D2H", "DtoH", "DeviceToHost"]) {
         Class::HostTransfer
-    } else if has(["P2P", "PtoP", "Peer", "peer"]) {
+    } else if has(&["P2P", "PtoP", "Peer", "peer"]) {
         Class::Communication
+    } else if has(&["D2D", "DtoD", "DeviceToDevice"]) {
+        Class::Copy
+    } else if end("kind_src") == Some(true) || end("kind_dst") == Some(true) {
+        Class::HostTransfer
     } else {
         Class::Copy
     }
@@ -235,6 +244,11 @@ mod tests {
         assert_eq!(class("data formatting", "copy.1", ""), Class::Copy);
         let copies = ["MemcpyH2D", "MemcpyD2D", "MemcpyP2P"].map(|name| class("memcpy", name, ""));
         assert_eq!(copies, [Class::HostTransfer, Class::Copy, Class::Communication]);
+        assert_eq!(class("memcpy", "CopyDeviceToDevice", ""), Class::Copy);
+        assert_eq!(class("memcpy", "CopyHostToDevice", ""), Class::HostTransfer);
+        let to_host = "kind_src:device kind_dst:pinned size:8 dest:0 async:1";
+        assert_eq!(class("memcpy", "Memcpy", to_host), Class::HostTransfer);
+        assert_eq!(class("memcpy", "Memcpy", "kind_src:device kind_dst:device size:8"), Class::Copy);
     }
 
     #[test]

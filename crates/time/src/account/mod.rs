@@ -1,18 +1,20 @@
 //! Where the time of a device goes: every instant of its capture in one class, so that the parts add up to the whole.
 
 mod class;
+mod spent;
 
 pub use class::{Class, Group};
+pub(crate) use spent::{Busy, disjoint, is_nested, places};
+pub use spent::{LIMITS, Limit, PLACES, Spending, Spent, busy_times, limit_of};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::bound::input_work;
 use super::busy;
+use super::input::input_work;
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
-use super::ops::walk_innermost;
 use super::select::Selection;
 use super::usage::capture_span;
 use haloscope_profile::{Device, DeviceId, HostId, Profile};
@@ -28,6 +30,8 @@ pub struct Account {
     pub launches: Vec<Launch>,
     /// When the device was in each class, in the order of [`Class::ALL`]: disjoint, and together the span.
     parts: [Intervals; Class::COUNT],
+    /// The part of [`Class::Compute`] of each limit of the roofline, in the order of [`Limit::ALL`]: disjoint, and together it.
+    limits: [Intervals; LIMITS],
 }
 
 /// Times by class, picoseconds, in the order of [`Class::ALL`].
@@ -103,12 +107,14 @@ impl Account {
         let programs = programs.intersect(&span);
         let (first, last) = busy.hull()?;
         let mut parts: [Intervals; Class::COUNT] = Default::default();
+        let all = disjoint(profile, device, &DeviceOps::find(profile, device));
+        let mut all = all.into_iter().map(|own| own.intersect(&busy));
+        let limits: [Intervals; LIMITS] = std::array::from_fn(|_| all.next().unwrap_or_default());
         let mut free = busy.clone();
-        let mut ops = stretches(profile, device);
-        for class in Class::BY_RANK {
-            let own = std::mem::take(&mut ops[class as usize]);
-            parts[class as usize] = own.intersect(&free);
+        let computes = limits.iter().fold(Intervals::default(), |all, one| all.union(one));
+        for (class, own) in Class::BY_RANK.into_iter().zip(std::iter::once(computes).chain(all)) {
             free = free.minus(&own);
+            parts[class as usize] = own;
         }
         // What is busy without an op: the short gaps inside of programs.
         parts[Class::Overhead as usize] = parts[Class::Overhead as usize].union(&free);
@@ -120,13 +126,19 @@ impl Account {
         let gaps = gaps.minus(input);
         parts[Class::Inside as usize] = gaps.intersect(&programs);
         parts[Class::Between as usize] = gaps.minus(&programs);
-        Some(Self { device: device.id, span: (from, to), launches, parts })
+        Some(Self { device: device.id, span: (from, to), launches, parts, limits })
     }
 
     /// When the device was in a class.
     #[must_use]
     pub fn part(&self, class: Class) -> &Intervals {
         &self.parts[class as usize]
+    }
+
+    /// When the device computed at a limit of the roofline.
+    #[must_use]
+    pub fn limit(&self, limit: Limit) -> &Intervals {
+        &self.limits[limit as usize]
     }
 
     /// The times in the part of the span that counts; `None` means all of it.
@@ -177,34 +189,6 @@ impl Account {
         let after = self.launches.iter().skip(begun.saturating_sub(1)).find(|l| l.end_ps > gap.start_ps);
         (before, after)
     }
-}
-
-/// When an op of each class was the innermost one on some line.
-fn stretches(profile: &Profile, device: &Device) -> [Intervals; Class::COUNT] {
-    let ops = DeviceOps::find(profile, device);
-    let classes: Vec<Class> = ops.ops.iter().map(|(meta, _)| Class::of(meta)).collect();
-    let mut parts: [Vec<(i64, i64)>; Class::COUNT] = Default::default();
-    if let Some(pieces) = ops.shared() {
-        for (from, to, owners) in pieces {
-            let classes = owners.filter_map(|(op, _)| classes.get(op as usize));
-            if let Some(class) = classes.min_by_key(|class| class.rank()) {
-                parts[*class as usize].push((from, to));
-            }
-        }
-        return parts.map(Intervals::union_of);
-    }
-    for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < classes.len());
-        walk_innermost(events, |event, from, to| {
-            let Some(class) = classes.get(rows.of(event) as usize) else { return };
-            let part = &mut parts[*class as usize];
-            match part.last_mut() {
-                Some(last) if last.1 == from => last.1 = to,
-                _ => part.push((from, to)),
-            }
-        });
-    }
-    parts.map(Intervals::union_of)
 }
 
 #[cfg(test)]

@@ -8,9 +8,12 @@
 pub mod analysis;
 mod class;
 mod collect;
+mod work;
 
+pub use class::feeds;
+use class::is_worker;
 pub use class::{StageClass, StageSource};
-pub use class::{feeds, is_worker};
+pub use work::input_work;
 
 use super::intervals::Intervals;
 use haloscope_profile::{HostId, Profile};

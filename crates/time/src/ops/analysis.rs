@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::bound::TimeClass;
+use crate::account::limit_of;
 use crate::op_meta::is_container;
 use crate::ops::{self, Op};
 use crate::quality;
@@ -247,10 +247,9 @@ fn row(
     let op = &group.op;
     let time_ps = if by == "op" { op.total_ps } else { op.self_ps };
     let limits = op.work(time_ps).against(peaks);
-    let bound = match TimeClass::of(op, peaks) {
+    let bound = match limit_of(op, peaks) {
         _ if op.meta.category.is_empty() => limits.bound.map(|b| b.word()),
-        TimeClass::Unknown => None,
-        class => Some(class.word()),
+        limit => limit,
     };
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
     let expression: String = op.meta.expression.chars().take(200).collect();

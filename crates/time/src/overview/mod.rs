@@ -2,8 +2,8 @@
 pub mod findings;
 mod tables;
 
+use crate::account::Spent;
 use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
-use crate::bound::{Classes, TimeClass};
 use crate::device_pass;
 use crate::ops::analysis::Sums;
 use crate::quality;
@@ -33,7 +33,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
     let mut of_hosts = Vec::new();
-    let (ops, usage) = device_pass::measure(profile, selection, &steps, |host, ops| {
+    let (ops, usage, spent) = device_pass::measure(profile, selection, &steps, |host, ops| {
         of_hosts.push((host, Sums::of(&ops)));
     });
     if ops.is_empty() {
@@ -44,18 +44,18 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
     let rates = Rates::new(&usage, &sums, &peaks);
-    let classes = Classes::measure(profile, &usage, &ops, &peaks);
+    let spent = Spent::of(profile, &usage, &spent);
     let in_scope = Steps {
         rows: steps.rows.iter().filter(|s| crate::steps::analysis::in_scope(s, scope)).cloned().collect(),
         source: steps.source.clone(),
     };
     let summary = Summary::of(&in_scope.durations());
 
-    let values = values(selection, &usage, &rates, &classes, &in_scope, summary.as_ref());
-    let findings = findings::all(&usage, &rates, &classes, selection);
+    let values = values(selection, &usage, &rates, &spent, &in_scope, summary.as_ref());
+    let findings = findings::all(&usage, &rates, &spent, selection);
     let mut all = vec![
         tables::rates(&rates),
-        tables::time(&classes),
+        tables::time(&spent),
         tables::idle(&usage),
         tables::top_ops(&ops, &peaks),
         tables::devices(profile, &usage),
@@ -106,7 +106,7 @@ fn values(
     selection: &Selection<'_>,
     usage: &Usage,
     rates: &Rates,
-    classes: &Classes,
+    spent: &Spent,
     steps: &Steps,
     summary: Option<&Summary>,
 ) -> Vec<Value> {
@@ -134,10 +134,10 @@ fn values(
         Value::new(
             "bound_by",
             "Bound by",
-            Some(classes.bound_by()).filter(|c| *c != TimeClass::Unknown).map(TimeClass::word),
+            Some(spent.bound_by()).filter(|word| *word != "unknown"),
             Unit::None,
             Derived,
-            "What most of the active window goes to; see the table `time`.",
+            "What most of the active window goes to: compute, memory (ops that it bounds, copies on the device), communication, transfer, overhead, input or idle; see the table `time`.",
         ),
         ps(
             "capture_span_ps",

@@ -1,7 +1,7 @@
 //! The overview's tables.
 
 use super::{Rates, Sums};
-use crate::bound::{Classes, TimeClass};
+use crate::account::{Spent, limit_of};
 use crate::ops::{self, Op};
 use crate::precision::by_result_type;
 use crate::roofline::Limits;
@@ -33,27 +33,22 @@ pub(super) fn rates(rates: &Rates) -> Table {
     Table::of("rates", "Rates: the whole capture beside the active window", over.map(row))
 }
 
-pub(super) fn time(classes: &Classes) -> Table {
-    let mut table = Vec::new();
-    for (class, time_ps) in &classes.rows {
-        let row = row![
+pub(super) fn time(spent: &Spent) -> Table {
+    let rows = spent.rows.iter().map(|(of, time_ps)| {
+        row![
             text(
                 "class",
                 "What the time goes to",
-                "Each instant of the active window counts once, under the op that runs (the innermost one).",
-                class.phrase()
+                "Each instant of the active window counts once, as in `idle`: under the innermost op that runs; of several at once, \
+                 one that computes before a copy, and a copy before communication. Compute is split by the nearer limit of the roofline.",
+                of.phrase()
             ),
             duration("time_ps", "Time", "Mean over devices.", *time_ps),
-            share(
-                "share",
-                "Of active window",
-                "Of the time between first and last op.",
-                classes.share(*class)
-            ),
-        ];
-        table.push(row);
-    }
-    Table::of("time", "Where the active window goes", table)
+            share("share", "Of active window", "Of the time between first and last op.", spent.share(*of)),
+            text("bound_by", "Kind", "The word of `bound_by` that it counts for.", of.word()),
+        ]
+    });
+    Table::of("time", "Where the active window goes", rows)
 }
 
 pub(super) fn idle(usage: &Usage) -> Table {
@@ -107,7 +102,7 @@ pub(super) fn top_ops(ops: &[Op<'_>], peaks: &Peaks) -> Table {
                 "bound_by",
                 "Bound by",
                 "The nearer limit of the roofline; communication or transfer for ops that wait for another device or the host.",
-                Some(TimeClass::of(op, peaks)).filter(|c| *c != TimeClass::Unknown).map(|c| c.word())
+                limit_of(op, peaks)
             ),
             share("efficiency", "Efficiency", "The larger share of a peak.", limits.efficiency),
         ];

@@ -3,19 +3,23 @@
 //! None of it depends on a window of time. It is laid out so that a window costs two searches and a look at the events at
 //! its edges, however many lie between, and says the same as the plain way to the last bit.
 
+mod class_blocks;
 mod duty_blocks;
 mod ends;
 mod lengths;
+mod line_sums;
 mod op_blocks;
 
 use std::sync::OnceLock;
 
+use class_blocks::ClassBlocks;
 use duty_blocks::DutyBlocks;
 use lengths::Lengths;
 use op_blocks::OpBlocks;
 
-use super::bound::input_work;
+use super::account::PLACES;
 use super::busy::{self, DutyCycle};
+use super::input::input_work;
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
@@ -40,6 +44,7 @@ struct OfDevice {
     sums: OnceLock<Vec<Sums>>,
     busy: OnceLock<Lengths>,
     duty: OnceLock<Option<DutyBlocks>>,
+    classes: OnceLock<ClassBlocks>,
     launches: OnceLock<Vec<Launch>>,
     between: OnceLock<Lengths>,
     waits_for_input: OnceLock<Lengths>,
@@ -113,6 +118,13 @@ impl Kept {
     ) -> Option<DutyCycle> {
         let of = self.device(device);
         once(&of.duty, || DutyBlocks::of(profile, device)).as_ref()?.cycle(profile, window)
+    }
+
+    /// What a device's busy time goes to in a window, by place.
+    pub(super) fn classes(&self, profile: &Profile, device: &Device, window: (i64, i64)) -> [i64; PLACES] {
+        let ops = self.ops(profile, device);
+        let classes = &self.device(device).classes;
+        once(classes, || ClassBlocks::of(profile, device, ops)).times(profile, ops, window)
     }
 
     /// The program executions of a device.

@@ -121,6 +121,8 @@ fn a_window_of_blocks_is_a_window_of_events() {
                 }
                 let blocks =
                     [1, 2, 7, 50, 1000].map(|step| OpBlocks::with_step(&profile, &ops, step).unwrap());
+                let classes =
+                    [1, 5, 64, 1000].map(|step| ClassBlocks::with_step(&profile, device, &ops, step));
                 let duty = [1, 3, 16, 1000].map(|step| DutyBlocks::with_step(&profile, device, step));
                 for _ in 0..8 {
                     let from = random.below(SPAN) - 20;
@@ -133,6 +135,11 @@ fn a_window_of_blocks_is_a_window_of_events() {
                     }
                     compared += plain.len();
                     partly += plain.iter().filter(|sum| sum.part > 0.0).count();
+                    let plain = crate::account::busy_times(&profile, device, Some(&cut));
+                    for classes in &classes {
+                        let found = classes.times(&profile, &ops, window);
+                        assert_eq!(found, plain, "seed {seed}, {:?}, {window:?}", device.kind);
+                    }
                     let plain = busy::duty_cycle(&profile, device, Some(&cut));
                     for duty in &duty {
                         let found = duty.as_ref().and_then(|duty| duty.cycle(&profile, Some(window)));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use haloscope_profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
-use haloscope_serving::event_groups::{Context, EventType, Lane};
+use haloscope_time::event_groups::{Context, EventType, Lane};
 use haloscope_xspace::{StatValue, Stats};
 
 use crate::xprof_lines::{Derived, Detail};

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use crate::xprof_lines;
 use haloscope_profile::Profile;
-use haloscope_serving::event_groups::Context;
+use haloscope_time::event_groups::Context;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 use frames::Frames;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::xprof_lines::{self, DerivedLine};
 use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
-use haloscope_serving::event_groups::{EventType, Link, NO_GROUP, REGION};
+use haloscope_time::event_groups::{EventType, Link, NO_GROUP, REGION};
 
 use super::host_data::HostData;
 use super::names::Names;

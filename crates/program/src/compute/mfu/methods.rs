@@ -284,17 +284,15 @@ impl Maker<'_> {
 
 /// Time of GPU kernels that use tensor cores over the time of all kernels; `None` without a GPU.
 fn tensor_core_share(profile: &Profile, selection: &Selection<'_>) -> Option<f64> {
-    let gpus: Vec<_> = selection.devices.iter().filter(|d| d.kind == DeviceKind::Gpu).collect();
-    let first = gpus.first()?;
-    let mut hosts: Vec<_> = gpus.iter().map(|device| device.host).collect();
-    hosts.dedup();
-    let all: Vec<_> = hosts.into_iter().flat_map(|host| kernels::of_host(profile, host)).collect();
-    let time = |takes: &dyn Fn(&kernels::Kernel<'_>) -> bool| {
-        all.iter().filter(|kernel| takes(kernel)).fold(0.0, |sum, kernel| sum + kernel.total_ns as f64)
-    };
-    let known = profile.plane(first.plane).stat("device_vendor").is_some();
-    let total = time(&|_| true);
-    (known && total > 0.0).then(|| time(&|kernel| kernel.uses_tensor_cores) / total)
+    let gpus = selection.devices.iter().copied().filter(|d| d.kind == DeviceKind::Gpu);
+    let mut time = Vec::new();
+    let all = kernels::visit(profile, gpus, |_, row, _, _, event| {
+        time.resize(time.len().max(row + 1), 0.0);
+        time[row] += (event.end_ps - event.start_ps) as f64;
+    });
+    let total: f64 = time.iter().sum();
+    let used = all.iter().zip(&time).filter(|(kernel, _)| kernel.uses_tensor_cores);
+    (total > 0.0).then(|| used.map(|(_, ps)| ps).sum::<f64>() / total)
 }
 
 pub(super) fn table(all: &[Method]) -> Table {

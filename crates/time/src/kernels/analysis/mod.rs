@@ -90,7 +90,7 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         flag(
             "tensor_core_eligible",
             "Eligible",
-            "Whether tensor cores could do the work of its framework op: it multiplies matrices.",
+            "Whether tensor cores could do the work of its framework op: it multiplies matrices. Unknown where nobody names the op.",
             kernel.could_use_tensor_cores
         ),
         share(
@@ -125,7 +125,7 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         text(
             "framework_op",
             "Framework op",
-            "The scope path that it works for, in JAX, PyTorch or TensorFlow.",
+            "The scope path that it works for, in JAX, PyTorch or TensorFlow: there its annotation.",
             Cell::words(&kernel.framework_op)
         ),
     ]
@@ -226,10 +226,13 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
         Value::new(
             "tensor_core_missed_share",
             "Eligible, not on tensor cores",
-            of_gpus(&|k| k.could_use_tensor_cores == Some(true) && k.uses_tensor_cores == Some(false)),
+            share(
+                time_of(&|k| k.could_use_tensor_cores == Some(true) && k.uses_tensor_cores == Some(false)),
+                time_of(&|k| k.could_use_tensor_cores.is_some()),
+            ),
             Unit::Share,
             Status::Estimated,
-            "Share of the GPU kernels' time in kernels whose framework op multiplies matrices, and whose names are not those of tensor-core kernels.",
+            "Share of the time of the GPU kernels whose framework op is known in those whose op multiplies matrices, and whose names are not those of tensor-core kernels.",
         ),
     ]
 }

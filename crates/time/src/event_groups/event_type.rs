@@ -1,6 +1,6 @@
 //! Events whose names mean something to grouping.
 
-use haloscope_time::framework_op::{Framework, FrameworkOp};
+use crate::framework_op::{Framework, FrameworkOp};
 
 /// What an event's name says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -58,6 +58,16 @@ impl Context {
     /// Finds out what belongs together on a host.
     #[must_use]
     pub fn of(profile: &Profile, host: HostId) -> Self {
+        let mut context = Self::caused(profile, host);
+        if context.found {
+            gpu::fill(profile, host, &mut context.lanes);
+        }
+        context
+    }
+
+    /// The same without guesses: an event of a GPU that nothing on the host is known to have started has no group.
+    #[must_use]
+    pub fn caused(profile: &Profile, host: HostId) -> Self {
         let mut context = Self { by_profiler: is_grouped(profile, host), ..Self::default() };
         let mut collected = Collected::default();
         for plane in profile.planes_of(host) {
@@ -67,7 +77,6 @@ impl Context {
         if context.found {
             context.groups = group::find(profile, host, &mut context.lanes, collected);
             tpu::finish(profile, host, &mut context.lanes, &context.groups);
-            gpu::fill(profile, host, &mut context.lanes);
         }
         let lines = context.lanes.iter().enumerate().map(|(i, lane)| (lane.line, i));
         context.lane_of = lines.collect();
