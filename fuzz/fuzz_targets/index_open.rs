@@ -2,9 +2,9 @@
 //! is read is also shown: no panic, and no more memory than the bytes could ask for.
 #![no_main]
 
-use haloscope_report::present::{self, Layout};
 use haloscope_profile::Profile;
 use haloscope_report::codec as kept;
+use haloscope_report::present::{self, Layout};
 use haloscope_store::check_kept_file;
 use libfuzzer_sys::fuzz_target;
 

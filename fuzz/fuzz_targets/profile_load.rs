@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use haloscope_analyses as analyses;
 
+use haloscope_profile::LineId;
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
 use haloscope_time::analysis;
 use haloscope_timeline::Timeline;
-use haloscope_profile::load;
-use haloscope_profile::LineId;
-use haloscope_report::scope::Scope;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
