@@ -1,5 +1,6 @@
 //! One instruction on one line.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{TextOptions, attributes, escape, literal, metadata, module::is_one_instruction, origin};
@@ -40,9 +41,19 @@ pub(super) fn write(
     }
     let config = &instruction.attributes().backend_config;
     if options.backend_config && !config.is_empty() {
-        write!(f, ", backend_config={}", escape::value(config))?;
+        write!(f, ", backend_config={}", escape::value(&without_queues(config)))?;
     }
     Ok(())
+}
+
+/// A backend's configuration without an empty `wait_on_operation_queues`, a field that XLA wrote into every one until 2025: its
+/// reader drops it, so that its text no longer has it.
+fn without_queues(config: &[u8]) -> Cow<'_, [u8]> {
+    const FIELD: &[u8] = br#""wait_on_operation_queues":[],"#;
+    let Some(at) = config.windows(FIELD.len()).position(|part| part == FIELD) else {
+        return Cow::Borrowed(config);
+    };
+    Cow::Owned([&config[..at], &config[at + FIELD.len()..]].concat())
 }
 
 fn shape(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &TextOptions) -> fmt::Result {
@@ -155,5 +166,21 @@ fn constant(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &Tex
     match &instruction.attributes().literal {
         Some(bytes) if options.large_constants || is_small => literal::write(f, bytes, false),
         _ => f.write_str("{...}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_queues;
+
+    #[test]
+    fn an_empty_list_of_queues_is_not_written() {
+        let old =
+            br#"{"operation_queue_id":"0","wait_on_operation_queues":[],"force_earliest_schedule":false}"#;
+        let new = br#"{"operation_queue_id":"0","force_earliest_schedule":false}"#;
+        assert_eq!(&*without_queues(old), new);
+        assert_eq!(&*without_queues(new), new);
+        let waits = br#"{"operation_queue_id":"0","wait_on_operation_queues":["1"]}"#;
+        assert_eq!(&*without_queues(waits), waits);
     }
 }

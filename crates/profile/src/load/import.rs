@@ -2,10 +2,10 @@
 //! mapped into memory, or unpacked where they are compressed.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use haloscope_hlo::Form;
 use haloscope_riegeli as riegeli;
 use haloscope_xspace::SpaceView;
@@ -153,19 +153,31 @@ pub(super) fn bytes_of(path: &Path) -> Result<Bytes, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     if path.extension().is_some_and(|e| e == "gz") {
         return unchanged(path, || {
-            let mut bytes = Vec::new();
-            GzDecoder::new(File::open(path).map_err(io)?).read_to_end(&mut bytes).map_err(|error| {
-                Error::Input {
-                    path: path.to_owned(),
-                    message: format!(
-                        "expected gzip data, found: {error}. The file may have been cut while it was copied"
-                    ),
-                }
+            let file = BufReader::new(File::open(path).map_err(io)?);
+            let bytes = all_members(file).map_err(|error| Error::Input {
+                path: path.to_owned(),
+                message: format!(
+                    "expected gzip data, found: {error}. The file may have been cut while it was copied"
+                ),
             })?;
             Ok(Box::new(bytes) as Bytes)
         });
     }
     Ok(memory::file(Map::open(path).map_err(io)?))
+}
+
+/// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
+/// and begins none is passed over.
+fn all_members(mut file: impl BufRead) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        GzDecoder::new(&mut file).read_to_end(&mut bytes)?;
+        let next = file.fill_buf()?;
+        // The second byte of the magic may be behind the end of what has been read so far.
+        if next.first() != Some(&0x1f) || next.get(1).is_some_and(|byte| *byte != 0x8b) {
+            return Ok(bytes);
+        }
+    }
 }
 
 /// What `read` makes of a file's bytes, unless they changed meanwhile.
@@ -245,4 +257,30 @@ fn looks_like_text(bytes: &[u8]) -> bool {
         Err(_) => return false,
     };
     text.chars().all(|c| !c.is_control() || c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn all_members_of_a_gzip_file_are_read() {
+        let member = |text: &str| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(text.as_bytes()).unwrap();
+            packed.finish().unwrap()
+        };
+        let read = |bytes: Vec<u8>| {
+            // A buffer of three bytes cuts the magic of members in every way.
+            all_members(BufReader::with_capacity(3, &bytes[..]))
+                .map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        assert_eq!(read(member("one")).unwrap(), "one");
+        assert_eq!(read([member("one"), member(" and"), member(" two")].concat()).unwrap(), "one and two");
+        assert_eq!(read([member("one"), b"trailing".to_vec()].concat()).unwrap(), "one");
+        let whole = [member("one"), member("two")].concat();
+        assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
+    }
 }
