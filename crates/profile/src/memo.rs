@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::Profile;
 
-/// Room for one value that only rooms to the right of this one understand. Empty, and stays so, unless the run is asked
+/// Room for one value that only crates above this one understand. Empty, and stays so, unless the run is asked
 /// more than once: a process that answers one question is not to pay for a second.
 #[derive(Debug, Default)]
 pub(super) struct Memo {

@@ -1,4 +1,4 @@
-//! Requests and batches: host events grouped by what caused them, the lines XProf derives from them, and what inference
-//! servers spent on each request.
+//! Requests and batches of model servers, and where each one's time went. What belongs together on a host is found in
+//! `haloscope_time::event_groups`.
 
 pub mod inference;

@@ -1,6 +1,6 @@
 //! Flows: the arrows between events, from what causes to what is caused.
 //!
-//! Host threads and launches: the contexts that `derive/context` finds. Asynchronous ops: a done names its start.
+//! Host threads and launches: the contexts that `haloscope_time::event_groups` finds. Asynchronous ops: a done names its start.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

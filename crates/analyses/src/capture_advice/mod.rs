@@ -1,6 +1,6 @@
 //! What to ask of the profiler for a question, and what a capture lacked.
 //!
-//! `table` is data: settings, what they give and what they cost. [`lacks`] looks at a profile and says which of it was recorded.
+//! `table` is data: settings, what they give and what they cost. [`missing`] looks at a profile and says which of it was recorded.
 
 pub mod missing;
 mod table;

@@ -1,6 +1,6 @@
 //! The ledger: what became of each try, kept so that the next one can be held against it.
 //!
-//! A ledger is lines of JSON, one a run, that are only ever added to. Who keeps the lines is another room's business (the
+//! A ledger is lines of JSON, one a run, that are only ever added to. Who keeps the lines is another crate's business (the
 //! store's): here they are [made](entry), [read](parse()) and [told about](show). Nothing here opens a file or asks for the time.
 
 pub mod advice;

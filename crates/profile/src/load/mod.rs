@@ -1,4 +1,4 @@
-//! Finds and opens inputs. The only room that touches the file system.
+//! Finds and opens inputs. The only module of the slices that touches the file system.
 
 mod dump;
 mod find;

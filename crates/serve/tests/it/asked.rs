@@ -56,7 +56,7 @@ fn steps_and_gaps_are_told() {
 
 #[test]
 fn arrows_are_those_of_a_window_or_of_an_event() {
-    // This run has no launches, contexts or asynchronous ops; `crates/core/tests/it/flows.rs` has runs with each.
+    // This run has no launches, contexts or asynchronous ops; `crates/analyses/tests/it/flows.rs` has runs with each.
     let server = TestServer::start();
     let none = json!({"total": 0, "flows": []});
     assert_eq!(server.json("/api/timeline/flows?run=train&start=0&end=300000000&tracks=2,3"), none);
