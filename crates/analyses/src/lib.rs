@@ -36,7 +36,7 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_program::compute::ANALYSIS,
     &haloscope_program::compute::mfu::ANALYSIS,
     &haloscope_time::roofline::analysis::ANALYSIS,
-    &haloscope_time::source::ANALYSIS,
+    &haloscope_program::source::ANALYSIS,
     &haloscope_time::kernels::analysis::ANALYSIS,
     &haloscope_program::utilization::ANALYSIS,
     &haloscope_comm::critical_path::analysis::ANALYSIS,

@@ -12,6 +12,7 @@ use haloscope_time::select::Scoped;
 use haloscope_time::stats::Summary;
 use haloscope_time::transfers::{self, Transfer};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "megascale",
     label: "Megascale",

@@ -22,6 +22,7 @@ use protocol::{Baseline, Given};
 use rule::{Checked, Standing, Verdict};
 use thresholds::Threshold;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "diagnose",
     label: "Diagnosis",

@@ -18,6 +18,8 @@ pub mod model_flops;
 pub mod program_memory;
 pub mod relayouts;
 pub mod scoped_memory;
+pub mod source;
+pub mod source_frames;
 pub mod unit_usage;
 pub mod utilization;
 pub mod value_flow;

@@ -11,6 +11,7 @@ use haloscope_time::counters;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "utilization",
     label: "Utilization",

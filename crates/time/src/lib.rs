@@ -50,8 +50,6 @@ pub mod quality;
 pub mod roofline;
 pub mod select;
 pub mod significance;
-pub mod source;
-pub mod source_frames;
 pub mod special;
 pub mod stats;
 pub mod steps;

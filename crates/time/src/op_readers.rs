@@ -21,6 +21,7 @@ pub struct MetaOps<'p> {
 }
 
 impl<'p> MetaOps<'p> {
+    /// Reads the metadata of this plane.
     pub fn new(profile: &'p Profile, plane: &'p Plane) -> Self {
         let names = module_names(profile, plane);
         Self { plane, source: profile.source_of(plane), ids: MetaIds::of(plane), names }
@@ -153,6 +154,7 @@ pub struct EventOps<'p> {
 }
 
 impl<'p> EventOps<'p> {
+    /// Reads events of this device.
     pub fn new(profile: &'p Profile, device: &Device) -> Self {
         let plane = profile.plane(device.plane);
         Self {
@@ -288,7 +290,9 @@ pub enum OpName {
 /// The names that an event carries in its stats.
 #[derive(Default)]
 pub struct EventNames<'p> {
+    /// The op by name.
     pub op: Cow<'p, str>,
+    /// The program that launched it, where the event says.
     pub program_id: Option<u64>,
     module: Option<Cow<'p, str>>,
     framework_op: Option<Cow<'p, str>>,

@@ -19,6 +19,7 @@ use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "comm",
     label: "Communication",

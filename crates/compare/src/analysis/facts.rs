@@ -4,7 +4,7 @@ use crate::{Fact, Same};
 use haloscope_report::{Finding, Link, Severity, Status, Table, row};
 
 /// All facts, those that must match first.
-pub fn table(facts: &[Fact]) -> Table {
+pub(crate) fn table(facts: &[Fact]) -> Table {
     let mut rows = Vec::new();
     for fact in facts {
         let row = row![
@@ -31,7 +31,7 @@ pub fn table(facts: &[Fact]) -> Table {
 }
 
 /// A finding for each fact that makes the runs incomparable, and one for versions and options that differ.
-pub fn findings(facts: &[Fact], anyway: bool) -> Vec<Finding> {
+pub(crate) fn findings(facts: &[Fact], anyway: bool) -> Vec<Finding> {
     let mut all: Vec<Finding> =
         facts.iter().filter(|fact| fact.breaks()).map(|fact| breaks(fact, anyway)).collect();
     let others: Vec<&Fact> = facts.iter().filter(|fact| fact.same == Same::No && !fact.must_match).collect();

@@ -12,7 +12,7 @@ pub(crate) use measure::of;
 
 /// What tells whether a difference of a metric is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judge {
+pub(crate) enum Judge {
     /// Its samples, one a step; less is better.
     Samples,
     /// The same, where this metric is the same; else it is about something else.
@@ -31,7 +31,7 @@ pub enum Judge {
 
 /// One number of a run.
 #[derive(Debug, Clone)]
-pub struct Metric {
+pub(crate) struct Metric {
     /// Stable id, such as `step_time_mean_ps`: what budgets and claims name.
     pub id: &'static str,
     pub label: &'static str,
@@ -47,13 +47,13 @@ pub struct Metric {
 
 impl Metric {
     /// The metric as a headline number.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         Value::new(self.id, self.label, Some(self.value.clone()), self.unit, self.status, self.doc)
     }
 }
 
 /// The metric with this id.
-pub fn find<'m>(metrics: &'m [Metric], id: &str) -> Option<&'m Metric> {
+pub(crate) fn find<'m>(metrics: &'m [Metric], id: &str) -> Option<&'m Metric> {
     metrics.iter().find(|metric| metric.id == id)
 }
 
@@ -62,7 +62,7 @@ const SAME: f64 = 1e-3;
 
 /// What became of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Better,
     Worse,
     Unchanged,
@@ -72,7 +72,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
@@ -84,7 +84,7 @@ impl Outcome {
 }
 
 /// What became of the metric at this place of both lists, and why that cannot be said where it cannot.
-pub fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'static str) {
+pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'static str) {
     let (Some(own), Some(other)) = (a.get(at), b.get(at)) else { return (Outcome::Unknown, "") };
     if own.value == Cell::Unknown || other.value == Cell::Unknown {
         return (Outcome::Unknown, "");
@@ -130,7 +130,7 @@ pub fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'static str)
 }
 
 /// The metric that all others are seen beside.
-pub const STEP_TIME: &str = "step_time_mean_ps";
+pub(crate) const STEP_TIME: &str = "step_time_mean_ps";
 
 fn is_same(a: &Metric, b: &Metric) -> bool {
     match (a.value.number(), b.value.number()) {
@@ -147,7 +147,7 @@ fn delta(a: &Metric, b: &Metric) -> Cell {
 }
 
 /// Both runs' metrics side by side; without verdicts where the runs are not comparable.
-pub fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: bool) -> Table {
+pub(crate) fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: bool) -> Table {
     let mut rows = Vec::new();
     for (at, (a, b)) in baseline.iter().zip(experiment).enumerate() {
         let delta = delta(a, b);

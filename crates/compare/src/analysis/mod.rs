@@ -53,6 +53,7 @@ const RENAMED: Param = Param {
     default: "no",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "compare",
     label: "Compare",

@@ -6,7 +6,7 @@ use crate::{RunSamples, StepVerdict};
 use haloscope_report::{Status, Unit, Value};
 
 /// How the step times of two runs are known.
-pub fn status_of(a: &RunSamples<'_>, b: &RunSamples<'_>) -> Status {
+pub(crate) fn status_of(a: &RunSamples<'_>, b: &RunSamples<'_>) -> Status {
     if a.source.is_inferred() || b.source.is_inferred() { Status::Estimated } else { Status::Derived }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
 }
 
 /// The difference of the step times, how sure it is, and what it rests on.
-pub fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
+pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
     let time = |id, label, ps: Option<f64>, doc| Value::new(id, label, ps, Unit::Ps, status, doc);
     let ratio = |id, label, p: Option<f64>, doc| Value::new(id, label, p, Unit::Ratio, status, doc);
     let share = |id, label, share: Option<f64>, doc| Value::new(id, label, share, Unit::Share, status, doc);

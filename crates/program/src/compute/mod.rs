@@ -22,6 +22,7 @@ use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
 use haloscope_time::usage::Usage;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "compute",
     label: "Compute",

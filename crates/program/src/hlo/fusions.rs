@@ -10,6 +10,7 @@ use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::executions::Place;
 use haloscope_time::select::Scoped;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",
     label: "Fusions",

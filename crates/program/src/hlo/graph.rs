@@ -54,6 +54,7 @@ const LIMIT_NODES: Param = Param {
     default: "500",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo graph",
     label: "Graph",

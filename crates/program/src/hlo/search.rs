@@ -56,6 +56,7 @@ const ROWS: Param = Param {
     default: "200",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo search",
     label: "Search",

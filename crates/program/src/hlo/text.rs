@@ -23,6 +23,7 @@ const COMPUTATION: Param =
 const INSTRUCTION: Param =
     Param { id: "instruction", doc: "only the instruction of this name", kind: ParamKind::Text, default: "" };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo text",
     label: "Text",

@@ -14,8 +14,11 @@ pub struct Straggler {
     pub(crate) cost_share: f64,
     /// Its work beyond that of the others in a step, picoseconds.
     pub(crate) excess_ps: f64,
+    /// What is slow, and by how much.
     pub claim: String,
+    /// The numbers that show it.
     pub evidence: String,
+    /// Where the evidence is.
     pub links: Vec<Link>,
 }
 
@@ -25,6 +28,7 @@ pub const LEVER: &str = "run the same program on that host alone: if it is slow 
 pub const FALSIFIER: &str = "the same host is as fast as the others in another capture, or the slow place moves with the data and not with the host";
 
 impl Straggler {
+    /// What is said of a device that is slower than the others.
     pub fn describe(profile: &Profile, measured: &Measured<'_>, one: &OfDevice<'_>, slow: &SlowOps) -> Self {
         let others = |of: fn(&OnDevice) -> i64| {
             let rest = measured.devices.iter().filter(|d| d.device.id != one.device.id);

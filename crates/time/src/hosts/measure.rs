@@ -15,12 +15,17 @@ use haloscope_report::units;
 /// A step on a device.
 #[derive(Debug, Clone, Copy)]
 pub struct OnDevice {
+    /// Its number.
     pub number: i64,
+    /// Whether it counts as steady, warm-up or outlier.
     pub class: StepClass,
+    /// When it starts, picoseconds from the start of the run.
     pub start_ps: i64,
+    /// When it ends, picoseconds from the start of the run.
     pub end_ps: i64,
     /// By the device's own clock where it recorded one.
     pub duration_ps: i64,
+    /// Its time by class, picoseconds.
     pub times: Times,
 }
 
@@ -39,6 +44,7 @@ impl OnDevice {
         self.times.of_group(Group::Idle)
     }
 
+    /// Time in collectives, picoseconds.
     pub fn communication_ps(&self) -> i64 {
         self.times.of(Class::Communication)
     }
@@ -46,6 +52,7 @@ impl OnDevice {
 
 /// A device with its steps.
 pub struct OfDevice<'p> {
+    /// The device.
     pub device: &'p Device,
     /// By start.
     pub steps: Vec<OnDevice>,
@@ -74,7 +81,9 @@ impl OfDevice<'_> {
 
 /// All of it.
 pub struct Measured<'p> {
+    /// The steps of the scope.
     pub steps: Steps,
+    /// What each device did, by its position in the profile.
     pub devices: Vec<OfDevice<'p>>,
     /// Devices that ran no op.
     pub(crate) silent: Vec<&'p str>,

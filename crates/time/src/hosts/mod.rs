@@ -14,6 +14,7 @@ use haloscope_report::{Notes, Report, Status, Unit, Value};
 use measure::{Measured, OnDevice};
 use slow_ops::SlowOps;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hosts",
     label: "Hosts",

@@ -13,6 +13,7 @@ use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "idle",
     label: "Idle time",

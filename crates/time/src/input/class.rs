@@ -168,7 +168,7 @@ pub fn feeds(name: &str) -> bool {
 }
 
 /// True if a thread belongs to a data loader.
-pub fn is_worker(thread: &str) -> bool {
+pub(crate) fn is_worker(thread: &str) -> bool {
     WORKERS.iter().any(|word| thread.starts_with(word))
 }
 

@@ -29,6 +29,7 @@ const IDLE: Param = Param {
     default: "exclude",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "op-profile",
     label: "Op profile",

@@ -33,6 +33,7 @@ const ON: Param = Param {
     default: "device",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "ops",
     label: "Ops",
@@ -120,14 +121,20 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
 
 /// Sums over ops that count nothing twice.
 pub struct Sums {
+    /// Executions.
     pub occurrences: u64,
+    /// Self time, picoseconds.
     pub self_ps: i64,
+    /// FLOPs; `None` where those of no op are known.
     pub flops: Option<f64>,
-    pub(crate) hbm_bytes: Option<f64>,
+    /// Bytes to and from HBM; `None` where those of no op are known.
+    pub hbm_bytes: Option<f64>,
+    /// Self time of ops whose FLOPs are not known, picoseconds.
     pub unknown_ps: i64,
 }
 
 impl Sums {
+    /// Sums these ops; of a container, such as a loop, only its own time counts.
     pub fn of<'a, 'p: 'a>(ops: impl IntoIterator<Item = &'a Op<'p>>) -> Self {
         let mut sums = Self { occurrences: 0, self_ps: 0, flops: None, hbm_bytes: None, unknown_ps: 0 };
         for op in ops {
@@ -145,6 +152,7 @@ impl Sums {
         sums
     }
 
+    /// The same as work over its self time.
     pub fn work(&self) -> Work {
         Work { time_ps: self.self_ps as f64, flops: self.flops, hbm_bytes: self.hbm_bytes }
     }

@@ -16,6 +16,7 @@ use haloscope_profile::Peaks;
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "overview",
     label: "Overview",

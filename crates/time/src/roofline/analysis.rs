@@ -18,6 +18,7 @@ use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Cell, Notes, Report, Status, Table, Unit, Value, row};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "roofline",
     label: "Roofline",

@@ -11,6 +11,7 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value, row};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "steps",
     label: "Steps",
@@ -206,6 +207,7 @@ fn bubbles(classes: &Table, steps: &Steps) -> Value {
     )
 }
 
+/// Whether a scope selects a step.
 pub fn in_scope(step: &Step, scope: &Scope) -> bool {
     step.is_in(scope)
 }

@@ -22,6 +22,7 @@ const IF: Param = Param {
     default: "",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "critical-path",
     label: "Critical path",

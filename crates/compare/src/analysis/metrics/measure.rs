@@ -12,7 +12,7 @@ use haloscope_time::roofline::Work;
 use haloscope_time::stats::{Summary, mean};
 
 /// The metrics of a run: for all runs the same, in the same order.
-pub fn of(run: &RunSamples<'_>, scope: &Scope) -> Vec<Metric> {
+pub(crate) fn of(run: &RunSamples<'_>, scope: &Scope) -> Vec<Metric> {
     let run = Run::of(run);
     let mut all = step_times(&run);
     all.extend(work(&run, scope));

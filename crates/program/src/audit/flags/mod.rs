@@ -28,6 +28,7 @@ const VERSION: Param = Param {
     default: "",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "audit flags",
     label: "Flags",

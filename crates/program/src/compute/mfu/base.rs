@@ -84,7 +84,7 @@ impl Base {
         let usage = Usage::measure(profile, selection, &steps);
         let ops = ops::collect(profile, selection);
         let devices = selection.devices.len().max(1) as f64;
-        let sums = haloscope_time::ops::analysis::Sums::of(&ops);
+        let sums = ops::analysis::Sums::of(&ops);
         Self {
             step_ps: Some(usage.active_ps()).filter(|ps| *ps > 0.0),
             steps: None,

@@ -54,6 +54,7 @@ const DEVICES: Param = quantity(
 );
 const PEAK: Param = quantity("peak", "peak FLOP/s of one device, in place of the known one, such as 197T");
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "compute mfu",
     label: "MFU",

@@ -17,14 +17,20 @@ use haloscope_time::select::Scoped;
 const fn expected(id: &'static str, doc: &'static str) -> Param {
     Param { id, doc, kind: ParamKind::Count, default: "" }
 }
+/// How many products are expected.
 pub const DOTS: Param =
     expected("dots", "how many matrix products to expect, convolutions that are one included");
+/// How many exponentials are expected.
 pub const EXPS: Param = expected("exps", "how many exponentials to expect");
+/// How many reductions are expected.
 pub const REDUCES: Param = expected("reduces", "how many reductions to expect");
+/// How many copies are expected.
 pub const COPIES: Param =
     expected("copies", "how many copies to expect outside of fusions, a start and its end being one");
+/// How many defensive copies are expected.
 pub const DEFENSIVE: Param = expected("defensive", "how many defensive copies to expect among them");
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo counters",
     label: "Counters",
@@ -38,6 +44,10 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
+/// Answers it.
+///
+/// # Errors
+/// [`Error::Usage`] for expectations that cannot be read, [`Error::Nothing`] where there is no program.
 pub fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let subject = Subject::choose(asked, params, notes)?;
     let copies = copies::find(subject.module, &subject.executions);

@@ -43,6 +43,7 @@ const RENAMED: Param = Param {
     default: "no",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo diff",
     label: "Diff",

@@ -15,6 +15,7 @@ use haloscope_time::compilations::{self, Compilations};
 use haloscope_time::programs::{self, Program, ProgramTime};
 use haloscope_time::select::Scoped;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "hlo modules",
     label: "Modules",

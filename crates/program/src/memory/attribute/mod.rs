@@ -13,6 +13,7 @@ use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory attribute",
     label: "Attribute",

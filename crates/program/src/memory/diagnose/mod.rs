@@ -31,6 +31,7 @@ const CAPACITY: Param = Param {
     default: "",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory diagnose",
     label: "Diagnose",

@@ -16,6 +16,7 @@ use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params,
 use haloscope_time::select::Scoped;
 use haloscope_time::{memory_space, quality};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
     label: "Peak",

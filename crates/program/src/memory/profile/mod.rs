@@ -15,6 +15,7 @@ use haloscope_time::intervals::Intervals;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
     label: "Profile",

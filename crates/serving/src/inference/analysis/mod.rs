@@ -12,6 +12,7 @@ use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::stats::{mean, quantile};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "inference",
     label: "Inference",

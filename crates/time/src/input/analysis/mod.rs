@@ -13,6 +13,7 @@ use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Unit, Value};
 use measure::{Measured, Verdict};
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "input",
     label: "Input",

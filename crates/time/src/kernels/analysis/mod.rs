@@ -12,6 +12,7 @@ use haloscope_report::{Cell, Columns, Notes, Report, Row, Severity, Status, Tabl
 /// Executions shorter than this are mostly launch overhead: 0.1 ms.
 const SMALL_PS: i64 = 100_000_000;
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "kernels",
     label: "Kernels",

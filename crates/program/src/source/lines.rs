@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::OPS;
-use crate::op_meta::is_container;
-use crate::ops::Op;
-use crate::ops::analysis::Sums as Work;
-use crate::roofline::add_known;
 use crate::source_frames::{Frame, Place};
 use haloscope_profile::Peaks;
 use haloscope_report::{Cell, Column, Row, Table, Unit, row};
+use haloscope_time::op_meta::is_container;
+use haloscope_time::ops::Op;
+use haloscope_time::ops::analysis::Sums as Work;
+use haloscope_time::roofline::add_known;
 
 const SELF: Column = Column::duration(
     "self_ps",

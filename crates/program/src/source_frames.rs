@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::hlo_costs::Costs;
-use super::ops::Op;
-use super::select::Selection;
 use haloscope_profile::{HostId, Profile};
+use haloscope_time::hlo_costs::Costs;
+use haloscope_time::ops::Op;
+use haloscope_time::select::Selection;
 
 /// A place in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

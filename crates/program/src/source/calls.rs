@@ -60,8 +60,8 @@ fn node(call: &Call<'_, '_>, frame: &Frame<'_>, all: i64) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::Op;
     use crate::source_frames::Place;
+    use haloscope_time::ops::Op;
 
     #[test]
     fn calls_are_shared_from_the_outside_in() {

@@ -4,14 +4,14 @@ mod calls;
 mod columns;
 mod lines;
 
-use crate::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
-use crate::ops;
-use crate::quality;
-use crate::select::Scoped;
 use crate::source_frames::Stacks;
 use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Tree, Unit, Value};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::ops;
+use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 
 use lines::Lines;
 
@@ -22,6 +22,7 @@ const FILE: Param = Param {
     default: "",
 };
 
+/// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "source",
     label: "Source",
