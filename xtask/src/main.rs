@@ -3,11 +3,11 @@
 mod answers;
 mod bench;
 mod ci;
+mod circles;
 mod docs;
 mod fixtures;
 mod fuzz;
 mod instructions;
-mod rooms;
 mod web_hash;
 
 use std::io::Write;
@@ -45,8 +45,8 @@ enum Task {
     /// Run one hot loop; `instructions` calls it
     #[command(hide = true)]
     Hot(instructions::HotArgs),
-    /// Check that the rooms of crates/core use each other only along the arrows of the design
-    Rooms,
+    /// Check that no crate holds a circle of modules
+    Circles,
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
     WebHash(web_hash::Args),
 }
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Instructions(args) => measured(|| instructions::run(&args)),
         Task::Hot(args) => instructions::hot(&args),
-        Task::Rooms => rooms::run(),
+        Task::Circles => circles::run(),
         Task::WebHash(args) => web_hash::run(&args),
     };
     match done {

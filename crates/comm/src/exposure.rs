@@ -10,8 +10,8 @@ use haloscope_time::account::{Account, Class, Group};
 use haloscope_time::busy;
 use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
+use haloscope_time::nesting::walk_innermost;
 use haloscope_time::op_rows::DeviceOps;
-use haloscope_time::ops::walk_innermost;
 use haloscope_time::select::Selection;
 use haloscope_time::steps::{StepClass, Steps};
 

@@ -4,37 +4,11 @@
 //! all-gather or a reduce-scatter still tell how large a group is. Ids in a program are those of replicas or of partitions,
 //! as the collective's mode says; here all are logical ids: replica times partitions plus partition.
 
-use haloscope_hlo::{Instruction, MeshAxes, Module, Opcode, ReplicaGroups};
+use haloscope_hlo::{Instruction, Module, Opcode, ReplicaGroups};
 
+use super::group_lists::{Groups, Source};
 use super::{mesh::Mesh, message};
 use haloscope_time::op_meta::OpMeta;
-
-/// The groups of a collective.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Groups {
-    /// Logical ids of the members of each group, in the order given; empty where they are not known.
-    pub lists: Vec<Vec<i64>>,
-    /// Source and target of each hop of a permute; then the groups are what the hops connect.
-    pub pairs: Vec<(i64, i64)>,
-    /// Members of a group, of the largest where they differ.
-    pub size: Option<u64>,
-    /// The mesh whose axes the compiler named.
-    pub mesh: Option<MeshAxes>,
-    /// Where it is known from.
-    pub source: Source,
-}
-
-/// Where groups are known from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Source {
-    /// The HLO module.
-    #[default]
-    Program,
-    /// The text of the op in the profile.
-    Text,
-    /// How much larger the result is than the input, or the other way round. An estimate, and of the size only.
-    Shapes,
-}
 
 /// How many replicas and partitions a program runs on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,18 +23,6 @@ pub struct Extent {
 const DEPTH: usize = 4;
 /// More members than this, all groups together, are not written out.
 const MOST: usize = 1 << 20;
-
-impl Source {
-    /// The word used in tables.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Program => "program",
-            Self::Text => "text of the op",
-            Self::Shapes => "shapes (estimated)",
-        }
-    }
-}
 
 impl Extent {
     /// Of a program: by its device assignment, else by what its text says.

@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod critical_path;
 mod exposure;
+pub mod group_lists;
 pub mod groups;
 pub mod links;
 pub mod megascale;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use haloscope_hlo::{MeshAxes, Module};
 use haloscope_xspace::wire;
 
-use super::groups::{Groups, Source};
+use super::group_lists::{Groups, Source};
 use haloscope_profile::{Device, Profile, Stat};
 use haloscope_report::Error;
 

@@ -14,7 +14,8 @@ use haloscope_time::async_parts::{Part, Parts};
 use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::op_meta::OpMeta;
-use haloscope_time::op_rows::{DeviceOps, MetaOps};
+use haloscope_time::op_readers::MetaOps;
+use haloscope_time::op_rows::DeviceOps;
 
 use super::message;
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::groups::Groups;
+use super::group_lists::Groups;
 use super::{Collective, Communication, Execution, Form};
 use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::launches;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::owners;
-use super::samples::Rest;
 use haloscope_profile::{Device, DeviceId, Profile};
 use haloscope_report::units;
 use haloscope_time::account::{Account, Class, Group};
@@ -11,6 +10,35 @@ use haloscope_time::cpu_work;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::steps::Step;
+
+/// Kinds of time that is no op's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// A class without op: waiting for input, between programs, inside of them, a program's own overhead.
+    Class(Class),
+    /// Ops of modules that the scope leaves out.
+    Modules,
+    /// Steps of devices of which no op was recorded: nobody knows whether they idled.
+    Unrecorded,
+    /// The slowest device less the mean.
+    Devices,
+    /// The step by the device's own clock less the step by the run's.
+    Clocks,
+}
+
+impl Rest {
+    /// The words used in tables.
+    #[must_use]
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Class(class) => class.phrase(),
+            Self::Modules => "other modules",
+            Self::Unrecorded => "devices without recorded ops",
+            Self::Devices => "slowest device less the mean",
+            Self::Clocks => "the device's clock less the run's",
+        }
+    }
+}
 
 /// What a device did in each of the run's steps.
 pub(super) struct DeviceSamples<'p> {

@@ -15,8 +15,9 @@ pub mod verdict;
 pub mod waterfall;
 
 pub use comparable::{Fact, Same};
+pub use device_samples::Rest;
 pub use matching::{How, Matches, Pair, Regrouped};
 pub use programs::{ProgramHow, ProgramPair, ProgramSide};
-pub use samples::{Remainder, Rest, RunSamples, SampledOp, StepTime};
+pub use samples::{Remainder, RunSamples, SampledOp, StepTime};
 pub use verdict::{Change, OpVerdict, StepVerdict, Verdict};
 pub use waterfall::{Bar, Effects, Group, Part, Waterfall};

@@ -8,14 +8,11 @@
 mod form;
 mod regroup;
 
-use std::borrow::Cow;
-
 use rustc_hash::FxHashMap;
 
-use super::programs::{self, ProgramPair};
+use super::programs::{self, ProgramPair, Seen};
 use super::samples::RunSamples;
 use haloscope_profile::Profile;
-use haloscope_time::op_meta::OpMeta;
 
 /// How an op was known again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,15 +124,6 @@ impl<'p> Matches<'p> {
         let new = left(&matcher.a_of_b, |group| &group.b);
         Self { pairs, gone, new, regrouped, programs }
     }
-}
-
-/// What matching looks at of an op.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'x, 'p> {
-    pub(super) meta: &'x OpMeta<'p>,
-    pub(super) module: &'x Cow<'p, str>,
-    /// Time in a step, picoseconds.
-    pub(super) time_ps: f64,
 }
 
 fn seen<'x, 'p>(run: &'x RunSamples<'p>) -> Vec<Seen<'x, 'p>> {

@@ -2,8 +2,8 @@
 
 use haloscope_profile::Profile;
 use haloscope_time::account::Class;
+use haloscope_time::nesting::walk_innermost;
 use haloscope_time::op_rows::{DeviceOps, Rows};
-use haloscope_time::ops::walk_innermost;
 
 /// A stretch of time in which an op was the innermost one on its line.
 #[derive(Debug, Clone, Copy)]

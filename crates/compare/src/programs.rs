@@ -4,9 +4,18 @@ use std::borrow::Cow;
 
 use haloscope_hlo::Alignment;
 
-use super::matching::Seen;
 use haloscope_profile::Profile;
+use haloscope_time::op_meta::OpMeta;
 use haloscope_time::programs::{Program, is_of};
+
+/// What matching looks at of an op.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'x, 'p> {
+    pub(super) meta: &'x OpMeta<'p>,
+    pub(super) module: &'x Cow<'p, str>,
+    /// Time in a step, picoseconds.
+    pub(super) time_ps: f64,
+}
 
 /// A program of one run.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::device_samples::{DeviceSamples, Windows};
+use super::device_samples::{DeviceSamples, Rest, Windows};
 use haloscope_profile::{Device, Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::{Notes, Severity};
@@ -75,35 +75,6 @@ pub struct Remainder {
     pub what: Rest,
     /// For each step its time, mean over the devices, picoseconds; may be negative for [`Rest::Clocks`].
     pub step_ps: Vec<f64>,
-}
-
-/// Kinds of time that is no op's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
-    /// A class without op: waiting for input, between programs, inside of them, a program's own overhead.
-    Class(Class),
-    /// Ops of modules that the scope leaves out.
-    Modules,
-    /// Steps of devices of which no op was recorded: nobody knows whether they idled.
-    Unrecorded,
-    /// The slowest device less the mean.
-    Devices,
-    /// The step by the device's own clock less the step by the run's.
-    Clocks,
-}
-
-impl Rest {
-    /// The words used in tables.
-    #[must_use]
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Self::Class(class) => class.phrase(),
-            Self::Modules => "other modules",
-            Self::Unrecorded => "devices without recorded ops",
-            Self::Devices => "slowest device less the mean",
-            Self::Clocks => "the device's clock less the run's",
-        }
-    }
 }
 
 impl<'p> RunSamples<'p> {

@@ -4,7 +4,8 @@
 //! baseline's roofline, else FLOPs, else bytes). T_B - T_A = (n_B - n_A) t_A, the count, + n_B t_A (w_B / w_A - 1), the work, +
 //! the rest, the efficiency. Where the work is not known no time is put down to it: all of it is efficiency.
 
-use super::samples::{Rest, RunSamples, SampledOp, least_ps};
+use super::device_samples::Rest;
+use super::samples::{RunSamples, SampledOp, least_ps};
 use haloscope_profile::Peaks;
 use haloscope_time::account::Class;
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};

@@ -6,9 +6,9 @@ use prost::Message;
 
 use crate::{
     error::Error,
-    graph::Lists,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias},
+    lists::Lists,
     module::{InputOutputAlias, Module, Names, ProgramShape},
     opcode::Opcode,
     proto,

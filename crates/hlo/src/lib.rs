@@ -61,6 +61,7 @@ mod form;
 mod graph;
 mod index;
 mod instruction;
+mod lists;
 mod matmul;
 mod module;
 mod neighbourhood;

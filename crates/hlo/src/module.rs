@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     buffers::BufferAssignment,
-    graph::Lists,
     index::{ComputationIdx, InstructionIdx},
     instruction::{Computation, Instruction},
+    lists::Lists,
     shape::Shape,
     stack_frames::StackFrames,
 };

@@ -1,6 +1,6 @@
 //! Which devices talk to each other in a collective, in each form that XLA writes.
 
-use crate::{error::Error, parse, proto};
+use crate::proto;
 
 /// The groups of a collective. Ids are replica, partition or global device ids, as the collective's mode says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,15 +88,6 @@ impl ReplicaGroups {
             Self::Iota(iota) => iota.to_lists(),
             Self::MeshAxes(mesh) => mesh.to_lists(),
         }
-    }
-
-    /// Reads groups as HLO text writes them behind `replica_groups=`, in any of the three forms; what follows is left alone.
-    ///
-    /// # Errors
-    /// Where it is none of them, with the place and what was expected there.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut hlo = parse::replica_groups(text)?;
-        Ok(of_instruction(&mut hlo).unwrap_or(Self::Lists(Vec::new())))
     }
 }
 

@@ -1,12 +1,12 @@
 //! From the bytes of a line to columns: the hot loop of reading.
 
-use haloscope_xspace::{EventTime, EventView, Faults, LineView, RawStat};
+use haloscope_xspace::{EventTime, EventView, LineView, RawStat};
 
 use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, STEP_NUM};
 use super::packed::{ELSEWHERE, near};
-use super::parts::{self, Part};
-use super::sink::{DURATION_BASE, Far, Layout, Sink};
-use super::{Events, Line, Mark, MetaIdx, Plane, Source};
+use super::parts::{self, Found, Part};
+use super::sink::{DURATION_BASE, Layout, Sink};
+use super::{Events, Line, Mark, Plane, Source};
 use haloscope_report::units::LARGEST_PS;
 
 /// Stands beside the [`Mark`]s for the stats with the device's own times.
@@ -96,19 +96,6 @@ struct Decoder<'a> {
     wanted: Wanted,
     /// What the device's clock is ahead of the run's at the first event, picoseconds.
     device_base: i64,
-}
-
-/// What was found beside the columns.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) rows: usize,
-    pub(super) far: Far,
-    pub(super) aggregated: Vec<(MetaIdx, i64, i64)>,
-    pub(super) negative: u64,
-    pub(super) nameless: u64,
-    pub(super) faults: Faults,
-    pub(super) is_sorted: bool,
-    pub(super) marks: u8,
 }
 
 impl Events {

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use haloscope_xspace::LineView;
+use haloscope_xspace::{Faults, LineView};
 
 use super::Line;
-use super::decode::Found;
-use super::sink::Sink;
+use super::MetaIdx;
+use super::sink::{Far, Sink};
 
 /// A part of a line.
 pub(super) struct Part<'a> {
@@ -17,6 +17,19 @@ pub(super) struct Part<'a> {
     pub(super) offset: u64,
     /// Its events, at most.
     pub(super) room: usize,
+}
+
+/// What was found beside the columns.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) rows: usize,
+    pub(super) far: Far,
+    pub(super) aggregated: Vec<(MetaIdx, i64, i64)>,
+    pub(super) negative: u64,
+    pub(super) nameless: u64,
+    pub(super) faults: Faults,
+    pub(super) is_sorted: bool,
+    pub(super) marks: u8,
 }
 
 /// Fewer parts than these are not worth another thread: half a million events, some ten milliseconds.

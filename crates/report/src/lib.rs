@@ -4,6 +4,7 @@
 //! names its unit and says what it is.
 
 pub mod codec;
+mod column;
 mod error;
 mod finding;
 mod json;
@@ -14,15 +15,18 @@ mod rows;
 pub mod scope;
 mod table;
 mod tree;
+mod unit;
 pub mod units;
 mod value;
 
+pub use column::{Cell, Column, Kind};
 pub use error::Error;
 pub use finding::{Finding, Link, Severity};
 pub use rows::{Columns, Row};
-pub use table::{Cell, Column, Kind, Series, Table};
+pub use table::{Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};
-pub use value::{Status, Unit, Value};
+pub use unit::Unit;
+pub use value::{Status, Value};
 
 use serde::Serialize;
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use haloscope_mcp::{Context, Http, Server, http};
 
-use crate::router::App;
-use crate::server;
+use crate::app::App;
+use crate::page;
 
 /// The service; [`crate::guard`] has looked at a request before it gets here.
 pub(crate) fn service(app: &Arc<App>, addr: SocketAddr) -> Http {
     // Without the token: what an agent is told may end up in places where a secret should not be.
-    let context = Context::new(Arc::clone(&app.store)).with_page(server::page(addr));
+    let context = Context::new(Arc::clone(&app.store)).with_page(page::url(addr));
     http(Server::new(context).with_workers(Arc::clone(&app.workers)))
 }

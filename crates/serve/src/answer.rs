@@ -1,14 +1,14 @@
 //! How answers and refusals leave: JSON, with a status that says whose fault it is.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haloscope_report::Error as CoreError;
 use haloscope_store::Error as StoreError;
 
-use crate::router::App;
+/// What most requests are answered with.
+pub(crate) type Answer = Result<Json, Failure>;
 
 /// An answer: JSON text.
 #[derive(Debug, Clone)]
@@ -193,55 +193,14 @@ impl From<Caught> for Failure {
     }
 }
 
-/// Computes an answer on one of the threads for it, as soon as a core is free. A panic in it is an answer too.
-pub(crate) async fn compute<T, E>(
-    app: Arc<App>,
-    work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<Caught> + Send + 'static,
-{
-    let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Caught(e.to_string()))?;
-    let asking = app.store.begin_request();
-    let threads = app.threads.clone();
-    let computed = threads.compute(move || {
-        // These go with the work: who asked may have left, the core is busy all the same.
-        let _held = (permit, asking);
-        work(&app)
-    });
-    match computed.await {
-        Ok(answer) => answer,
-        Err(Some(panic)) => Err(Caught(panic_text(&*panic).to_owned()).into()),
-        Err(None) => Err(Caught("the server is ending".to_owned()).into()),
-    }
-}
-
-/// Does something short on a thread that may block, such as a look at a folder, however many cores are busy.
-pub(crate) async fn blocking<T, E>(
-    app: Arc<App>,
-    work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<Caught> + Send + 'static,
-{
-    match tokio::task::spawn_blocking(move || work(&app)).await {
-        Ok(answer) => answer,
-        Err(error) => Err(match error.try_into_panic() {
-            Ok(panic) => Caught(panic_text(&*panic).to_owned()).into(),
-            Err(error) => Caught(error.to_string()).into(),
-        }),
-    }
-}
-
 /// The answer to a request whose handler panicked.
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Failure::bug(panic_text(&*panic)).into_response()
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+/// What a panic says.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
 }
@@ -249,23 +208,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haloscope_store::Store;
-
-    #[test]
-    fn a_panic_is_answered_and_the_next_question_too() {
-        let app = Arc::new(App::new(crate::Config::new(Store::in_memory())).unwrap());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        for _ in 0..100 {
-            let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {
-                panic!("index out of range")
-            }));
-            let failure = answer.unwrap_err();
-            assert_eq!(failure.status, StatusCode::INTERNAL_SERVER_ERROR);
-            assert!(failure.error.contains("index out of range"));
-        }
-        let answer = runtime.block_on(compute(app, |_| Ok::<_, Failure>(Json::text("{}".into()))));
-        assert_eq!(answer.unwrap().0, "{}");
-    }
 
     #[test]
     fn the_status_says_whose_fault_it_is() {

@@ -14,17 +14,17 @@ use haloscope_store::{Run, Store, Tag};
 use haloscope_time::analysis::{self, Analysis, MenuGroup, Others, Param, ParamKind, Params};
 use serde_json::json;
 
-use crate::answer::{Failure, Json, blocking, compute};
+use crate::answer::{Answer, Failure, Json};
+use crate::app::{App, AppState};
+use crate::compute::computed_once;
+use crate::compute::{blocking, compute};
+use crate::named_run::{open, run_id};
 use crate::partial;
 use crate::query::Query;
-use crate::router::{App, AppState};
 use crate::shapes::{Analyses, AnalysisInfo, FamilyInfo, ParamInfo, RunInfo, Runs, Stale};
-use crate::single_flight::SingleFlight;
 
 /// What every report takes beside its own parameters.
 const SCOPE: [&str; 7] = ["run", "hosts", "devices", "modules", "steps", "window", "steady"];
-
-pub(crate) type Answer = Result<Json, Failure>;
 
 pub(crate) async fn version(uri: Uri) -> Answer {
     Query::parse(&uri, &[])?;
@@ -145,7 +145,7 @@ pub(crate) async fn report(
             params.set(param.id, value);
         }
     }
-    SingleFlight::join(app, uri.to_string(), move |app| {
+    computed_once(app, uri.to_string(), move |app| {
         let id = run_id(app, &query)?;
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
@@ -180,33 +180,4 @@ pub(crate) async fn of_run<T: Send + 'static>(
         answer
     })
     .await
-}
-
-/// What a page asks first of a run, so that what it reads has been read.
-pub(crate) fn warm(run: &Arc<Run>) {
-    for id in ["overview", "ops"] {
-        if let Some(analysis) = analyses::find(id) {
-            // Whoever asks is told why there is none.
-            let _ = analysis::run_with(analysis, &run.profile, &[], &Scope::default(), &Params::default());
-        }
-    }
-}
-
-/// The run that a request names, else the newest that is complete.
-pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
-    Ok(app.store.open(&run_id(app, query)?)?)
-}
-
-/// The id of that run.
-pub(crate) fn run_id(app: &App, query: &Query) -> Result<String, Failure> {
-    if let Some(id) = query.get("run") {
-        return Ok(id.to_owned());
-    }
-    let Some(newest) = app.store.newest()? else {
-        return Err(Failure::nothing(
-            "there is no run yet",
-            "capture a profile into the log folder, for instance with jax.profiler.trace",
-        ));
-    };
-    Ok(newest.id)
 }

@@ -25,6 +25,17 @@ use crate::query::TOKEN;
 const CSP: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; \
                    connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// What XProf's own server allows its page, and no more: charts from gstatic, fonts, the graph drawer that it loads from
+/// jsdelivr, and Perfetto in a frame. Other sites may still not embed it.
+const XPROF_CSP: &str = "default-src 'self'; \
+    script-src 'self' 'unsafe-eval' 'unsafe-inline' https://www.gstatic.com; \
+    script-src-elem 'self' 'unsafe-inline' https://cdn.jsdelivr.net/npm/ https://www.gstatic.com; \
+    style-src 'self' 'unsafe-inline' https://fonts.googleapis.com https://www.gstatic.com; \
+    font-src 'self' https://fonts.googleapis.com https://fonts.gstatic.com data:; \
+    connect-src 'self' data: www.gstatic.com; img-src 'self' blob: data:; \
+    frame-src 'self' https://ui.perfetto.dev; object-src 'none'; base-uri 'self'; form-action 'none'; \
+    frame-ancestors 'self'";
+
 const HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -179,7 +190,7 @@ pub(crate) async fn welcome(State(guard): State<Arc<Guard>>, request: Request, n
 }
 
 pub(crate) async fn headers(State(guard): State<Arc<Guard>>, mut response: Response) -> Response {
-    let csp = if guard.other { crate::xprof::ui::CSP } else { CSP };
+    let csp = if guard.other { XPROF_CSP } else { CSP };
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(csp));
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -6,10 +6,11 @@ use haloscope_analyses::ledger::{self, Ask, Ledger};
 use haloscope_report::Error;
 use haloscope_report::Report;
 
-use crate::answer::{Failure, Json, compute};
-use crate::api::Answer;
+use crate::answer::Answer;
+use crate::answer::{Failure, Json};
+use crate::app::AppState;
+use crate::compute::compute;
 use crate::query::Query;
-use crate::router::AppState;
 
 /// Entries, metrics and changes. Files that changed are read anew.
 pub(crate) async fn history(state: AppState, uri: Uri) -> Answer {

@@ -14,12 +14,15 @@
 mod agents;
 mod answer;
 mod api;
+mod app;
 mod capture;
+mod compute;
 mod config;
 mod docs;
 mod error;
 mod guard;
 mod ledger;
+mod named_run;
 mod page;
 mod partial;
 mod query;

@@ -1,17 +1,15 @@
 //! The page: files embedded in the program, or read from a folder while somebody works on them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use axum::extract::State;
 use axum::http::header::{self, HeaderMap};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 
 use crate::answer::Failure;
 use crate::error::Error;
-use crate::router::App;
 
 /// The files of the built page by name, sorted.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
@@ -90,12 +88,22 @@ fn content_type(name: &str) -> &'static str {
 }
 
 /// Answers every path that is not the API's.
-pub(crate) async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
-    name(uri.path()).and_then(|name| response(&app.page, name, &headers)).unwrap_or_else(|| {
+pub(crate) fn answer(page: &Page, uri: &Uri, headers: &HeaderMap) -> Response {
+    name(uri.path()).and_then(|name| response(page, name, headers)).unwrap_or_else(|| {
         let hint =
             if uri.path() == "/" { "this build has no page; the API is at /api" } else { "the page is at /" };
         Failure::not_found(format!("there is nothing at {}", uri.path()), hint).into_response()
     })
+}
+
+/// Where a browser on this machine finds the page of a server that listens on `addr`.
+pub(crate) fn url(addr: SocketAddr) -> String {
+    let ip = match addr.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}/", SocketAddr::new(ip, addr.port()))
 }
 
 /// The answer with the file of this name, if there is one; without the file where the browser has it already.

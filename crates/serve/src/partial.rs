@@ -9,10 +9,12 @@ use haloscope_report::scope::Scope;
 use haloscope_report::{Quality, Severity};
 use haloscope_store::Run;
 
-use crate::answer::{Failure, Json, blocking};
-use crate::api::{self, Answer};
+use crate::answer::Answer;
+use crate::answer::{Failure, Json};
+use crate::app::{App, AppState};
+use crate::compute::blocking;
+use crate::named_run::run_id;
 use crate::query::Query;
-use crate::router::{App, AppState};
 use crate::shapes::Progress;
 
 /// Whoever has the whole answer in this time needs no part of it.
@@ -24,7 +26,7 @@ pub(crate) fn open(
     query: &Query,
     scope: &mut Scope,
 ) -> Result<(Arc<Run>, Option<Quality>), Failure> {
-    let partial_run = app.store.partial_run(&api::run_id(app, query)?, LONGEST_WAIT)?;
+    let partial_run = app.store.partial_run(&run_id(app, query)?, LONGEST_WAIT)?;
     let Some(hosts) = partial_run.hosts else { return Ok((partial_run.run, None)) };
     let note = Quality {
         id: "hosts_being_read",
@@ -45,7 +47,7 @@ pub(crate) fn open(
 pub(crate) async fn progress(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run"])?;
     blocking(app, move |app| {
-        let id = api::run_id(app, &query)?;
+        let id = run_id(app, &query)?;
         let reading = app.store.read_progress(&id);
         let part = reading.part;
         Json::from_value(&Progress {

@@ -1,16 +1,18 @@
 //! Listening and stopping.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
 
+use crate::app::App;
 use crate::config::Config;
 use crate::error::Error;
-use crate::router::{self, App};
+use crate::page;
+use crate::router;
 
 /// How long requests that are being answered are waited for after a signal to stop.
 const GRACE: Duration = Duration::from_secs(3);
@@ -54,7 +56,7 @@ impl Server {
     /// What to open in a browser on this machine, with the token.
     #[must_use]
     pub fn url(&self) -> String {
-        let mut url = page(self.addr);
+        let mut url = page::url(self.addr);
         if let Some(token) = &self.token {
             url.push_str("?token=");
             url.extend(form_urlencoded::byte_serialize(token.as_bytes()));
@@ -75,16 +77,6 @@ impl Server {
         };
         Ok(axum::serve(self.listener, self.router).with_graceful_shutdown(shutdown).await?)
     }
-}
-
-/// Where a browser on this machine finds the page of a server that listens on `addr`.
-pub(crate) fn page(addr: SocketAddr) -> String {
-    let ip = match addr.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    format!("http://{}/", SocketAddr::new(ip, addr.port()))
 }
 
 /// Listens and answers until the process is told to stop (Ctrl-C, or SIGTERM), with a runtime of its own. `on_ready` is

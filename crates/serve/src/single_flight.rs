@@ -5,34 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use crate::answer::{Caught, Failure, Json, compute};
-use crate::router::App;
+use crate::answer::{Failure, Json};
 
-type Shared = Arc<OnceCell<Result<Json, Failure>>>;
+/// An answer for all who ask.
+pub(crate) type Shared = Arc<OnceCell<Result<Json, Failure>>>;
 
 /// The questions that are being answered. Nothing is kept of those that were.
 #[derive(Debug, Default)]
 pub(crate) struct SingleFlight(Mutex<Vec<(String, Shared)>>);
 
 impl SingleFlight {
-    /// The answer to `question`, computed by `work`, once however many ask at the same time.
-    pub(crate) async fn join(
-        app: Arc<App>,
-        question: String,
-        work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
-    ) -> Result<Json, Failure> {
-        let cell = app.single_flight.cell(question);
-        let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
-        // A task of its own, so that a client that leaves does not take the answer from those who wait.
-        let task = tokio::spawn(async move {
-            let answer = shared.get_or_init(|| compute(Arc::clone(&task_app), work)).await.clone();
-            task_app.single_flight.lock().retain(|(_, held)| !Arc::ptr_eq(held, &shared));
-            answer
-        });
-        task.await.unwrap_or_else(|error| Err(Caught(error.to_string()).into()))
-    }
-
-    fn cell(&self, question: String) -> Shared {
+    /// The place of the answer to `question`, of which one is computed.
+    pub(crate) fn cell(&self, question: String) -> Shared {
         let mut held = self.lock();
         if let Some((_, cell)) = held.iter().find(|(asked, _)| *asked == question) {
             return Arc::clone(cell);
@@ -40,6 +24,11 @@ impl SingleFlight {
         let cell = Shared::default();
         held.push((question, Arc::clone(&cell)));
         cell
+    }
+
+    /// Forgets a question that was answered.
+    pub(crate) fn forget(&self, answered: &Shared) {
+        self.lock().retain(|(_, held)| !Arc::ptr_eq(held, answered));
     }
 
     /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
@@ -57,6 +46,8 @@ mod tests {
     use haloscope_store::Store;
 
     use super::*;
+    use crate::app::App;
+    use crate::compute::computed_once;
 
     #[test]
     fn what_a_hundred_ask_at_once_is_computed_once_and_then_forgotten() {
@@ -69,7 +60,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(300));
                 if fails { Err(Failure::usage("no", "")) } else { Ok(Json::text("yes".into())) }
             };
-            SingleFlight::join(Arc::clone(&app), question.to_owned(), work)
+            computed_once(Arc::clone(&app), question.to_owned(), work)
         };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -4,10 +4,11 @@ use axum::extract::State;
 use axum::http::Uri;
 use haloscope_profile::load::NoText;
 
-use crate::answer::{Failure, Json, blocking};
-use crate::api::Answer;
+use crate::answer::Answer;
+use crate::answer::{Failure, Json};
+use crate::app::AppState;
+use crate::compute::blocking;
 use crate::query::Query;
-use crate::router::AppState;
 use crate::shapes::{SourceState, SourceText};
 
 /// Without a path: whether there is a folder of sources.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haloscope_profile::{LineId, LineKind, Profile};
-use haloscope_time::op_rows::holds_ops;
+use haloscope_time::op_lines::holds_ops;
 
 use crate::stop::Stop;
 use crate::{Run, RunInfo, Store};

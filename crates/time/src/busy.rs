@@ -2,9 +2,9 @@
 
 use super::cpu_work;
 use super::intervals::Intervals;
+use super::nesting::walk_innermost;
+use super::op_lines::holds_ops;
 use super::op_meta::{MetaIds, OpMeta, is_off_duty};
-use super::op_rows::holds_ops;
-use super::ops::walk_innermost;
 use super::sweep::{Busy, Join, OnDuty};
 use haloscope_profile::{Device, DeviceKind, Event, Line, LineKind, MetaIdx, Plane, Profile, StatId};
 

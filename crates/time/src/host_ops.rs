@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::ops::walk_nested;
+use crate::nesting::walk_nested;
 use crate::select::Selection;
 use haloscope_profile::{LineKind, Profile};
 use haloscope_report::Error;

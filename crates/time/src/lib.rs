@@ -33,6 +33,7 @@ pub mod layer;
 pub mod memory_space;
 pub mod nesting;
 pub mod op_class;
+pub mod op_lines;
 pub mod op_meta;
 pub mod op_profile;
 pub mod op_readers;

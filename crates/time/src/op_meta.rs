@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use haloscope_xspace::{StatValue, wire};
 
+use crate::roofline::Work;
 use haloscope_profile::{Plane, Source};
 
 /// What is known of an op. Texts borrow from the profile.
@@ -71,6 +72,15 @@ impl Access {
 }
 
 impl<'a> OpMeta<'a> {
+    /// Work of this op that took `time_ps` picoseconds, to hold against the roofline. Without FLOPs and bytes for the start and
+    /// done of asynchronous ops, whose transfer takes another time than theirs.
+    #[must_use]
+    pub fn work(&self, time_ps: i64, flops: Option<f64>, hbm_bytes: Option<f64>) -> Work {
+        let known = !is_asynchronous(&self.category) && !is_async_collective(&self.name);
+        let only = |v: Option<f64>| v.filter(|_| known);
+        Work { time_ps: time_ps as f64, flops: only(flops), hbm_bytes: only(hbm_bytes) }
+    }
+
     /// Reads an event metadata entry of a TPU plane.
     #[must_use]
     pub fn read(plane: &Plane, source: &'a Source, meta: u32, ids: &MetaIds) -> Self {

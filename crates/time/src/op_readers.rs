@@ -6,8 +6,8 @@ use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
 use super::hlo_costs::Costs;
+use super::op_lines::{NONE, holds_ops};
 use super::op_meta::{MetaIds, OpMeta};
-use super::op_rows::{NONE, holds_ops};
 use haloscope_profile::{
     Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, Source,
 };

@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::cpu_work::{self, Claim, Run, Shares};
 use super::intervals::Intervals;
+use super::nesting::walk_nested;
+use super::op_lines::NONE;
 use super::op_meta::{OpMeta, is_collective, is_container, owned};
-pub use super::op_readers::{EventNames, EventOps, MetaOps};
-use super::op_readers::{Name, OpName};
-use super::ops::walk_nested;
+use super::op_readers::{EventOps, MetaOps, Name, OpName};
 use haloscope_profile::{Device, DeviceKind, Event, Line, LineId, LineKind, MetaIdx, Profile};
 
 /// The ops of a device, and for each of its op lines which event is which op.
@@ -43,9 +43,6 @@ pub enum Rows<'a> {
     ByEvent(&'a [u32]),
 }
 
-/// No op: the event is not one.
-pub(super) const NONE: u32 = u32::MAX;
-
 impl Rows<'_> {
     /// The position of an event's op; one beyond the end of [`DeviceOps::ops`] where it is none.
     #[inline]
@@ -69,16 +66,6 @@ impl Rows<'_> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::ByEvent([]))
-    }
-}
-
-/// True for the lines on which a device's ops stand. On a host's threads other events stand beside them.
-#[must_use]
-pub fn holds_ops(device: DeviceKind, line: LineKind) -> bool {
-    match device {
-        DeviceKind::Tpu => line == LineKind::XlaOps,
-        DeviceKind::Gpu => line == LineKind::Stream,
-        DeviceKind::Cpu => line == LineKind::Thread,
     }
 }
 

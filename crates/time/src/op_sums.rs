@@ -2,8 +2,9 @@
 
 use super::intervals::Intervals;
 use super::nesting::Nesting;
+use super::op_meta::is_container;
 use super::op_rows::{DeviceOps, Rows};
-use haloscope_profile::{Event, Line, Profile};
+use haloscope_profile::{DeviceKind, Event, Line, LineId, Profile};
 
 /// Sums of one op on one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -169,6 +170,42 @@ pub fn measured(profile: &Profile, rows: &DeviceOps<'_>, sums: &[Sums]) -> Vec<M
         }
     }
     all
+}
+
+/// The sums of each of a device's ops on some of its lines in a cut (`None` for all time), in the order of [`DeviceOps::ops`].
+pub(super) fn sums(
+    profile: &Profile,
+    rows: &DeviceOps<'_>,
+    cut: Option<&Intervals>,
+    takes_line: impl Fn(LineId) -> bool,
+) -> Vec<Sums> {
+    if cut.is_none() && rows.kind() == DeviceKind::Tpu {
+        let mut sums = InOrder::new(rows.ops.len());
+        for (line, of) in rows.lines(profile).filter(|(line, _)| takes_line(line.id)) {
+            let events = profile.events(line);
+            (0..events.len()).all(|i| sums.push(of, events.on_device_clock(i)));
+            sums.end_line(of);
+        }
+        if let Some(sums) = sums.finish() {
+            return sums;
+        }
+    }
+    let mut sums = vec![Sums::default(); rows.ops.len()];
+    rows.walk_lines(profile, cut, takes_line, |row, event, self_ps| {
+        if touches(cut, event) {
+            sums[row].add(event, self_ps, cut);
+        }
+    });
+    if rows.kind() == DeviceKind::Cpu {
+        // Ops that run at one time share it: an op that holds no others has its own part alone.
+        let leaves = sums.iter_mut().zip(&rows.ops).filter(|(_, (meta, _))| !is_container(&meta.category));
+        leaves.for_each(|(sum, _)| sum.total_ps = sum.self_ps);
+    }
+    sums
+}
+
+fn touches(cut: Option<&Intervals>, event: &Event) -> bool {
+    cut.is_none_or(|c| c.overlap(event.start_ps, event.end_ps.max(event.start_ps.saturating_add(1))) > 0)
 }
 
 #[cfg(test)]

@@ -12,14 +12,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
-pub use super::nesting::{walk_innermost, walk_nested};
-use super::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_container};
+use super::op_meta::{OpMeta, is_container};
 use super::op_rows::DeviceOps;
-use super::op_sums::{InOrder, Sums, share_inside};
+use super::op_sums::{Sums, share_inside, sums};
 use super::select::Selection;
 use crate::roofline::{Work, add_known};
 use crate::window_index::Kept;
-use haloscope_profile::{Device, DeviceKind, Event, LineId, Profile};
+use haloscope_profile::{Device, LineId, Profile};
 
 /// One op of one program, summed over its executions on the selected devices.
 #[derive(Debug, Clone, Default)]
@@ -51,9 +50,7 @@ impl Op<'_> {
     /// asynchronous ops, whose transfer takes another time than theirs.
     #[must_use]
     pub fn work(&self, time_ps: i64) -> Work {
-        let known = !is_asynchronous(&self.meta.category) && !is_async_collective(&self.meta.name);
-        let only = |v: Option<f64>| v.filter(|_| known);
-        Work { time_ps: time_ps as f64, flops: only(self.flops), hbm_bytes: only(self.hbm_bytes) }
+        self.meta.work(time_ps, self.flops, self.hbm_bytes)
     }
 }
 
@@ -170,37 +167,6 @@ fn counted_of<'a>(rows: &'a DeviceOps<'_>, sums: &[Sums]) -> Vec<Op<'a>> {
     counted(rows.ops.iter().zip(sums).map(ran), sums)
 }
 
-pub(super) fn sums(
-    profile: &Profile,
-    rows: &DeviceOps<'_>,
-    cut: Option<&Intervals>,
-    takes_line: impl Fn(LineId) -> bool,
-) -> Vec<Sums> {
-    if cut.is_none() && rows.kind() == DeviceKind::Tpu {
-        let mut sums = InOrder::new(rows.ops.len());
-        for (line, of) in rows.lines(profile).filter(|(line, _)| takes_line(line.id)) {
-            let events = profile.events(line);
-            (0..events.len()).all(|i| sums.push(of, events.on_device_clock(i)));
-            sums.end_line(of);
-        }
-        if let Some(sums) = sums.finish() {
-            return sums;
-        }
-    }
-    let mut sums = vec![Sums::default(); rows.ops.len()];
-    rows.walk_lines(profile, cut, takes_line, |row, event, self_ps| {
-        if touches(cut, event) {
-            sums[row].add(event, self_ps, cut);
-        }
-    });
-    if rows.kind() == DeviceKind::Cpu {
-        // Ops that run at one time share it: an op that holds no others has its own part alone.
-        let leaves = sums.iter_mut().zip(&rows.ops).filter(|(_, (meta, _))| !is_container(&meta.category));
-        leaves.for_each(|(sum, _)| sum.total_ps = sum.self_ps);
-    }
-    sums
-}
-
 /// The sums of each of a device's ops over all time, in the order of [`DeviceOps::ops`].
 #[must_use]
 pub fn sums_of(profile: &Profile, rows: &DeviceOps<'_>) -> Vec<Sums> {
@@ -229,10 +195,6 @@ pub(super) fn counted<'p>(
         }
     };
     counted.map(finish).collect()
-}
-
-fn touches(cut: Option<&Intervals>, event: &Event) -> bool {
-    cut.is_none_or(|c| c.overlap(event.start_ps, event.end_ps.max(event.start_ps.saturating_add(1))) > 0)
 }
 
 /// The work done in each of a device's windows, in one pass. Windows are sorted and disjoint; the time of each piece of

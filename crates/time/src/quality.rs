@@ -1,6 +1,6 @@
 //! Remarks on the data: what is missing, cut or guessed, what that costs, and which capture option cures it.
 
-use super::op_rows::holds_ops;
+use super::op_lines::holds_ops;
 use super::ops::Op;
 use super::select::Selection;
 use super::steps::{StepClass, Steps};

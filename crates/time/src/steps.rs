@@ -2,6 +2,8 @@
 
 pub mod analysis;
 
+use std::sync::OnceLock;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::busy;
@@ -9,7 +11,6 @@ use super::caused::{Causes, Marker};
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
-use crate::window_index::Kept;
 use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, LineKind, Mark, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
@@ -22,6 +23,10 @@ pub struct Steps {
     /// By start.
     pub rows: Vec<Step>,
 }
+
+/// Filled on first use.
+#[derive(Debug, Default)]
+struct Kept(OnceLock<Steps>);
 
 /// How steps were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,13 +172,26 @@ impl Steps {
     pub fn find(profile: &Profile, devices: &[&Device]) -> Self {
         let all =
             || profile.devices.iter().filter(|d| d.active).map(|d| d.id).eq(devices.iter().map(|d| d.id));
-        match Kept::of(profile).filter(|_| all()) {
-            Some(kept) => kept.steps(profile).clone(),
-            None => Self::find_anew(profile, devices),
-        }
+        let kept = if all() { Self::kept(profile) } else { None };
+        kept.map_or_else(|| Self::find_anew(profile, devices), Self::clone)
     }
 
-    pub(super) fn find_anew(profile: &Profile, devices: &[&Device]) -> Self {
+    /// The steps of all devices that have events, kept for the next question; `None` where only one is asked of the run.
+    #[must_use]
+    pub fn kept(profile: &Profile) -> Option<&Self> {
+        let Kept(cell) = profile.memo(|_| Kept::default())?;
+        Some(match cell.get() {
+            Some(found) => found,
+            // Not inside of the cell: what finds them may share its work with other threads that come to ask for the same.
+            None => {
+                let devices: Vec<&Device> = profile.devices.iter().filter(|d| d.active).collect();
+                let found = Self::find_anew(profile, &devices);
+                cell.get_or_init(|| found)
+            }
+        })
+    }
+
+    fn find_anew(profile: &Profile, devices: &[&Device]) -> Self {
         let mut steps = Self::from_device_lines(profile, devices)
             .or_else(|| Self::from_host_markers(profile, devices))
             .or_else(|| Self::from_launches(profile, devices))

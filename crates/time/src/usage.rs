@@ -10,7 +10,7 @@ use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
 use super::sweep::Idle;
-use crate::window_index::Kept;
+use crate::window_index::{Kept, span};
 use haloscope_profile::{Device, DeviceId, HostId, LineKind, Profile};
 use haloscope_report::units;
 
@@ -318,12 +318,4 @@ fn capture(profile: &Profile, device: &Device) -> (i64, i64) {
     let host = device.host;
     let all = || Kept::of(profile).map_or_else(|| span(profile, host), |kept| kept.span(profile, host));
     profile.host(host).capture_ps.unwrap_or_else(all)
-}
-
-/// From the first to the last event of a host.
-pub(super) fn span(profile: &Profile, host: HostId) -> (i64, i64) {
-    let lines = profile.planes_of(host).flat_map(|p| profile.lines_of(p.id));
-    let spans: Vec<_> = lines.filter_map(|l| profile.events(l).span_ps()).collect();
-    let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
-    (first, spans.iter().map(|s| s.1).max().unwrap_or(first))
 }

@@ -11,7 +11,7 @@ use haloscope_profile::{Events, Line, LineKind, Mark, MetaIdx, Peaks, Plane, Pro
 use haloscope_time::account::limit_of;
 use haloscope_time::framework_op::{Framework, FrameworkOp};
 use haloscope_time::op_meta::OpMeta;
-use haloscope_time::op_rows::{EventNames, EventOps};
+use haloscope_time::op_readers::{EventNames, EventOps};
 use haloscope_time::ops::Op;
 
 /// The category of a host's work on input.

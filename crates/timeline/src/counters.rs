@@ -4,7 +4,7 @@ use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
 use super::details::unit;
-use super::layout::View;
+use super::view::View;
 use super::{Timeline, label};
 use haloscope_profile::{Line, LineId, LineKind, MetaIdx, Plane, Profile, Source, StatId};
 use haloscope_program::allocator::{AllocatorEvent, allocators};

@@ -44,8 +44,8 @@ impl Kept {
 
     /// The steps of all devices.
     pub(super) fn steps<'a>(&'a self, profile: &'a Profile) -> &'a Steps {
-        if let Some(kept) = All::of(profile) {
-            return kept.steps(profile);
+        if let Some(steps) = Steps::kept(profile) {
+            return steps;
         }
         self.steps.get_or_init(|| steps_of(profile))
     }

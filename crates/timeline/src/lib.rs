@@ -28,6 +28,7 @@ mod texts;
 mod tile;
 mod totals;
 mod tracks;
+mod view;
 mod window;
 
 pub use clock::{Clock, HostClock};
@@ -45,7 +46,8 @@ pub use ruler::{Ruler, RulerStep};
 pub use search::{Found, Hit, MOST_HITS, NameCount, Place, Search};
 pub use totals::{CategoryTotal, NameTotal, Totals, TrackTotal};
 pub use tracks::{Group, Track, Tracks};
-pub use window::{MAX_PX, Slice, TrackSlices, Window};
+pub use view::MAX_PX;
+pub use window::{Slice, TrackSlices, Window};
 
 /// A run's timeline. Lines are laid out when they are first asked for.
 #[derive(Debug)]

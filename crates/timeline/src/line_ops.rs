@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use haloscope_profile::{Device, Events, Line, LineKind, MetaIdx, Plane, Profile};
 use haloscope_time::op_meta::OpMeta;
-use haloscope_time::op_rows::{EventNames, EventOps, MetaOps};
+use haloscope_time::op_readers::{EventNames, EventOps, MetaOps};
 
 /// An op, and the name of its program; empty where it is not known.
 pub(super) type NamedOp<'p> = (OpMeta<'p>, Cow<'p, str>);

@@ -12,11 +12,11 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_time::busy;
 use haloscope_time::intervals::Intervals;
+use haloscope_time::op_lines::holds_ops;
 use haloscope_time::op_meta::{
     MetaIds, OpMeta, is_async_collective, is_asynchronous, is_collective, is_container, is_off_duty,
 };
 use haloscope_time::op_readers::kernel_category;
-use haloscope_time::op_rows::holds_ops;
 use haloscope_time::select::Selection;
 
 /// Overlap and gaps of some devices.

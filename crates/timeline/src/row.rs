@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use haloscope_profile::Events;
 
-use super::layout::{Piece, View};
+use super::view::{Piece, View};
 
 /// Children of a node of [`Row::longest`].
 const FAN: usize = 16;

@@ -7,8 +7,8 @@ use haloscope_report::Error;
 
 use super::Timeline;
 use super::colours::Colour;
-use super::layout::{Piece, View};
 use super::texts::{Met, NO_TEXT, Texts};
+use super::view::{Piece, View};
 
 /// The first four bytes, little endian: `HLT1`.
 pub(super) const MAGIC: u32 = 0x3154_4C48;

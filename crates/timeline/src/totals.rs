@@ -12,10 +12,11 @@ use super::{Timeline, label, nests};
 use haloscope_profile::{Device, Event, Line, LineId, LineKind, MetaIdx};
 use haloscope_report::Error;
 use haloscope_time::intervals::Intervals;
+use haloscope_time::nesting::walk_nested;
+use haloscope_time::op_lines::holds_ops;
 use haloscope_time::op_meta::is_container;
-use haloscope_time::op_rows::holds_ops;
 use haloscope_time::op_sums::Sums;
-use haloscope_time::ops::{self, Op, walk_nested};
+use haloscope_time::ops::{self, Op};
 use haloscope_time::roofline::add_known;
 
 /// What ran in an area of the timeline.

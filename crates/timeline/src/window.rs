@@ -9,11 +9,8 @@ use serde::ser::{Serialize, SerializeTuple, Serializer};
 use haloscope_profile::{Line, LineId, MetaIdx, Profile};
 use haloscope_report::Error;
 
-use super::layout::{Piece, View};
+use super::view::{Piece, View};
 use super::{Timeline, label};
-
-/// The most pixels that a window is drawn in.
-pub const MAX_PX: u32 = 16_384;
 
 /// What to draw of some tracks in a window of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]

@@ -83,7 +83,7 @@ fn all() -> Vec<Stage> {
         Stage::new("fuzz", Busy, 40, "{xtask} fuzz --seconds 5")
             .nightly("{xtask} fuzz --seconds 120 --optimised")
             .needs(&["fuzz-build"]),
-        Stage::new("rooms", Light, 1, "{xtask} rooms"),
+        Stage::new("circles", Light, 1, "{xtask} circles"),
         Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
         Stage::new("reference", Busy, 6, "{xtask} docs --check"),
         // The page: what is built of its sources is what is committed, whatever an earlier build left behind.

@@ -204,7 +204,7 @@ mod tests {
     fn a_reference_holds_every_parameter_value_and_column() {
         let runs = Runs::open(&crate::root()).unwrap();
         let shapes = Shapes::read(&crate::root()).unwrap();
-        for analysis in analyses::ALL {
+        for analysis in haloscope_analyses::ALL {
             let text = render(analysis, &runs).unwrap();
             for param in analysis.params {
                 assert!(text.contains(&format!("`--{}`", param.id)), "{}: {}", analysis.id, param.id);
@@ -228,7 +228,7 @@ mod tests {
     fn every_number_has_an_anchor_in_the_documentation_that_is_served() {
         let runs = Runs::open(&crate::root()).unwrap();
         let mut seen = 0;
-        for analysis in analyses::ALL {
+        for analysis in haloscope_analyses::ALL {
             let page = format!("analyses/{}", analysis.slug());
             let html = haloscope_serve::docs_page(&page).unwrap();
             let how =
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_parameter_that_changes_a_table_gives_one_more() {
         let runs = Runs::open(&crate::root()).unwrap();
-        let text = render(analyses::find("ops").unwrap(), &runs).unwrap();
+        let text = render(haloscope_analyses::find("ops").unwrap(), &runs).unwrap();
         assert!(text.contains("### Table `ops`: Ops by self time"));
         assert!(text.contains("### Table `ops` with `--on host`: Host events by self time"));
         assert_eq!(text.matches("### Table").count(), 2);

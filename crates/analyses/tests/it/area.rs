@@ -8,7 +8,7 @@ use haloscope_profile::{Device, LineId, Profile};
 use haloscope_report::Error;
 use haloscope_report::{Cell, Table};
 use haloscope_time::analysis::{self, Params};
-use haloscope_time::op_rows::holds_ops;
+use haloscope_time::op_lines::holds_ops;
 use haloscope_timeline::{NameTotal, Timeline, Totals};
 
 use super::made::{Made, US, profile};

@@ -1,7 +1,7 @@
 //! Who talks to whom and how fast: groups, axes, bandwidth, sizes of messages, late members.
 
 use haloscope_analyses as analyses;
-use haloscope_comm::groups::{Groups, Source};
+use haloscope_comm::group_lists::{Groups, Source};
 use haloscope_comm::mesh::{Mesh, axes_of};
 use haloscope_profile::Profile;
 use haloscope_profile::load;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Measured;
 use crate::Collective;
-use crate::groups::Groups;
+use crate::group_lists::Groups;
 use crate::links::Links;
 use crate::mesh::{Assignment, Mesh, Topology, axes_of, device_id};
 use crate::skew::{self, Skew};

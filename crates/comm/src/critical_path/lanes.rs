@@ -7,9 +7,9 @@ use haloscope_time::account::Class;
 use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::launches;
+use haloscope_time::nesting::walk_innermost;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
-use haloscope_time::ops::walk_innermost;
 
 /// Gaps of less inside a program on a TPU are its own overhead, as busy time counts them.
 const PROGRAM_OVERHEAD_PS: i64 = 10_000_000;

@@ -6,7 +6,8 @@ use haloscope_hlo::{Module, Shape};
 
 use super::{Fact, Same, counted};
 use crate::RunSamples;
-use haloscope_comm::groups::{Extent, Groups};
+use haloscope_comm::group_lists::Groups;
+use haloscope_comm::groups::Extent;
 use haloscope_comm::mesh::Mesh;
 use haloscope_time::op_class::{Bodies, body};
 use haloscope_time::op_meta::{OpMeta, is_container};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use haloscope_profile::{Device, Event, Line, MetaIdx, Plane, PlaneKind, Profile};
+use haloscope_time::nesting::walk_nested;
 use haloscope_time::op_meta::{MetaIds, OpMeta};
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::{Measured, Sums};
-use haloscope_time::ops::walk_nested;
 use rustc_hash::FxHashMap;
 
 use super::row::CoreType;

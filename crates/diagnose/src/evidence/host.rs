@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
-use super::host_events::{Doing, HostEvents};
+use super::host_events::{Doing, HostEvents, Named};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, Profile};
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::launches::Launch;
-use haloscope_time::ops::walk_innermost;
+use haloscope_time::nesting::walk_innermost;
 
 /// The clocks of host and device agree to about this much, picoseconds.
 const CLOCKS_PS: i64 = 10_000_000;
@@ -43,19 +43,6 @@ pub(crate) struct Stretch {
     pub device: DeviceId,
     pub start_ps: i64,
     pub end_ps: i64,
-}
-
-/// Host events of one name.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Named {
-    pub name: String,
-    pub host: HostId,
-    /// Their time in the stretches, once for each host.
-    pub ps: i64,
-    /// How many reach into them.
-    pub count: u64,
-    /// The time of all of these, the parts outside of the stretches too.
-    pub total_ps: i64,
 }
 
 /// The parts.

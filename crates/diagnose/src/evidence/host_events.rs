@@ -4,11 +4,23 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::host::Named;
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
 use haloscope_time::compilations::is_compilation;
 use haloscope_time::input::input_work;
 use haloscope_time::intervals::Intervals;
+
+/// Host events of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Named {
+    pub name: String,
+    pub host: HostId,
+    /// Their time in the stretches, once for each host.
+    pub ps: i64,
+    /// How many reach into them.
+    pub count: u64,
+    /// The time of all of these, the parts outside of the stretches too.
+    pub total_ps: i64,
+}
 
 /// What a host does. Of several at once the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,8 @@
 //! What a part of the time between programs looks like in words and links.
 
 use super::Evidence;
-use super::host::{Named, Part, Stretch};
+use super::host::{Part, Stretch};
+use super::host_events::Named;
 use haloscope_report::Link;
 use haloscope_report::units;
 

@@ -22,7 +22,13 @@ mod sharding;
 use computation::Computations;
 use cursor::{Cursor, Parsed};
 
-use crate::{decode, error::Error, module::Module, proto};
+use crate::{
+    decode,
+    error::Error,
+    module::Module,
+    proto,
+    replica_groups::{ReplicaGroups, of_instruction},
+};
 
 impl Module {
     /// Reads HLO text.
@@ -55,8 +61,19 @@ impl Module {
     }
 }
 
+impl ReplicaGroups {
+    /// Reads groups as HLO text writes them behind `replica_groups=`, in any of the three forms; what follows is left alone.
+    ///
+    /// # Errors
+    /// Where it is none of them, with the place and what was expected there.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut hlo = replica_groups(text)?;
+        Ok(of_instruction(&mut hlo).unwrap_or(Self::Lists(Vec::new())))
+    }
+}
+
 /// The groups of a collective as they stand behind `replica_groups=`, in the field of their form.
-pub(crate) fn replica_groups(text: &str) -> Result<proto::HloInstruction, Error> {
+fn replica_groups(text: &str) -> Result<proto::HloInstruction, Error> {
     let mut hlo = proto::HloInstruction::default();
     sharding::replica_groups(&mut Cursor::new(text), &mut hlo).map_err(|error| error.into_error(text))?;
     Ok(hlo)

@@ -3,12 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{TextOptions, attributes, escape, literal, metadata, module::is_one_instruction, origin};
-use crate::{
-    instruction::{Computation, Instruction},
-    module::Module,
-    opcode::Opcode,
-};
+use super::{TextOptions, attributes, escape, literal, metadata, origin, wrapped::wrapped};
+use crate::{instruction::Instruction, module::Module, opcode::Opcode};
 
 /// Operands that a shortened list shows.
 const COMPACT_OPERANDS: usize = 4;
@@ -58,50 +54,6 @@ fn without_queues(config: &[u8]) -> Cow<'_, [u8]> {
 
 fn shape(f: &mut fmt::Formatter<'_>, instruction: &Instruction, options: &TextOptions) -> fmt::Result {
     if options.layouts { write!(f, "{}", instruction.shape) } else { write!(f, "{:#}", instruction.shape) }
-}
-
-/// The computation that an asynchronous instruction runs, if it can be written as one instruction.
-pub(super) fn wrapped<'m>(
-    module: &'m Module,
-    instruction: &'m Instruction,
-    options: &TextOptions,
-) -> Option<&'m Computation> {
-    if !options.async_sugar {
-        return None;
-    }
-    if !matches!(instruction.opcode, Opcode::AsyncStart | Opcode::AsyncUpdate | Opcode::AsyncDone) {
-        return None;
-    }
-    // The start names the computation. It is found along operands, and where a loop carries it, through the loop's state.
-    let mut at = instruction;
-    for _ in 0..module.instructions().len() {
-        if let (Opcode::AsyncStart | Opcode::AsyncUpdate | Opcode::AsyncDone, Some(called)) =
-            (at.opcode, at.called_computations.first())
-        {
-            return Some(module.computation(*called)).filter(|called| is_one_instruction(module, called));
-        }
-        let operand = module.instruction(*at.operands.first()?);
-        at = match at.opcode {
-            Opcode::AsyncUpdate | Opcode::AsyncDone => operand,
-            Opcode::GetTupleElement => {
-                let state = match operand.opcode {
-                    Opcode::While => module.instruction(*operand.operands.first()?),
-                    Opcode::Parameter => {
-                        let caller = module.first_caller(operand.computation)?;
-                        module.instruction(*module.instruction(caller).operands.first()?)
-                    }
-                    _ => operand,
-                };
-                let element = usize::try_from(at.attributes().tuple_index?).ok()?;
-                match state.opcode {
-                    Opcode::Tuple => module.instruction(*state.operands.get(element)?),
-                    _ => return None,
-                }
-            }
-            _ => return None,
-        };
-    }
-    None
 }
 
 fn opcode(

@@ -20,9 +20,11 @@ pub(crate) mod number;
 mod order;
 mod origin;
 mod sharding;
+mod wrapped;
 
 use std::fmt;
 
+use self::wrapped::wrapped;
 use crate::{
     index::{ComputationIdx, InstructionIdx},
     instruction::Instruction,
@@ -148,7 +150,7 @@ impl Module {
     /// The one instruction that an asynchronous instruction stands for; `None` where its computation holds more.
     #[must_use]
     pub fn async_root<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
-        Some(self.instruction(instruction::wrapped(self, instruction, &TextOptions::LONG)?.root))
+        Some(self.instruction(wrapped(self, instruction, &TextOptions::LONG)?.root))
     }
 
     /// The instructions of a computation in the order in which XLA writes them where no schedule says otherwise: operands

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use super::{TextOptions, escape, instruction, list::Braced, list::join, metadata, order};
+use super::{
+    TextOptions, attributes, instruction, list::Braced, list::join, metadata, order,
+    wrapped::is_one_instruction,
+};
 use crate::{
     index::ComputationIdx,
-    instruction::Computation,
     module::{Module, ProgramShape},
     opcode::Opcode,
     shape::Shape,
@@ -26,7 +28,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module, options: &TextO
         write!(f, ", {key}={value}")?;
     }
     if !module.frontend_attributes.is_empty() {
-        write!(f, ", frontend_attributes={}", frontend_attributes(&module.frontend_attributes))?;
+        write!(f, ", frontend_attributes={}", attributes::frontend_attributes(&module.frontend_attributes))?;
     }
     if options.metadata {
         metadata::stack_frames(f, &module.stack_frames)?;
@@ -82,19 +84,6 @@ fn shapes(f: &mut fmt::Formatter<'_>, shapes: &[Shape]) -> fmt::Result {
         write!(f, "{shape}")?;
     }
     Ok(())
-}
-
-pub(super) fn frontend_attributes(attributes: &std::collections::BTreeMap<String, String>) -> String {
-    let items: Vec<String> =
-        attributes.iter().map(|(key, value)| format!("{key}={}", escape::value(value.as_bytes()))).collect();
-    format!("{{{}}}", items.join(","))
-}
-
-/// Whether an asynchronous instruction can be written as the one instruction that its computation holds.
-pub(super) fn is_one_instruction(module: &Module, computation: &Computation) -> bool {
-    computation
-        .instructions()
-        .all(|index| index == computation.root || module.instruction(index).opcode == Opcode::Parameter)
 }
 
 /// Computations that are not written because the instruction that starts them says it all.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use haloscope_hlo::Module;
 
-use super::find::Session;
+use super::session::Session;
 use haloscope_report::Error;
 
 /// Bytes at the start of a file that tell HLO text from other text.

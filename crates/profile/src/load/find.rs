@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::session::Session;
 use super::{dump, native, trace_json};
 use haloscope_report::Error;
 
@@ -16,21 +17,6 @@ pub struct Run {
     pub path: PathBuf,
     /// Where the argument was a log folder with several sessions: how many there are. The newest was taken.
     pub chosen_from: usize,
-}
-
-/// A session in a log folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    /// Its name: the path below the log folder, without `plugins/profile`.
-    pub name: String,
-    /// Its folder.
-    pub path: PathBuf,
-    /// Its files, sorted by name.
-    pub files: Vec<PathBuf>,
-    /// Size of all files in bytes.
-    pub bytes: u64,
-    /// When the newest file was written.
-    pub modified: SystemTime,
 }
 
 /// How deep below a log folder sessions are looked for.

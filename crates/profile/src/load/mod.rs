@@ -13,13 +13,15 @@ mod progress;
 #[cfg(test)]
 mod riegeli_tests;
 mod scratch;
+mod session;
 mod source_text;
 mod trace_json;
 
-pub use find::{Run, Session, find, session_at, sessions, sessions_in};
+pub use find::{Run, find, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use memory::{bound_memory, memory_limit, set_memory_limit, size};
 pub use native::native;
 pub use open::{Known, from_bytes, open, open_with};
 pub use progress::{Part, opening};
+pub use session::Session;
 pub use source_text::{NoText, SourceRoot, SourceText};

@@ -1,4 +1,5 @@
 use super::*;
+use crate::app::App;
 use std::sync::mpsc;
 
 fn app(folder: &Path) -> Arc<App> {
@@ -31,7 +32,7 @@ fn what_was_captured_is_listed_when_it_is_said_to_be_done() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(folder.path());
     let captured = session(folder.path(), "2026_01_02");
-    let job = app.captures.begin(&app, asked(), move |_| Ok(captured)).unwrap();
+    let job = app.captures.begin(&app.store, asked(), move |_| Ok(captured)).unwrap();
     let Outcome::Done(_, run) = end_of(&job) else { panic!("{job:?}") };
     assert_eq!(run.as_deref(), Some("2026_01_02"));
     assert_eq!(job.to_json()["run"], "2026_01_02");
@@ -41,7 +42,7 @@ fn what_was_captured_is_listed_when_it_is_said_to_be_done() {
 fn a_panic_ends_a_capture_and_not_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(folder.path());
-    let job = app.captures.begin(&app, asked(), |_| panic!("out of cheese")).unwrap();
+    let job = app.captures.begin(&app.store, asked(), |_| panic!("out of cheese")).unwrap();
     assert!(matches!(end_of(&job), Outcome::Failed(why) if why.kind == "bug"));
 }
 
@@ -56,11 +57,11 @@ fn a_few_run_at_once_and_all_end_with_the_server() {
         Err(haloscope_capture::Error::Stopped)
     };
     let jobs: Vec<_> =
-        (0..AT_ONCE).map(|_| app.captures.begin(&app, asked(), until_stopped).unwrap()).collect();
-    assert!(app.captures.begin(&app, asked(), until_stopped).is_err());
+        (0..AT_ONCE).map(|_| app.captures.begin(&app.store, asked(), until_stopped).unwrap()).collect();
+    assert!(app.captures.begin(&app.store, asked(), until_stopped).is_err());
     jobs[0].stop.stop();
     assert!(matches!(end_of(&jobs[0]), Outcome::Cancelled));
-    let more = app.captures.begin(&app, asked(), until_stopped).unwrap();
+    let more = app.captures.begin(&app.store, asked(), until_stopped).unwrap();
     app.captures.end();
     assert!(jobs.iter().chain([&more]).all(|job| job.is_over()));
 }
@@ -74,9 +75,9 @@ fn the_last_ones_are_remembered() {
         let _ = held.recv();
         Err(haloscope_capture::Error::Stopped)
     };
-    let running = app.captures.begin(&app, asked(), wait).unwrap();
+    let running = app.captures.begin(&app.store, asked(), wait).unwrap();
     for _ in 0..2 * KEPT {
-        end_of(&app.captures.begin(&app, asked(), |_| Err(haloscope_capture::Error::Stopped)).unwrap());
+        end_of(&app.captures.begin(&app.store, asked(), |_| Err(haloscope_capture::Error::Stopped)).unwrap());
     }
     assert_eq!(app.captures.lock().len(), KEPT);
     // One that runs is never forgotten.

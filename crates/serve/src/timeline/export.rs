@@ -14,10 +14,11 @@ use haloscope_report::scope::Scope;
 use haloscope_timeline::export::{Ask, Export, Format, Stacks};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::answer::{Failure, blocking, compute};
-use crate::api::open;
+use crate::answer::Failure;
+use crate::app::AppState;
+use crate::compute::{blocking, compute};
+use crate::named_run::open;
 use crate::query::Query;
-use crate::router::AppState;
 
 /// Bytes of a piece, and how many of them wait to be sent.
 const PIECE: usize = 256 << 10;

@@ -9,10 +9,11 @@ use axum::routing::get;
 use haloscope_profile::LineId;
 use std::sync::Arc;
 
+use crate::answer::Answer;
 use crate::answer::Json;
-use crate::api::{Answer, of_run};
+use crate::api::of_run;
+use crate::app::{App, AppState};
 use crate::query::Query;
-use crate::router::{App, AppState};
 
 mod queries;
 pub(crate) mod tile;

@@ -6,10 +6,11 @@ use haloscope_profile::LineId;
 use haloscope_report::scope::Scope;
 use haloscope_timeline::{FLOWS, FlowsOf, Search};
 
+use crate::answer::Answer;
 use crate::answer::Json;
-use crate::api::{Answer, of_run};
+use crate::api::of_run;
+use crate::app::AppState;
 use crate::query::Query;
-use crate::router::AppState;
 
 /// As many rows as a table of totals shows unless more are asked for.
 const ROWS: usize = 2000;

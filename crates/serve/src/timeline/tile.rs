@@ -8,10 +8,11 @@ use axum::http::{Extensions, HeaderMap, StatusCode, Uri, Version, header};
 use axum::response::{IntoResponse, Response};
 use haloscope_timeline::Colour;
 
-use crate::answer::{Failure, compute};
-use crate::api::open;
+use crate::answer::Failure;
+use crate::app::AppState;
+use crate::compute::compute;
+use crate::named_run::open;
 use crate::query::Query;
-use crate::router::AppState;
 
 /// Marks an answer that is sent as it is: to compress a tile takes longer than to send it to the same machine.
 #[derive(Debug, Clone, Copy)]

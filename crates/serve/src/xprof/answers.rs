@@ -8,13 +8,11 @@ use haloscope_compat::Answer;
 use tokio::sync::OnceCell;
 
 use super::reply::Refusal;
-use crate::answer::{Caught, compute};
-use crate::router::App;
 
 /// How many answers are kept.
-const KEPT: usize = 64;
+pub(super) const KEPT: usize = 64;
 /// How many bytes they may take together.
-const KEPT_BYTES: usize = 256 << 20;
+pub(super) const KEPT_BYTES: usize = 256 << 20;
 
 /// What tells a question from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,37 +25,15 @@ pub(super) struct Key {
     pub(super) params: Vec<(String, String)>,
 }
 
-type Shared = Arc<OnceCell<Result<Arc<Answer>, Refusal>>>;
+pub(super) type Shared = Arc<OnceCell<Result<Arc<Answer>, Refusal>>>;
 
 /// The answers by question, the one asked for last at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Answers(Mutex<VecDeque<(Key, Shared)>>);
 
 impl Answers {
-    /// The answer to `key`: kept, awaited, or computed by `work`, once however many ask.
-    pub(super) async fn get(
-        app: Arc<App>,
-        key: Key,
-        work: impl FnOnce(&App) -> Result<Answer, Refusal> + Send + 'static,
-    ) -> Result<Arc<Answer>, Refusal> {
-        let cell = app.answers.cell(&key);
-        let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
-        // A task of its own, so that a client that leaves does not take the answer from those who wait.
-        let task = tokio::spawn(async move {
-            let computed = || async move { compute(task_app, move |app| work(app).map(Arc::new)).await };
-            shared.get_or_init(computed).await.clone()
-        });
-        let result = task.await.unwrap_or_else(|error| Err(Caught(error.to_string()).into()));
-        if result.is_err() {
-            // The next one to ask tries again; perhaps the profiler was still writing.
-            app.answers.lock().retain(|(_, held)| !Arc::ptr_eq(held, &cell));
-        } else {
-            app.answers.trim(KEPT, KEPT_BYTES);
-        }
-        result
-    }
-
-    fn cell(&self, key: &Key) -> Shared {
+    /// The place of the answer to `key`.
+    pub(super) fn cell(&self, key: &Key) -> Shared {
         let mut held = self.lock();
         let at = held.iter().position(|(k, _)| k == key);
         let slot = at.and_then(|at| held.remove(at)).unwrap_or_else(|| (key.clone(), Shared::default()));
@@ -67,7 +43,7 @@ impl Answers {
     }
 
     /// Forgets the answers asked for longest ago. One that is being computed counts, but is not forgotten.
-    fn trim(&self, kept: usize, kept_bytes: usize) {
+    pub(super) fn trim(&self, kept: usize, kept_bytes: usize) {
         let size = |cell: &Shared| match cell.get() {
             Some(Ok(answer)) => answer.body.len(),
             _ => 0,
@@ -79,6 +55,11 @@ impl Answers {
             let Some((_, cell)) = held.remove(oldest) else { return };
             bytes -= size(&cell);
         }
+    }
+
+    /// Forgets an answer.
+    pub(super) fn forget(&self, of: &Shared) {
+        self.lock().retain(|(_, held)| !Arc::ptr_eq(held, of));
     }
 
     /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
@@ -95,7 +76,9 @@ mod tests {
     use axum::http::StatusCode;
     use haloscope_store::Store;
 
+    use super::super::answered::answered;
     use super::*;
+    use crate::app::App;
 
     fn key(n: usize) -> Key {
         let params = vec![("n".to_owned(), n.to_string())];
@@ -115,7 +98,7 @@ mod tests {
         let (app, times) = (app(), Arc::new(AtomicUsize::new(0)));
         let ask = || {
             let times = Arc::clone(&times);
-            Answers::get(Arc::clone(&app), key(1), move |_| {
+            answered(Arc::clone(&app), key(1), move |_| {
                 times.fetch_add(1, Ordering::SeqCst);
                 std::thread::sleep(Duration::from_millis(200));
                 Ok(Answer::text("answer"))
@@ -140,11 +123,11 @@ mod tests {
         block_on(async {
             let refused = Refusal::new(StatusCode::NOT_FOUND, "not yet");
             let copy = refused.clone();
-            let got = Answers::get(Arc::clone(&app), key(1), move |_| Err(copy)).await;
+            let got = answered(Arc::clone(&app), key(1), move |_| Err(copy)).await;
             assert_eq!(got.unwrap_err(), refused);
-            let got = Answers::get(Arc::clone(&app), key(1), |_| panic!("boom")).await.unwrap_err();
+            let got = answered(Arc::clone(&app), key(1), |_| panic!("boom")).await.unwrap_err();
             assert!(got.status == 500 && got.text.contains("boom"), "{got:?}");
-            let got = Answers::get(Arc::clone(&app), key(1), |_| Ok(Answer::text("there"))).await;
+            let got = answered(Arc::clone(&app), key(1), |_| Ok(Answer::text("there"))).await;
             assert_eq!(got.unwrap().body, b"there");
         });
     }
@@ -154,9 +137,7 @@ mod tests {
         let app = app();
         block_on(async {
             for n in [1, 2, 3, 1] {
-                Answers::get(Arc::clone(&app), key(n), move |_| Ok(Answer::text("x".repeat(10))))
-                    .await
-                    .unwrap();
+                answered(Arc::clone(&app), key(n), move |_| Ok(Answer::text("x".repeat(10)))).await.unwrap();
             }
         });
         let held = || app.answers.lock().iter().map(|(k, _)| k.params[0].1.clone()).collect::<Vec<_>>();

@@ -15,8 +15,8 @@ use serde_json::json;
 use super::python;
 use super::reply::reply;
 use super::request::DataRequest as Params;
+use crate::app::{App, AppState};
 use crate::capture::{self, CaptureRequest, Outcome, Why};
-use crate::router::{App, AppState};
 
 const DONE: &str = "Capture profile successfully. Please refresh.";
 const NO_TRACE: &str = "UNAVAILABLE: No trace event was collected because there were no responses from clients or the responses did \

@@ -12,8 +12,8 @@ use serde_json::json;
 use super::reply::{json, text};
 use super::request::DataRequest;
 use super::{Outcome, Refusal};
-use crate::answer::{blocking, compute};
-use crate::router::AppState;
+use crate::app::AppState;
+use crate::compute::{blocking, compute};
 
 /// Tools whose list of hosts has one entry for all in place of several, as XProf's server has it. Which hosts a tool then
 /// answers for is another matter: some put all together though the list names each.

@@ -3,6 +3,7 @@
 //! Each is there with and without the prefix under which TensorBoard has it. Two things are stricter than XProf's: an unknown
 //! tool or parameter is refused with a list of what there is, and folders are read only below the roots given at the start.
 
+mod answered;
 mod answers;
 mod capture;
 mod csv;
@@ -23,11 +24,12 @@ use axum::routing::{MethodRouter, get, post};
 use haloscope_compat::Answer;
 use serde_json::json;
 
+use answered::answered;
 pub(crate) use answers::Answers;
 
-use crate::answer::blocking;
+use crate::app::{App, AppState};
+use crate::compute::blocking;
 use crate::guard;
-use crate::router::{App, AppState};
 use reply::{Refusal, json, reply, text};
 use request::DataRequest;
 
@@ -101,7 +103,7 @@ async fn answer(app: Arc<App>, asked: DataRequest) -> Result<Arc<Answer>, Refusa
     })
     .await?;
     let key = place.key(tool.id, &asked.params);
-    Answers::get(app, key, move |app| {
+    answered(app, key, move |app| {
         let run = place.open(&app.store)?;
         Ok(haloscope_compat::answer(&run.profile, tool.id, &asked.params)?)
     })

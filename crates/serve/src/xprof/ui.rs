@@ -6,19 +6,8 @@ use axum::response::Response;
 
 use super::PREFIX;
 use super::reply::text;
+use crate::app::AppState;
 use crate::page;
-use crate::router::AppState;
-
-/// What XProf's own server allows its page, and no more: charts from gstatic, fonts, the graph drawer that it loads from
-/// jsdelivr, and Perfetto in a frame. Other sites may still not embed it.
-pub(crate) const CSP: &str = "default-src 'self'; \
-    script-src 'self' 'unsafe-eval' 'unsafe-inline' https://www.gstatic.com; \
-    script-src-elem 'self' 'unsafe-inline' https://cdn.jsdelivr.net/npm/ https://www.gstatic.com; \
-    style-src 'self' 'unsafe-inline' https://fonts.googleapis.com https://www.gstatic.com; \
-    font-src 'self' https://fonts.googleapis.com https://fonts.gstatic.com data:; \
-    connect-src 'self' data: www.gstatic.com; img-src 'self' blob: data:; \
-    frame-src 'self' https://ui.perfetto.dev; object-src 'none'; base-uri 'self'; form-action 'none'; \
-    frame-ancestors 'self'";
 
 /// Answers every path that is no route: a file, or the page for the paths that it keeps its own places in.
 pub(crate) async fn file(State(app): AppState, uri: Uri, headers: HeaderMap) -> Response {

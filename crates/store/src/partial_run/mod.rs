@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use haloscope_profile::load::{self, Part};
 use haloscope_profile::{HostId, LineKind, Profile};
-use haloscope_time::op_rows::holds_ops;
+use haloscope_time::op_lines::holds_ops;
 
 use crate::listing::{Listed, Stamp};
 use crate::{Error, Indexes, Run, Store, lock};

@@ -1,11 +1,14 @@
 //! Where the time of a device goes: every instant of its capture in one class, so that the parts add up to the whole.
 
 mod class;
+mod places;
 mod spent;
 
 pub use class::{Class, Group};
-pub(crate) use spent::{Busy, disjoint, is_nested, places};
-pub use spent::{LIMITS, Limit, PLACES, Spending, Spent, busy_times, limit_of};
+pub use places::{LIMITS, Limit, PLACES};
+pub(crate) use places::{disjoint, is_nested, places};
+pub(crate) use spent::Busy;
+pub use spent::{Spending, Spent, busy_times, limit_of};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

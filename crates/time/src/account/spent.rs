@@ -2,64 +2,18 @@
 
 use rayon::prelude::*;
 
+use super::places::{LIMITS, Limit, PLACES, disjoint, places};
 use super::{Account, Class};
 use crate::intervals::Intervals;
 use crate::nesting::Innermost;
-use crate::op_meta::OpMeta;
 use crate::op_rows::{DeviceOps, Rows};
-use crate::ops::{Op, walk_innermost};
+use crate::ops::Op;
 use crate::roofline::Bound;
 use crate::select::Selection;
 use crate::usage::{DeviceUsage, Usage};
 use crate::window_index::Kept;
-use haloscope_profile::{Device, DeviceKind, Event, HostId, Peaks, Profile};
+use haloscope_profile::{Device, Event, HostId, Peaks, Profile};
 use haloscope_report::units;
-
-/// Which limit of the roofline an op that computes is nearer to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Its FLOPs over the peak take longer than its bytes over the bandwidth.
-    Compute,
-    /// Its bytes over the bandwidth take longer.
-    Memory,
-    /// Its FLOPs, its bytes or the device's peaks are not known.
-    Unknown,
-}
-
-/// How many limits there are.
-pub const LIMITS: usize = 3;
-
-/// How many things an op's time may go to: the limits, and the busy classes other than compute.
-pub const PLACES: usize = LIMITS + Class::BY_RANK.len() - 1;
-
-impl Limit {
-    /// All of them.
-    pub const ALL: [Self; LIMITS] = [Self::Compute, Self::Memory, Self::Unknown];
-
-    fn of(bound: Option<Bound>) -> Self {
-        match bound {
-            Some(Bound::Compute) => Self::Compute,
-            Some(Bound::Memory) => Self::Memory,
-            None => Self::Unknown,
-        }
-    }
-}
-
-/// Where the time of an op goes. Where several ops run at once, that of the lowest place has the instant.
-fn place(meta: &OpMeta<'_>, peaks: &Peaks) -> u8 {
-    let place = match Class::of(meta) {
-        // The limit is a matter of the ratio of FLOPs to bytes: that of one execution is that of all.
-        Class::Compute => Limit::of(bound(meta, peaks)) as usize,
-        class => LIMITS + class.rank() - 1,
-    };
-    place as u8
-}
-
-fn bound(meta: &OpMeta<'_>, peaks: &Peaks) -> Option<Bound> {
-    let meta = meta.borrowed();
-    let op = Op { flops: meta.flops, hbm_bytes: meta.hbm_bytes, meta, ..Op::default() };
-    op.work(1).against(peaks).bound
-}
 
 /// The word for what an op is limited by: `compute` or `memory` of one that computes or copies, `communication`, `transfer`; `None` where
 /// it is not known.
@@ -74,49 +28,6 @@ pub fn limit_of(op: &Op<'_>, peaks: &Peaks) -> Option<&'static str> {
         Class::Copy if op.meta.category == "memcpy" => Some("memory"),
         _ => op.work(op.total_ps).against(peaks).bound.map(Bound::word),
     }
-}
-
-/// The places of a device's ops, in their order.
-pub(crate) fn places(ops: &DeviceOps<'_>, peaks: &Peaks) -> Vec<u8> {
-    ops.ops.iter().map(|(meta, _)| place(meta, peaks)).collect()
-}
-
-/// True where at each instant one op at most is the innermost one: then sums need no sets of intervals.
-pub(crate) fn is_nested(ops: &DeviceOps<'_>) -> bool {
-    ops.kind() == DeviceKind::Tpu
-}
-
-/// When a device's time went to each place: disjoint.
-pub(crate) fn disjoint(profile: &Profile, device: &Device, ops: &DeviceOps<'_>) -> [Intervals; PLACES] {
-    let places = places(ops, &device.peaks);
-    let mut parts: [Vec<(i64, i64)>; PLACES] = Default::default();
-    if let Some(pieces) = ops.shared() {
-        for (from, to, owners) in pieces {
-            let place = owners.filter_map(|(op, _)| places.get(op as usize)).min();
-            if let Some(part) = place.and_then(|place| parts.get_mut(*place as usize)) {
-                part.push((from, to));
-            }
-        }
-        return parts.map(Intervals::union_of);
-    }
-    for (line, rows) in ops.lines(profile) {
-        let events = profile.events(line).iter().filter(|e| (rows.of(e) as usize) < places.len());
-        walk_innermost(events, |event, from, to| {
-            let part = places.get(rows.of(event) as usize).and_then(|place| parts.get_mut(*place as usize));
-            let Some(part) = part else { return };
-            match part.last_mut() {
-                Some(last) if last.1 == from => last.1 = to,
-                _ => part.push((from, to)),
-            }
-        });
-    }
-    let mut taken = Intervals::default();
-    parts.map(|part| {
-        let own = Intervals::union_of(part);
-        let free = own.minus(&taken);
-        taken = taken.union(&own);
-        free
-    })
 }
 
 /// The time in each place in a cut (`None` for all time), picoseconds.

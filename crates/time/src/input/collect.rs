@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::class::{self, StageClass, StageSource};
 use super::{Pipeline, Stage};
 use crate::intervals::Intervals;
-use crate::ops::walk_innermost;
+use crate::nesting::walk_innermost;
 use haloscope_profile::{Event, Events, HostId, Line, LineKind, Mark, Plane, Profile, Source};
 
 /// What is gathered of a stage.

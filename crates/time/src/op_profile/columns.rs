@@ -5,7 +5,7 @@ use crate::roofline::{Limits, Work};
 use haloscope_profile::Peaks;
 use haloscope_report::{Cell, Column, Unit};
 
-use super::tree::Sums;
+use super::sums::Sums;
 
 /// Characters of an expression that are shown.
 const EXPRESSION: usize = 200;

@@ -2,6 +2,7 @@
 
 mod columns;
 mod paths;
+mod sums;
 mod tree;
 
 use crate::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};

@@ -1,7 +1,7 @@
 //! How long each of several things was true of the innermost op of a line, before any moment.
 
 use super::ends::Ends;
-use crate::ops::walk_innermost;
+use crate::nesting::walk_innermost;
 use haloscope_profile::{Event, Line, LineId, Profile};
 
 /// Events to a block.

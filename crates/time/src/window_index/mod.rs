@@ -23,10 +23,7 @@ use super::input::input_work;
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
-use super::op_sums::Sums;
-use super::ops;
-use super::steps::Steps;
-use super::usage;
+use super::op_sums::{self, Sums};
 use haloscope_profile::{Device, HostId, LineId, Profile};
 
 /// Filled on first use.
@@ -34,7 +31,6 @@ use haloscope_profile::{Device, HostId, LineId, Profile};
 pub struct Kept {
     devices: Vec<OfDevice>,
     hosts: Vec<OfHost>,
-    steps: OnceLock<Steps>,
 }
 
 #[derive(Debug, Default)]
@@ -62,7 +58,6 @@ impl Kept {
         profile.memo(|profile| Self {
             devices: profile.devices.iter().map(|_| OfDevice::default()).collect(),
             hosts: profile.hosts.iter().map(|_| OfHost::default()).collect(),
-            steps: OnceLock::new(),
         })
     }
 
@@ -81,7 +76,7 @@ impl Kept {
         let Some(cut) = cut else {
             let ops = self.ops(profile, device);
             let all = &self.device(device).sums;
-            return once(all, || ops::sums(profile, ops, None, |_| true)).clone();
+            return once(all, || op_sums::sums(profile, ops, None, |_| true)).clone();
         };
         self.sums_of_lines(profile, device, cut, |_| true)
     }
@@ -99,7 +94,7 @@ impl Kept {
         let blocks = || once(blocks, || OpBlocks::of(profile, ops)).as_ref();
         match cut.as_slice() {
             &[window] if let Some(blocks) = blocks() => blocks.sums(profile, ops, window, takes_line),
-            _ => ops::sums(profile, ops, Some(cut), takes_line),
+            _ => op_sums::sums(profile, ops, Some(cut), takes_line),
         }
     }
 
@@ -156,13 +151,7 @@ impl Kept {
 
     /// From the first to the last event of a host.
     pub(super) fn span(&self, profile: &Profile, host: HostId) -> (i64, i64) {
-        *once(&self.hosts[host.index()].span, || usage::span(profile, host))
-    }
-
-    /// The steps of all devices that have events.
-    pub fn steps(&self, profile: &Profile) -> &Steps {
-        let devices: Vec<&Device> = profile.devices.iter().filter(|d| d.active).collect();
-        once(&self.steps, || Steps::find_anew(profile, &devices))
+        *once(&self.hosts[host.index()].span, || span(profile, host))
     }
 }
 
@@ -181,6 +170,14 @@ fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
 /// The time between the first and the last moment of a set that is not in it.
 fn gaps(set: &Intervals) -> Intervals {
     set.hull().map_or_else(Intervals::default, |(from, to)| set.gaps(from, to))
+}
+
+/// From the first to the last event of a host.
+pub(super) fn span(profile: &Profile, host: HostId) -> (i64, i64) {
+    let lines = profile.planes_of(host).flat_map(|p| profile.lines_of(p.id));
+    let spans: Vec<_> = lines.filter_map(|l| profile.events(l).span_ps()).collect();
+    let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
+    (first, spans.iter().map(|s| s.1).max().unwrap_or(first))
 }
 
 #[cfg(test)]

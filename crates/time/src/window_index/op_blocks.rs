@@ -6,9 +6,10 @@
 //! count as far as they are in it; [`Ends`] finds them.
 
 use super::ends::Ends;
-use crate::op_rows::{DeviceOps, NONE, Rows};
+use crate::nesting::walk_nested;
+use crate::op_lines::NONE;
+use crate::op_rows::{DeviceOps, Rows};
 use crate::op_sums::Sums;
-use crate::ops::walk_nested;
 use haloscope_profile::{DeviceKind, Event, Events, Line, LineId, Profile};
 
 /// Events of a block for each op of the device: the sums before it then take 3 bytes an event.

@@ -128,7 +128,7 @@ fn a_window_of_blocks_is_a_window_of_events() {
                     let from = random.below(SPAN) - 20;
                     let window = (from, from + 1 + random.below(SPAN));
                     let cut = Intervals::one(window.0, window.1);
-                    let plain = ops::sums(&profile, &ops, Some(&cut), |_| true);
+                    let plain = op_sums::sums(&profile, &ops, Some(&cut), |_| true);
                     for blocks in &blocks {
                         let found = blocks.sums(&profile, &ops, window, |_| true);
                         assert_eq!(found, plain, "seed {seed}, {:?}, {window:?}", device.kind);

@@ -4,7 +4,7 @@ mod opcode;
 
 use std::fmt;
 
-use super::{TextOptions, instruction, module, number, sharding};
+use super::{TextOptions, escape, number, sharding, wrapped::wrapped};
 use crate::{
     index::ComputationIdx,
     instruction::{FusionKind, Instruction},
@@ -89,7 +89,7 @@ impl List<'_> {
             ) => self.add("to_apply", self.name(*first)),
             (O::CustomCall, _) => self.add("called_computations", format!("{{{}}}", self.names(called))),
             (O::AsyncStart, [first, ..]) => {
-                if instruction::wrapped(self.module, self.instruction, self.options).is_none() {
+                if wrapped(self.module, self.instruction, self.options).is_none() {
                     self.add("calls", self.name(*first));
                 }
             }
@@ -113,7 +113,7 @@ impl List<'_> {
             self.add("sharding", text);
         }
         if with_frontend && !attributes.frontend_attributes.is_empty() {
-            self.add("frontend_attributes", module::frontend_attributes(&attributes.frontend_attributes));
+            self.add("frontend_attributes", frontend_attributes(&attributes.frontend_attributes));
         }
         let predecessors = &self.instruction.control_predecessors;
         if self.options.control_dependencies && !predecessors.is_empty() {
@@ -152,6 +152,12 @@ impl List<'_> {
             }
         }
     }
+}
+
+pub(super) fn frontend_attributes(attributes: &std::collections::BTreeMap<String, String>) -> String {
+    let items: Vec<String> =
+        attributes.iter().map(|(key, value)| format!("{key}={}", escape::value(value.as_bytes()))).collect();
+    format!("{{{}}}", items.join(","))
 }
 
 fn fusion_kind(kind: Option<&FusionKind>) -> &str {

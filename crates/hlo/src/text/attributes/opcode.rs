@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::super::{
-    Words, dims, escape, instruction,
+    Words, dims, escape,
     list::{Braced, join},
     literal, number, sharding,
+    wrapped::wrapped,
 };
 use super::{API_VERSIONS, DOT_ALGORITHMS, List, fusion_kind, name_of};
 use crate::{instruction::OutputOperandAlias, opcode::Opcode, rare::Rare, replica_groups::ReplicaGroups};
@@ -162,7 +163,7 @@ impl List<'_> {
         if let Some(thread) = thread.filter(|thread| *thread != "main") {
             self.add("async_execution_thread", format!("\"{thread}\""));
         }
-        if let Some(called) = instruction::wrapped(self.module, self.instruction, self.options) {
+        if let Some(called) = wrapped(self.module, self.instruction, self.options) {
             let root = self.module.instruction(called.root);
             let no_rare = Rare::default();
             let rare = root.attributes().rare.as_deref().unwrap_or(&no_rare);

@@ -1,0 +1,28 @@
+//! The run that a request names.
+
+use std::sync::Arc;
+
+use haloscope_store::Run;
+
+use crate::answer::Failure;
+use crate::app::App;
+use crate::query::Query;
+
+/// The run that a request names, else the newest that is complete.
+pub(crate) fn open(app: &App, query: &Query) -> Result<Arc<Run>, Failure> {
+    Ok(app.store.open(&run_id(app, query)?)?)
+}
+
+/// The id of that run.
+pub(crate) fn run_id(app: &App, query: &Query) -> Result<String, Failure> {
+    if let Some(id) = query.get("run") {
+        return Ok(id.to_owned());
+    }
+    let Some(newest) = app.store.newest()? else {
+        return Err(Failure::nothing(
+            "there is no run yet",
+            "capture a profile into the log folder, for instance with jax.profiler.trace",
+        ));
+    };
+    Ok(newest.id)
+}
