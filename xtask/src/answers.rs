@@ -76,17 +76,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Runs, programs and texts of flags below `fixtures`, relative to the checkout.
 fn runs() -> Result<Vec<String>> {
     let mut all = vec!["fixtures/trace-json".to_owned()];
-    let takes: [(&str, fn(&str) -> bool); 3] = [
-        ("fixtures/runs", |_| true),
-        ("fixtures/hlo", |name| name.ends_with(".gz")),
-        ("fixtures/flags", |_| true),
-    ];
-    for (folder, is_one) in takes {
+    for (folder, ending) in [("fixtures/runs", ""), ("fixtures/hlo", ".gz"), ("fixtures/flags", "")] {
         let path = root().join(folder);
         let entries = fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for entry in entries {
             let name = entry?.file_name().to_string_lossy().into_owned();
-            if is_one(&name) {
+            if name.ends_with(ending) {
                 all.push(format!("{folder}/{name}"));
             }
         }

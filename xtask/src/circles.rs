@@ -148,7 +148,7 @@ impl Graph {
         let mut out = BTreeMap::new();
         for (used, shared) in imports.chain(paths) {
             for path in self.absolute(from, &used.path) {
-                let Some((to, named)) = self.owner(&from.name, path, 0) else { continue };
+                let Some((to, named)) = self.owner(&from.name, &path, 0) else { continue };
                 // The module itself, not something of it.
                 if !named || from.name.starts_with(&to.name) || shared && to.name.starts_with(&from.name) {
                     continue;
@@ -188,7 +188,7 @@ impl Graph {
 
     /// The module that owns what `path` names, seen from the module `from`, and whether it names something of it rather
     /// than the module.
-    fn owner(&self, from: &[String], path: Vec<String>, follows: usize) -> Option<(&Module, bool)> {
+    fn owner(&self, from: &[String], path: &[String], follows: usize) -> Option<(&Module, bool)> {
         let known = (0..=path.len()).rev().find(|len| self.modules.contains_key(&path[..*len]))?;
         let module = self.modules.get(&path[..known])?;
         let Some((item, rest)) = path[known..].split_first() else { return Some((module, false)) };
@@ -200,7 +200,7 @@ impl Graph {
         {
             // What another crate holds stays with the importer.
             let next = self.absolute_import(&import.used.path, rest);
-            let behind = next.and_then(|next| self.owner(from, next, follows + 1));
+            let behind = next.and_then(|next| self.owner(from, &next, follows + 1));
             return match behind {
                 Some((to, named)) if inside || to.name.starts_with(&module.name) => Some((to, named)),
                 _ => Some((module, true)),

@@ -94,7 +94,7 @@ pub(crate) fn build(draft: &Draft, sections: &[Section<'_>], shown: &[Shown], ho
         match section.part {
             SectionKind::Values => values(draft, *shown, longest, &mut out, &mut text),
             SectionKind::Findings => {
-                items("findings", shown.slice(&draft.findings), longest, &mut out, &mut text)
+                items("findings", shown.slice(&draft.findings), longest, &mut out, &mut text);
             }
             SectionKind::Notes => items("notes", shown.slice(&draft.notes), longest, &mut out, &mut text),
             SectionKind::Table(at) => {

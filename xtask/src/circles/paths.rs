@@ -50,7 +50,7 @@ enum Token {
 
 /// Reads `text`, the file of the module `module`. What `#[cfg(test)]` stands before is left out.
 pub(super) fn read(text: &str, module: &[String]) -> Source {
-    let tokens = without_tests(tokens(text));
+    let tokens = without_tests(&tokens(text));
     let mut source = Source::default();
     // Modules in braces that are open, by the depth of braces at which each began.
     let mut inline: Vec<(usize, String)> = Vec::new();
@@ -191,12 +191,12 @@ fn place(mut path: Vec<String>, mut here: Vec<String>) -> Place {
 }
 
 /// The tokens without the items that `#[cfg(test)]` stands before.
-fn without_tests(tokens: Vec<(Token, usize)>) -> Vec<(Token, usize)> {
+fn without_tests(tokens: &[(Token, usize)]) -> Vec<(Token, usize)> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
         if is_test(&tokens[at..]) {
-            at = behind_item(&tokens, at);
+            at = behind_item(tokens, at);
         } else {
             out.push(tokens[at].clone());
             at += 1;

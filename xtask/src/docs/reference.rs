@@ -182,7 +182,6 @@ pub(super) fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use haloscope_analyses as analyses;
 
     use super::super::types::Shapes;
     use super::*;

@@ -38,7 +38,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
             printer.data(|out| writeln!(out, "removed {gone} from {}", cache.folder().display()))?;
         }
         Some(("show", matches)) => {
-            write(&report(&cache.contents()), &AnalysisArgs::output(matches)?, printer)?
+            write(&report(&cache.contents()), &AnalysisArgs::output(matches)?, printer)?;
         }
         _ => return Ok(2),
     }

@@ -29,7 +29,7 @@ pub(super) fn tool() -> Tool {
                 // One host without an allocator says nothing about the others.
                 match ask::json(&run.profile, "memory_profile", &[("host", host)]) {
                     Ok(answer) => {
-                        allocators.extend(allocator_peaks(&answer, (hosts.len() > 1).then_some(*host)))
+                        allocators.extend(allocator_peaks(&answer, (hosts.len() > 1).then_some(*host)));
                     }
                     Err(refusal) => refused = Some(refusal),
                 }
