@@ -1,5 +1,6 @@
 //! What one pass over a device's events says is what passes of their own say.
 
+use haloscope_profile::DeviceKind;
 use haloscope_report::scope::Scope;
 use haloscope_time::account::busy_times;
 use haloscope_time::op_rows::DeviceOps;
@@ -51,7 +52,11 @@ fn lengths_are_those_of_the_sets() {
             let rows = DeviceOps::find(&profile, device);
             let mut sums = vec![Sums::default(); rows.ops.len()];
             rows.walk(&profile, None, |row, event, self_ps| sums[row].add(event, self_ps, None));
-            assert_eq!(ops::sums_of(&profile, &rows), sums, "{name}");
+            let once = ops::sums_of(&profile, &rows);
+            let of = |sums: &Sums| (sums.occurrences, sums.self_ps);
+            assert!(once.iter().map(of).eq(sums.iter().map(of)), "{name}");
+            // On a CPU an op's time is its share of what ran beside it, which events do not have.
+            assert!(device.kind == DeviceKind::Cpu || once == sums, "{name}");
         }
     }
 }

@@ -37,13 +37,13 @@ pub(super) fn write(
     }
     let config = &instruction.attributes().backend_config;
     if options.backend_config && !config.is_empty() {
-        write!(f, ", backend_config={}", escape::value(&without_queues(config)))?;
+        let config = if options.former_queues { Cow::Borrowed(&config[..]) } else { without_queues(config) };
+        write!(f, ", backend_config={}", escape::value(&config))?;
     }
     Ok(())
 }
 
-/// A backend's configuration without an empty `wait_on_operation_queues`, a field that XLA wrote into every one until 2025: its
-/// reader drops it, so that its text no longer has it.
+/// A backend's configuration without an empty `wait_on_operation_queues`: see [`TextOptions::former_queues`].
 fn without_queues(config: &[u8]) -> Cow<'_, [u8]> {
     const FIELD: &[u8] = br#""wait_on_operation_queues":[],"#;
     let Some(at) = config.windows(FIELD.len()).position(|part| part == FIELD) else {

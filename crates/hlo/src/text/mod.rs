@@ -44,6 +44,8 @@ pub struct TextOptions {
     pub metadata: bool,
     /// Write what the backend wants to know.
     pub backend_config: bool,
+    /// Write an empty `wait_on_operation_queues` of a backend's configuration, a field that XLA's reader drops since 2025.
+    pub former_queues: bool,
     /// Write what infeed and outfeed want to know.
     pub infeed_outfeed_config: bool,
     /// Write the shape before each operand.
@@ -72,6 +74,7 @@ impl TextOptions {
         large_constants: true,
         metadata: false,
         backend_config: true,
+        former_queues: true,
         infeed_outfeed_config: true,
         operand_shape: false,
         operand_index: true,

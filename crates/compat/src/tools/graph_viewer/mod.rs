@@ -65,8 +65,13 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     }
     let hlo = &modules::decoded(profile, module)?.module;
     match kind {
-        "short_txt" => Ok(text(hlo, &TextOptions { metadata: with_metadata, ..TextOptions::SHORT })),
-        "long_txt" => Ok(text(hlo, &TextOptions { metadata: with_metadata, ..TextOptions::LONG })),
+        "short_txt" => Ok(text(
+            hlo,
+            &TextOptions { metadata: with_metadata, former_queues: false, ..TextOptions::SHORT },
+        )),
+        "long_txt" => {
+            Ok(text(hlo, &TextOptions { metadata: with_metadata, former_queues: false, ..TextOptions::LONG }))
+        }
         "graph" => match params.choice("format", &["html", "dot"])? {
             "dot" => Ok(Answer::html(graph(hlo, params)?.dot())),
             _ => Ok(Answer::html(svg::page(&graph(hlo, params)?))),
