@@ -46,7 +46,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("AnalysisInfo", "serve", "AnalysisInfo"),
     ("FamilyInfo", "serve", "FamilyInfo"),
     ("ParamInfo", "serve", "ParamInfo"),
-    ("MenuGroup", "analyses", "MenuGroup"),
+    ("MenuGroup", "analysis", "MenuGroup"),
     ("Runs", "serve", "Runs"),
     ("RunInfo", "serve", "RunInfo"),
     ("Stale", "serve", "Stale"),
