@@ -186,7 +186,7 @@ pub(super) fn executions(
 }
 
 /// For how long each op of a device was exposed communication in a cut (`None` for all time), by program and name, picoseconds: those
-/// of several that are exposed at once as [`executions`] count them.
+/// of several that are exposed at once as `executions` count them.
 #[must_use]
 pub fn exposed_by_op(
     profile: &Profile,

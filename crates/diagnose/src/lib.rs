@@ -1,6 +1,6 @@
 //! `diagnose`: why a run is slow, what removing each cause could give, and what would prove it wrong.
 //!
-//! [`rules`] has one rule a file; a rule looks at [`Evidence`], compares it with [`thresholds`], and says what came of it. The
+//! `rules` has one rule a file; a rule looks at `Evidence`, compares it with `thresholds`, and says what came of it. The
 //! causes that were found are ranked by the share of time that would go at most.
 
 mod cause;

@@ -50,7 +50,7 @@ impl Budget {
         Ok(Self { max_tokens, rows, cursor })
     }
 
-    /// The properties that [`Budget::of`] reads, for input schemas.
+    /// The properties that `Budget::of` reads, for input schemas.
     #[must_use]
     pub fn properties() -> [(String, Value); 3] {
         [

@@ -90,7 +90,7 @@ impl Store {
     /// (`gs://bucket/logs`). There need not be any yet.
     ///
     /// # Errors
-    /// [`Error::Read`] if there is no such file or folder, [`Error::RemoteRoot`] for what is no address.
+    /// [`Error::Read`] if there is no such file or folder, `Error::RemoteRoot` for what is no address.
     pub fn new(root: &Path) -> Result<Self, Error> {
         if let Some(at) = path_guard::address(root)? {
             return Ok(Self {

@@ -66,7 +66,7 @@ impl Timeline {
     /// Every event that overlaps the window is in exactly one slice. An event of no duration overlaps where it stands.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an empty window, for 0 or more than [`MAX_PX`] pixels, for a line that there is not.
+    /// [`Error::Usage`] for an empty window, for 0 or more than `MAX_PX` pixels, for a line that there is not.
     pub fn window(&self, start_ps: i64, end_ps: i64, px: u32, lines: &[LineId]) -> Result<Window, Error> {
         let mut names = Names::default();
         let mut tracks = Vec::with_capacity(lines.len());

@@ -1,8 +1,8 @@
 //! `check`: whether a run keeps what was asked of it.
 //!
-//! Four things can be asked: that it is no slower than a baseline ([`gate`]), that metrics keep budgets ([`budget`], [`judge`]),
-//! that claims on it are true ([`claims`], [`floor`], [`wall`]), and that what was predicted to be in the program is ([`expect`]).
-//! Each check passes, fails or is unknown ([`outcome`]), and what is unknown does not pass unless that was allowed.
+//! Four things can be asked: that it is no slower than a baseline (`gate`), that metrics keep budgets (`budget`, `judge`),
+//! that claims on it are true (`claims`, `floor`, `wall`), and that what was predicted to be in the program is (`expect`).
+//! Each check passes, fails or is unknown (`outcome`), and what is unknown does not pass unless that was allowed.
 
 mod budget;
 mod claims;

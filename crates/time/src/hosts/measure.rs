@@ -109,7 +109,7 @@ impl<'p> Measured<'p> {
     /// The same of steps and accounts that somebody has found already.
     ///
     /// # Errors
-    /// Those of [`Measured::new`].
+    /// Those of `Measured::new`.
     pub fn of(
         selection: &Selection<'p>,
         scope: &Scope,
