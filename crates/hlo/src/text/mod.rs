@@ -44,7 +44,7 @@ pub struct TextOptions {
     pub metadata: bool,
     /// Write what the backend wants to know.
     pub backend_config: bool,
-    /// Write an empty `wait_on_operation_queues` of a backend's configuration, a field that XLA's reader drops since 2025.
+    /// Write an empty `wait_on_operation_queues` of a backend's configuration, which the text of XProf 2.24.2 leaves out.
     pub former_queues: bool,
     /// Write what infeed and outfeed want to know.
     pub infeed_outfeed_config: bool,

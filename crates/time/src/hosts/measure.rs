@@ -83,7 +83,7 @@ impl OfDevice<'_> {
 pub struct Measured<'p> {
     /// The steps of the scope.
     pub steps: Steps,
-    /// What each device did, by its position in the profile.
+    /// What each device did: those that ran an op, in the selection's order.
     pub devices: Vec<OfDevice<'p>>,
     /// Devices that ran no op.
     pub(crate) silent: Vec<&'p str>,
