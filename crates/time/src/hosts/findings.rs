@@ -132,6 +132,7 @@ pub(super) fn late(profile: &Profile, late: &Late) -> Finding {
         links: std::iter::once(Link::to("hosts").table("steps"))
             .chain(first.map(|one| Link::to("timeline").window(one.span.0, one.span.1)))
             .collect(),
+        ..Finding::default()
     }
 }
 
@@ -157,5 +158,6 @@ pub(super) fn straggler(
         falsifier: FALSIFIER.into(),
         status: Status::Estimated,
         links: found.links,
+        ..Finding::default()
     })
 }
