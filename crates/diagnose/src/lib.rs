@@ -59,7 +59,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     quality::steps(evidence.steps(), notes);
     let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
     let ranked = ranking::ranked(&checked);
-    let is_cause = |standing: &Standing| *standing == Standing::Cause;
+    let is_cause = |standing: &Standing| matches!(standing, Standing::Fault | Standing::Cause);
     let causes: Vec<Finding> = ranked.iter().filter(|(s, _)| is_cause(s)).map(|(_, f)| f.clone()).collect();
     let baseline = Baseline::of(&evidence);
     let given =

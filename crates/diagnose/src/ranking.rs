@@ -6,7 +6,7 @@ use haloscope_report::units;
 use haloscope_report::{Finding, Severity};
 use haloscope_time::ceiling;
 
-/// The findings of all rules: causes by what removing each gives, then what only shows that a cause is there, then what must
+/// The findings of all rules: faults, then other causes, each by what removing it gives, then what only shows that a cause is there, then what must
 /// be known of the capture, then what is worth knowing.
 pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
     let found = |one: &Checked| {

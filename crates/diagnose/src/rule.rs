@@ -27,6 +27,9 @@ pub(super) struct Rule {
 /// Where the findings of a rule stand among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
+    /// Something in this run that its peers in the same run do better: a host, a link. What it costs is known to be there to
+    /// gain, so that it stands above what the program costs by its design, however large.
+    Fault,
     /// A cause of lost time.
     Cause,
     /// What looks like a cause and is the effect of another, which has its time.

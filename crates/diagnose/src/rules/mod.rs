@@ -22,6 +22,8 @@ mod idle_inside;
 mod input_bound;
 mod kernel_starved;
 mod large_transfers;
+mod late_host;
+mod late_members;
 mod launch_bound;
 mod low_mfu_explained;
 mod many_small_ops;
@@ -29,6 +31,7 @@ mod megascale;
 mod near_roof;
 mod recompilation;
 mod reduce_heavy;
+mod slow_link;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -60,6 +63,9 @@ pub(super) static ALL: &[&Rule] = &[
     &unknown_flops::RULE,
     &idle_inside::RULE,
     &straggler::RULE,
+    &late_host::RULE,
+    &slow_link::RULE,
+    &late_members::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
     &megascale::RULE,
