@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::critical_path::{self, Graph, Lengths, NONE, Role, Schedule};
-use super::groups::Extent;
 use super::group_lists::Groups;
+use super::groups::Extent;
 use super::links::factor;
 use super::mesh::{Mesh, axes_of};
 use super::message;
@@ -29,7 +29,7 @@ const STRETCHES: usize = 4;
 /// A stretch is no longer than this many steps.
 const STEPS: usize = 32;
 /// Measured times may contradict that members waited for each other in one of so many executions.
-const CONTRADICTED: usize = 10;
+const CONTRADICTED: usize = 4;
 /// A group of devices is slow from this many times the time of its peers on.
 const SLOW_GROUP: f64 = 1.3;
 /// ... in collectives with this share of its time.
@@ -55,12 +55,16 @@ pub struct Peers<'p> {
     stretches: Vec<Stretch<'p>>,
     /// Own lengths of collectives: by op and group, picoseconds.
     lengths: BTreeMap<Op, BTreeMap<Members, Vec<f64>>>,
+    /// Those that go on beside other ops, and share the links with others.
+    asynchronous: BTreeSet<Op>,
 }
 
 struct Stretch<'p> {
     graph: Graph<'p>,
     length_ps: i64,
     exposed_ps: f64,
+    /// It begins with the first step of the run, before which nobody knows what devices did.
+    is_first: bool,
 }
 
 /// A change towards what peers do.
@@ -152,15 +156,8 @@ impl<'p> Peers<'p> {
     /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
     /// has no steps that all devices ran, or nothing says who waits for whom.
     #[must_use]
-    pub fn of(
-        profile: &'p Profile,
-        devices: &[&'p Device],
-        steps: &Steps,
-        executions: u64,
-    ) -> Option<Self> {
-        let counts = |s: &&Step| {
-            !matches!(s.class, StepClass::Edge | StepClass::WarmUp) && devices.iter().all(|d| s.on(d.id).is_some())
-        };
+    pub fn of(profile: &'p Profile, devices: &[&'p Device], steps: &Steps, executions: u64) -> Option<Self> {
+        let counts = |s: &&Step| s.class != StepClass::Edge && devices.iter().all(|d| s.on(d.id).is_some());
         let rows: Vec<&Step> = steps.rows.iter().filter(counts).collect();
         if devices.len() < 2 || rows.is_empty() {
             return None;
@@ -180,21 +177,30 @@ impl<'p> Peers<'p> {
             };
             let spans: Vec<(&Device, (i64, i64))> = devices.iter().filter_map(span).collect();
             let (graph, facts) = critical_path::build(profile, &spans).ok()?;
+            let moved =
+                |t: &critical_path::Transfer| graph.nodes[t.issued_by as usize].class == Class::Communication;
+            let executions = facts.joined + graph.transfers.iter().filter(|t| moved(t)).count();
             let is_known = facts.joined > 0
                 && facts.guessed == 0
                 && !facts.several_lanes
-                && facts.contradicted.saturating_mul(CONTRADICTED) <= facts.joined;
+                && facts.contradicted.saturating_mul(CONTRADICTED) <= executions;
             if !is_known {
                 return None;
             }
             let schedule = graph.run(&graph.lengths);
             let length_ps = graph.length(&schedule);
             let exposed_ps = exposed(&graph, &schedule);
-            stretches.push(Stretch { graph, length_ps, exposed_ps });
+            let first = |s: &&&Step| rows.first().is_some_and(|r| r.number == s.number);
+            let is_first = chunk.first().filter(first).is_some();
+            stretches.push(Stretch { graph, length_ps, exposed_ps, is_first });
         }
-        let mut lengths = BTreeMap::new();
-        stretches.iter().for_each(|one| collect(&one.graph, &mut lengths));
-        Some(Self { stretches, lengths })
+        let (mut lengths, mut asynchronous) = (BTreeMap::new(), BTreeSet::new());
+        for Stretch { graph, .. } in &stretches {
+            collect(graph, &mut lengths);
+            let issuers = graph.transfers.iter().map(|t| graph.nodes[t.issued_by as usize].op);
+            asynchronous.extend(issuers.filter(|op| *op != NONE).map(|op| key(&graph.ops[op as usize].meta)));
+        }
+        Some(Self { stretches, lengths, asynchronous })
     }
 
     /// What these changes give together.
@@ -214,10 +220,13 @@ impl<'p> Peers<'p> {
                     }
                 }
             }
-            let schedule = one.graph.run(&lengths);
+            let is_start = |change: &Change<'_>| matches!(change, Change::Starts | Change::Even);
+            let together = (one.is_first && changes.iter().any(is_start)).then(|| begun_together(&one.graph));
+            let graph = together.as_ref().unwrap_or(&one.graph);
+            let schedule = graph.run(&lengths);
             before += one.length_ps as f64;
-            after += one.graph.length(&schedule) as f64;
-            exposed_ps += one.exposed_ps - exposed(&one.graph, &schedule);
+            after += graph.length(&schedule) as f64;
+            exposed_ps += one.exposed_ps - exposed(graph, &schedule);
         }
         if before <= 0.0 {
             return Gain::default();
@@ -321,10 +330,15 @@ impl<'p> Peers<'p> {
             let Some((one, moved)) = known.get(op).and_then(|k| Some((k, k.moved()?))) else { continue };
             // Slow groups are told of already.
             let slow = links.factors.get(op);
-            let usual = groups.iter().filter(|(m, _)| m.len() > 1 && slow.is_none_or(|s| !s.contains_key(*m)));
+            let usual =
+                groups.iter().filter(|(m, _)| m.len() > 1 && slow.is_none_or(|s| !s.contains_key(*m)));
             let lengths: Vec<f64> = usual.flat_map(|(_, l)| l.iter().copied()).collect();
             let time_ps = median(&lengths);
-            if lengths.is_empty() || one.axis.contains('+') || one.members < 2 {
+            if lengths.is_empty()
+                || one.axis.contains('+')
+                || one.members < 2
+                || self.asynchronous.contains(op)
+            {
                 continue;
             }
             let own = sums.entry(&one.axis).or_default();
@@ -343,10 +357,17 @@ impl<'p> Peers<'p> {
             sums.iter().filter(|(_, s)| counts(s)).map(|(axis, s)| (*axis, rate(s), s)).collect();
         let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let slow = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else { return };
+        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else {
+            return;
+        };
         for op in &slow.2.ops {
             for members in self.lengths.get(op).into_iter().flat_map(BTreeMap::keys) {
-                links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(slow.1 / best.1);
+                links
+                    .factors
+                    .entry(op.clone())
+                    .or_default()
+                    .entry(members.clone())
+                    .or_insert(slow.1 / best.1);
             }
         }
         links.axis = Some(SlowAxis {
@@ -366,7 +387,10 @@ impl<'p> Peers<'p> {
             let costs = Costs::new(profile, profile.device(device.id));
             for op in &stretch.graph.ops {
                 let key = key(&op.meta);
-                if op.class != Class::Communication || !self.lengths.contains_key(&key) || found.contains_key(&key) {
+                if op.class != Class::Communication
+                    || !self.lengths.contains_key(&key)
+                    || found.contains_key(&key)
+                {
                     continue;
                 }
                 let module = op.meta.program_id.and_then(|id| costs.program(id));
@@ -501,7 +525,10 @@ fn times(length: i64, factor: f64) -> i64 {
 }
 
 /// Executions by op and how many pieces of it came before on the device: the device's row and the node.
-fn executions(graph: &Graph<'_>, takes: impl Fn(&critical_path::Node) -> bool) -> BTreeMap<(u32, u32), Vec<(u32, usize)>> {
+fn executions(
+    graph: &Graph<'_>,
+    takes: impl Fn(&critical_path::Node) -> bool,
+) -> BTreeMap<(u32, u32), Vec<(u32, usize)>> {
     let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut same: BTreeMap<(u32, u32), Vec<(u32, usize)>> = BTreeMap::new();
     for (at, node) in graph.nodes.iter().enumerate().filter(|(_, node)| takes(node)) {
@@ -522,7 +549,8 @@ fn even_work(graph: &Graph<'_>, lengths: &mut Lengths, slow: Option<&[DeviceId]>
     };
     for nodes in executions(graph, works).into_values() {
         let length = |takes: bool| -> Vec<f64> {
-            let some = nodes.iter().filter(|(device, _)| slow.is_none() || is_slow[*device as usize] == takes);
+            let some =
+                nodes.iter().filter(|(device, _)| slow.is_none() || is_slow[*device as usize] == takes);
             some.map(|(_, at)| lengths.node[*at] as f64).collect()
         };
         let (own, others) = (length(true), length(false));
@@ -581,11 +609,27 @@ fn even_starts(graph: &Graph<'_>, lengths: &mut Lengths) {
     }
 }
 
+/// The graph with no device that begins later than the median of the others does.
+fn begun_together<'p>(graph: &Graph<'p>) -> Graph<'p> {
+    let mut together = graph.clone();
+    let starts: Vec<f64> = graph.devices.iter().map(|d| d.start_ps as f64).collect();
+    for (at, device) in together.devices.iter_mut().enumerate() {
+        let others: Vec<f64> =
+            starts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, start)| *start).collect();
+        if !others.is_empty() {
+            device.start_ps = device.start_ps.min(median(&others).round() as i64);
+        }
+    }
+    together
+}
+
 /// Gives collectives in slow groups the lengths of their peers.
 fn even_links(graph: &Graph<'_>, lengths: &mut Lengths, links: &SlowLinks) {
     let ops: Vec<Option<&BTreeMap<Members, f64>>> =
         graph.ops.iter().map(|op| links.factors.get(&key(&op.meta))).collect();
-    let of = |op: u32, barrier: u32| ops.get(op as usize).copied().flatten()?.get(&members(graph, barrier)).copied();
+    let of = |op: u32, barrier: u32| {
+        ops.get(op as usize).copied().flatten()?.get(&members(graph, barrier)).copied()
+    };
     for (at, node) in graph.nodes.iter().enumerate() {
         if let Role::Join { barrier } = node.role
             && let Some(by) = of(node.op, barrier)
@@ -599,3 +643,6 @@ fn even_links(graph: &Graph<'_>, lengths: &mut Lengths, links: &SlowLinks) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,8 +108,7 @@ fn grows(excess: &[f64]) -> bool {
     if slope <= 0.0 || last < 2.0 * first.max(0.0) {
         return false;
     }
-    let left: f64 =
-        excess.iter().enumerate().map(|(i, v)| (v - middle - slope * at(i)).powi(2)).sum();
+    let left: f64 = excess.iter().enumerate().map(|(i, v)| (v - middle - slope * at(i)).powi(2)).sum();
     let around = |part: &[f64]| {
         let middle = mean(part).unwrap_or(0.0);
         part.iter().map(|v| (v - middle).powi(2)).sum::<f64>()

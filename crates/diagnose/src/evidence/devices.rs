@@ -47,8 +47,6 @@ pub(crate) struct Cost {
 pub(crate) struct Instead {
     /// The event on the thread that launches, with its time in the late stretches.
     pub event: Named,
-    /// In how many late stretches.
-    pub of: usize,
     /// Its time on the other hosts in as many steps: a mean over them, picoseconds; `None` where there is no other.
     pub others_ps: Option<f64>,
     /// What that is.
@@ -158,7 +156,7 @@ impl<'p> Evidence<'p> {
     }
 
     /// What the thread that launches does on hosts where they are late, against what it does on the others at the same place.
-    /// `None` where it recorded nothing.
+    /// `None` where it recorded nothing that fills half of the time.
     pub(crate) fn instead(&self, measured: &Measured<'_>, late: &Late) -> Option<Instead> {
         let mut own: Vec<Named> = Vec::new();
         let mut others: Vec<Named> = Vec::new();
@@ -192,16 +190,22 @@ impl<'p> Evidence<'p> {
         }
         let more = |event: &Named| event.ps as f64 - others_of(&event.name);
         let event = sums.into_iter().filter(|e| more(e) > 0.0).max_by(|a, b| more(a).total_cmp(&more(b)))?;
+        // What fills less than half of the time is not what held it up.
+        let late_ps: f64 = late.steps.iter().map(|one| one.late_ps).sum();
+        if more(&event) < 0.5 * late_ps {
+            return None;
+        }
         let others_ps = (hosts.len() > 1).then(|| others_of(&event.name));
         let word = word(&event.name);
-        Some(Instead { event, of: late.steps.len(), others_ps, word })
+        Some(Instead { event, others_ps, word })
     }
 
     /// When the devices of a host stood without an op in a step.
     fn idle_of(&self, measured: &Measured<'_>, host: HostId, step: i64) -> Vec<(i64, i64)> {
         let mut parts = Vec::new();
         for account in self.accounts().iter().flatten() {
-            let own = measured.devices.iter().find(|d| d.device.id == account.device && d.device.host == host);
+            let own =
+                measured.devices.iter().find(|d| d.device.id == account.device && d.device.host == host);
             let Some(at) = own.and_then(|d| d.steps.iter().find(|s| s.number == step)) else { continue };
             let span = Intervals::one(at.start_ps, at.end_ps);
             for class in Class::ALL.into_iter().filter(|c| c.group() == Group::Idle) {

@@ -29,7 +29,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let instead = evidence.instead(measured, late);
     let doing = instead.as_ref().map_or_else(
-        || "; the thread that launches recorded nothing meanwhile".to_owned(),
+        || "; the thread that launches recorded no event that fills half of that time".to_owned(),
         |instead| {
             let of = late.steps.len().max(1) as f64;
             let others = instead.others_ps.map_or_else(String::new, |ps| {
@@ -43,7 +43,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             )
         },
     );
-    let cause = instead.as_ref().map_or_else(String::new, |i| format!("; meanwhile its host stands in `{}` ({})", i.event.name, i.word));
+    let cause = instead.as_ref().map_or_else(String::new, |i| {
+        format!("; meanwhile its host stands in `{}` ({})", i.event.name, i.word)
+    });
     let said = format!("{}{cause}", late_words(evidence.profile, late));
     let first = late.steps.first().map(|one| Link::to("timeline").window(one.span.0, one.span.1));
     let finding = Cause {
@@ -115,7 +117,11 @@ mod tests {
         let finding = &found.findings[0];
         assert!(finding.claim.starts_with("b begins 299.0 us later"), "{}", finding.claim);
         assert!(finding.claim.contains("in every step"), "{}", finding.claim);
-        assert!(finding.evidence.contains("(input)") && finding.evidence.contains("DataLoader"), "{}", finding.evidence);
+        assert!(
+            finding.evidence.contains("(input)") && finding.evidence.contains("DataLoader"),
+            "{}",
+            finding.evidence
+        );
         assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 0.299)).abs() < 0.01, "{finding:?}");
     }
 
@@ -124,7 +130,10 @@ mod tests {
         let late = |own: i64| move |i: i64| if i % 3 == own { 310 } else { 10 };
         let hosts = vec![("a", host(late(0))), ("b", host(late(1))), ("c", host(late(2)))];
         let found = check_hosts(&super::RULE, hosts);
-        assert!(found.findings[0].claim.starts_with("Another host each time begins 300.0 us later"), "{found:?}");
+        assert!(
+            found.findings[0].claim.starts_with("Another host each time begins 300.0 us later"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -22,7 +22,9 @@ const WORTH: f64 = 0.03;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
     let (Some(cost), Some(waiting)) = (waits.others, waits.waiting) else {
-        return Outcome::unknown("nothing says which devices took part in which collective, in steps that all of them ran");
+        return Outcome::unknown(
+            "nothing says which devices took part in which collective, in steps that all of them ran",
+        );
     };
     let said = format!(
         "waits for members that come late take {} of the active window, {} of it without a slow device, a late host or a slow link",

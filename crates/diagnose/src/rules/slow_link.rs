@@ -26,10 +26,14 @@ const WORTH: f64 = 0.005;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
     if waits.waiting.is_none() {
-        return Outcome::unknown("nothing says which devices took part in which collective, in steps that all of them ran");
+        return Outcome::unknown(
+            "nothing says which devices took part in which collective, in steps that all of them ran",
+        );
     }
     let Some((links, cost)) = &waits.links else {
-        return Outcome::clear("no group of devices is slower than its peers in the same collectives, no axis slower than another");
+        return Outcome::clear(
+            "no group of devices is slower than its peers in the same collectives, no axis slower than another",
+        );
     };
     let (claim, evidence_words) = words(evidence, links);
     let said = format!("{claim}, which costs {} of the active window", units::share(cost.saved));
@@ -58,13 +62,21 @@ fn rate(rate: f64) -> String {
 fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
     let peak = evidence.selection.devices.first().and_then(|d| Links::of(evidence.profile, d));
     let of_peak = |rate: f64| {
-        peak.map_or_else(String::new, |p| format!(" ({} of what its links carry)", units::share(rate / p.all())))
+        peak.map_or_else(String::new, |p| {
+            format!(" ({} of what its links carry)", units::share(rate / p.all()))
+        })
     };
     if let Some(group) = links.groups.first() {
         let name = |id: &haloscope_profile::DeviceId| evidence.profile.device(*id).name.clone();
         let common = links.common();
         let names: Vec<String> = common.iter().map(name).collect();
-        let between = if common.len() == 2 { "The link between " } else if common.len() == 1 { "A link of " } else { "A link among " };
+        let between = if common.len() == 2 {
+            "The link between "
+        } else if common.len() == 1 {
+            "A link of "
+        } else {
+            "A link among "
+        };
         let worst = &group.worst;
         let rates = worst.rate.zip(worst.peers_rate).map_or_else(String::new, |(own, peers)| {
             format!(": {}{} against {}", rate(own), of_peak(own), rate(peers))

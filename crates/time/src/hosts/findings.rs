@@ -54,7 +54,10 @@ impl Straggler {
             Level::Device => String::new(),
         };
         let (verb, them) = if units.names.len() == 1 { ("works", "it") } else { ("work", "them") };
-        let beyond = match (units.level, measured.devices.iter().filter(|d| d.device.host == one.device.host).count()) {
+        let beyond = match (
+            units.level,
+            measured.devices.iter().filter(|d| d.device.host == one.device.host).count(),
+        ) {
             (Level::Host, _) if units.is_one_a_host => {
                 "; one device of each host was captured: whether the host is slow or its chip is not known"
             }

@@ -59,7 +59,10 @@ pub struct Late {
 /// Time in which a device waits for its host.
 fn starting_ps(step: &OnDevice) -> i64 {
     let times = &step.times;
-    times.of_group(Group::Idle).saturating_add(times.of(Class::Infeed)).saturating_add(times.of(Class::HostTransfer))
+    times
+        .of_group(Group::Idle)
+        .saturating_add(times.of(Class::Infeed))
+        .saturating_add(times.of(Class::HostTransfer))
 }
 
 /// Time outside of collectives.
@@ -142,7 +145,9 @@ fn late_in(devices: &[OfDevice<'_>], number: i64, own: &[(usize, &OnDevice)]) ->
     // Hosts with several devices are late by what all of those are; one device of a host by itself.
     let (host, of) = of_host.into_iter().max_by(|a, b| {
         let typical = |of: &[(usize, f64)]| mean(&of.iter().map(|(_, ps)| *ps).collect::<Vec<_>>());
-        longest(&a.1).total_cmp(&longest(&b.1)).then(typical(&a.1).partial_cmp(&typical(&b.1)).unwrap_or(std::cmp::Ordering::Equal))
+        longest(&a.1)
+            .total_cmp(&longest(&b.1))
+            .then(typical(&a.1).partial_cmp(&typical(&b.1)).unwrap_or(std::cmp::Ordering::Equal))
     })?;
     let late_ps = longest(&of);
     let latest = of.iter().find(|(_, ps)| *ps >= late_ps).map(|(at, _)| own[*at])?;

@@ -58,7 +58,12 @@ impl Units {
             let own: BTreeSet<(HostId, i64)> =
                 some.iter().filter_map(|d| Some((d.host, chip(profile, d)?))).collect();
             let name = |(host, chip): &(HostId, i64)| format!("chip {chip} of {}", profile.host(*host).name);
-            return Self { level: Level::Chip, names: own.iter().map(name).collect(), devices, is_one_a_host: false };
+            return Self {
+                level: Level::Chip,
+                names: own.iter().map(name).collect(),
+                devices,
+                is_one_a_host: false,
+            };
         }
         let names = some.iter().map(|d| d.name.clone()).collect();
         Self { level: Level::Device, names, devices, is_one_a_host: false }

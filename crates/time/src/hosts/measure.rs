@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
+use super::late::{self, Late};
+use super::levels::Units;
 use crate::account::{self, Account, Class, Group, Times};
+use crate::pattern::Pattern;
 use crate::select::Selection;
 use crate::steps::analysis::in_scope;
 use crate::steps::{StepClass, Steps};
-use super::late::{self, Late};
-use super::levels::Units;
-use crate::pattern::Pattern;
 use crate::straggler::{self, Even, Slow, Standing};
 use haloscope_profile::{Device, Profile};
 use haloscope_report::Error;
@@ -258,10 +258,15 @@ impl<'p> Measured<'p> {
                 let apart = slow.z.filter(|z| z.is_finite()).map_or_else(String::new, |z| {
                     format!(", {z:.1} deviations from the rest (limit {:.1})", straggler::LIMIT)
                 });
-                let steady = slow.t.filter(|t| t.is_finite()).map_or_else(String::new, |t| {
-                    format!(", t over the steps {t:.1}")
-                });
-                format!("found {} over {over}: {:.3} times the work of the others{apart}{steady}", slow.members.len(), slow.factor)
+                let steady = slow
+                    .t
+                    .filter(|t| t.is_finite())
+                    .map_or_else(String::new, |t| format!(", t over the steps {t:.1}"));
+                format!(
+                    "found {} over {over}: {:.3} times the work of the others{apart}{steady}",
+                    slow.members.len(),
+                    slow.factor
+                )
             }
             Some(Err(even)) => {
                 let why = match even {
