@@ -16,6 +16,7 @@
 pub mod capture_advice;
 pub mod inspect;
 pub mod ledger;
+pub mod selfcheck;
 
 use haloscope_compare::check;
 use haloscope_time::analysis::{Analysis, Run};
@@ -54,8 +55,15 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_program::hlo::search::ANALYSIS,
     &haloscope_program::hlo::diff::ANALYSIS,
     &haloscope_program::audit::FLAGS,
-    &inspect::ANALYSIS,
+    &INSPECT,
 ];
+
+/// `inspect`, which holds all of [`ALL`] against each other where asked to.
+static INSPECT: Analysis = inspect::analysis(Run::Of(|asked, params, notes| {
+    let others: Vec<&'static Analysis> =
+        ALL.iter().copied().filter(|analysis| analysis.id != "inspect").collect();
+    inspect::run(asked, params, notes, &others)
+}));
 
 /// `check`, which may ask any of [`ALL`].
 static CHECK: Analysis = check::analysis(Run::Against(|asked, baseline, params, notes| {

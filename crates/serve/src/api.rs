@@ -111,6 +111,7 @@ fn param(param: &Param) -> ParamInfo {
         ParamKind::Quantity => ("quantity", &[]),
         ParamKind::Text | ParamKind::Texts => ("text", &[]),
         ParamKind::Document => ("document", &[]),
+        ParamKind::Flag => ("choice", &["", "yes"]),
     };
     ParamInfo { id: param.id, doc: param.doc, kind, choices, default: param.default }
 }

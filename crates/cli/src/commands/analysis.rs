@@ -106,6 +106,9 @@ fn others(takes: Others) -> Option<Arg> {
 
 fn parameter(param: &'static Param) -> Arg {
     let arg = Arg::new(param.id).long(param.id).help(sentence(param.doc));
+    if param.kind == ParamKind::Flag {
+        return arg.action(ArgAction::SetTrue);
+    }
     let arg = if param.default.is_empty() { arg } else { arg.default_value(param.default) };
     match param.kind {
         ParamKind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH"),
@@ -114,6 +117,7 @@ fn parameter(param: &'static Param) -> Arg {
         ParamKind::Text => arg.value_name("TEXT"),
         ParamKind::Texts => arg.value_name("TEXT").action(ArgAction::Append),
         ParamKind::Document => arg.value_name("FILE"),
+        ParamKind::Flag => arg,
     }
 }
 

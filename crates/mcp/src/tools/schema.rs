@@ -86,6 +86,7 @@ fn schema(param: &Param) -> Value {
     let mut schema = match param.kind {
         ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
         ParamKind::Count => json!({"type": "integer", "minimum": 0}),
+        ParamKind::Flag => json!({"type": "string", "enum": ["yes"]}),
         ParamKind::Quantity | ParamKind::Text | ParamKind::Texts | ParamKind::Document => {
             json!({"type": "string"})
         }

@@ -211,6 +211,8 @@ pub enum ParamKind {
     Texts,
     /// The text of a file; on the command line, the path of one.
     Document,
+    /// `yes`, or nothing; on the command line an option without a value.
+    Flag,
 }
 
 /// Which HLO module a question is about; read by [`crate::programs::choose`].
@@ -235,6 +237,12 @@ impl Params {
     #[must_use]
     pub fn text<'a>(&'a self, param: &Param) -> &'a str {
         self.0.get(param.id).map_or(param.default, String::as_str)
+    }
+
+    /// Whether a flag was given.
+    #[must_use]
+    pub fn flag(&self, param: &Param) -> bool {
+        self.text(param) == "yes"
     }
 
     /// The whole number given for a parameter, else its default; 0 where neither is one.
@@ -265,6 +273,7 @@ impl Params {
                 ParamKind::Quantity if !value.is_empty() && parse_quantity(value).is_none() => {
                     "a number such as 138.8G".into()
                 }
+                ParamKind::Flag if !["", "yes"].contains(&value.as_str()) => "yes or nothing".into(),
                 _ => continue,
             };
             return Err(Error::Usage(format!(
@@ -383,6 +392,8 @@ fn answer(
         crate::provenance::add_files(&mut report, other.profile, &mut notes);
     }
     report.quality = notes.into_sorted();
+    let broken: Vec<_> = haloscope_selfcheck::remarks(&report).collect();
+    report.quality.splice(0..0, broken);
     Ok(report)
 }
 
