@@ -71,7 +71,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{which} {}{more} of {}: {} the median step{}",
+            "{which} {}{more} in a run of {} steps: {} the median step{}",
             list.join(", "),
             steps.len(),
             if longest < 1.0 {

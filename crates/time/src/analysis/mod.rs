@@ -6,7 +6,7 @@ use crate::select::{NO_EVENTS, Scoped};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Notes, Report};
+use haloscope_report::{Finding, Link, Notes, Report, Severity, Status};
 
 /// The part of a menu that an analysis stands in, in the order of the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -394,7 +394,29 @@ fn answer(
     report.quality = notes.into_sorted();
     let broken: Vec<_> = haloscope_selfcheck::remarks(&report).collect();
     report.quality.splice(0..0, broken);
+    say_first(&mut report);
     Ok(report)
+}
+
+/// Remarks that say that a file is not whole: nothing may be read before them.
+const NOT_WHOLE: &[&str] = &["damaged_file", "unreadable_file", "trace_json_cut", "lost_records"];
+
+/// Puts damage of files before all else that a report says: what is left of a file may look like a run that idles.
+fn say_first(report: &mut Report) {
+    let Some(note) = report.quality.iter().find(|note| NOT_WHOLE.contains(&note.id)) else { return };
+    let finding = Finding {
+        id: "file_not_whole",
+        severity: Severity::Error,
+        claim: format!("A file is not whole, and all that follows is of what is left: {}", note.message),
+        evidence: note.cost.clone(),
+        ceiling: "nothing: it is the file, not the program".into(),
+        lever: note.cure.clone(),
+        falsifier: "another copy of the file has the same size and the same answers".into(),
+        status: Status::Measured,
+        links: vec![Link::to("inspect")],
+        ..Finding::default()
+    };
+    report.findings.insert(0, finding);
 }
 
 /// Where there is nothing to say because a file is damaged, says that too.
