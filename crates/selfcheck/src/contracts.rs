@@ -40,7 +40,6 @@ pub(crate) const ROW_SUMS: &[RowSum] = &[
     row("steps", "classes", "time_ps", CLASSES),
     row("hosts", "steps", "work_ps", &["compute_ps", "copy_ps", "overhead_ps"]),
     row("hosts", "steps", "wait_ps", &["communication_ps", "async_wait_ps", "host_transfer_ps", "infeed_ps"]),
-    row("hosts", "steps", "idle_ps", &["input_ps", "inside_ps", "between_ps"]),
     row("comm", "devices", "step_ps", &["busy_ps", "exposed_ps", "idle_ps"]),
     row("comm", "", "step_ps", &["busy_ps_per_step", "exposed_ps_per_step", "idle_ps_per_step"]),
     row(
@@ -50,11 +49,9 @@ pub(crate) const ROW_SUMS: &[RowSum] = &[
         &["waiting_ps_per_step", "transfer_ps_per_step", "waiting_unknown_ps_per_step"],
     ),
     row("input", "stages", "self_ps", &["work_ps", "waiting_ps"]),
-    row("memory peak", "", "peak_bytes", &["peak_unpadded_bytes", "padding_bytes"]),
     row("memory peak", "", "peak_bytes", &["lasting_bytes", "temporary_bytes"]),
     row("memory peak", "programs", "peak_bytes", &["lasting_bytes", "temporary_bytes"]),
     row("memory peak", "spaces", "peak_bytes", &["lasting_bytes", "temporary_bytes"]),
-    row("critical-path", "", "@1", &["path_work_share", "path_communication_share", "path_idle_share"]),
 ];
 
 /// The rows of a table add up to a headline value of the same report.
@@ -91,14 +88,12 @@ pub(crate) const COLUMN_SUMS: &[ColumnSum] = &[
     all("overview", "time", "time_ps", "active_window_ps"),
     all("idle", "waterfall", "time_ps", "capture_span_ps"),
     some("ops", "ops", "self_ps", "self_time_ps"),
-    some("ops", "ops", "flops", "flops"),
     some("ops", "ops", "occurrences", "occurrences"),
     all("roofline", "programs", "time_ps", "time_ps"),
     all("roofline", "categories", "time_ps", "time_ps"),
     some("roofline", "ops", "time_ps", "time_ps"),
     all("compute", "categories", "self_ps", "self_time_ps"),
     all("compute", "phases", "self_ps", "self_time_ps"),
-    all("compute", "coverage", "self_ps", "self_time_ps"),
     some("compute", "layers", "self_ps", "self_time_ps"),
     some("compute", "lines", "self_ps", "self_time_ps"),
     some("source", "files", "self_ps", "self_time_ps"),
@@ -127,6 +122,10 @@ pub(crate) const SHARES_OF_MANY: &[(&str, &str)] = &[
     ("compare", "waterfall"),
     ("memory diagnose", "checks"),
     ("memory profile", "alive"),
+    // The whole and the average step stand among the steps.
+    ("roofline", "steps"),
+    // A row says of what of the row before a part is.
+    ("compute", "coverage"),
 ];
 
 /// Pairs of which the first is at most the second, wherever a row has both.
@@ -238,16 +237,48 @@ pub(crate) const TREES: &[(&str, &str, &[&str])] = &[
         "profile",
         &["self_ps", "share", "flops", "model_flops", "bytes_accessed", "hbm_bytes", "ops"],
     ),
-    ("source", "calls", &["total_ps", "total_share", "ops"]),
+    ("source", "calls", &["total_ps", "total_share"]),
 ];
 
 /// Numbers that stand in several reports under one id and are not one number, by id: the analyses that mean something else, and what.
-pub(crate) const OTHER_MEANINGS: &[(&str, &[&str])] = &[];
+pub(crate) const OTHER_MEANINGS: &[(&str, &[&str])] = &[
+    // Over the time of ops; elsewhere over the active window.
+    ("flop_rate", &["roofline"]),
+    ("hbm_rate", &["roofline"]),
+    ("flop_share_of_peak", &["op-profile"]),
+    ("hbm_share_of_peak", &["op-profile"]),
+    // Of all ops; that of `diagnose` is of a step.
+    ("gap_ps", &["roofline"]),
+    ("gap_share", &["roofline"]),
+    // Of kernels; elsewhere of all ops.
+    ("time_ps", &["kernels"]),
+    ("occurrences", &["kernels"]),
+    // Every relayout of a program; that of `compute` is of transposes and reshapes which are ops of their own.
+    ("relayout_ps", &["hlo counters"]),
+    // The one step whose path is looked at.
+    ("step_ps", &["critical-path"]),
+    // Devices that the program runs on, and those that ran steps; elsewhere those in the scope.
+    ("device_count", &["compute mfu", "hosts"]),
+    // Checks of its own.
+    ("unknown_count", &["memory diagnose", "audit flags"]),
+    // What the allocator held; elsewhere what the compiler planned.
+    ("peak_bytes", &["memory profile"]),
+    ("allocated_bytes", &["memory profile"]),
+    // Of requests, not of steps.
+    ("latency_mean_ps", &["inference"]),
+    // Of the module that was asked about, each its own way of choosing one.
+    ("instructions", &["hlo graph", "hlo search", "hlo text", "hlo diff", "hlo counters"]),
+    ("modules", &["hlo search", "inspect", "hlo modules"]),
+    ("copies", &["hlo search"]),
+    ("programs", &["hlo modules"]),
+];
 
 /// Numbers of different reports that are one: analysis, table (empty for the headline values), the first text of its row (empty for the
 /// sum over rows), column.
 pub(crate) struct One {
     pub says: &'static str,
+    /// Whether it is of whole steps, of which a window may cut some.
+    pub is_of_steps: bool,
     pub of: &'static [Cells],
 }
 
@@ -277,6 +308,7 @@ const fn cells(
 pub(crate) const ONES: &[One] = &[
     One {
         says: "exposed communication of the active window",
+        is_of_steps: false,
         of: &[
             cells("overview", "time", &["exposed communication"], "time_ps"),
             cells("idle", "waterfall", &["exposed communication"], "time_ps"),
@@ -284,6 +316,7 @@ pub(crate) const ONES: &[One] = &[
     },
     One {
         says: "compute of the active window",
+        is_of_steps: false,
         of: &[
             cells(
                 "overview",
@@ -296,6 +329,7 @@ pub(crate) const ONES: &[One] = &[
     },
     One {
         says: "transfers to and from the host",
+        is_of_steps: false,
         of: &[
             cells("overview", "time", &["transfers to and from the host"], "time_ps"),
             cells("idle", "waterfall", &["transfers to and from the host"], "time_ps"),
@@ -303,23 +337,22 @@ pub(crate) const ONES: &[One] = &[
     },
     One {
         says: "the mean step over devices",
+        is_of_steps: true,
         of: &[
             value("overview", "step_time_device_mean_ps"),
             value("steps", "step_time_device_mean_ps"),
             value("comm", "step_ps"),
-            value("input", "step_ps"),
-        ],
-    },
-    One {
-        says: "the mean step",
-        of: &[
-            value("overview", "step_time_mean_ps"),
-            value("steps", "step_time_mean_ps"),
             value("compute mfu", "step_time_ps"),
         ],
     },
     One {
+        says: "the mean step",
+        is_of_steps: true,
+        of: &[value("overview", "step_time_mean_ps"), value("steps", "step_time_mean_ps")],
+    },
+    One {
         says: "self time of all ops",
+        is_of_steps: false,
         of: &[
             value("ops", "self_time_ps"),
             value("op-profile", "self_time_ps"),
@@ -329,6 +362,7 @@ pub(crate) const ONES: &[One] = &[
     },
     One {
         says: "busy time of all devices",
+        is_of_steps: false,
         of: &[cells("overview", "devices", &[], "busy_ps"), value("compute", "busy_ps")],
     },
 ];

@@ -54,7 +54,7 @@ pub static ALL: &[Invariant] = &[
     },
     Invariant {
         id: "claims_within_whole",
-        says: "what causes claim is together at most the active window",
+        says: "what the causes of one rule claim is together at most the active window",
         holds: Holds::Alone(ceilings::claims),
     },
     Invariant { id: "words_fit", says: "no text says `21 of 18`", holds: Holds::Alone(words::fit) },

@@ -52,6 +52,9 @@ impl Tally {
     }
 }
 
+/// TPUs time their ops by a clock of their own; what a window cuts is cut by that of the run. The two run apart by less than this.
+pub(crate) const CLOCKS: f64 = 0.005;
+
 /// Whether two numbers are one, each sum of so many roundings to a whole.
 pub(crate) fn is_same(a: f64, b: f64, roundings: usize) -> bool {
     (a - b).abs() <= slack(a, b, roundings)

@@ -156,7 +156,7 @@ fn a_peak_beside_the_maximum_is_found() {
     let memory = |peak: f64, event: f64| {
         let points = vec![[699.0, 1.2 * GIB], [700.0, 1.621 * GIB], [701.0, 1.871 * GIB], [702.0, 1.3 * GIB]];
         let curve = Series {
-            id: "heap".into(),
+            id: "live".into(),
             title: String::new(),
             x: ("", Unit::Count),
             y: ("", Unit::Bytes),
@@ -192,7 +192,7 @@ fn children_above_their_parent_are_found() {
 #[test]
 fn step_times_that_differ_are_found() {
     // V100: 21.31 ms in one place, 20.59 in another, 18.20 in a third.
-    let reports = |overview: f64, steps: f64, input: f64| {
+    let reports = |overview: f64, steps: f64, comm: f64| {
         [
             report("overview", vec![ps("step_time_mean_ps", overview * MS)], vec![]),
             report(
@@ -200,7 +200,7 @@ fn step_times_that_differ_are_found() {
                 vec![ps("step_time_mean_ps", steps * MS), ps("step_time_device_mean_ps", steps * MS)],
                 vec![],
             ),
-            report("input", vec![ps("step_ps", input * MS)], vec![]),
+            report("comm", vec![ps("step_ps", comm * MS)], vec![]),
         ]
     };
     assert_eq!(broken(of_scope(&reports(21.31, 20.59, 18.20))), ["one_number", "same_id"]);

@@ -1,5 +1,7 @@
 //! What findings promise.
 
+use std::collections::BTreeMap;
+
 use haloscope_report::{Report, Unit};
 
 use crate::grid::{Grid, quoted};
@@ -46,14 +48,21 @@ pub(super) fn ceilings(report: &Report, tally: &mut Tally) {
     }
 }
 
-/// The causes of a diagnosis are together at most what there is.
+/// Causes of one rule share no time: they are together at most what there is. Those of several rules may look at the same time.
 pub(super) fn claims(report: &Report, tally: &mut Tally) {
     let Some(grid) = Grid::table(report, "causes") else { return };
-    let Some(column) = grid.column("saved_share") else { return };
-    let together: f64 = (0..grid.len()).filter_map(|row| grid.number(row, column)).sum();
-    tally.hold(together <= 1.0 + EPSILON, || {
-        let said =
-            format!("the causes claim {} of the active window together", quoted(together, Unit::Share));
-        (format!("`{}`, table `causes`", report.analysis), said)
-    });
+    let Some((id, share)) = grid.column("id").zip(grid.column("saved_share")) else { return };
+    let mut rules: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in 0..grid.len() {
+        let rule = grid.cell(row, id).and_then(|cell| cell.as_text());
+        if let Some((rule, share)) = rule.zip(grid.number(row, share)) {
+            *rules.entry(rule).or_default() += share;
+        }
+    }
+    for (rule, together) in rules {
+        tally.hold(together <= 1.0 + EPSILON, || {
+            let said = format!("{rule}: its causes claim {} together", quoted(together, Unit::Share));
+            (format!("`{}`, table `causes`", report.analysis), said)
+        });
+    }
 }

@@ -6,11 +6,15 @@ use haloscope_report::{Report, Unit};
 
 use crate::contracts::{Cells, ONES, OTHER_MEANINGS};
 use crate::grid::{Grid, quoted};
-use crate::tally::{Tally, is_at_most, is_same};
+use crate::tally::{CLOCKS, Tally, is_at_most, is_same};
 
 /// Quantities that several reports name.
 pub(super) fn one(reports: &[Report], tally: &mut Tally) {
     for one in ONES {
+        // A window cuts steps: which of them count is said by each.
+        if one.is_of_steps && reports.iter().any(|report| report.scope.window_ps.is_some()) {
+            continue;
+        }
         let mut known = one.of.iter().filter_map(|cells| Some((cells, sum(reports, cells)?)));
         let Some((first, expected)) = known.next() else { continue };
         for (cells, (found, unit)) in known {
@@ -76,7 +80,8 @@ pub(super) fn ops_within_wall(reports: &[Report], tally: &mut Tally) {
     let own = values.column("self_time_ps").and_then(|column| values.number(0, column));
     let Some(devices) = Grid::table(overview, "devices") else { return };
     let Some((own, wall)) = own.zip(devices.sum("active_window_ps")) else { return };
-    tally.hold(is_at_most(own, wall, devices.len()), || {
+    let clocks = if overview.scope.devices.iter().any(|name| name.contains("TPU")) { CLOCKS } else { 0.0 };
+    tally.hold(is_at_most(own, wall * (1.0 + clocks), devices.len()), || {
         let (own, wall) = (quoted(own, Unit::Ps), quoted(wall, Unit::Ps));
         (values.place(0), format!("self times are together {own}, the active windows {wall}"))
     });

@@ -129,7 +129,7 @@ pub(super) fn peaks(report: &Report, tally: &mut Tally) {
     let values = Grid::values(report);
     let value = |id: &str| values.column(id).and_then(|column| values.number(0, column));
     let Some(peak) = value("peak_bytes") else { return };
-    let Some(curve) = report.series.iter().find(|series| series.id == "heap") else { return };
+    let Some(curve) = report.series.iter().find(|series| series.id == "live") else { return };
     let largest = curve.points.iter().map(|point| point[1]).reduce(f64::max);
     let Some(largest) = largest else { return };
     tally.hold(is_same(largest, peak, 1), || {
@@ -153,6 +153,10 @@ pub(super) fn steps(report: &Report, tally: &mut Tally) {
     let values = Grid::values(report);
     let value = |id: &str| values.column(id).and_then(|column| values.number(0, column));
     let mean = value("step_time_device_mean_ps").or_else(|| value("step_time_mean_ps"));
+    // Steps that a window cuts count whole.
+    if report.scope.window_ps.is_some() {
+        return;
+    }
     let Some(((count, mean), span)) = value("step_count").zip(mean).zip(value("capture_span_ps")) else {
         return;
     };
