@@ -1,6 +1,7 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
 pub(super) mod collectives;
+pub(super) mod compilations;
 pub(super) mod copies;
 mod devices;
 pub(super) mod host;
@@ -10,7 +11,11 @@ pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
 mod places;
+pub(super) mod programs;
+pub(super) mod one_hot;
 pub(super) mod stages;
+pub(super) mod uniform;
+mod usual;
 pub(super) mod work;
 
 use std::cell::OnceCell;

@@ -49,7 +49,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
-    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece));
+    let memory_rate = evidence.memory_rate();
+    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece, memory_rate));
     let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
     for one in slow {
         let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
@@ -78,13 +79,20 @@ fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
     group.iter().map(|one| one.saved_ps).sum()
 }
 
-/// An op whose time is far above what the best of comparable ops would need.
-fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p>> {
+/// An op whose time is far above what the best of comparable ops would need. `memory_rate`: what all memory-bound ops of the
+/// run reach of HBM alike, which holds for the bytes of other ops too; where that is too little, [`super::below_usual`] says so.
+fn slow<'e, 'p>(
+    evidence: &'e Evidence<'p>,
+    piece: &Piece,
+    memory_rate: Option<f64>,
+) -> Option<Slow<'e, 'p>> {
     let op = evidence.ops().get(piece.op)?;
     let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
     let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
     let reach = piece.reach;
-    if op.self_ps as f64 / (op.occurrences.max(1) as f64) < shortest || reach.share < BINDING {
+    let each = op.self_ps as f64 / op.occurrences.max(1) as f64;
+    // Changes of layout have rules of their own.
+    if each < shortest || reach.share < BINDING || evidence.only_moves(op) {
         return None;
     }
     // Without others to compare with, guessed limits and scattered accesses say nothing.
@@ -92,7 +100,8 @@ fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p
     if reach.peers == 0 && !is_sure {
         return None;
     }
-    let saved_ps = piece.time_ps - piece.floor_ps / reach.share.max(0.01);
+    let needed_ps = piece.floor_ps / reach.share.max(0.01);
+    let saved_ps = piece.time_ps - memory_rate.map_or(needed_ps, |rate| needed_ps.max(piece.hbm_ps / rate));
     let limit = if reach.is_tight { OUTLIER } else { GAP.bad };
     (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, saved_ps })
 }
@@ -115,6 +124,12 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
     let reach = first.piece.reach;
     let peers = if reach.peers == 0 {
         "nothing in the run compares to it, so the roof itself is the ceiling".to_owned()
+    } else if reach.is_twin {
+        format!(
+            "of {} with the same FLOPs and bytes the best reaches {}",
+            counted(reach.peers as u64, "other op"),
+            units::share(reach.share)
+        )
     } else {
         format!(
             "the best quarter of {} comparable ops of this run reaches {}",

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod below_roofline;
+mod below_usual;
 mod blocking_reads;
 mod command_buffers;
 mod compilation_in_window;
@@ -27,8 +28,10 @@ mod low_mfu_explained;
 mod many_small_ops;
 mod megascale;
 mod near_roof;
+mod one_hot;
 mod recompilation;
 mod reduce_heavy;
+mod small_programs;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -55,6 +58,8 @@ pub(super) static ALL: &[&Rule] = &[
     &debug_callbacks::RULE,
     &blocking_reads::RULE,
     &large_transfers::RULE,
+    &small_programs::EAGER,
+    &small_programs::LOOP,
     &launch_bound::RULE,
     &host_bound::RULE,
     &unknown_flops::RULE,
@@ -70,6 +75,9 @@ pub(super) static ALL: &[&Rule] = &[
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
     &below_roofline::RULE,
+    &below_usual::MEMORY,
+    &below_usual::COMPUTE,
+    &one_hot::RULE,
     &wide_precision::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
