@@ -62,6 +62,7 @@ impl Cause {
             falsifier: self.falsifier,
             status: self.status,
             links: self.links,
+            ..Finding::default()
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `diagnose`: why a run is slow, what removing each cause could give, and what would prove it wrong.
 //!
 //! `rules` has one rule a file; a rule looks at `Evidence`, compares it with `thresholds`, and says what came of it. The
-//! causes that were found are ranked by the share of time that would go at most.
+//! causes that were found are ranked by the share of time that would go at most (`ranking`).
 
 mod cause;
 mod evidence;
 mod protocol;
+mod ranking;
 mod rule;
 mod rules;
 mod thresholds;
@@ -57,7 +58,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     quality::remarks(profile, &evidence.selection, evidence.ops(), notes);
     quality::steps(evidence.steps(), notes);
     let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
-    let ranked = ranked(&checked);
+    let ranked = ranking::ranked(&checked);
     let is_cause = |standing: &Standing| *standing == Standing::Cause;
     let causes: Vec<Finding> = ranked.iter().filter(|(s, _)| is_cause(s)).map(|(_, f)| f.clone()).collect();
     let baseline = Baseline::of(&evidence);
@@ -140,6 +141,18 @@ fn causes_table(causes: &[Finding]) -> Table {
                 finding.speedup.map(ceiling::saved_share)
             ),
             float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl).", finding.speedup),
+            share(
+                "together_share",
+                "With its kind",
+                "The saved share of all causes of this kind together, such as exposed collectives of every sort; only where there are several.",
+                together(causes, finding)
+            ),
+            text(
+                "explained_by",
+                "Partly due to",
+                "The cause that explains a part of its time, which is taken from the share.",
+                finding.explained_by.map(|id| id.replace('_', " "))
+            ),
             text("status", "Known", "measured, derived or estimated.", finding.status.word()),
             prose(
                 "falsifier",
@@ -153,22 +166,15 @@ fn causes_table(causes: &[Finding]) -> Table {
     Table::of("causes", "Causes, by what removing each gives at most", rows)
 }
 
-fn checks_table(checked: &[Checked]) -> Table {
-    Table::of("checks", "What was checked", checked.iter().map(Checked::row))
+/// The share that the causes of a finding's kind save together; `None` for an only one. They take no time twice.
+fn together(causes: &[Finding], finding: &Finding) -> Option<f64> {
+    let kind = || causes.iter().filter(|other| other.id == finding.id);
+    let saved = || kind().filter_map(|other| other.speedup.map(ceiling::saved_share));
+    (kind().count() > 1).then(|| saved().sum::<f64>().min(1.0))
 }
 
-/// What must be known to read the numbers first, then causes by what removing them gives, then what is worth knowing.
-fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
-    let found = |one: &Checked| {
-        let standing = one.rule.standing;
-        one.outcome.findings.iter().map(|finding| (standing, finding.clone())).collect::<Vec<_>>()
-    };
-    let mut all: Vec<(Standing, Finding)> = checked.iter().flat_map(found).collect();
-    let gain = |finding: &Finding| finding.speedup.unwrap_or(0.0);
-    all.sort_by(|(a, x), (b, y)| {
-        a.cmp(b).then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
-    });
-    all
+fn checks_table(checked: &[Checked]) -> Table {
+    Table::of("checks", "What was checked", checked.iter().map(Checked::row))
 }
 
 #[cfg(test)]

@@ -27,10 +27,12 @@ pub(super) struct Rule {
 /// Where the findings of a rule stand among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// Without it the other numbers are misread.
-    Caveat,
     /// A cause of lost time.
     Cause,
+    /// What looks like a cause and is the effect of another, which has its time.
+    Symptom,
+    /// What must be known of the capture to read the numbers.
+    Caveat,
     /// Worth knowing; nothing would be faster at once.
     Fact,
 }

@@ -41,6 +41,29 @@ pub struct Finding {
     pub status: Status,
     /// Where to look at the evidence.
     pub links: Vec<Link>,
+    /// The finding of the same report, by its id, whose symptom this one is, in part or whole; its time counts there.
+    pub explained_by: Option<&'static str>,
+    /// What other findings of the same report would claim and is due to this one: for the pass that ranks them.
+    #[serde(skip)]
+    pub explains: Vec<Explained>,
+}
+
+/// Time that findings of another rule would claim, and that is due to the one that says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Explained {
+    /// The id of the other findings.
+    pub rule: &'static str,
+    /// The share of the whole (in `diagnose`: of the active window), 0 to 1.
+    pub share: f64,
+}
+
+impl Finding {
+    /// With a share of the time that findings of another rule would claim, and that is due to this one.
+    #[must_use]
+    pub fn explaining(mut self, rule: &'static str, share: f64) -> Self {
+        self.explains.push(Explained { rule, share });
+        self
+    }
 }
 
 /// A place where evidence can be looked at: a question with a scope, a table of its answer, a row of that table.

@@ -173,5 +173,6 @@ fn slow(measured: &Measured<'_>, talk: &Talk, at: usize, one: &Collective<'_>) -
         falsifier: "the same collective alone in a program is as slow on these devices: then the links are, not their use".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").row("ops", name.to_string()), Link::to("comm").row("axes", talk.axes[at].clone())],
+        ..Finding::default()
     })
 }

@@ -85,6 +85,7 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
         falsifier: "the step takes as long with the collectives replaced by local copies; or the time is a wait for a slow device, which `hosts` names".into(),
         status: status(measured),
         links: links(profile, worst),
+        ..Finding::default()
     })
 }
 
@@ -122,6 +123,7 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         falsifier: "it ends as late when it is started earlier: then the transfer or a late member is slow, not the schedule".into(),
         status: status(measured),
         links: links(profile, worst),
+        ..Finding::default()
     })
 }
 

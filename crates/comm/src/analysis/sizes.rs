@@ -145,5 +145,6 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
         falsifier: "one message of the same bytes takes as long as all of these together".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("sizes")],
+        ..Finding::default()
     })
 }

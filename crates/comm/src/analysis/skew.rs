@@ -210,6 +210,7 @@ fn late(profile: &Profile, measured: &Measured<'_>, talk: &Talk, own: &DeviceSke
             Link::to("comm").row("skew", device.name.clone()),
             Link::to("hosts").row("devices", device.name.clone()),
         ],
+        ..Finding::default()
     }
 }
 
@@ -243,5 +244,6 @@ fn imbalanced(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         falsifier: "the same devices spend alike in another capture".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").row("devices", device.name.clone()), Link::to("hosts")],
+        ..Finding::default()
     })
 }

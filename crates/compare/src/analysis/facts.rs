@@ -66,6 +66,7 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         falsifier: "the difference is in what the profiles say and not in what ran".to_owned(),
         status: Status::Measured,
         links: vec![Link::to("compare").row("facts", fact.label.clone())],
+        ..Finding::default()
     }
 }
 
@@ -100,6 +101,7 @@ fn also_differ(others: &[&Fact]) -> Finding {
         falsifier: "the step takes as long with only these changed".to_owned(),
         status: Status::Measured,
         links: vec![Link::to("compare").table("facts")],
+        ..Finding::default()
     }
 }
 

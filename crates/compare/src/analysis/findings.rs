@@ -90,6 +90,7 @@ fn step(side: &Side<'_, '_>) -> Finding {
         },
         status: status(side),
         links: vec![Link::to("compare").table("waterfall"), Link::to("compare").table("steps")],
+        ..Finding::default()
     }
 }
 
@@ -138,6 +139,7 @@ fn op(side: &Side<'_, '_>, change: &Change) -> Finding {
         },
         status: status(side),
         links: links(change, name),
+        ..Finding::default()
     }
 }
 

@@ -164,6 +164,7 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
         falsifier: falsifier.into(),
         status: if fails { Status::Derived } else { Status::Unknown },
         links: vec![Link::to(one.seen_in), Link::to("check").table(table)],
+        ..Finding::default()
     }
 }
 

@@ -79,6 +79,7 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
             Link::to("compute").row("groups", group.name.clone()),
             Link::to("ops").row("ops", largest.as_ref()),
         ],
+        ..Finding::default()
     };
     Some((share, finding))
 }
@@ -134,6 +135,7 @@ fn overhead(audit: &[Row<'_, '_, '_>], device_ps: f64, kind: Kind, words: &Words
         falsifier: words.falsifier.into(),
         status: words.status,
         links: vec![Link::to("compute").table("audit"), Link::to("ops").row("ops", name.as_ref())],
+        ..Finding::default()
     };
     Some((share, finding))
 }

@@ -239,6 +239,8 @@ impl<'b> In<'b> {
             speedup: self.maybe(|from| from.float())?,
             status: self.word()?,
             links: self.all(Self::link)?,
+            explained_by: self.maybe(Self::kept)?,
+            explains: Vec::new(),
         })
     }
 

@@ -225,6 +225,7 @@ impl<'r> Out<'r> {
         self.maybe(finding.speedup, Self::float);
         self.word(finding.status);
         self.all(&finding.links, Self::link);
+        self.maybe(finding.explained_by, Self::text);
     }
 
     fn link(&mut self, link: &'r Link) {

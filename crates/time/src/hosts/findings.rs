@@ -93,5 +93,6 @@ pub(super) fn straggler(
         falsifier: FALSIFIER.into(),
         status: Status::Estimated,
         links: found.links,
+        ..Finding::default()
     }
 }

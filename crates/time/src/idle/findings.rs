@@ -51,6 +51,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
         status: Status::Derived,
         speedup: Some(ceiling::speedup(share(idle))),
         links: vec![Link::to("idle").table("gaps"), Link::to("timeline")],
+        ..Finding::default()
     })
 }
 

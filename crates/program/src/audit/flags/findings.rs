@@ -42,6 +42,7 @@ fn conflict(one: &Conflict) -> Finding {
         .into(),
         status: if one.by_default { Status::Estimated } else { Status::Derived },
         links: vec![Link::to("audit flags").row("conflicts", one.flag.as_str())],
+        ..Finding::default()
     }
 }
 
@@ -65,5 +66,6 @@ fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
             .into(),
         status: Status::Estimated,
         links: vec![Link::to("audit flags").row("missing", one.known.name.as_str()), Link::to("ops").param("by", "category")],
+        ..Finding::default()
     }
 }

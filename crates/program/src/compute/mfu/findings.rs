@@ -41,6 +41,7 @@ pub(super) fn disagreement(all: &[Method]) -> Option<Finding> {
         falsifier: "the same count with rematerialisation off and a cost estimate on every kernel".into(),
         status: method.status,
         links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("phases")],
+        ..Finding::default()
     })
 }
 
@@ -102,5 +103,6 @@ pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Opt
         falsifier: "kernels with a cost estimate, or --flops-per-token of the model, give another share".into(),
         status: if is_certain { Status::Derived } else { Status::Estimated },
         links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("categories")],
+        ..Finding::default()
     })
 }

@@ -68,6 +68,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         falsifier: "the step takes as long with one batch that is fed again and again".into(),
         status: Status::Derived,
         links,
+        ..Finding::default()
     })
 }
 

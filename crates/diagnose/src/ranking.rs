@@ -1,0 +1,174 @@
+//! What stands above what: a cause before its symptoms, every share of time counted once, and what is worth knowing last.
+
+use super::rule::{Checked, Standing, speedup_words};
+use super::thresholds::{OP_WORTH, WORTH_A_WARNING};
+use haloscope_report::units;
+use haloscope_report::{Finding, Severity};
+use haloscope_time::ceiling;
+
+/// The findings of all rules: causes by what removing each gives, then what only shows that a cause is there, then what must
+/// be known of the capture, then what is worth knowing.
+pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
+    let found = |one: &Checked| {
+        let standing = one.rule.standing;
+        one.outcome.findings.iter().map(|finding| (standing, finding.clone())).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(Standing, Finding)> = checked.iter().flat_map(found).collect();
+    explain(&mut all);
+    all.sort_by(|(a, x), (b, y)| {
+        a.cmp(b).then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
+    });
+    all
+}
+
+/// What a finding is ranked by: its ceiling; where nobody can tell, that of the symptoms it explains.
+fn gain(finding: &Finding) -> f64 {
+    let explained = || {
+        let share: f64 = finding.explains.iter().map(|explained| explained.share).sum();
+        if share > 0.0 { ceiling::speedup(share) } else { 0.0 }
+    };
+    finding.speedup.unwrap_or_else(explained)
+}
+
+/// Takes from each finding what others explain of it.
+fn explain(all: &mut [(Standing, Finding)]) {
+    let causes: Vec<Finding> = all.iter().map(|(_, finding)| finding.clone()).collect();
+    let claims = |id: &str| -> f64 { causes.iter().filter(|other| other.id == id).filter_map(saved).sum() };
+    for (standing, finding) in all.iter_mut().filter(|(standing, _)| *standing == Standing::Cause) {
+        let Some(own) = saved(finding) else { continue };
+        let mut by: Vec<(&'static str, f64)> = Vec::new();
+        for cause in causes.iter().filter(|cause| cause.id != finding.id) {
+            for explained in cause.explains.iter().filter(|explained| explained.rule == finding.id) {
+                by.push((cause.id, explained.share));
+            }
+        }
+        by.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let Some((main, _)) = by.first().copied() else { continue };
+        // Where a rule has several findings each loses as much of what it claims as the others.
+        let part = by.iter().map(|(_, share)| share).sum::<f64>() / claims(finding.id).max(f64::MIN_POSITIVE);
+        let left = own * (1.0 - part.clamp(0.0, 1.0));
+        if left < own {
+            reduce(standing, finding, main, own - left, left);
+        }
+    }
+}
+
+/// The share of the active window that a finding would save.
+fn saved(finding: &Finding) -> Option<f64> {
+    finding.speedup.map(ceiling::saved_share)
+}
+
+/// A finding of which `taken` is due to another, and `left` is its own: shares of the active window.
+fn reduce(standing: &mut Standing, finding: &mut Finding, cause: &'static str, taken: f64, left: f64) {
+    let name = cause.replace('_', " ");
+    finding.explained_by = Some(cause);
+    let due = format!(
+        "{} of the active window of it is due to the cause `{name}` and counts there",
+        units::share(taken)
+    );
+    finding.evidence = if finding.evidence.is_empty() { due } else { format!("{}; {due}", finding.evidence) };
+    if left < OP_WORTH.good {
+        *standing = Standing::Symptom;
+        finding.severity = Severity::Info;
+        finding.speedup = None;
+        finding.ceiling = format!("nothing of its own: it goes with the cause `{name}`");
+    } else {
+        finding.severity = finding.severity.min(if left >= WORTH_A_WARNING.bad {
+            Severity::Error
+        } else if left >= WORTH_A_WARNING.good {
+            Severity::Warning
+        } else {
+            Severity::Info
+        });
+        finding.speedup = Some(ceiling::speedup(left));
+        finding.ceiling = format!("{}, beyond what goes with the cause `{name}`", speedup_words(left));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{ANY, Outcome, Rule};
+
+    static LATE: Rule = rule("late_host", Standing::Cause);
+    static EXPOSED: Rule = rule("exposed_communication", Standing::Cause);
+    static CAPTURE: Rule = rule("few_devices_profiled", Standing::Caveat);
+
+    const fn rule(id: &'static str, standing: Standing) -> Rule {
+        Rule { id, standing, on: ANY, needs: "", threshold: None, check: |_| Outcome::clear("") }
+    }
+
+    fn finding(id: &'static str, saved: Option<f64>) -> Finding {
+        Finding {
+            id,
+            speedup: saved.map(ceiling::speedup),
+            severity: Severity::Warning,
+            ..Finding::default()
+        }
+    }
+
+    fn checked(rule: &'static Rule, findings: Vec<Finding>) -> Checked {
+        Checked { rule, outcome: Outcome::found("", findings) }
+    }
+
+    fn shares(ranked: &[(Standing, Finding)]) -> Vec<(Standing, &'static str, f64)> {
+        ranked.iter().map(|(s, f)| (*s, f.id, (saved(f).unwrap_or(0.0) * 1e3).round() / 1e3)).collect()
+    }
+
+    #[test]
+    fn a_symptom_stands_below_its_cause_and_counts_once() {
+        let late = finding("late_host", Some(0.1)).explaining("exposed_communication", 0.3);
+        // Two siblings: each loses in proportion.
+        let exposed = ["a", "b"].map(|_| finding("exposed_communication", Some(0.2))).to_vec();
+        let all = [checked(&EXPOSED, exposed), checked(&LATE, vec![late])];
+        let all = ranked(&all);
+        assert_eq!(
+            shares(&all),
+            [
+                (Standing::Cause, "late_host", 0.1),
+                (Standing::Cause, "exposed_communication", 0.05),
+                (Standing::Cause, "exposed_communication", 0.05)
+            ]
+        );
+        assert_eq!(all[1].1.explained_by, Some("late_host"));
+        assert!(all[1].1.evidence.starts_with("15.0% of the active window of it is due to"), "{:?}", all[1]);
+    }
+
+    #[test]
+    fn what_is_wholly_explained_is_no_cause() {
+        let late = finding("late_host", Some(0.1)).explaining("exposed_communication", 0.3);
+        let all = [
+            checked(&EXPOSED, vec![finding("exposed_communication", Some(0.305))]),
+            checked(&LATE, vec![late]),
+        ];
+        let all = ranked(&all);
+        assert_eq!(shares(&all)[1], (Standing::Symptom, "exposed_communication", 0.0));
+        assert_eq!(all[1].1.speedup, None);
+        assert!(all[1].1.ceiling.starts_with("nothing of its own"), "{}", all[1].1.ceiling);
+    }
+
+    #[test]
+    fn a_cause_of_unknown_gain_stands_above_what_it_explains() {
+        let late = finding("late_host", None).explaining("exposed_communication", 0.2);
+        let all = [
+            checked(&EXPOSED, vec![finding("exposed_communication", Some(0.3))]),
+            checked(&LATE, vec![late]),
+        ];
+        assert_eq!(shares(&ranked(&all))[0], (Standing::Cause, "late_host", 0.0));
+    }
+
+    #[test]
+    fn what_is_known_of_the_capture_never_stands_above_a_cause() {
+        let capture = Finding { severity: Severity::Error, ..finding("few_devices_profiled", None) };
+        let all = [checked(&CAPTURE, vec![capture]), checked(&LATE, vec![finding("late_host", Some(0.02))])];
+        let ids: Vec<_> = ranked(&all).into_iter().map(|(_, finding)| finding.id).collect();
+        assert_eq!(ids, ["late_host", "few_devices_profiled"]);
+    }
+
+    #[test]
+    fn nothing_is_taken_from_what_nobody_explains() {
+        let all = [checked(&EXPOSED, vec![finding("exposed_communication", Some(0.3))])];
+        assert_eq!(shares(&ranked(&all)), [(Standing::Cause, "exposed_communication", 0.3)]);
+        assert_eq!(ranked(&all)[0].1.explained_by, None);
+    }
+}
