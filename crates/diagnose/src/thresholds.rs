@@ -73,6 +73,7 @@ thresholds! {
     WIDE_PRECISION: "wide_precision", "share of the active window in products of 32-bit operands (not on CPUs) and in ops of 64-bit floats", Share, 0.05, 0.30, OURS;
     ONE_HOT: "one_hot", "share of the active window in products with a one-hot operand", Share, 0.02, 0.20, OURS;
     REDUCE: "reduce", "share of the active window in reductions", Share, 0.10, 0.30, PRACTICE;
+    RECOMPUTATION: "recomputation", "share of the active window in ops that compute the forward pass again", Share, 0.05, 0.25, OURS;
     SPARSE_CORE: "sparse_core", "share of the active window in synchronous collectives while SparseCores idle", Share, 0.05, 0.20, OURS;
     UNFUSED: "unfused", "share of the active window that one value's way through memory takes", Share, 0.02, 0.10, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;

@@ -30,6 +30,7 @@ mod megascale;
 mod near_roof;
 mod one_hot;
 mod recompilation;
+mod recomputation;
 mod reduce_heavy;
 mod small_programs;
 mod sparse_core;
@@ -86,6 +87,7 @@ pub(super) static ALL: &[&Rule] = &[
     &near_roof::MEMORY,
     &near_roof::COMPUTE,
     &reduce_heavy::RULE,
+    &recomputation::RULE,
     &dominant_op::RULE,
     &sparse_core::RULE,
     &fusion_failures::RULE,

@@ -81,7 +81,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links,
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    let finding = finding.into_finding(evidence).explaining("step_jitter", share + first_runs);
+    Outcome::found(said, vec![finding])
 }
 
 /// What to try, by what differs between the programs.

@@ -8,7 +8,7 @@ use crate::evidence::programs::Ran;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, SMALL_PROGRAMS};
 use haloscope_report::units;
-use haloscope_report::{Link, Status};
+use haloscope_report::{Finding, Link, Status};
 
 const NEEDS: &str = "program executions with their names, and ops";
 
@@ -50,6 +50,8 @@ struct Launches {
     share: f64,
     /// Of the active window: launches of small programs beyond the fastest of their kind.
     late: f64,
+    /// What other rules claim of the former.
+    claimed: [(&'static str, f64); 3],
 }
 
 /// `Err` where there is nothing to say.
@@ -61,15 +63,20 @@ fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
     let total: u64 = all.iter().map(|one| one.launches).sum();
     let small: u64 = all.iter().filter(|one| one.is_small()).map(|one| one.launches).sum();
     let host = evidence.host();
-    let parts = [Doing::Launch, Doing::Other, Doing::Transfer];
-    let ps: i64 = parts.iter().map(|doing| host.part(*doing).ps).sum::<i64>().saturating_add(host.launch_inside_ps);
+    let ps = |doing| host.part(doing).ps;
+    let claimed = [
+        ("launch_bound", ps(Doing::Launch).saturating_add(host.launch_inside_ps)),
+        ("host_bound", ps(Doing::Other)),
+        ("large_transfers", ps(Doing::Transfer)),
+    ]
+    .map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
     let is_small = |module: &str| all.iter().any(|one| one.module == module && one.is_small());
     let late_ps = evidence.beyond_fastest_ps(
         |one| (one.module.clone(), one.program_id),
         |_, one| is_small(&one.module),
     );
-    let (share, late) = (evidence.of_active(ps as f64), evidence.of_active(late_ps));
-    let launches = Launches { all, small, total, share, late };
+    let share = claimed.iter().map(|(_, share)| share).sum();
+    let launches = Launches { all, small, total, share, late: evidence.of_active(late_ps), claimed };
     if total < FEWEST || (small as f64) < MOST * total as f64 || SMALL_PROGRAMS.grade(launches.share) == Grade::Good {
         return Err(Outcome::clear(launches.said()));
     }
@@ -105,6 +112,11 @@ impl Launches {
     fn saved(&self, rounds: Option<u64>) -> f64 {
         let rest = rounds.map_or(0.0, |rounds| (rounds as f64 / self.total.max(1) as f64).min(1.0));
         (self.share + self.late) * (1.0 - rest)
+    }
+
+    /// A finding that says which other rules claim its time.
+    fn explaining(&self, finding: Finding) -> Finding {
+        self.claimed.iter().fold(finding, |finding, (rule, share)| finding.explaining(rule, *share))
     }
 
     fn list(&self) -> String {
@@ -146,7 +158,7 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links: vec![Link::to("hlo modules"), Link::to("idle").table("gaps")],
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    Outcome::found(said, vec![launches.explaining(finding.into_finding(evidence))])
 }
 
 fn python_loop(evidence: &Evidence<'_>) -> Outcome {
@@ -178,7 +190,7 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links: vec![Link::to("hlo modules").row("modules", &ran.module), Link::to("idle").table("gaps")],
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    Outcome::found(said, vec![launches.explaining(finding.into_finding(evidence))])
 }
 
 #[cfg(test)]
