@@ -29,12 +29,21 @@ pub(super) struct Rule {
 pub(super) enum Standing {
     /// A cause of lost time.
     Cause,
+    /// Time that the program's design costs, without anything that went wrong: how it is sharded, what it copies.
+    Cost,
     /// What looks like a cause and is the effect of another, which has its time.
     Symptom,
     /// What must be known of the capture to read the numbers.
     Caveat,
     /// Worth knowing; nothing would be faster at once.
     Fact,
+}
+
+impl Standing {
+    /// Whether its findings are causes of lost time.
+    pub(super) const fn costs_time(self) -> bool {
+        matches!(self, Self::Cause | Self::Cost)
+    }
 }
 
 /// All kinds of device.
