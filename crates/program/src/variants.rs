@@ -59,7 +59,8 @@ impl Difference {
             Self::Computation => "what is computed; parameters have the same shapes".to_owned(),
             Self::Shapes(differing) => {
                 let one = |(at, shapes): &(usize, Vec<String>)| {
-                    let named = shapes.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(" / ");
+                    let named =
+                        shapes.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(" / ");
                     let more = shapes.len().saturating_sub(LISTED);
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                     format!("parameter {at}: {named}{more}")

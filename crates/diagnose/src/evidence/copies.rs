@@ -82,7 +82,8 @@ fn moves(module: &Module, index: InstructionIdx) -> bool {
     let is_move = |opcode: Opcode| matches!(opcode, Opcode::Transpose | Opcode::Copy);
     match (hlo.opcode, hlo.called_computations.first()) {
         (Opcode::Fusion, Some(body)) => {
-            let inside = || module.computation(*body).instructions().map(|inner| module.instruction(inner).opcode);
+            let inside =
+                || module.computation(*body).instructions().map(|inner| module.instruction(inner).opcode);
             let is_harmless = |opcode: Opcode| {
                 is_move(opcode)
                     || matches!(
@@ -107,7 +108,11 @@ fn is_kernel_that_moves(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['_', '.']);
     matches!(
         name,
-        "input_transpose_fusion" | "loop_transpose_fusion" | "wrapped_transpose" | "loop_copy_fusion" | "wrapped_copy"
+        "input_transpose_fusion"
+            | "loop_transpose_fusion"
+            | "wrapped_transpose"
+            | "loop_copy_fusion"
+            | "wrapped_copy"
     )
 }
 
@@ -148,10 +153,17 @@ mod tests {
 
     #[test]
     fn kernels_that_move_are_told_by_their_name() {
-        for name in ["input_transpose_fusion.kd", "input_transpose_fusion_1.kd", "wrapped_transpose", "loop_copy_fusion_12"] {
+        for name in [
+            "input_transpose_fusion.kd",
+            "input_transpose_fusion_1.kd",
+            "wrapped_transpose",
+            "loop_copy_fusion_12",
+        ] {
             assert!(is_kernel_that_moves(name), "{name}");
         }
-        for name in ["loop_convert_fusion.kd", "input_reduce_fusion_1", "gemm_transpose", "transpose_of_mine", ""] {
+        for name in
+            ["loop_convert_fusion.kd", "input_reduce_fusion_1", "gemm_transpose", "transpose_of_mine", ""]
+        {
             assert!(!is_kernel_that_moves(name), "{name}");
         }
     }
@@ -159,7 +171,9 @@ mod tests {
     #[test]
     fn fusions_that_compute_something_do_not_only_move() {
         let with = |inner: &str| {
-            let text = format!("HloModule m\n\nf {{\n  p = f32[8,4]{{1,0}} parameter(0)\n  c = bf16[8,4]{{1,0}} convert(p)\n  {inner}\n  ROOT t = bf16[4,8]{{1,0}} transpose(x), dimensions={{1,0}}\n}}\n\nENTRY e {{\n  a = f32[8,4]{{1,0}} parameter(0)\n  ROOT r = bf16[4,8]{{1,0}} fusion(a), kind=kInput, calls=f\n}}\n");
+            let text = format!(
+                "HloModule m\n\nf {{\n  p = f32[8,4]{{1,0}} parameter(0)\n  c = bf16[8,4]{{1,0}} convert(p)\n  {inner}\n  ROOT t = bf16[4,8]{{1,0}} transpose(x), dimensions={{1,0}}\n}}\n\nENTRY e {{\n  a = f32[8,4]{{1,0}} parameter(0)\n  ROOT r = bf16[4,8]{{1,0}} fusion(a), kind=kInput, calls=f\n}}\n"
+            );
             let module = Module::parse(&text).unwrap();
             moves(&module, module.instruction_by_name("r").unwrap())
         };

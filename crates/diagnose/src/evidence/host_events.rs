@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
-use super::compilations::compiling_calls;
 use haloscope_time::compilations::is_compilation;
 use haloscope_time::input::input_work;
 use haloscope_time::intervals::Intervals;
@@ -230,12 +229,6 @@ impl HostEvents {
             spans.entry(kept.doing).or_default().push((kept.start_ps, kept.end_ps));
         }
         all.spans = spans.into_iter().map(|(doing, spans)| (doing, Intervals::union_of(spans))).collect();
-        // Nested calls of the same function are one, and of calls inside a call the outer one counts.
-        let on_main = all.kept.iter().filter(|k| k.doing == Doing::Launch && Some(k.line) == main);
-        let calls: Vec<(i64, i64)> = on_main.map(|k| (k.start_ps, k.end_ps)).collect();
-        let calls = compiling_calls(&calls, all.spans(Doing::Compile));
-        let compiles = all.spans(Doing::Compile).union(&calls);
-        all.spans.insert(Doing::Compile, compiles);
         if !all.fetches {
             all.spans.insert(Doing::Input, input_work(profile, host));
         }

@@ -27,7 +27,8 @@ impl<'p> Evidence<'p> {
             let Some(made) = product(module, index, &mut Vec::new()) else { continue };
             let maker = made.maker.and_then(|maker| {
                 let name = &module.instruction(maker).name;
-                let is_maker = |other: &&Op<'p>| other.meta.program_id == op.meta.program_id && other.meta.name == *name;
+                let is_maker =
+                    |other: &&Op<'p>| other.meta.program_id == op.meta.program_id && other.meta.name == *name;
                 self.ops().iter().find(is_maker)
             });
             found.push(OneHot { op, classes: made.classes, maker });
@@ -84,7 +85,9 @@ fn one_hot(
             one_hot(module, first()?, calls, asked, depth)
         }
         // `where(ids == iota, 1, 0)`.
-        Opcode::Select if is_number(module, *hlo.operands.get(1)?, 4) && is_number(module, *hlo.operands.get(2)?, 4) => {
+        Opcode::Select
+            if is_number(module, *hlo.operands.get(1)?, 4) && is_number(module, *hlo.operands.get(2)?, 4) =>
+        {
             one_hot(module, first()?, calls, asked, depth)
         }
         Opcode::Fusion => {
@@ -119,7 +122,12 @@ fn one_hot(
 }
 
 /// Over how many values a count runs, where this is one, repeated or not.
-fn counted(module: &Module, index: InstructionIdx, calls: &mut Vec<InstructionIdx>, depth: usize) -> Option<u64> {
+fn counted(
+    module: &Module,
+    index: InstructionIdx,
+    calls: &mut Vec<InstructionIdx>,
+    depth: usize,
+) -> Option<u64> {
     let depth = depth.checked_sub(1)?;
     let hlo = module.instruction(index);
     match hlo.opcode {
@@ -127,9 +135,12 @@ fn counted(module: &Module, index: InstructionIdx, calls: &mut Vec<InstructionId
             let dimension = usize::try_from(*hlo.attributes().dimensions.first()?).ok()?;
             u64::try_from(*hlo.shape.dimensions.get(dimension)?).ok()
         }
-        Opcode::Broadcast | Opcode::Convert | Opcode::Bitcast | Opcode::Copy | Opcode::Reshape | Opcode::Transpose => {
-            counted(module, *hlo.operands.first()?, calls, depth)
-        }
+        Opcode::Broadcast
+        | Opcode::Convert
+        | Opcode::Bitcast
+        | Opcode::Copy
+        | Opcode::Reshape
+        | Opcode::Transpose => counted(module, *hlo.operands.first()?, calls, depth),
         Opcode::Parameter => {
             let call = calls.pop()?;
             let outside = usize::try_from(hlo.attributes().parameter_number?)

@@ -99,7 +99,8 @@ impl<'p> Evidence<'p> {
             before >= BEST * time
         });
         let Some(reached) = best.map(|one| one.reached) else { return Reached::Few(seen) };
-        let alike: Vec<&&One> = all.iter().filter(|one| (one.reached / reached - 1.0).abs() <= AGREE).collect();
+        let alike: Vec<&&One> =
+            all.iter().filter(|one| (one.reached / reached - 1.0).abs() <= AGREE).collect();
         let agreeing = alike.iter().map(|one| one.time_ps).sum::<f64>() / time.max(1.0);
         if alike.len() < fewest || agreeing < MOST {
             return Reached::Mixed(seen);
@@ -119,7 +120,9 @@ impl<'p> Evidence<'p> {
     pub(crate) fn bound(&self) -> impl Iterator<Item = (&Op<'p>, Limits)> {
         let rates = self.rates();
         let is_meant = |op: &&Op<'p>| {
-            matches!(Class::of(&op.meta), Class::Compute | Class::Copy) && op.self_ps > 0 && op.occurrences > 0
+            matches!(Class::of(&op.meta), Class::Compute | Class::Copy)
+                && op.self_ps > 0
+                && op.occurrences > 0
         };
         self.ops().iter().filter(is_meant).filter_map(move |op| Some((op, self.limits(op, &rates)?)))
     }
@@ -127,7 +130,11 @@ impl<'p> Evidence<'p> {
     fn one(&self, op: &Op<'_>, limits: &Limits, roof: Roof) -> Option<One> {
         let own = limits.of(roof);
         let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
-        let next = others.into_iter().filter(|other| *other != roof).map(|other| limits.of(other)).fold(0.0, f64::max);
+        let next = others
+            .into_iter()
+            .filter(|other| *other != roof)
+            .map(|other| limits.of(other))
+            .fold(0.0, f64::max);
         let runs = op.occurrences.max(1) as f64;
         let time_ps = op.self_ps as f64;
         let is_long = time_ps / runs >= SHORTEST_PS;
@@ -158,7 +165,8 @@ impl<'p> Evidence<'p> {
         !op.meta.category.contains("custom")
             && !products.is_empty()
             && products.iter().all(|one| {
-                let is_narrow = [one.lhs, one.rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16));
+                let is_narrow =
+                    [one.lhs, one.rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16));
                 is_narrow && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
             })
     }

@@ -105,6 +105,8 @@ impl Limits {
 pub(crate) struct Reach {
     /// Share of the roof: the best quartile's; of twins the best one's.
     pub share: f64,
+    /// Share of the roof that the best reach, where they agree within a few percent; else as `share`. Ceilings rest on it.
+    pub best: f64,
     /// How many different ops it was taken over; 0 where there are none to compare with, and the roof itself stands for them.
     pub peers: usize,
     /// True where the better half of them lies within a few percent.
@@ -119,7 +121,7 @@ const SMALLEST_PEER: f64 = 0.0005;
 const FEWEST_PEERS: usize = 3;
 
 /// Nothing to compare with.
-const ALONE: Reach = Reach { share: 1.0, peers: 0, is_tight: false, is_twin: false };
+const ALONE: Reach = Reach { share: 1.0, best: 1.0, peers: 0, is_tight: false, is_twin: false };
 /// A twin that reaches so much more shows what the op could; less is noise.
 const TWIN_GAIN: f64 = 1.1;
 
@@ -187,7 +189,8 @@ impl Evidence<'_> {
             piece.reach = own.or_else(|| all.get(&piece.roof).copied().flatten()).unwrap_or(ALONE);
             let twins = self.twin_key(piece).and_then(|key| twins.get(&key));
             if let Some((best, count)) = twins.filter(|(best, _)| *best > TWIN_GAIN * piece.efficiency()) {
-                piece.reach = Reach { share: best.min(1.0), peers: count - 1, is_tight: true, is_twin: true };
+                let best = best.min(1.0);
+                piece.reach = Reach { share: best, best, peers: count - 1, is_tight: true, is_twin: true };
             }
         }
         pieces
@@ -335,7 +338,8 @@ fn reach(mut shares: Vec<f64>) -> Option<Reach> {
     }
     let share = quantile(&shares, 0.75);
     let is_tight = share - quantile(&shares, 0.5) <= 0.03 * share;
-    Some(Reach { share, peers: shares.len(), is_tight, is_twin: false })
+    let best = if is_tight { quantile(&shares, 0.95) } else { share };
+    Some(Reach { share, best, peers: shares.len(), is_tight, is_twin: false })
 }
 
 /// Deeper nesting is no compiler's.

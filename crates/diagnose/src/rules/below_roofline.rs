@@ -81,11 +81,7 @@ fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
 
 /// An op whose time is far above what the best of comparable ops would need. `memory_rate`: what all memory-bound ops of the
 /// run reach of HBM alike, which holds for the bytes of other ops too; where that is too little, [`super::below_usual`] says so.
-fn slow<'e, 'p>(
-    evidence: &'e Evidence<'p>,
-    piece: &Piece,
-    memory_rate: Option<f64>,
-) -> Option<Slow<'e, 'p>> {
+fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece, memory_rate: Option<f64>) -> Option<Slow<'e, 'p>> {
     let op = evidence.ops().get(piece.op)?;
     let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
     let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
@@ -100,10 +96,16 @@ fn slow<'e, 'p>(
     if reach.peers == 0 && !is_sure {
         return None;
     }
-    let needed_ps = piece.floor_ps / reach.share.max(0.01);
-    let saved_ps = piece.time_ps - memory_rate.map_or(needed_ps, |rate| needed_ps.max(piece.hbm_ps / rate));
+    let saved_ps = |share: f64| {
+        let needed_ps = piece.floor_ps / share.max(0.01);
+        piece.time_ps - memory_rate.map_or(needed_ps, |rate| needed_ps.max(piece.hbm_ps / rate))
+    };
     let limit = if reach.is_tight { OUTLIER } else { GAP.bad };
-    (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, saved_ps })
+    (saved_ps(reach.share) > limit * piece.time_ps).then(|| Slow {
+        op,
+        piece: *piece,
+        saved_ps: saved_ps(reach.best),
+    })
 }
 
 /// Custom calls with FLOPs or bytes of their own are held against the roofline; other irregular ops are not.
@@ -248,6 +250,32 @@ mod tests {
         assert!(finding.claim.contains("fusion.4") && finding.claim.contains("logits"), "{finding:?}");
         // 60 ms now, 40 ms without.
         assert!((finding.speedup.unwrap() - 1.5).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn a_twin_shows_what_an_op_could() {
+        // Three products reach 60%; of two with the same FLOPs and bytes one reaches 91%, the other takes three times as long.
+        let mut tpu = Made::tpu(0);
+        let flops = [1.182e12, 1.182e12, 1.182e12, 1.8e12, 1.8e12];
+        let names = ["fusion.1", "fusion.2", "fusion.3", "fusion.4", "fusion.5"];
+        let lengths = [10, 10, 10, 10, 30];
+        let mut at = 0;
+        let mut ops = Vec::new();
+        for (n, (name, length)) in names.iter().zip(lengths).enumerate() {
+            // Others of one size would be twins too.
+            let bytes = if n < 3 { 1e9 + n as f64 * 1e6 } else { 2e9 };
+            let stats = [("flops", Value::Double(flops[n])), ("bytes_accessed", Value::Double(bytes))];
+            tpu.op(name, "convolution fusion", "", &stats);
+            ops.push((*name, "", at * MS, length * MS));
+            at += length;
+        }
+        tpu.programs(&[("jit_step(7)", 0, at * MS)]);
+        tpu.ops(&ops);
+        let found = check(&super::RULE, vec![tpu]);
+        let [finding] = &found.findings[..] else { unreachable!("{found:?}") };
+        assert!(finding.claim.starts_with("fusion.5"), "{finding:?}");
+        assert!(finding.evidence.contains("of 1 other op with the same FLOPs and bytes"), "{finding:?}");
+        assert!((finding.speedup.unwrap() - 70.0 / 50.0).abs() < 0.01, "{finding:?}");
     }
 
     #[test]

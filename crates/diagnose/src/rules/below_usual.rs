@@ -12,7 +12,8 @@ use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::ops::Op;
 
-const NEEDS: &str = "FLOPs and bytes of ops, the device's peaks, and a chip of which it is known what is usual";
+const NEEDS: &str =
+    "FLOPs and bytes of ops, the device's peaks, and a chip of which it is known what is usual";
 
 pub(super) static MEMORY: Rule = Rule {
     id: "slow_memory",
@@ -54,18 +55,24 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     let uniform = match evidence.reached(roof) {
         Reached::Alike(uniform) => uniform,
         Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which do not reach the same")),
-        Reached::Few(seen) => return Outcome::unknown(format!("{seen}: too few to tell what all of them reach")),
+        Reached::Few(seen) => {
+            return Outcome::unknown(format!("{seen}: too few to tell what all of them reach"));
+        }
     };
     let reached = uniform.reached;
     let said = format!("{} reach {} of {}; {range}", bound(roof), units::share(reached), roof.words());
-    let held: Vec<(&Op<'_>, f64)> =
-        evidence.bound().filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high)?))).collect();
+    let held: Vec<(&Op<'_>, f64)> = evidence
+        .bound()
+        .filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high)?)))
+        .collect();
     let saved = evidence.of_active(held.iter().map(|(_, saved)| saved).sum());
-    let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good) else {
+    let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good)
+    else {
         return Outcome::clear(said);
     };
     let Uniform { ops, agreeing, share, .. } = uniform;
-    let type_name = evidence.selection.devices.first().map_or("this chip", |device| device.type_name.as_str());
+    let type_name =
+        evidence.selection.devices.first().map_or("this chip", |device| device.type_name.as_str());
     let of = common(held.iter().map(|(op, _)| *op));
     let finding = Cause {
         id: rule.id,
@@ -104,7 +111,8 @@ fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, reached: f64, high: f64) -
         return None;
     }
     let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
-    let next = others.into_iter().filter(|other| *other != roof).map(|other| limits.of(other)).fold(0.0, f64::max);
+    let next =
+        others.into_iter().filter(|other| *other != roof).map(|other| limits.of(other)).fold(0.0, f64::max);
     let saved = time_ps - (limits.of(roof) / high).max(next);
     (saved > 0.0).then_some(saved)
 }
@@ -167,7 +175,10 @@ mod tests {
         // From 2 ms to 1 / 0.92.
         assert!((finding.speedup.unwrap() - 2.004 * 0.92).abs() < 0.01, "{finding:?}");
         // Nobody else claims that time.
-        let ops = check(&super::super::below_roofline::RULE, vec![streams(&[2000, 2020, 1990, 2010, 2000], "loop fusion")]);
+        let ops = check(
+            &super::super::below_roofline::RULE,
+            vec![streams(&[2000, 2020, 1990, 2010, 2000], "loop fusion")],
+        );
         assert_eq!(ops.verdict, Verdict::Clear, "{ops:?}");
     }
 
@@ -212,7 +223,11 @@ mod tests {
         }
         text.push_str("}\n");
         tpu.programs(&[("jit_step(7)", 0, 5 * length)]);
-        let ops: Vec<_> = names.iter().enumerate().map(|(n, name)| (name.as_str(), "", n as i64 * length, length)).collect();
+        let ops: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| (name.as_str(), "", n as i64 * length, length))
+            .collect();
         tpu.ops(&ops);
         vec![tpu, Made::program(&text)]
     }

@@ -37,7 +37,10 @@ pub(super) fn of_ops(evidence: &Evidence<'_>, group: &Group<'_, '_>) -> String {
     if works <= 0.0 || works > 0.9 {
         return String::new();
     }
-    format!("; of the time in which ops compute or copy that is {}", units::share((group.share / works).min(1.0)))
+    format!(
+        "; of the time in which ops compute or copy that is {}",
+        units::share((group.share / works).min(1.0))
+    )
 }
 
 /// The largest of them with their shares: `copy.1 3.0% (path), copy.2 1.0%, 7 more 0.2%`.

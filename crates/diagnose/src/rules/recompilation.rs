@@ -1,13 +1,12 @@
 //! The same function is compiled again and again: each time for other shapes or other static arguments.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::compilations::Several;
 use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
-use haloscope_program::variants::Difference;
 use haloscope_report::{Link, Status};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,12 +21,38 @@ pub(super) static RULE: Rule = Rule {
 /// Programs with less of the devices' program time are helpers, which frameworks compile for many shapes.
 const WORTH: f64 = 0.05;
 
-/// A function that ran as several programs, some of which were compiled beside the devices' work; `None` where there is none.
-pub(super) fn again(evidence: &Evidence<'_>) -> Option<Several> {
-    if evidence.host().compiled.events.is_empty() {
-        return None;
+/// A function that ran as several programs, some of which were compiled beside the devices' work.
+pub(super) struct Again {
+    pub(super) module: String,
+    pub(super) ids: usize,
+}
+
+impl Again {
+    /// The one with most ids; `None` where nothing was compiled beside the devices' work.
+    pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
+        if evidence.host().compiled.events.is_empty() {
+            return None;
+        }
+        Self::several(evidence)
     }
-    evidence.several_programs(WORTH)
+
+    /// The same whether or not a compilation was seen.
+    fn several(evidence: &Evidence<'_>) -> Option<Self> {
+        let mut ids: BTreeMap<&str, (BTreeSet<u64>, i64)> = BTreeMap::new();
+        let mut all = 0_i64;
+        for launch in evidence.accounts().iter().flatten().flat_map(|account| &account.launches) {
+            let length = launch.end_ps - launch.start_ps;
+            all = all.saturating_add(length);
+            let own = ids.entry(&launch.module).or_default();
+            own.0.extend(launch.program_id);
+            own.1 = own.1.saturating_add(length);
+        }
+        let worth = ids.into_iter().filter(|(module, (own, ps))| {
+            !module.is_empty() && own.len() > 1 && *ps as f64 >= WORTH * all as f64
+        });
+        let (module, (own, _)) = worth.max_by_key(|(_, (own, ps))| (own.len(), *ps))?;
+        Some(Self { module: module.to_owned(), ids: own.len() })
+    }
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -36,7 +61,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if launches().all(|launch| launch.program_id.is_none()) {
         return Outcome::unknown("the profile does not say which programs ran (no program ids)");
     }
-    let Some(several) = evidence.several_programs(WORTH) else {
+    let Some(several) = Again::several(evidence) else {
         return Outcome::clear("every function that matters ran as one program");
     };
     let said = format!("{} ran as {} programs", several.module, several.ids);
@@ -45,12 +70,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "{said}; no host thread has an event, so nobody knows when they were compiled"
         ));
     }
-    if again(evidence).is_none() {
+    if Again::of(evidence).is_none() {
         return Outcome::clear(format!("{said}, and none was compiled during the capture"));
     }
     let part = host.part(Doing::Compile);
     let share = evidence.share_of(&part);
-    let first_runs = evidence.of_active(several.first_runs_ps);
+    let variants = evidence.variants(&several.module);
+    let first_runs = evidence.of_active(variants.first_runs_ps);
     let mut links = vec![Link::to("hlo-modules").row("modules", &several.module)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
@@ -62,48 +88,28 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share)
         ),
         evidence: format!(
-            "{}; hosts compile for {} beside the devices' work, and with tracing and lowering the calls take devices the time above{}",
-            several.difference.as_ref().map_or_else(
-                || "the profile does not hold two of these programs, so that nobody knows what differs".to_owned(),
-                |difference| format!("the programs differ in {}", difference.words()),
-            ),
+            "hosts compile for {} beside the devices' work{}",
             units::duration_ps(host.compiled.ps as f64),
-            host.compiled.events.first().map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
+            host.compiled
+                .events
+                .first()
+                .map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
         ),
         saved: Some((share + first_runs).min(1.0)),
-        assuming: if first_runs >= HOST_CAUSE.good {
-            format!("if one program served all calls: {} of it is what the programs' first runs take longer than the fastest run", units::share(first_runs))
-        } else {
-            "if one program served all calls".into()
-        },
-        lever: lever(several.difference.as_ref()).into(),
+        assuming: "if one program served all calls".into(),
+        lever: variants.lever().into(),
         falsifier: "the number of programs of this name does not grow with more steps".into(),
         status: Status::Derived,
         links,
     };
-    let finding = finding.into_finding(evidence).explaining("step_jitter", share + first_runs);
+    let mut finding = finding.into_finding(evidence);
+    finding.evidence = format!(
+        "{}; {}; first runs of new programs take {} of the active window beyond the fastest run",
+        variants.words(),
+        finding.evidence,
+        units::share(first_runs)
+    );
     Outcome::found(said, vec![finding])
-}
-
-/// What to try, by what differs between the programs.
-fn lever(difference: Option<&Difference>) -> &'static str {
-    match difference {
-        Some(Difference::Nothing) => {
-            "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is made anew is a new function to its cache; jax_explain_cache_misses says so"
-        }
-        Some(Difference::Computation) => {
-            "pass what changes as an argument and not as a constant: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which"
-        }
-        Some(Difference::Shapes(_)) => {
-            "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded"
-        }
-        Some(Difference::Count(..)) => {
-            "give the function the same arguments each time: the structure of a pytree, optional values that are sometimes None"
-        }
-        None => {
-            "give the function arguments of one shape, type and sharding: pad or bucket the batch, keep Python numbers that change out of static arguments; jax_log_compiles and jax_explain_cache_misses say what differed"
-        }
-    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let again: Vec<&Op<'_>> = ops.into_iter().filter(is_again).collect();
     let time: f64 = again.iter().map(|op| op.self_ps as f64).sum();
     let share = evidence.of_active(time * evidence.compute_scale());
-    let said = format!("ops that compute the forward pass again take {} of the active window", units::share(share));
+    let said =
+        format!("ops that compute the forward pass again take {} of the active window", units::share(share));
     let Some(first) = again.first().filter(|_| RECOMPUTATION.grade(share) != Grade::Good) else {
         return Outcome::clear(said);
     };
@@ -76,7 +77,10 @@ mod tests {
 
     #[test]
     fn what_is_computed_again_is_a_fact() {
-        let found = check(&super::RULE, vec![run("jit(f)/transpose(jvp())/checkpoint/rematted_computation/mlp/dot:")]);
+        let found = check(
+            &super::RULE,
+            vec![run("jit(f)/transpose(jvp())/checkpoint/rematted_computation/mlp/dot:")],
+        );
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         assert!(found.findings[0].claim.starts_with("20.0% of the active window"), "{found:?}");
         assert_eq!(found.findings[0].speedup, None);

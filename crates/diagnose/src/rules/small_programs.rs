@@ -71,13 +71,14 @@ fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
     ]
     .map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
     let is_small = |module: &str| all.iter().any(|one| one.module == module && one.is_small());
-    let late_ps = evidence.beyond_fastest_ps(
-        |one| (one.module.clone(), one.program_id),
-        |_, one| is_small(&one.module),
-    );
+    let late_ps = evidence
+        .beyond_fastest_ps(|one| (one.module.clone(), one.program_id), |_, one| is_small(&one.module));
     let share = claimed.iter().map(|(_, share)| share).sum();
     let launches = Launches { all, small, total, share, late: evidence.of_active(late_ps), claimed };
-    if total < FEWEST || (small as f64) < MOST * total as f64 || SMALL_PROGRAMS.grade(launches.share) == Grade::Good {
+    if total < FEWEST
+        || (small as f64) < MOST * total as f64
+        || SMALL_PROGRAMS.grade(launches.share) == Grade::Good
+    {
         return Err(Outcome::clear(launches.said()));
     }
     Ok(launches)

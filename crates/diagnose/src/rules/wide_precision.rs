@@ -38,7 +38,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::unknown("the profile does not hold the programs, and so not the types of values");
     }
     let is_cpu = evidence.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu);
-    let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) = ops.into_iter().partition(|op| is_double(evidence, op));
+    let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
+        ops.into_iter().partition(|op| is_double(evidence, op));
     let singles: Vec<&Op<'_>> =
         rest.into_iter().filter(|op| !is_cpu && is_wide(&evidence.products(op), 32)).collect();
     let share = |ops: &[&Op<'_>]| {
@@ -54,10 +55,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     );
     let mut findings = Vec::new();
-    for (ops, finding) in [
-        (&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding),
-        (&singles, of_singles),
-    ] {
+    for (ops, finding) in
+        [(&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding), (&singles, of_singles)]
+    {
         let share = share(ops);
         if WIDE_PRECISION.grade(share) != Grade::Good {
             findings.push(finding(evidence, ops, share));
@@ -69,9 +69,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
     let is_tpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu);
     let (gone, why) = if is_tpu {
-        (OF_64_BITS_EMULATED, "if 32-bit floats took a tenth of their time: the chip has no 64-bit unit and works in pairs")
+        (
+            OF_64_BITS_EMULATED,
+            "if 32-bit floats took a tenth of their time: the chip has no 64-bit unit and works in pairs",
+        )
     } else {
-        (OF_64_BITS, "if 32-bit floats took a quarter of their time: half the bytes, twice the lanes, kernels tuned for them")
+        (
+            OF_64_BITS,
+            "if 32-bit floats took a quarter of their time: half the bytes, twice the lanes, kernels tuned for them",
+        )
     };
     Cause {
         id: RULE.id,
