@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let cause = Cause {
         id: RULE.id,
         claim: format!(
-            "{which} {} in a run of {count}: {} the others{}{}",
+            "{which} {} in a run of {count} steps: {} the others{}{}",
             series.listed(&members),
             if worst.share < 1.0 {
                 format!("{} longer than", units::share(worst.share))
