@@ -37,7 +37,7 @@ def copy_of(forge, out, models):
     return folder
 
 
-def make(python, forge, out, name, scenario):
+def make(python, forge, out, name, scenario, script="forge.py"):
     """The folder of a run and what is true of it."""
     folder = out / name
     truth = folder / f"{name}.truth.json"
@@ -49,7 +49,7 @@ def make(python, forge, out, name, scenario):
         if not (forge / "pb" / "xspace_pb2.py").exists():
             subprocess.run([python, "-m", "grpc_tools.protoc", "-Ipb", "--python_out=pb", "pb/xspace.proto"],
                            cwd=forge, check=True)
-        made = subprocess.run([python, forge / "forge.py", described, folder], capture_output=True, text=True)
+        made = subprocess.run([python, forge / script, described, folder], capture_output=True, text=True)
         if made.returncode != 0:
             sys.exit(f"{name}: the forge failed\n{made.stderr[-3000:]}")
     return folder, json.loads(truth.read_text())

@@ -8,6 +8,7 @@ mod docs;
 mod fixtures;
 mod fuzz;
 mod instructions;
+mod verdicts;
 mod web_hash;
 
 use std::io::Write;
@@ -47,6 +48,8 @@ enum Task {
     Hot(instructions::HotArgs),
     /// Check that no crate holds a circle of modules
     Circles,
+    /// Ask diagnose, compare and check about runs of which is known what is wrong
+    Verdicts(verdicts::Args),
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
     WebHash(web_hash::Args),
 }
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Task::Instructions(args) => measured(|| instructions::run(&args)),
         Task::Hot(args) => instructions::hot(&args),
         Task::Circles => circles::run(),
+        Task::Verdicts(args) => verdicts::run(&args),
         Task::WebHash(args) => web_hash::run(&args),
     };
     match done {

@@ -20,7 +20,7 @@ use haloscope_time::ceiling;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use protocol::{Baseline, Given};
-use rule::{Checked, Standing, Verdict};
+use rule::{Checked, Verdict};
 use thresholds::Threshold;
 
 /// The analysis, as the registry holds it.
@@ -59,8 +59,8 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     quality::steps(evidence.steps(), notes);
     let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
     let ranked = ranking::ranked(&checked);
-    let is_cause = |standing: &Standing| matches!(standing, Standing::Fault | Standing::Cause);
-    let causes: Vec<Finding> = ranked.iter().filter(|(s, _)| is_cause(s)).map(|(_, f)| f.clone()).collect();
+    let causes: Vec<Finding> =
+        ranked.iter().filter(|(s, _)| s.costs_time()).map(|(_, f)| f.clone()).collect();
     let baseline = Baseline::of(&evidence);
     let given =
         Given { evidence: &evidence, params, baseline: &baseline, checked: &checked, causes: &causes };

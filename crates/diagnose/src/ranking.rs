@@ -1,12 +1,12 @@
 //! What stands above what: a cause before its symptoms, every share of time counted once, and what is worth knowing last.
 
 use super::rule::{Checked, Standing, speedup_words};
-use super::thresholds::{OP_WORTH, WORTH_A_WARNING};
+use super::thresholds::{FAULT, OP_WORTH, WORTH_A_WARNING};
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity};
 use haloscope_time::ceiling;
 
-/// The findings of all rules: faults, then other causes, each by what removing it gives, then what only shows that a cause is there, then what must
+/// The findings of all rules: causes by what removing each gives, then what only shows that a cause is there, then what must
 /// be known of the capture, then what is worth knowing.
 pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
     let found = |one: &Checked| {
@@ -16,9 +16,20 @@ pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
     let mut all: Vec<(Standing, Finding)> = checked.iter().flat_map(found).collect();
     explain(&mut all);
     all.sort_by(|(a, x), (b, y)| {
-        a.cmp(b).then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
+        let place = place(*a, x).cmp(&place(*b, y));
+        place.then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
     });
     all
+}
+
+/// Something that went wrong stands before what the program's design costs, such as collectives that nothing hides: the
+/// ceiling of a cost asks for all of it to be hidden, which few programs reach. A small fault stands by its gain among the costs.
+fn place(standing: Standing, finding: &Finding) -> (Standing, bool) {
+    match standing {
+        Standing::Cost => (Standing::Cause, true),
+        Standing::Cause => (Standing::Cause, gain(finding) < ceiling::speedup(FAULT.good)),
+        other => (other, false),
+    }
 }
 
 /// What a finding is ranked by: its ceiling; where nobody can tell, that of the symptoms it explains.
@@ -34,7 +45,7 @@ fn gain(finding: &Finding) -> f64 {
 fn explain(all: &mut [(Standing, Finding)]) {
     let causes: Vec<Finding> = all.iter().map(|(_, finding)| finding.clone()).collect();
     let claims = |id: &str| -> f64 { causes.iter().filter(|other| other.id == id).filter_map(saved).sum() };
-    for (standing, finding) in all.iter_mut().filter(|(standing, _)| *standing == Standing::Cause) {
+    for (standing, finding) in all.iter_mut().filter(|(standing, _)| standing.costs_time()) {
         let Some(own) = saved(finding) else { continue };
         let mut by: Vec<(&'static str, f64)> = Vec::new();
         for cause in causes.iter().filter(|cause| cause.id != finding.id) {
@@ -163,6 +174,20 @@ mod tests {
         let all = [checked(&CAPTURE, vec![capture]), checked(&LATE, vec![finding("late_host", Some(0.02))])];
         let ids: Vec<_> = ranked(&all).into_iter().map(|(_, finding)| finding.id).collect();
         assert_eq!(ids, ["late_host", "few_devices_profiled"]);
+    }
+
+    #[test]
+    fn a_fault_stands_before_what_the_design_costs() {
+        static COST: Rule = rule("exposed_communication", Standing::Cost);
+        let ids = |fault: f64| -> Vec<_> {
+            let all = [
+                checked(&COST, vec![finding("exposed_communication", Some(0.3))]),
+                checked(&LATE, vec![finding("late_host", Some(fault))]),
+            ];
+            ranked(&all).into_iter().map(|(_, finding)| finding.id).collect()
+        };
+        assert_eq!(ids(0.05), ["late_host", "exposed_communication"]);
+        assert_eq!(ids(0.01), ["exposed_communication", "late_host"]);
     }
 
     #[test]

@@ -27,17 +27,23 @@ pub(super) struct Rule {
 /// Where the findings of a rule stand among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// Something in this run that its peers in the same run do better: a host, a link. What it costs is known to be there to
-    /// gain, so that it stands above what the program costs by its design, however large.
-    Fault,
     /// A cause of lost time.
     Cause,
+    /// Time that the program's design costs, without anything that went wrong: how it is sharded, what it copies.
+    Cost,
     /// What looks like a cause and is the effect of another, which has its time.
     Symptom,
     /// What must be known of the capture to read the numbers.
     Caveat,
     /// Worth knowing; nothing would be faster at once.
     Fact,
+}
+
+impl Standing {
+    /// Whether its findings are causes of lost time.
+    pub(super) const fn costs_time(self) -> bool {
+        matches!(self, Self::Cause | Self::Cost)
+    }
 }
 
 /// All kinds of device.

@@ -166,6 +166,10 @@ fn all() -> Vec<Stage> {
         Stage::at_night("pairs", Busy, 900, "python3 tests/compare/run.py --bin {bin} --forge {shared}/forge")
             .needs(&["program", "planted-faults"])
             .reads("{shared}/forge"),
+        Stage::new("verdicts", Busy, 30, "python3 tests/verdicts/run.py --bin {bin} --stored {shared}/traces/faults")
+            .nightly("python3 tests/verdicts/run.py --bin {bin} --forge {shared}/forge")
+            .needs(&["program"])
+            .reads("{shared}/traces/faults"),
         // What waits for programs, links and kills; a busy machine would make other tests of them.
         Stage::new("far", Timed, 60, "python3 tests/far/run.py --bin {bin}").needs(&["program"]),
         Stage::new("object-stores", Timed, 120, "python3 tests/remote/run.py --bin {bin}").needs(&["program"]),

@@ -1,6 +1,7 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
 pub(super) mod collectives;
+pub(super) mod compilations;
 pub(super) mod copies;
 pub(super) mod devices;
 pub(super) mod host;
@@ -9,8 +10,13 @@ pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
+pub(super) mod one_hot;
 mod places;
+pub(super) mod programs;
+pub(super) mod series;
 pub(super) mod stages;
+pub(super) mod uniform;
+mod usual;
 pub(super) mod work;
 
 use std::cell::OnceCell;
@@ -25,6 +31,7 @@ use haloscope_time::phase;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::Summary;
 use haloscope_time::steps::Steps;
+use haloscope_time::steps::series::StepSeries;
 use haloscope_time::usage::Usage;
 
 /// The facts of a run. Shares are of the active window: from a device's first op to its last, mean over devices.
@@ -46,6 +53,7 @@ pub(super) struct Evidence<'p> {
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
+    series: OnceCell<Option<StepSeries>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -71,6 +79,7 @@ impl<'p> Evidence<'p> {
             host: OnceCell::new(),
             times: OnceCell::new(),
             pieces: OnceCell::new(),
+            series: OnceCell::new(),
         })
     }
 

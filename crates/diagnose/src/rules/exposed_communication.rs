@@ -13,7 +13,7 @@ use haloscope_time::account::Class;
 
 pub(super) static RULE: Rule = Rule {
     id: "exposed_communication",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: ANY,
     needs: "ops with their categories; for waits, several devices with steps",
     threshold: Some(&EXPOSED_COMMUNICATION),

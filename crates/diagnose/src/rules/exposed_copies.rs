@@ -14,7 +14,7 @@ use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
     id: "exposed_copies",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: &[DeviceKind::Tpu],
     needs: "the bytes of all ops and the HBM's bandwidth, to tell late copies from a full memory",
     threshold: Some(&EXPOSED_COPIES),

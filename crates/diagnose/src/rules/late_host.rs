@@ -6,10 +6,11 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::hosts::findings::{LATE_FALSIFIER, LATE_LEVER, late_words};
+use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {
     id: "late_host",
-    standing: Standing::Fault,
+    standing: Standing::Cause,
     on: ANY,
     needs: "three steps or more of two devices or more that run the same program",
     threshold: None,
@@ -73,6 +74,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let idle = (cost.saved - cost.communication).max(0.0);
     for rule in ["input_bound", "host_bound", "idle_inside"] {
         finding = finding.explaining(rule, idle);
+    }
+    // Where nobody is late in the other steps, those in which somebody is stand out as well.
+    if late.pattern != Pattern::Constant {
+        for rule in ["slower_from_step", "periodic_stall", "step_jitter"] {
+            finding = finding.explaining(rule, cost.saved);
+        }
     }
     Outcome::found(said, vec![finding])
 }

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod below_roofline;
+mod below_usual;
 mod blocking_reads;
 mod command_buffers;
 mod compilation_in_window;
@@ -29,9 +30,14 @@ mod low_mfu_explained;
 mod many_small_ops;
 mod megascale;
 mod near_roof;
+mod one_hot;
+mod periodic_stall;
 mod recompilation;
+mod recomputation;
 mod reduce_heavy;
 mod slow_link;
+mod slower_from_step;
+mod small_programs;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -58,6 +64,8 @@ pub(super) static ALL: &[&Rule] = &[
     &debug_callbacks::RULE,
     &blocking_reads::RULE,
     &large_transfers::RULE,
+    &small_programs::EAGER,
+    &small_programs::LOOP,
     &launch_bound::RULE,
     &host_bound::RULE,
     &unknown_flops::RULE,
@@ -66,6 +74,8 @@ pub(super) static ALL: &[&Rule] = &[
     &late_host::RULE,
     &slow_link::RULE,
     &late_members::RULE,
+    &slower_from_step::RULE,
+    &periodic_stall::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
     &megascale::RULE,
@@ -76,6 +86,9 @@ pub(super) static ALL: &[&Rule] = &[
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
     &below_roofline::RULE,
+    &below_usual::MEMORY,
+    &below_usual::COMPUTE,
+    &one_hot::RULE,
     &wide_precision::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
@@ -84,6 +97,7 @@ pub(super) static ALL: &[&Rule] = &[
     &near_roof::MEMORY,
     &near_roof::COMPUTE,
     &reduce_heavy::RULE,
+    &recomputation::RULE,
     &dominant_op::RULE,
     &sparse_core::RULE,
     &fusion_failures::RULE,

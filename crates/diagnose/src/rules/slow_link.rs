@@ -13,7 +13,7 @@ use haloscope_report::{Link, Status};
 
 pub(super) static RULE: Rule = Rule {
     id: "slow_link",
-    standing: Standing::Fault,
+    standing: Standing::Cause,
     on: &[DeviceKind::Tpu, DeviceKind::Gpu],
     needs: "steps of all members of several groups, and the programs, which say who is in which",
     threshold: None,

@@ -6,10 +6,11 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_report::Status;
 use haloscope_time::hosts::findings::{FALSIFIER, LEVER, Straggler};
 use haloscope_time::hosts::slow_ops::SlowOps;
+use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {
     id: "straggler",
-    standing: Standing::Fault,
+    standing: Standing::Cause,
     on: ANY,
     needs: "steps of two devices or more that run the same program; of two, four steps or more",
     threshold: None,
@@ -46,7 +47,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Estimated,
         links: found.links,
     };
-    let finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    let mut finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    // Where it is not slow in all steps, those in which it is stand out as well.
+    if measured.slow_when() != Some(Pattern::Constant) {
+        for rule in ["slower_from_step", "periodic_stall", "step_jitter"] {
+            finding = finding.explaining(rule, cost.saved);
+        }
+    }
     Outcome::found(measured.verdict(), vec![finding])
 }
 

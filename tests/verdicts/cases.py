@@ -1,0 +1,124 @@
+"""A grid of runs of which is known what is wrong: kinds of fault x sizes x programs x seeds, and runs in which nothing is.
+
+The forge compiles each program for its TPU topology and simulates the timeline (see ../forging.py). A kind says what changes a base,
+which rules of `diagnose` name it truly, and a word that the first claim must hold. What removing a fault gives is the step time of
+the run over that of the same base and seed without it: no rule knows it.
+"""
+
+MIB, GIB = 1 << 20, 1 << 30
+# Rules that say that collectives cost time: true of most runs on many chips, and no fault.
+INHERENT = ("exposed_communication",)
+
+
+def base(chip, program, hosts, chips, steps, profiled=None, **more):
+    """A quiet run: no slow step, no slow host, input that is there in time."""
+    return dict(chip=chip, hosts=hosts, chips_per_host=chips, chips_profiled=profiled or chips, noise=0.012, step_jitter=0.006,
+                host_pattern="w-{}", input=dict(wait_s=0.00025, workers=2, batch_bytes=2 * MIB), resident_bytes=2 * GIB,
+                temp_bytes=700 * MIB, out_shapes=[["f32[]", 512]], runs=[dict(program=program, count=steps)], **more)
+
+
+# The programs are those of the forge's own cfg.py: p1 and p5 dense transformers, p3 a mixture of experts, p6 a CNN, nar narrow layers.
+BASES = {
+    "dense_v5e16": base("v5e", "p1", 4, 4, 12),
+    "dense_v5e16_2hosts": base("v5e", "p1", 2, 8, 12, 2),
+    "dense_v6e4": base("v6e", "p5", 1, 4, 16, 1),
+    "cnn_v6e32": base("v6e", "p6", 8, 4, 14, 1),
+    "moe_v5p4": base("v5p", "p3", 1, 4, 12),
+    "narrow_v6e4": base("v6e", "nar", 1, 4, 16, 1),
+    "two_programs": base("v6e", "p5", 1, 4, 0, 1) | dict(
+        rename={"ev": "jit_eval_step"}, runs=[dict(program=name, count=count) for name, count in (("p5", 5), ("ev", 2)) * 2]),
+}
+MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
+ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
+ALL = MANY[:1] + MANY[2:] + ONE
+
+LATE = ("straggler", "late_host", "input_bound", "exposed_communication")
+
+
+def kind(name, first, sizes, bases, change, what=lambda base, size: "", seeds=(1,)):
+    return dict(name=name, first=first, sizes=sizes, bases=bases, change=change, what=what, seeds=seeds)
+
+
+def steps(scenario):
+    return sum(run["count"] for run in scenario["runs"])
+
+
+def twice(scenario, size):
+    """The program compiled a second time half way."""
+    program, count = scenario["runs"][0]["program"], steps(scenario)
+    at = count // 2
+    return dict(runs=[dict(program=program, count=at), dict(program=f"{program}#b", count=count - at)], recompile=dict(step=at, s=size))
+
+
+def slow_host(scenario):
+    return scenario["hosts"] // 2
+
+
+def late(scenario, size):
+    return dict(periodic=dict(every=1, s=size, hosts=[slow_host(scenario)], sync=True, event="grain DataLoaderIterator.__next__"))
+
+
+def slow_input(scenario, size):
+    """Every host waits for its loader, and only then launches."""
+    return dict(block=True, input=dict(wait_s=size, wait_sd=size * 0.06, workers=4, bound=True, read_share=0.35, batch_bytes=8 * MIB))
+
+
+LOGITS = r"logits\)?/bsd,vd->bsv/dot_general$"
+
+KINDS = [
+    kind("slow host", ("straggler",), (1.03, 1.1, 1.3, 2.0), MANY,
+         lambda s, x: dict(straggler=dict(host=slow_host(s), factor=x)), lambda s, x: f"w-{slow_host(s)}"),
+    kind("late input of one host", ("late_host", "straggler", "input_bound"), (0.002, 0.02), ("cnn_v6e32", "dense_v5e16"), late,
+         lambda s, x: f"w-{slow_host(s)}"),
+    kind("a host late at random", ("late_host", "straggler", "exposed_communication", "step_jitter"), (0.005,), ("cnn_v6e32", "dense_v5e16"),
+         lambda s, x: dict(random_late=dict(s=x))),
+    kind("slow from a step on", ("slower_from_step", "step_shift", "step_series"), (1.02, 1.1, 1.5), ALL,
+         lambda s, x: dict(throttle={"from": steps(s) // 2, "factor": x})),
+    kind("slower and slower", ("slower_from_step", "step_shift", "step_series", "step_trend"), (1.2,), ("dense_v5e16", "dense_v6e4"),
+         lambda s, x: dict(throttle={"from": 3, "factor": x, "ramp": 8})),
+    kind("stall every few steps", ("periodic_stall", "step_series"), (0.01, 0.1), ALL,
+         lambda s, x: dict(periodic=dict(every=4, s=x, event="save_checkpoint")), lambda s, x: "save_checkpoint"),
+    kind("recompilation", ("recompilation", "compilation_in_window"), (0.1, 1.0), ("dense_v6e4", "moe_v5p4", "narrow_v6e4"), twice),
+    kind("callback", ("debug_callbacks",), (0.003,), ("dense_v6e4",), lambda s, x: dict(callback=dict(s=x, op=LOGITS))),
+    kind("HBM slower", ("slow_memory", "below_peak", "uniform_slowness"), (0.7, 0.5), ("narrow_v6e4", "dense_v6e4", "dense_v5e16"),
+         lambda s, x: dict(hbm_factor=x)),
+    kind("a slow link", ("slow_link", "slow_links"), (4.0, 8.0), ("dense_v5e16",), lambda s, x: dict(slow_links=[[5, 9, x]])),
+    kind("a slow axis", ("slow_link", "slow_links", "slow_axis", "exposed_communication"), (3.0,), ("dense_v5e16",),
+         lambda s, x: dict(slow_axis={"4": x})),
+    kind("a slow op", ("below_roofline",), (1.5, 4.0), ("dense_v5e16", "dense_v6e4", "narrow_v6e4"), lambda s, x: dict(inject={LOGITS: x})),
+    kind("an op of one program of two", ("below_roofline",), (8.0,), ("two_programs",), lambda s, x: dict(inject_in={"ev": {LOGITS: x}})),
+    kind("slow input", ("input_bound",), (0.003, 0.02), ("dense_v6e4", "cnn_v6e32", "narrow_v6e4"), slow_input),
+    kind("slow launches", ("host_bound", "launch_bound", "blocking_reads"), (0.006,), ("dense_v6e4",),
+         lambda s, x: dict(block=True, dispatch_s=x)),
+    kind("two faults", ("straggler",), (1.4,), ("cnn_v6e32",),
+         lambda s, x: dict(straggler=dict(host=6, factor=x), periodic=dict(every=5, s=0.02, event="save_checkpoint")), lambda s, x: "w-6"),
+]
+
+# Seeds of runs without a fault; each is held against the first of its base (A/A).
+CLEAN_SEEDS = (1, 2, 3, 4)
+# What a change tries: one size of each kind on the bases that are quickest to make.
+QUICK = ("dense_v6e4", "narrow_v6e4", "two_programs")
+
+
+def clean_name(of, seed):
+    return f"clean-{of}-{seed}"
+
+
+def grid(quick=False):
+    """The faulty runs: name, kind, size, base, seed, scenario."""
+    for one in KINDS:
+        for of in one["bases"]:
+            if quick and of not in QUICK:
+                continue
+            for size in one["sizes"][-1:] if quick else one["sizes"]:
+                for seed in one["seeds"]:
+                    scenario = {**BASES[of], "seed": 8100 + seed}
+                    name = f"{one['name'].replace(' ', '-')}-{of}-{size}-{seed}"
+                    yield dict(name=name, kind=one, size=size, base=of, seed=seed, scenario={**scenario, **one["change"](scenario, size)})
+
+
+def clean(quick=False):
+    """The runs without a fault: name, base, seed, scenario."""
+    for of in QUICK if quick else BASES:
+        for seed in CLEAN_SEEDS[:2] if quick else CLEAN_SEEDS:
+            yield dict(name=clean_name(of, seed), base=of, seed=seed, scenario={**BASES[of], "seed": 8100 + seed})
