@@ -16,6 +16,7 @@
 pub mod capture_advice;
 pub mod inspect;
 pub mod ledger;
+pub mod selfcheck;
 
 use haloscope_compare::check;
 use haloscope_time::analysis::{Analysis, Run};
@@ -54,12 +55,19 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_program::hlo::search::ANALYSIS,
     &haloscope_program::hlo::diff::ANALYSIS,
     &haloscope_program::audit::FLAGS,
-    &inspect::ANALYSIS,
+    &INSPECT,
 ];
 
+/// `inspect`, which holds all of [`ALL`] against each other where asked to.
+static INSPECT: Analysis = inspect::analysis(Run::Of(|asked, params, notes| {
+    let others: Vec<&'static Analysis> =
+        ALL.iter().copied().filter(|analysis| analysis.id != "inspect").collect();
+    inspect::run(asked, params, notes, &others)
+}));
+
 /// `check`, which may ask any of [`ALL`].
-static CHECK: Analysis = check::analysis(Run::Against(|asked, baseline, params, notes| {
-    check::run(asked, baseline, params, notes, find)
+static CHECK: Analysis = check::analysis(Run::Against(|asked, baselines, params, notes| {
+    check::run(asked, baselines, params, notes, find)
 }));
 
 /// Analyses whose ids have two words share the first; this says what the first stands for. A first word that is an analysis

@@ -145,6 +145,12 @@ impl AnalysisArgs {
         let scope = scope_of(matches)?;
         let mut params = Params::default();
         for param in analysis.params {
+            if param.kind == ParamKind::Flag {
+                if matches.get_flag(param.id) {
+                    params.set(param.id, "yes");
+                }
+                continue;
+            }
             match (word(param.id), param.kind) {
                 (Some(path), ParamKind::Document) if !path.is_empty() => {
                     params.set(param.id, &document(path)?);

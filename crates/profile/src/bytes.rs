@@ -17,9 +17,35 @@ pub trait FileBytes: Deref<Target = [u8]> + Send + Sync {
     fn drop_pages(&self, range: Range<usize>) {
         let _ = range;
     }
+
+    /// Bytes of the file behind what was unpacked of it, which belong to nothing.
+    fn trailing(&self) -> u64 {
+        0
+    }
 }
 
 impl FileBytes for Vec<u8> {}
+
+/// What was unpacked of a file.
+pub(super) struct Packed {
+    pub bytes: Vec<u8>,
+    /// Bytes behind the last of what could be unpacked.
+    pub trailing: u64,
+}
+
+impl Deref for Packed {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl FileBytes for Packed {
+    fn trailing(&self) -> u64 {
+        self.trailing
+    }
+}
 
 /// The bytes of one file.
 pub type Bytes = Box<dyn FileBytes>;

@@ -1,5 +1,7 @@
 //! Devices: what computes, and how fast it could.
 
+use rustc_hash::FxHashMap;
+
 use super::{DeviceId, HostId, LineKind, Plane, PlaneId, PlaneKind, Profile, Stat, chips};
 
 /// What kind of device computes.
@@ -125,7 +127,22 @@ pub(super) fn find(profile: &Profile) -> Vec<Device> {
     for (i, device) in devices.iter_mut().enumerate() {
         device.id = DeviceId(i as u32);
     }
+    tell_apart(&mut devices);
     devices
+}
+
+/// Numbers the devices of one name, in the order of their planes: processes that each see one device of a host call it `GPU:0`, all of
+/// them. Those without events are in no answer, and keep their names.
+fn tell_apart(devices: &mut [Device]) {
+    let names: Vec<String> = devices.iter().filter(|d| d.active).map(|d| d.name.clone()).collect();
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    for device in devices.iter_mut().filter(|d| d.active) {
+        if names.iter().filter(|name| **name == device.name).count() > 1 {
+            let number = seen.entry(device.name.clone()).or_default();
+            *number += 1;
+            device.name = format!("{}#{number}", device.name);
+        }
+    }
 }
 
 fn label(many_hosts: bool, host: &str, short: &str) -> String {

@@ -27,6 +27,8 @@ pub struct Source {
     pub trace_json: Option<TraceJson>,
     /// The pieces that it was merged from, where it came in some.
     pub pieces: Option<Pieces>,
+    /// Bytes of the file behind all that was unpacked of it: they belong to nothing.
+    pub trailing_bytes: u64,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
@@ -86,6 +88,7 @@ impl Source {
             hostnames,
             trace_json: None,
             pieces: None,
+            trailing_bytes: bytes.trailing(),
             buffers: None,
             shelf: None,
             held: None,

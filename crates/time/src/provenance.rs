@@ -29,6 +29,26 @@ pub(crate) fn fill(report: &mut Report, asked: &Scoped<'_>, notes: &mut Notes) {
         left_out: selection.map(|s| s.left_out.clone()).unwrap_or_default(),
     };
     damage(profile, notes);
+    same_names(profile, notes);
+}
+
+/// Says that devices of one name were numbered.
+fn same_names(profile: &Profile, notes: &mut Notes) {
+    let name = |device: &haloscope_profile::Device| (device.host, profile.plane(device.plane).name.as_str());
+    let active: Vec<_> = profile.devices.iter().filter(|device| device.active).collect();
+    let shared = |device: &&haloscope_profile::Device| {
+        active.iter().filter(|other| name(other) == name(device)).count() > 1
+    };
+    let names: Vec<&str> = active.iter().copied().filter(shared).map(|device| device.name.as_str()).collect();
+    if !names.is_empty() {
+        notes.add(
+            "same_device_names",
+            Severity::Info,
+            format!("devices of one name are numbered in the order of the file: {}", names.join(", ")),
+            "which process or rank each belongs to is not known; communication between them is not matched by their ids",
+            "one file a process, or one process for all devices of a host",
+        );
+    }
 }
 
 /// Adds what a second run of a report was read from.
@@ -90,6 +110,18 @@ fn damage(profile: &Profile, notes: &mut Notes) {
                 format!("{file}: {first}{more}"),
                 "what stands behind a damaged place in the same plane or line is not counted",
                 "copy the file again, or capture again if the profiler was stopped while it wrote",
+            );
+        }
+        if source.trailing_bytes > 0 {
+            notes.add(
+                "trailing_bytes",
+                Severity::Warning,
+                format!(
+                    "{file}: {} bytes behind the end of what was packed belong to nothing",
+                    source.trailing_bytes
+                ),
+                "they are in none of the numbers; if they were a part of the profile, so is that",
+                "fetch the file again, if another copy is shorter or longer",
             );
         }
         if let Some(trace) = &source.trace_json {

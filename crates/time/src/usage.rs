@@ -140,8 +140,7 @@ impl DeviceUsage {
             }
             (Gaps::All(gaps), _) => gaps.intersect(input).length(),
             (Gaps::Many(Some(cut)), _) => {
-                let busy = busy::intervals(profile, device).intersect(cut);
-                active_and_gaps(&busy, cut).1.intersect(input).length()
+                active_and_gaps(&busy::intervals(profile, device), cut).1.intersect(input).length()
             }
             (Gaps::Many(None), _) => {
                 let mut idle = Idle::new(input.as_slice(), 0);
@@ -224,8 +223,9 @@ impl<'a> Plan<'a> {
             busy::stretches(self.profile, device, |from, to| idle.push(from, to));
             return self.uncut(position, idle, duty);
         };
-        let busy = busy::intervals(self.profile, device).intersect(cut);
-        let (active, gaps) = active_and_gaps(&busy, cut);
+        let all = busy::intervals(self.profile, device);
+        let busy = all.intersect(cut);
+        let (active, gaps) = active_and_gaps(&all, cut);
         let (from, to) = self.capture(position, busy.hull());
         DeviceUsage {
             id: device.id,
@@ -263,9 +263,9 @@ impl<'a> Plan<'a> {
         let (profile, device) = (self.profile, self.selection.devices[position]);
         let (from, to) = window.unwrap_or((i64::MIN, i64::MAX));
         let busy = kept.busy(profile, device);
-        let active = busy.hull(from, to);
-        let (first, last) = active.unwrap_or((0, 0));
-        let (begun, ended) = self.capture(position, active);
+        let (begun, ended) = self.capture(position, busy.hull(from, to));
+        let active = busy.hull(i64::MIN, i64::MAX).map(|(first, last)| (first.max(from), last.min(to)));
+        let (first, last) = active.filter(|(first, last)| first < last).unwrap_or((0, 0));
         let idle_ps = |from: i64, to: i64| to - from - busy.overlap(from, to);
         let between_ps = if self.steps_are_marked {
             let outside = self.occupied(position).gaps(first, last);
@@ -298,7 +298,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The active window of a device that was busy like this inside the cut, and the gaps in it.
+/// The part of the active window of a device that was busy like this which lies in the cut, and the gaps in it. The first and the last
+/// op are those of the run, as everywhere: so the parts of a scope add up to the whole.
 fn active_and_gaps(busy: &Intervals, cut: &Intervals) -> (Intervals, Intervals) {
     let hull = busy.hull().map_or_else(Intervals::default, |(from, to)| Intervals::one(from, to));
     let active = hull.intersect(cut);

@@ -101,10 +101,16 @@ impl Timeline {
         let mut planes: Vec<PlaneId> = lines.iter().map(|line| line.plane).collect();
         planes.sort_unstable();
         planes.dedup();
-        let looks: FxHashMap<PlaneId, Look<'_>> = planes
-            .par_iter()
-            .filter_map(|&plane| Some((plane, Look::of(&self.profile, self.profile.plane(plane), search)?)))
-            .collect();
+        let looks = |in_long_names: bool| -> FxHashMap<PlaneId, Look<'_>> {
+            let look = |plane| Look::of(&self.profile, self.profile.plane(plane), search, in_long_names);
+            planes.par_iter().filter_map(|&plane| Some((plane, look(plane)?))).collect()
+        };
+        // Who types a name means what is called so, not what has it among its operands.
+        let mut of_plane = looks(search.stat.is_some() && !search.is_exact);
+        if of_plane.is_empty() && search.name.is_some() && !search.is_exact {
+            of_plane = looks(true);
+        }
+        let looks = of_plane;
         let of_line = |line: &&Line| Some(of_line(&self.profile, line, looks.get(&line.plane)?, search));
         let found: Vec<Option<OfLine>> = lines.par_iter().map(of_line).collect();
         let found: Vec<(&Line, OfLine)> =
@@ -191,6 +197,7 @@ impl Timeline {
 fn of_line(profile: &Profile, line: &Line, look: &Look<'_>, search: &Search) -> OfLine {
     let events = profile.events(line);
     let mut found = OfLine::default();
+    let mut column = None;
     let mut sums = Sums::of(profile.plane(line.plane).metas.len(), events.len());
     let last = events.rows_before(search.to_ps);
     let columns = events.starts_ps()[..last].iter().zip(events.durations_ps().iter()).zip(events.metas());
@@ -221,8 +228,10 @@ fn of_line(profile: &Profile, line: &Line, look: &Look<'_>, search: &Search) -> 
             Turn::Before(_) => {}
             Turn::After(from) if place <= from => found.passed += 1,
             Turn::FromStart | Turn::After(_) => {
-                if found.hits.len() < search.limit {
+                let drawn = search.column_of(start_ps);
+                if found.hits.len() < search.limit && (drawn.is_none() || drawn > column) {
                     found.hits.push_back(place);
+                    column = drawn;
                 }
             }
         }

@@ -1,6 +1,6 @@
 import type { Runs } from "../api/types";
 import { formatBytes, formatDate } from "../base/format";
-import { arrived } from "../state/listing";
+import { arrived, replaced } from "../state/listing";
 import { go } from "../state/route";
 import { currentRun, runId } from "../state/runs";
 
@@ -27,8 +27,22 @@ export function RunPicker({ runs }: { readonly runs: Runs | null }) {
           {`${run.hosts.length} ${run.hosts.length === 1 ? "host" : "hosts"} · ${formatBytes(run.size_bytes, 3)} · ${formatDate(run.modified_ms)}`}
         </span>
       )}
+      <Replaced id={id} />
       <Arrived />
     </div>
+  );
+}
+
+/** The files of the run that is shown are others now: what is on the page, drawings and tiles too, is of the former ones. */
+function Replaced({ id }: { readonly id: string }) {
+  return (
+    <span role="status" class="run-new">
+      {replaced.value.has(id) && (
+        <button type="button" class="quiet" data-tip="What is shown is of the files as they were" onClick={() => location.reload()}>
+          The files of this run were replaced: load it again
+        </button>
+      )}
+    </span>
   );
 }
 

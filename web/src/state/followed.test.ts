@@ -47,6 +47,16 @@ describe("followed", () => {
     expect(followed(whole, whole).arrived).toBeNull();
   });
 
+  it("names a run whose files were replaced, and not one that was still being written", () => {
+    const before = listing("a", run("a"), run("b", true), run("c"));
+    const next = followed(before, listing("a", run("a", false, 9), run("b", true, 9), run("c")));
+    expect(next.replaced).toEqual(["a"]);
+    expect(next.changed).toBe(true);
+    // Begun again in the same place.
+    expect(followed(before, listing("a", run("a", true, 2), run("c"))).replaced).toEqual(["a"]);
+    expect(followed(before, before).replaced).toEqual([]);
+  });
+
   it("leaves a run that is gone", () => {
     const next = followed(listing("a", run("a")), listing("b", run("b")));
     expect(next.runs.default).toBe("b");

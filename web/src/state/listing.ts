@@ -14,6 +14,9 @@ const PAUSE_MS = 2000;
 /** The newest complete run that came while the page was open; null where there is none, or somebody has seen it. */
 export const arrived = signal<RunInfo | null>(null);
 
+/** Runs whose files were replaced while the page was open. */
+export const replaced = signal<ReadonlySet<string>>(new Set());
+
 /** Asks whether there is a newer listing, and shows it. */
 export async function look(): Promise<void> {
   const before = runs.value;
@@ -23,6 +26,7 @@ export async function look(): Promise<void> {
   if (fresh === null || runs.value !== before) return;
   const next = followed(before, fresh);
   if (next.changed) forget();
+  if (next.replaced.length > 0) replaced.value = new Set([...replaced.value, ...next.replaced]);
   if (next.arrived !== null) arrived.value = next.arrived;
   runs.value = next.runs;
 }

@@ -77,6 +77,7 @@ fn parameters(params: &[Param]) -> String {
             ParamKind::Quantity => "a number such as `138.8G`".into(),
             ParamKind::Text => "text".into(),
             ParamKind::Texts => "texts with `;` between them".into(),
+            ParamKind::Flag => "given or not (over HTTP `yes`)".into(),
             ParamKind::Document => "the path of a text file (over HTTP its text)".into(),
         };
         let default =

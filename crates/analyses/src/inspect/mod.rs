@@ -5,30 +5,70 @@ mod program;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::capture_advice;
+use crate::{capture_advice, selfcheck};
 use haloscope_profile::{Line, Plane, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value, row};
-use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
+use haloscope_report::{Gate, Notes, Report, Severity, Status, Table, Unit, Value, row};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
 use haloscope_time::{ops, quality};
 
-pub(super) static ANALYSIS: Analysis = Analysis {
-    id: "inspect",
-    label: "Inspect",
-    group: MenuGroup::File,
-    question: "What is in this profile, what is missing, and what should the next capture do differently?",
-    params: &[],
-    needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
-    reads: &[Input::Profile, Input::Program],
-    example: "inspect logs",
-    also: &[],
-    run: Run::Of(run),
+/// Whether the sums that must hold are looked at.
+const SELFCHECK: Param = Param {
+    id: "selfcheck",
+    doc: "asks every analysis, of the whole and of parts of it, and holds what they say against the sums that must hold: exit code 1 where one \
+          does not",
+    kind: ParamKind::Flag,
+    default: "",
 };
 
-fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
+/// The analysis, which `run` answers.
+pub(super) const fn analysis(run: Run) -> Analysis {
+    Analysis {
+        id: "inspect",
+        label: "Inspect",
+        group: MenuGroup::File,
+        question: "What is in this profile, what is missing, and what should the next capture do differently?",
+        params: &[SELFCHECK],
+        needs: &["any XSpace, HLO proto, HLO text or XLA dump"],
+        reads: &[Input::Profile, Input::Program],
+        example: "inspect logs",
+        also: &[],
+        run,
+    }
+}
+
+/// What a run holds; with `selfcheck` what these other analyses say of it too.
+pub(super) fn run(
+    asked: &Scoped<'_>,
+    params: &Params,
+    notes: &mut Notes,
+    others: &[&'static Analysis],
+) -> Result<Report, Error> {
+    let mut report = held(asked, notes)?;
+    if params.flag(&SELFCHECK) {
+        let outcomes = selfcheck::check(asked, others)?;
+        selfcheck::remarks(&outcomes).for_each(|remark| notes.push(remark));
+        report.tables.insert(0, selfcheck::table(&outcomes));
+        let broken: usize = outcomes.iter().map(|outcome| outcome.tally.broken).sum();
+        let checked: usize = outcomes.iter().map(|outcome| outcome.tally.checked).sum();
+        let count =
+            |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
+        report.values.push(count(
+            "sums_checked",
+            "Sums looked at",
+            checked,
+            "Numbers and sums that must hold, over all scopes.",
+        ));
+        report.values.push(count("sums_broken", "Sums broken", broken, "Those that do not hold."));
+        report.gate = Some(Gate::of(broken == 0));
+    }
+    Ok(report)
+}
+
+fn held(asked: &Scoped<'_>, notes: &mut Notes) -> Result<Report, Error> {
     let (profile, scope) = (asked.profile, &asked.scope);
     let hosts: Vec<bool> =
         profile.hosts.iter().map(|h| scope.hosts.is_empty() || scope.hosts.contains(&h.name)).collect();

@@ -23,7 +23,7 @@ fn the_forged_run_is_input_bound_by_its_slowest_stage() {
     assert_eq!(text(&report, "verdict"), Some("input-bound"));
     assert_eq!(text(&report, "slowest_stage"), Some("TokenizeAndPack"));
     let step_ms = truth["step_time_ms"]["mean"].as_f64().unwrap();
-    near(number(&report, "step_ps") / 1e9 / step_ms, 1.0, 0.001, "step");
+    near(number(&report, "period_ps") / 1e9 / step_ms, 1.0, 0.001, "step");
     // What a device could take is what its program takes, and the host's launching between two.
     let module_ms = truth["module_time_ms_mean"].as_f64().unwrap();
     near(1e3 / number(&report, "demand_rate") / module_ms, 1.0, 0.05, "demand");
@@ -38,7 +38,7 @@ fn the_forged_run_is_input_bound_by_its_slowest_stage() {
         assert!(cell("waiting_ps") + cell("between_ps") >= idle_ms * 0.999, "step {row}");
         near(
             steps.cell(row, "waiting_share").unwrap().number().unwrap(),
-            cell("waiting_ps") / cell("step_ps"),
+            cell("waiting_ps") / cell("period_ps"),
             1e-9,
             "share",
         );

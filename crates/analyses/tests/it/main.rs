@@ -38,6 +38,7 @@ mod one_pass;
 mod program;
 mod scope;
 mod search;
+mod selfcheck;
 mod shelf;
 mod snapshots;
 mod support;

@@ -73,6 +73,53 @@ fn names_are_found_as_a_slow_look_finds_them() {
     }
 }
 
+/// Ops whose texts name each other: `fusion.12` reads `fusion.126`, which reads `all-reduce.57`.
+fn named_by_each_other() -> Timeline {
+    let mut device = Made::tpu(0);
+    let texts = [
+        ("fusion.12", "%fusion.12 = f32[8] fusion(%fusion.126)"),
+        ("fusion.126", "%fusion.126 = f32[8] fusion(%all-reduce.57), metadata={op_name=\"gelu\"}"),
+        ("all-reduce.57", "%all-reduce.57 = f32[8] all-reduce(%p)"),
+    ];
+    let metas = texts.map(|(name, text)| device.instruction(name, "fusion", text));
+    let events: Vec<(i64, i64, i64)> =
+        metas.iter().zip(0..).map(|(meta, i)| (*meta, i * 2 * US, US)).collect();
+    device.line("XLA Ops", 0, &events);
+    Timeline::new(Arc::new(profile(vec![device])))
+}
+
+#[test]
+fn a_name_is_looked_for_before_operands() {
+    let timeline = named_by_each_other();
+    let names = |words: &[(&str, &str)]| {
+        let found = find(&timeline, words);
+        found.hits.into_iter().map(|hit| hit.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[("q", "all-reduce.57")]), ["all-reduce.57"]);
+    assert_eq!(names(&[("q", "fusion.12")]), ["fusion.12", "fusion.126"]);
+    assert_eq!(names(&[("q", "fusion.12"), ("exact", "1")]), ["fusion.12"]);
+    assert!(names(&[("q", "fusion.1"), ("exact", "1")]).is_empty());
+    // No op is called so: then the texts are looked at, but not for a whole name.
+    assert_eq!(names(&[("q", "gelu")]), ["fusion.126"]);
+    assert!(names(&[("q", "gelu"), ("exact", "1")]).is_empty());
+    assert!(search(&[("q", "a"), ("exact", "1"), ("regex", "1")]).is_err());
+}
+
+#[test]
+fn hits_of_a_column_of_pixels_are_listed_once() {
+    let timeline = named_by_each_other();
+    let drawn = |columns: &str| {
+        let words = [("q", "f"), ("regex", "1"), ("start", "0"), ("end", "6000000"), ("columns", columns)];
+        let found = find(&timeline, &words);
+        (found.count, found.hits.len())
+    };
+    let all = drawn("6");
+    assert_eq!(all.0 as usize, all.1);
+    let (count, listed) = drawn("1");
+    assert!(count as usize > listed && listed > 0, "{count} {listed}");
+    assert!(search(&[("q", "f"), ("columns", "3")]).is_err(), "columns of what?");
+}
+
 #[test]
 fn next_and_previous_pass_every_hit_once() {
     let timeline = Timeline::new(Arc::new(open("tpu-train")));

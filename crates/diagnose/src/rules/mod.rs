@@ -29,10 +29,12 @@ mod many_small_ops;
 mod megascale;
 mod near_roof;
 mod one_hot;
+mod periodic_stall;
 mod recompilation;
 mod recomputation;
 mod reduce_heavy;
 mod small_programs;
+mod slower_from_step;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -66,6 +68,8 @@ pub(super) static ALL: &[&Rule] = &[
     &unknown_flops::RULE,
     &idle_inside::RULE,
     &straggler::RULE,
+    &slower_from_step::RULE,
+    &periodic_stall::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
     &megascale::RULE,

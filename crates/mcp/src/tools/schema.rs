@@ -55,7 +55,7 @@ pub(super) fn shared(others: Others) -> Vec<(String, Value)> {
         Others::None => {}
         Others::One => properties.push(property("other", "string", "run to hold against it")),
         Others::Many => properties.push(property("other", "string", "runs to hold against it, by comma")),
-        Others::Baseline => properties.push(property("baseline", "string", "run it is held against")),
+        Others::Baseline => properties.push(property("baseline", "string", "runs it is held against, by comma")),
     }
     properties.extend(scope_properties());
     properties.push(property("tables", "string", "only these, by comma"));
@@ -86,6 +86,7 @@ fn schema(param: &Param) -> Value {
     let mut schema = match param.kind {
         ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
         ParamKind::Count => json!({"type": "integer", "minimum": 0}),
+        ParamKind::Flag => json!({"type": "string", "enum": ["yes"]}),
         ParamKind::Quantity | ParamKind::Text | ParamKind::Texts | ParamKind::Document => {
             json!({"type": "string"})
         }

@@ -12,6 +12,7 @@ use haloscope_xspace::SpaceView;
 
 use super::map::{Map, Watch};
 use super::{find, flags_text, memory, trace_json};
+use crate::bytes::Packed;
 use crate::{Bytes, Pieces, Source, TraceJson};
 use haloscope_report::Error;
 
@@ -154,28 +155,29 @@ pub(super) fn bytes_of(path: &Path) -> Result<Bytes, Error> {
     if path.extension().is_some_and(|e| e == "gz") {
         return unchanged(path, || {
             let file = BufReader::new(File::open(path).map_err(io)?);
-            let bytes = all_members(file).map_err(|error| Error::Input {
+            let packed = all_members(file).map_err(|error| Error::Input {
                 path: path.to_owned(),
                 message: format!(
                     "expected gzip data, found: {error}. The file may have been cut while it was copied"
                 ),
             })?;
-            Ok(Box::new(bytes) as Bytes)
+            Ok(Box::new(packed) as Bytes)
         });
     }
     Ok(memory::file(Map::open(path).map_err(io)?))
 }
 
 /// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
-/// and begins none is passed over.
-fn all_members(mut file: impl BufRead) -> std::io::Result<Vec<u8>> {
+/// and begins none is passed over, and counted.
+fn all_members(mut file: impl BufRead) -> std::io::Result<Packed> {
     let mut bytes = Vec::new();
     loop {
         GzDecoder::new(&mut file).read_to_end(&mut bytes)?;
         let next = file.fill_buf()?;
         // The second byte of the magic may be behind the end of what has been read so far.
         if next.first() != Some(&0x1f) || next.get(1).is_some_and(|byte| *byte != 0x8b) {
-            return Ok(bytes);
+            let trailing = std::io::copy(&mut file, &mut std::io::sink())?;
+            return Ok(Packed { bytes, trailing });
         }
     }
 }
@@ -275,11 +277,12 @@ mod tests {
         let read = |bytes: Vec<u8>| {
             // A buffer of three bytes cuts the magic of members in every way.
             all_members(BufReader::with_capacity(3, &bytes[..]))
-                .map(|bytes| String::from_utf8(bytes).unwrap())
+                .map(|packed| (String::from_utf8(packed.bytes).unwrap(), packed.trailing))
         };
-        assert_eq!(read(member("one")).unwrap(), "one");
-        assert_eq!(read([member("one"), member(" and"), member(" two")].concat()).unwrap(), "one and two");
-        assert_eq!(read([member("one"), b"trailing".to_vec()].concat()).unwrap(), "one");
+        assert_eq!(read(member("one")).unwrap(), ("one".into(), 0));
+        let three = [member("one"), member(" and"), member(" two")].concat();
+        assert_eq!(read(three).unwrap(), ("one and two".into(), 0));
+        assert_eq!(read([member("one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), 8));
         let whole = [member("one"), member("two")].concat();
         assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
     }

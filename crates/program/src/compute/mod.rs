@@ -145,7 +145,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
     let derived =
         |id, label, value: Option<f64>, unit, doc| Value::new(id, label, value, unit, Status::Derived, doc);
     let share = |ps: i64| sums.share(ps as f64);
-    let left = busy_ps.map(|busy| busy - sums.all_ps as f64);
+    let left = busy_ps.map(|busy| busy - sums.all_ps as f64).filter(|left| *left >= 0.0);
     // Where the programs are at hand, no row means that there is none.
     let wasted = |kind, seen: bool| audit::wasted(audit, kind).or(seen.then_some(0.0)).map(f64::round);
     let (seen, tiled) = (sums.has_hlo, sums.has_hlo && sums.is_tpu);
@@ -171,7 +171,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             "Busy time that no op has",
             left,
             Unit::Ps,
-            "Busy time less self time: overhead between ops, and the difference of the two clocks of a TPU. Below 0 where ops run at once, on streams or threads.",
+            "Busy time less self time: overhead between ops, and the difference of the two clocks of a TPU. Unknown where self times are more than that: then ops run at once, on streams or threads.",
         ),
         derived(
             "matmul_share",

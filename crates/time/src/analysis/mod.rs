@@ -6,7 +6,7 @@ use crate::select::{NO_EVENTS, Scoped};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Notes, Report};
+use haloscope_report::{Finding, Link, Notes, Report, Severity, Status};
 
 /// The part of a menu that an analysis stands in, in the order of the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -105,8 +105,8 @@ pub enum Run {
     /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
     /// against itself.
     Among(fn(&Scoped<'_>, &[Scoped<'_>], &Params, &mut Notes) -> Answer),
-    /// From one run, held against a baseline where one is given; the scope holds for both.
-    Against(fn(&Scoped<'_>, Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
+    /// From one run, held against a baseline where one is given, or several runs of it; the scope holds for all.
+    Against(fn(&Scoped<'_>, &[Scoped<'_>], &Params, &mut Notes) -> Answer),
 }
 
 /// Which runs a question takes beside the one it is about.
@@ -118,7 +118,7 @@ pub enum Others {
     One,
     /// Any number, each held against it.
     Many,
-    /// Perhaps one, against which it is held.
+    /// Any number of runs of a baseline, against which it is held.
     Baseline,
 }
 
@@ -211,6 +211,8 @@ pub enum ParamKind {
     Texts,
     /// The text of a file; on the command line, the path of one.
     Document,
+    /// `yes`, or nothing; on the command line an option without a value.
+    Flag,
 }
 
 /// Which HLO module a question is about; read by [`crate::programs::choose`].
@@ -235,6 +237,12 @@ impl Params {
     #[must_use]
     pub fn text<'a>(&'a self, param: &Param) -> &'a str {
         self.0.get(param.id).map_or(param.default, String::as_str)
+    }
+
+    /// Whether a flag was given.
+    #[must_use]
+    pub fn flag(&self, param: &Param) -> bool {
+        self.text(param) == "yes"
     }
 
     /// The whole number given for a parameter, else its default; 0 where neither is one.
@@ -265,6 +273,7 @@ impl Params {
                 ParamKind::Quantity if !value.is_empty() && parse_quantity(value).is_none() => {
                     "a number such as 138.8G".into()
                 }
+                ParamKind::Flag if !["", "yes"].contains(&value.as_str()) => "yes or nothing".into(),
                 _ => continue,
             };
             return Err(Error::Usage(format!(
@@ -354,7 +363,7 @@ fn answer(
     params: &Params,
 ) -> Result<Report, Error> {
     let takes = analysis.others();
-    if others.len() > 1 && !matches!(takes, Others::None | Others::Many) {
+    if others.len() > 1 && takes == Others::One {
         return Err(Error::Usage(format!(
             "`{}` takes one run beside the first, found {}",
             analysis.id,
@@ -374,7 +383,7 @@ fn answer(
         Run::Between(run) => run(asked, first.unwrap_or(asked), params, &mut notes),
         Run::Among(run) if others.is_empty() => run(asked, std::slice::from_ref(asked), params, &mut notes),
         Run::Among(run) => run(asked, others, params, &mut notes),
-        Run::Against(run) => run(asked, first, params, &mut notes),
+        Run::Against(run) => run(asked, others, params, &mut notes),
     };
     let mut report = answer.map_err(|error| with_damage(error, asked.profile))?;
     report.analysis = analysis.id;
@@ -383,7 +392,31 @@ fn answer(
         crate::provenance::add_files(&mut report, other.profile, &mut notes);
     }
     report.quality = notes.into_sorted();
+    let broken: Vec<_> = haloscope_selfcheck::remarks(&report).collect();
+    report.quality.splice(0..0, broken);
+    say_first(&mut report);
     Ok(report)
+}
+
+/// Remarks that say that a file is not whole: nothing may be read before them.
+const NOT_WHOLE: &[&str] = &["damaged_file", "unreadable_file", "trace_json_cut", "lost_records"];
+
+/// Puts damage of files before all else that a report says: what is left of a file may look like a run that idles.
+fn say_first(report: &mut Report) {
+    let Some(note) = report.quality.iter().find(|note| NOT_WHOLE.contains(&note.id)) else { return };
+    let finding = Finding {
+        id: "file_not_whole",
+        severity: Severity::Error,
+        claim: format!("A file is not whole, and all that follows is of what is left: {}", note.message),
+        evidence: note.cost.clone(),
+        ceiling: "nothing: it is the file, not the program".into(),
+        lever: note.cure.clone(),
+        falsifier: "another copy of the file has the same size and the same answers".into(),
+        status: Status::Measured,
+        links: vec![Link::to("inspect")],
+        ..Finding::default()
+    };
+    report.findings.insert(0, finding);
 }
 
 /// Where there is nothing to say because a file is damaged, says that too.

@@ -10,7 +10,7 @@ use crate::ops::analysis::Sums;
 use crate::ops::{self, Op};
 use crate::roofline::{Limits, Work, add_known};
 use crate::select::{Scoped, Selection};
-use crate::steps::{StepClass, Steps};
+use crate::steps::{StepClass, StepInstance, Steps};
 use crate::{busy, quality};
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
@@ -283,7 +283,14 @@ fn steps_table(
     let mut works = vec![Work::default(); steps.rows.len()];
     for device in &selection.devices {
         let here = steps.rows.iter().enumerate().filter_map(|(row, step)| Some((row, step.on(device.id)?)));
-        let mut windows: Vec<(i64, i64, usize)> = here.map(|(row, i)| (i.start_ps, i.end_ps, row)).collect();
+        // Of a step that the window cuts, the part in it.
+        let (first, last) = scope.window_ps.unwrap_or((i64::MIN, i64::MAX));
+        let cut = |i: &StepInstance| (i.start_ps.max(first), i.end_ps.min(last));
+        let mut windows: Vec<(i64, i64, usize)> = here
+            .map(|(row, i)| (cut(i), row))
+            .filter(|((start, end), _)| start < end)
+            .map(|((start, end), row)| (start, end, row))
+            .collect();
         windows.sort_unstable();
         let spans: Vec<(i64, i64)> = windows.iter().map(|w| (w.0, w.1)).collect();
         let parts = ops::work_in_windows(profile, device, &spans, |module| selection.takes_module(module));

@@ -17,14 +17,19 @@ const SIZE: usize = 1 << 20;
 /// What is looked for. All that is given must hold.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// In the label, in the long name, or in the value of the stat that is asked for.
+    /// In the label, in the value of the stat that is asked for, or, where no label and no stat is asked for or has it, in the long
+    /// name.
     pub(super) name: Option<Regex>,
+    /// Whether only labels count.
+    pub(super) is_exact: bool,
     pub(super) stat: Option<StatAsked>,
     pub(super) min_ps: i64,
     pub(super) max_ps: i64,
     pub(super) from_ps: i64,
     pub(super) to_ps: i64,
     pub(super) limit: usize,
+    /// Columns of pixels that the window is drawn on: of the hits of a line that begin in one, the first is listed.
+    pub(super) columns: Option<i64>,
     pub(super) turn: Turn,
 }
 
@@ -66,7 +71,8 @@ pub(super) enum Test {
 
 impl Search {
     /// A search from the words of a query: each is the text of one parameter, `None` where not given. `q` text or, with
-    /// `regex`, an expression; `stat`; `min`, `max` durations; `start`, `end` picoseconds; `limit`; `after` or `before`.
+    /// `regex`, an expression, or with `exact` the whole label as it is written; `stat`; `min`, `max` durations; `start`, `end` picoseconds; `limit`; `columns` of pixels, of each
+    /// of which a line's first hit is listed; `after` or `before`.
     ///
     /// # Errors
     /// [`Error::Usage`] for what cannot be understood, with the form that was expected.
@@ -75,6 +81,17 @@ impl Search {
         let time = |key, other| word(key).map_or(Ok(other), |text| duration(key, text));
         let number = |key, other| word(key).map_or(Ok(other), |text| whole_number(key, text));
         let is_regex = matches!(word("regex"), Some("1" | "true" | "yes"));
+        let is_exact = matches!(word("exact"), Some("1" | "true" | "yes"));
+        if is_exact && is_regex {
+            return Err(Error::Usage(
+                "`exact` and `regex` are both given; a name is one or the other".into(),
+            ));
+        }
+        let named = |text| match (is_exact, is_regex) {
+            (true, _) => build("q", &format!("^{}$", regex::escape(text)), false),
+            (_, true) => expression(text),
+            _ => substring("q", text),
+        };
         let turn = match (word("after"), word("before")) {
             (None, None) => Turn::FromStart,
             (Some(text), None) => Turn::After(Place::parse("after", text)?),
@@ -86,17 +103,24 @@ impl Search {
             }
         };
         let search = Self {
-            name: word("q")
-                .map(|text| if is_regex { expression(text) } else { substring("q", text) })
-                .transpose()?,
+            name: word("q").map(named).transpose()?,
+            is_exact,
             stat: word("stat").map(StatAsked::parse).transpose()?,
             min_ps: time("min", i64::MIN)?,
             max_ps: time("max", i64::MAX)?,
             from_ps: number("start", i64::MIN)?,
             to_ps: number("end", i64::MAX)?,
+            columns: word("columns").map(|text| whole_number("columns", text)).transpose()?,
             limit: usize::try_from(number("limit", HITS as i64)?).unwrap_or(0).min(MOST_HITS),
             turn,
         };
+        if search.columns.is_some_and(|columns| columns < 1)
+            || search.columns.is_some() && (search.from_ps == i64::MIN || search.to_ps == i64::MAX)
+        {
+            return Err(Error::Usage(
+                "`columns`: expected a number of 1 or more, and a window by `start` and `end`".into(),
+            ));
+        }
         if search.from_ps >= search.to_ps {
             let (from, to) = (search.from_ps, search.to_ps);
             return Err(Error::Usage(format!(
@@ -104,6 +128,15 @@ impl Search {
             )));
         }
         Ok(search)
+    }
+}
+
+impl Search {
+    /// The column of pixels that a time is drawn in, where columns were asked for.
+    pub(super) fn column_of(&self, time_ps: i64) -> Option<i64> {
+        let columns = i128::from(self.columns?);
+        let (from, to) = (i128::from(self.from_ps), i128::from(self.to_ps));
+        i64::try_from((i128::from(time_ps) - from) * columns / (to - from).max(1)).ok()
     }
 }
 

@@ -37,8 +37,14 @@ struct Says {
 }
 
 impl<'p> Look<'p> {
-    /// `None` if no event of the plane can match.
-    pub(super) fn of(profile: &'p Profile, plane: &'p Plane, search: &'p Search) -> Option<Self> {
+    /// `None` if no event of the plane can match. `in_long_names` says whether the name may stand in the long name alone, which of an op
+    /// is its whole text, operands and all.
+    pub(super) fn of(
+        profile: &'p Profile,
+        plane: &'p Plane,
+        search: &'p Search,
+        in_long_names: bool,
+    ) -> Option<Self> {
         let source = profile.source_of(plane);
         let stat = match &search.stat {
             None => None,
@@ -60,7 +66,10 @@ impl<'p> Look<'p> {
         };
         let named = search.name.as_ref().map(|name| {
             let is_named = |meta: &haloscope_profile::EventMeta| {
-                name.is_match(source.slice(meta.display_name)) || name.is_match(source.slice(meta.name))
+                let label = source.slice(meta.display_name);
+                let long = source.slice(meta.name);
+                name.is_match(if label.is_empty() { long } else { label })
+                    || in_long_names && name.is_match(long)
             };
             plane.metas.iter().map(is_named).collect::<Vec<bool>>()
         });

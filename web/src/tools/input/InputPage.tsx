@@ -165,7 +165,7 @@ function WaitsPanel({ table }: { readonly table: Table | null }) {
   if (table === null || table.rows.length < 2) return null;
   const at = (id: string) => columnIndex(table, id);
   const stacks = table.rows.flatMap((row) => {
-    const [step, waiting] = [numberAt(row, at("step_ps")), numberAt(row, at("waiting_ps"))];
+    const [step, waiting] = [numberAt(row, at("period_ps")), numberAt(row, at("waiting_ps"))];
     if (step === null || waiting === null) return [];
     const parts = [
       { name: "waits for input", value: waiting, colour: "var(--series-4)" },

@@ -58,7 +58,7 @@ function Curves({ report }: { readonly report: Report }) {
       )}
       {shown.charts.map((series) => (
         <Panel key={series.id} title={series.title} picture={`memory-${series.id}`}>
-          <LineChart series={series} />
+          <LineChart series={series} steps />
         </Panel>
       ))}
     </>

@@ -184,7 +184,7 @@ function AreaTotals({ run, model, totals, tab, onTab, search }: AreaTotalsProps)
         {...(tab === "op"
           ? {
               onSelect: (next: number | null) =>
-                search.change(next === null ? { text: "", regex: false } : exactName(String(table.rows[next]?.[0] ?? ""))),
+                search.change(next === null ? { text: "", regex: false, exact: false } : exactName(String(table.rows[next]?.[0] ?? ""))),
             }
           : {})}
       />

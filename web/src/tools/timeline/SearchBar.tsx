@@ -133,14 +133,20 @@ export function SearchBar({ model, search, field }: SearchBarProps) {
           class="tl-query"
           type="search"
           placeholder="Search events ( / )"
-          aria-label={form.regex ? "Search events by regular expression" : "Search events by a part of their name"}
+          aria-label={
+            form.regex ? "Search events by regular expression" : form.exact ? "Search events by their whole name" : "Search events by a part of their name"
+          }
           value={form.text}
           spellcheck={false}
           onInput={(event) => change({ text: event.currentTarget.value })}
         />
         <label class="field check" title="Read the text as a regular expression, for example ^fusion\.\d+$">
-          <input type="checkbox" checked={form.regex} onChange={(event) => change({ regex: event.currentTarget.checked })} />
+          <input type="checkbox" checked={form.regex} onChange={(event) => change({ regex: event.currentTarget.checked, exact: false })} />
           <span>regex</span>
+        </label>
+        <label class="field check" title="Only events of exactly this name: fusion.12 and not fusion.126">
+          <input type="checkbox" checked={form.exact} onChange={(event) => change({ exact: event.currentTarget.checked, regex: false })} />
+          <span>exact</span>
         </label>
         <button type="button" class="quiet" aria-expanded={more} onClick={() => setMore(!more)}>
           {more ? "fewer conditions" : "duration, statistic"}

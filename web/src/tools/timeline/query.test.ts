@@ -20,11 +20,18 @@ describe("a search", () => {
     expect(isSearch(NO_SEARCH)).toBe(false);
   });
   it("round-trips through the address", () => {
-    const form = { text: "^a b$", regex: true, stat: "flops>1e9", min: "10us", max: "" };
+    const form = { text: "^a b$", regex: true, exact: false, stat: "flops>1e9", min: "10us", max: "" };
     expect(readSearch(writeSearch(form))).toEqual(form);
   });
   it("matches one name alone", () => {
-    expect(new RegExp(exactName("jit_f(1)/a.b").text).test("jit_f(1)/a.b")).toBe(true);
-    expect(new RegExp(exactName("a.b").text).test("aXb")).toBe(false);
+    expect(searchParams(exactName("jit_f(1)/a.b"))).toEqual([
+      ["q", "jit_f(1)/a.b"],
+      ["exact", "1"],
+    ]);
+    // One or the other.
+    expect(searchParams({ ...exactName("a.b"), regex: true })).toEqual([
+      ["q", "a.b"],
+      ["regex", "1"],
+    ]);
   });
 });

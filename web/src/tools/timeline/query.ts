@@ -3,6 +3,8 @@
 export interface SearchForm {
   readonly text: string;
   readonly regex: boolean;
+  /** Whether the text is the whole name: `fusion.12` and not `fusion.126`. */
+  readonly exact: boolean;
   /** `name`, `name:text`, `name>number` or `name<number`. */
   readonly stat: string;
   /** Durations such as `10us`. */
@@ -10,7 +12,7 @@ export interface SearchForm {
   readonly max: string;
 }
 
-export const NO_SEARCH: SearchForm = { text: "", regex: false, stat: "", min: "", max: "" };
+export const NO_SEARCH: SearchForm = { text: "", regex: false, exact: false, stat: "", min: "", max: "" };
 
 export function isSearch(form: SearchForm): boolean {
   return form.text !== "" || form.stat !== "" || form.min !== "" || form.max !== "";
@@ -49,6 +51,7 @@ export function searchParams(form: SearchForm): [string, string][] {
   const params: [string, string][] = [
     ["q", form.text],
     ["regex", form.regex && form.text !== "" ? "1" : ""],
+    ["exact", form.exact && !form.regex && form.text !== "" ? "1" : ""],
     ["stat", form.stat.trim()],
     ["min", serverDuration(form.min) ?? ""],
     ["max", serverDuration(form.max) ?? ""],
@@ -60,6 +63,7 @@ export function readSearch(params: Readonly<Record<string, string>>): SearchForm
   return {
     text: params["q"] ?? "",
     regex: params["re"] === "1",
+    exact: params["exact"] === "1",
     stat: params["stat"] ?? "",
     min: params["min"] ?? "",
     max: params["max"] ?? "",
@@ -67,10 +71,10 @@ export function readSearch(params: Readonly<Record<string, string>>): SearchForm
 }
 
 export function writeSearch(form: SearchForm): Record<string, string> {
-  return { q: form.text, re: form.regex ? "1" : "", stat: form.stat, min: form.min, max: form.max };
+  return { q: form.text, re: form.regex ? "1" : "", exact: form.exact ? "1" : "", stat: form.stat, min: form.min, max: form.max };
 }
 
 /** Matches one name and no other. */
 export function exactName(name: string): SearchForm {
-  return { ...NO_SEARCH, text: `^${name.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")}$`, regex: true };
+  return { ...NO_SEARCH, text: name, exact: true };
 }

@@ -27,6 +27,12 @@ const totals: Totals = {
   tracks: [{ id: 7, events: 3, union_ps: 50 }],
 };
 
+it("shares the time of ops among ops: a step is a view of the same instant", () => {
+  const step = { ...totals.by_op[0], name: "step 1", kind: "steps", category: null, self_ps: 90, total_ps: 90 } as Totals["by_op"][number];
+  const both = opTable({ ...totals, by_op: [step, ...totals.by_op] });
+  expect(both.rows.map((row) => row[2])).toEqual([null, 1, null]);
+});
+
 it("makes tables that keep unknown unknown", () => {
   expect(opTable(totals).rows.map((row) => row.slice(0, 4))).toEqual([
     ["dot", 30, 1, 40],

@@ -12,14 +12,14 @@ const SELF: Column = {
   kind: "duration_ps",
   doc: "Time inside the area without what ran inside the event",
 };
-const SHARE: Column = { id: "share", label: "Share", unit: "1", kind: "share", doc: "Of the self time of all rows" };
+const SHARE: Column = { id: "share", label: "Share", unit: "1", kind: "share", doc: "Of the self time of all ops in the area" };
 
 function share(part: number | null, whole: number): number | null {
   return part !== null && whole > 0 ? part / whole : null;
 }
 
 export function opTable(totals: Totals): Table {
-  const whole = totals.by_op.reduce((sum, op) => sum + (op.self_ps ?? 0), 0);
+  const whole = totals.by_category.reduce((sum, one) => sum + one.self_ps, 0);
   return {
     id: "area-ops",
     title: "Totals by op",
@@ -37,7 +37,8 @@ export function opTable(totals: Totals): Table {
     rows: totals.by_op.map((op) => [
       op.name,
       op.self_ps,
-      share(op.self_ps, whole),
+      // A step, a program and an op are views of the same instant: only ops are parts of what ops took.
+      op.kind === "op" ? share(op.self_ps, whole) : null,
       op.total_ps,
       op.count,
       op.category,

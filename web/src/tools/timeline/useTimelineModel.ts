@@ -15,8 +15,9 @@ import { readArea, readArrangement, readColouring, readMarks, writeArea, writeAr
 
 /** Waits this long after the last move before the address changes. */
 const SETTLE_MS = 250;
-/** Hits drawn in view at once; more would be a band of colour. */
-const DRAWN_HITS = 1000;
+/** Hits drawn in view at once: of each track the first of so many columns, so that all of the view shows where some are. */
+const DRAWN_HITS = 10_000;
+const HIT_COLUMNS = 500;
 
 export function asksOf(run: string): Asks {
   return {
@@ -30,6 +31,7 @@ export function asksOf(run: string): Asks {
         ["start", String(Math.floor(range.start))],
         ["end", String(Math.ceil(range.end))],
         ["limit", String(DRAWN_HITS)],
+        ["columns", String(HIT_COLUMNS)],
       ];
       return getSearch(run, [...new URLSearchParams(query), ...window], signal);
     },

@@ -20,19 +20,27 @@ export interface Curves extends Omit<Series, "points"> {
   readonly lines: readonly { readonly id: string; readonly label: string; readonly points: readonly Point[] }[];
 }
 
-/** A gap in the data is a gap in the line. */
-export function linePath(points: readonly Point[], x: (v: number) => number, y: (v: number) => number): string {
+/** A gap in the data is a gap in the line. With `steps` a value holds until the next one: there is nothing between them. */
+export function linePath(points: readonly Point[], x: (v: number) => number, y: (v: number) => number, steps = false): string {
   let open = false;
   return points
     .map(([px, py]) => {
-      const move = open ? "L" : "M";
+      const went = open;
       open = py !== null;
-      return py === null ? "" : `${move}${x(px).toFixed(1)} ${y(py).toFixed(1)}`;
+      if (py === null) return "";
+      const [to, up] = [x(px).toFixed(1), y(py).toFixed(1)];
+      return went && steps ? `H${to}V${up}` : `${went ? "L" : "M"}${to} ${up}`;
     })
     .join("");
 }
 
-export function LineChart({ series }: { readonly series: Series | Curves }) {
+export interface LineChartProps {
+  readonly series: Series | Curves;
+  /** Whether a value holds until the next one. */
+  readonly steps?: boolean;
+}
+
+export function LineChart({ series, steps = false }: LineChartProps) {
   const [ref, { width }] = useSize<HTMLDivElement>();
   const [at, setAt] = useState<number | null>(null);
   const lines: Curves["lines"] = "lines" in series ? series.lines : [{ id: series.id, label: series.y.label, points: series.points }];
@@ -45,10 +53,14 @@ export function LineChart({ series }: { readonly series: Series | Curves }) {
     series.y.unit === "B" && ys[0] >= 0
       ? binaryScale(ys[1], [box.bottom, box.top])
       : linearScale([Math.min(0, ys[0]), ys[1] * 1.05], [box.bottom, box.top], 4);
+  const last = (points: readonly Point[], until: number): Point | null =>
+    points.reduce<Point | null>((best, p) => (p[0] <= until ? p : best), null) ?? points[0] ?? null;
   const nearest = (points: readonly Point[]): Point | null =>
     at === null
       ? null
-      : points.reduce<Point | null>((best, p) => (best === null || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
+      : steps
+        ? last(points, at)
+        : points.reduce<Point | null>((best, p) => (best === null || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
   const shown = nearest(lines[0]?.points ?? []);
   return (
     <div class="chart" ref={ref}>
@@ -71,7 +83,7 @@ export function LineChart({ series }: { readonly series: Series | Curves }) {
             labelY={series.y.label}
           >
             {lines.map((line, i) => (
-              <path class="line" d={linePath(line.points, x, y)} stroke={seriesVar(i)} />
+              <path class="line" d={linePath(line.points, x, y, steps)} stroke={seriesVar(i)} />
             ))}
           </Frame>
         )}

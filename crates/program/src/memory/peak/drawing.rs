@@ -75,9 +75,11 @@ fn shown(
     notes: &mut Notes,
 ) -> Vec<(Block, bool)> {
     let lasting = memory.lasting_bytes();
-    let all = replay.in_use_bytes.len();
+    let all = replay.in_use_bytes.len().saturating_sub(1);
     let mut curve = |id: &str, title: &str, bytes: &[i64]| {
-        let points = bytes.iter().enumerate().map(|(i, b)| [i as f64, b.saturating_add(lasting) as f64]);
+        // What is in use from an event on: the peak stands at the event that reaches it, and buffers begin where the curve rises.
+        let after = bytes.iter().skip(1).enumerate();
+        let points = after.map(|(event, b)| [event as f64, b.saturating_add(lasting) as f64]);
         series.push(Series {
             id: id.to_owned(),
             title: title.to_owned(),

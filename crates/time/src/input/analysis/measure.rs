@@ -53,16 +53,24 @@ impl<'p> Measured<'p> {
     pub(super) fn new(profile: &'p Profile, selection: &Selection<'p>) -> Self {
         let steps = Steps::find(profile, &selection.devices);
         let accounts = account::of_selection(profile, selection);
-        let (mut devices, mut silent) = (Vec::new(), Vec::new());
+        let (mut devices, mut silent): (Vec<OfDevice<'p>>, Vec<&str>) = (Vec::new(), Vec::new());
         for (position, (device, account)) in selection.devices.iter().zip(accounts).enumerate() {
             let Some(account) = account else {
                 silent.push(device.name.as_str());
                 continue;
             };
             let periods = periods(&steps, device, &account, selection.window(position));
-            let mut times = Times::default();
-            periods.iter().for_each(|(_, start, end)| times.add(&account.between(*start, *end)));
-            devices.push(OfDevice { device, account, periods, times });
+            devices.push(OfDevice { device, account, periods, times: Times::default() });
+        }
+        // A device that runs no step beside others that do has no part in a step's time.
+        let is_step = |(step, ..): &(Option<usize>, i64, i64)| step.is_some();
+        if devices.iter().any(|d| d.periods.iter().any(is_step)) {
+            devices.iter_mut().for_each(|d| d.periods.retain(is_step));
+        }
+        for d in &mut devices {
+            for (_, start, end) in &d.periods {
+                d.times.add(&d.account.between(*start, *end));
+            }
         }
         let mut hosts: Vec<OfHost> = Vec::new();
         for one in &devices {

@@ -147,12 +147,12 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             "The same as a time.",
         ),
         Value::new(
-            "step_ps",
-            "Step",
+            "period_ps",
+            "Step to step",
             measured.step_ps().filter(|_| measured.has_steps()),
             Unit::Ps,
             Derived,
-            "Mean over devices and counted steps; a step lasts until the next begins.",
+            "From the beginning of a step to that of the next, mean over devices and counted steps: batches are often fetched between two steps. How long the steps themselves take is in `steps`.",
         ),
         Value::new(
             "slowest_stage",

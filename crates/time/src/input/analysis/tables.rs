@@ -165,7 +165,7 @@ pub(super) fn steps(measured: &Measured<'_>) -> Table {
         let row = row![
             count("step", "Step", "Step number.", step.number),
             text("class", "Class", "steady, warm-up or outlier, as in `steps`.", step.class.word()),
-            duration("step_ps", "Step", "Until the next step begins; mean over devices.", length),
+            duration("period_ps", "Step to step", "Until the next step begins; mean over devices.", length),
             duration(
                 "waiting_ps",
                 "Waiting",
