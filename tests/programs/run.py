@@ -20,7 +20,16 @@ JAX = ["jax==0.10.2", "jaxlib==0.10.2"]
 # Programs in which nothing is wrong, and those whose steps are all work of the processor.
 HEALTHY = ("one_matmul", "healthy")
 WORK = ("one_matmul", "healthy", "float64", "onehot_matmul", "fixed/float64", "fixed/onehot_matmul")
-OTHERS = ("pure_callback", "fixed/pure_callback", "fixed/eager", "numpy_each_step")
+OTHERS = ("pure_callback", "fixed/pure_callback", "eager", "fixed/eager", "numpy_each_step", "shapes_change")
+# The rule that must name first what was built into a program.
+CAUSES = {
+    "eager": "eager_execution",
+    "float64": "wide_precision",
+    "numpy_each_step": "large_transfers",
+    "onehot_matmul": "one_hot_product",
+    "pure_callback": "debug_callbacks",
+    "shapes_change": "recompilation",
+}
 IDLE = 0.10
 TIMES = 0.15
 
@@ -90,6 +99,9 @@ def check(name, said, overview, ops, diagnosis):
         holds("idle", idle < IDLE * (1 + noise))
         causes = [finding for finding in diagnosis["findings"] if finding.get("speedup")]
         holds(f"a cause is said: {[cause['claim'] for cause in causes]}", not causes)
+    if name in CAUSES:
+        first = value(diagnosis, "first_cause")
+        holds(f"the first cause is {first} and not {CAUSES[name]}", first == CAUSES[name])
     if name == "one_matmul":
         holds("the product's own rate", rate * 0.5 / (1 + noise) <= flops <= rate * (1.0 + noise) * 1.1)
         product = table[0]

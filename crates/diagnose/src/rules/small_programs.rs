@@ -1,5 +1,7 @@
 //! Steps of many programs that do one thing each: without `jit`, or a loop in Python around a small jitted function.
 
+use std::collections::BTreeSet;
+
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
@@ -70,17 +72,21 @@ fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
         ("large_transfers", ps(Doing::Transfer)),
     ]
     .map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
-    let is_small = |module: &str| all.iter().any(|one| one.module == module && one.is_small());
-    let late_ps = evidence
-        .beyond_fastest_ps(|one| (one.module.clone(), one.program_id), |_, one| is_small(&one.module));
     let share = claimed.iter().map(|(_, share)| share).sum();
-    let launches = Launches { all, small, total, share, late: evidence.of_active(late_ps), claimed };
+    let mut launches = Launches { all, small, total, share, late: 0.0, claimed };
     if total < FEWEST
         || (small as f64) < MOST * total as f64
         || SMALL_PROGRAMS.grade(launches.share) == Grade::Good
     {
         return Err(Outcome::clear(launches.said()));
     }
+    let of_small: BTreeSet<&str> =
+        launches.all.iter().filter(|one| one.is_small()).map(|one| one.module.as_str()).collect();
+    let late_ps = evidence.beyond_fastest_ps(
+        |one| (one.module.clone(), one.program_id),
+        |_, one| of_small.contains(one.module.as_str()),
+    );
+    launches.late = evidence.of_active(late_ps);
     Ok(launches)
 }
 
