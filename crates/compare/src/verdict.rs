@@ -301,7 +301,7 @@ fn decide(said: &mut StepVerdict, found: &Evidence, base: f64) {
         );
         return;
     };
-    let all = says(found, base);
+    let all = says(found, base, said.margin);
     let slower = match direction(&all, found, said.delta_ps) {
         Some(slower) => slower,
         None => return same_or_not(said, found, of_means, base),
@@ -318,7 +318,7 @@ fn decide(said: &mut StepVerdict, found: &Evidence, base: f64) {
 }
 
 /// All that says of a change, what holds of most steps first.
-fn says(found: &Evidence, base: f64) -> Vec<Says> {
+fn says(found: &Evidence, base: f64, margin: f64) -> Vec<Says> {
     let least = STEP_SHARE * base;
     let p = |gap: Gap| units::number(gap.p);
     let mut all = Vec::new();
@@ -331,7 +331,13 @@ fn says(found: &Evidence, base: f64) -> Vec<Says> {
         let words = format!("p = {} by ranks", p(gap));
         all.push(Says { by: By::Usual, slower: gap.delta_ps > 0.0, words });
     }
-    if let Some(few) = found.few.filter(|few| few.is_told) {
+    // That one slow step of the baseline is gone is no gain where the usual steps may be slower.
+    let may_be_slower = |few: &Few| {
+        let usual_step = base + few.delta_ps.min(0.0);
+        found.usual.is_none_or(|gap| gap.interval(2.0 * SAME_P).1 > margin * usual_step)
+    };
+    let is_gain = |few: &Few| few.delta_ps > 0.0 || few.slow > 1 || !may_be_slower(few);
+    if let Some(few) = found.few.filter(|few| few.is_told && is_gain(few)) {
         all.push(Says { by: By::Few, slower: few.delta_ps > 0.0, words: few_words(&few) });
     }
     if let Some(onset) = found.onset {

@@ -256,8 +256,15 @@ impl Against {
         let told = said.few.filter(|few| few.is_told).map(|few| few.delta_ps);
         let told = told.into_iter().chain(said.onset.map(|onset| onset.delta_ps));
         let told = if said.verdict == Verdict::Slower { told.fold(f64::MIN, f64::max) } else { f64::MIN };
-        if said.verdict == Verdict::Slower && (told > limit || sure.fold(f64::MIN, f64::max) > limit) {
+        if said.verdict == Verdict::Slower && sure.fold(f64::MIN, f64::max) > limit {
             return (Outcome::Fail, format!("{}, more than {most}", values::words(said)));
+        }
+        if told > limit {
+            let more = words(told, Unit::Ps);
+            return (
+                Outcome::Fail,
+                format!("{}, and what shows it adds {more}, more than {most}", values::words(said)),
+            );
         }
         let high = said
             .same_ps

@@ -19,6 +19,8 @@ const ONSET_STEPS: usize = 3;
 const ONSET_SHARE: f64 = 0.005;
 /// and so large a share of pairs of its steps with others agrees.
 const ONSET_ABOVE: f64 = 0.9;
+/// So many places are looked at.
+const MOST_PLACES: usize = 100;
 /// A slow step is this share of the step above its run's usual ones at least,
 const SLOW_SHARE: f64 = 0.03;
 /// and so many robust deviations.
@@ -27,7 +29,9 @@ const SLOW_DEVIATIONS: f64 = 8.0;
 /// two of them, more.
 const ONE_ADDS: f64 = 0.10;
 const TWO_ADD: f64 = 0.03;
-const MORE_ADD: f64 = 0.01;
+const MORE_ADD: f64 = 0.02;
+/// Where the other run has some like them, they are to be more by this.
+const BESIDE_OTHERS_ADD: f64 = 0.01;
 
 /// The times of the counted steps of a run, in their order, picoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -251,7 +255,7 @@ fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
                 _ => MORE_ADD,
             }
     } else {
-        share >= MORE_ADD && fisher(more, of, less, others) < STEP_P
+        share >= BESIDE_OTHERS_ADD && fisher(more, of, less, others) < STEP_P
     };
     let times = if level > 0.0 { (level + most) / level } else { f64::INFINITY };
     Some(Few { delta_ps, slow: more, of, others: less, times, is_told })
@@ -260,7 +264,9 @@ fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
 /// Where a stretch of `run` begins that lasts to its end and is off both the steps before it and the other run; its place, and
 /// how far it is off the other run.
 fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
-    let places = 2..run.len().checked_sub(ONSET_STEPS)? + 1;
+    let last = run.len().checked_sub(ONSET_STEPS)?;
+    // Of many steps not every one has to be the first.
+    let places = (2..=last).step_by((run.len() / MOST_PLACES).max(1));
     let tests = places.clone().count() as f64;
     let least = 1e-4 * base;
     let mut best: Option<(f64, usize, f64)> = None;
@@ -270,12 +276,15 @@ fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
         let (Some(x), Some(y)) = (Moments::of(other), Moments::of(after)) else { return None };
         let against = pooled(&x, &y, least)?;
         let off = median(after) - median(other);
-        let grows = inflation(&[other, before, after]);
-        let p = softened(own.p.max(against.p), grows) * tests;
         let same_way = own.delta * against.delta > 0.0 && off * own.delta > 0.0;
         let is_far = off.abs() >= ONSET_SHARE * base && own.delta.abs() >= ONSET_SHARE * base;
-        let stands_off = agree(other, after, off) >= ONSET_ABOVE && agree(before, after, off) >= ONSET_ABOVE;
-        if p < ONSET_P && same_way && is_far && stands_off && best.is_none_or(|(known, ..)| p < known) {
+        if !same_way || !is_far || own.p.max(against.p) * tests >= ONSET_P {
+            continue;
+        }
+        let p = softened(own.p.max(against.p), inflation(&[other, before, after])) * tests;
+        let stands_off =
+            || agree(other, after, off) >= ONSET_ABOVE && agree(before, after, off) >= ONSET_ABOVE;
+        if p < ONSET_P && best.is_none_or(|(known, ..)| p < known) && stands_off() {
             best = Some((p, at, mean(after)? - mean(other)?));
         }
     }
@@ -284,6 +293,8 @@ fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
 
 /// The share of pairs in which the sample of `b` is on that side of the one of `a`.
 fn agree(a: &[f64], b: &[f64], side: f64) -> f64 {
-    let above = |x: &f64| b.iter().filter(|y| (*y - x) * side > 0.0).count();
+    let mut sorted: Vec<f64> = b.iter().map(|y| y * side.signum()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let above = |x: &f64| sorted.len() - sorted.partition_point(|y| *y <= x * side.signum());
     a.iter().map(above).sum::<usize>() as f64 / (a.len() * b.len()).max(1) as f64
 }
