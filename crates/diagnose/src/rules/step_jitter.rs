@@ -33,7 +33,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         Err(why) => return Outcome::unknown(why),
     };
     let usual = |step: &&Step| matches!(step.class, StepClass::Steady | StepClass::Outlier);
-    let steps: Vec<&Step> = measured.steps.rows.iter().filter(usual).collect();
+    // Of a step that a window cuts nobody knows how much of what it has more lies in it.
+    let is_whole = |step: &&Step| {
+        let within =
+            |(from, to): (i64, i64)| step.instances.iter().all(|on| from <= on.start_ps && on.end_ps <= to);
+        evidence.scope.window_ps.is_none_or(within)
+    };
+    let steps: Vec<&Step> = measured.steps.rows.iter().filter(usual).filter(is_whole).collect();
     if steps.len() < FEWEST {
         return Outcome::unknown(format!(
             "{} steps that are neither warm-up nor cut: too few to tell what is usual",
