@@ -58,6 +58,15 @@ ONE_OP = [
     (run("dense_v5e16", "dense_v5e16"), one_op("op_faster", "dense_v5e16", 75, r"^fusion\.700 ", 0.8)),
 ]
 
+# Runs that are slower, and what tells it: a shift of all steps beside one slow step of the baseline; a few slow steps; a level from a
+# step on.
+_ALL = {str(step): 1.02 for step in range(40)}
+SLOWER = [
+    (run("hidden_baseline", "dense_v6e4", seed=76, slow_steps={"6": 3.0}), run("hidden_shift", "dense_v6e4", seed=77, slow_steps=_ALL), "usual steps"),
+    (run("dense_v6e4", "dense_v6e4"), run("few_slow", "dense_v6e4", seed=78, slow_steps={"3": 1.6, "7": 1.6}), "a few steps"),
+    (run("dense_v6e4", "dense_v6e4"), run("from_a_step", "dense_v6e4", seed=79, slow_steps={str(step): 1.06 for step in range(5, 40)}), "from a step on"),
+]
+
 # One program with another batch, and the shapes (tokens of a batch, per device) that must be named.
 BATCH = (run("dense_v6e4", "dense_v6e4"),
          run("batch_24", "dense_v6e4", seed=81, runs=[dict(program="dense_v6e4_batch", count=10)]), ["4,1024", "6,1024"])

@@ -4,7 +4,7 @@
     python3 tests/compare/run.py --forge ../shared/forge --make
 
 Ten pairs that differ in nothing (at most one false alarm in all), pairs that differ in one op (exactly that op is changed), pairs
-that differ in names, and a pair with another batch (not comparable, and the shapes are named). The runs are simulated timelines of
+that are slower in a way that a mean does not tell, pairs that differ in names, and a pair with another batch (not comparable, and the shapes are named). The runs are simulated timelines of
 really compiled programs, so that it is known what is true of them. They stay in OUT, which tests/planted shares.
 """
 
@@ -54,7 +54,7 @@ class Answer:
 
     def changes(self):
         """The ops that are said to differ: name, what became of it, rest of the row."""
-        said = (row for row in self.rows("ops") if row["change"] not in (None, "unchanged"))
+        said = (row for row in self.rows("ops") if row["change"] not in (None, "unchanged", "undecided"))
         return [(row["op"] or row["was"], row["change"], row) for row in said]
 
     def waterfall_misses(self):
@@ -111,6 +111,15 @@ def of_one_op(answer, truth):
         if op == name and abs(row["delta_ps"] - added) > max(0.1 * abs(added), NEAR * true["ms_per_step"] * 1e9):
             faults.append(f"{name} changed by {row['delta_ps'] / 1e6:.1f} us, planted {added / 1e6:.1f} us")
     in_sum(answer, faults)
+    return faults
+
+
+def of_slower(answer, way):
+    """What is wrong with the answer about a run that is slower in a way that its mean alone does not tell."""
+    faults = [] if answer.verdict == "slower" else [f"the step is {answer.verdict}: {answer.values['verdict_why']}"]
+    by = (answer.values.get("verdict_by") or "").split(", ")
+    if way not in by:
+        faults.append(f"it is not told by {way}: {by}")
     return faults
 
 
@@ -194,6 +203,14 @@ def main():
     for pair in filter(is_asked, cases.ONE_OP):
         answer, _, truth = runs.pair(*pair)
         tell(pair[1][0], answer, of_one_op(answer, truth) if answer else [])
+    for baseline, experiment, way in cases.SLOWER:
+        if is_asked((baseline, experiment)):
+            answer, *_ = runs.pair(baseline, experiment)
+            tell(experiment[0], answer, of_slower(answer, way) if answer else [])
+            # The other way round it is faster; not where the slow step would be the experiment's.
+            if way != "usual steps":
+                back, *_ = runs.pair(experiment, baseline)
+                tell(f"{experiment[0]}, back", back, [] if back is None or back.verdict == "faster" else [f"the step is {back.verdict}"])
     if is_asked(cases.BATCH):
         answer, *_ = runs.pair(*cases.BATCH[:2])
         tell(cases.BATCH[1][0], answer, of_batch(answer, cases.BATCH[2]) if answer else [])

@@ -66,8 +66,8 @@ static INSPECT: Analysis = inspect::analysis(Run::Of(|asked, params, notes| {
 }));
 
 /// `check`, which may ask any of [`ALL`].
-static CHECK: Analysis = check::analysis(Run::Against(|asked, baseline, params, notes| {
-    check::run(asked, baseline, params, notes, find)
+static CHECK: Analysis = check::analysis(Run::Against(|asked, baselines, params, notes| {
+    check::run(asked, baselines, params, notes, find)
 }));
 
 /// Analyses whose ids have two words share the first; this says what the first stands for. A first word that is an analysis

@@ -19,5 +19,5 @@ pub use device_samples::Rest;
 pub use matching::{How, Matches, Pair, Regrouped};
 pub use programs::{ProgramHow, ProgramPair, ProgramSide};
 pub use samples::{Remainder, RunSamples, SampledOp, StepTime};
-pub use verdict::{Change, OpVerdict, StepVerdict, Verdict};
+pub use verdict::{Between, By, Change, OpVerdict, StepVerdict, Terms, Verdict};
 pub use waterfall::{Bar, Effects, Group, Part, Waterfall};

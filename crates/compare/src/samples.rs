@@ -1,9 +1,10 @@
 //! What one run gives to be compared: its steps, and what every op, and every way of doing nothing, took in each.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::device_samples::{DeviceSamples, Rest, Windows};
 use haloscope_profile::{Device, Peaks, Profile};
@@ -48,6 +49,8 @@ pub struct StepTime {
     pub time_ps: f64,
     /// The mean over the devices, on the run's clock, picoseconds.
     pub mean_ps: f64,
+    /// Steps of one kind run the same program for most of their time; kinds of two runs that are equal are the same.
+    pub kind: u64,
 }
 
 /// An op of a run with what it took in each step.
@@ -121,12 +124,15 @@ impl<'p> RunSamples<'p> {
             return Err(quality::no_ops(profile, &selection));
         }
         let peaks = selection.peaks();
-        let times: Vec<StepTime> = steps.rows.iter().map(step_time).collect();
+        let mut times: Vec<StepTime> = steps.rows.iter().map(step_time).collect();
         let counts: Vec<usize> = steps.rows.iter().map(|step| step.instances.len()).collect();
         let mut remainders = remainders(&parts, &counts);
         remainders.extend(beyond_the_mean(&steps.rows));
         remainders.retain(|rest| rest.step_ps.iter().any(|ps| *ps != 0.0));
         let ops = together(parts, &counts, &peaks);
+        for (at, step) in times.iter_mut().enumerate() {
+            step.kind = kind(&ops, at);
+        }
         Ok(Self { profile, selection, peaks, source: steps.source, steps: times, ops, remainders })
     }
 
@@ -195,6 +201,34 @@ fn active_window(profile: &Profile, selection: &Selection<'_>) -> Option<Step> {
     (!step.instances.is_empty()).then_some(step)
 }
 
+/// A program that has more than this of a step's op time says of what kind the step is.
+const MOST_OF_A_STEP: f64 = 0.6;
+
+/// The kind of the step at this place: the program that has most of its op time, by name, as a new compilation has another id;
+/// 0 where none has.
+fn kind(ops: &[SampledOp<'_>], at: usize) -> u64 {
+    let mut programs: Vec<(&str, f64)> = Vec::new();
+    for op in ops {
+        let (name, ps) = (name_of(&op.module), op.step_ps.get(at).copied().unwrap_or(0.0));
+        match programs.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += ps,
+            None => programs.push((name, ps)),
+        }
+    }
+    let all: f64 = programs.iter().map(|(_, ps)| ps).sum();
+    let most = programs.iter().find(|(_, ps)| *ps > MOST_OF_A_STEP * all);
+    most.map_or(0, |(name, _)| {
+        let mut hasher = FxHasher::default();
+        name.hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+/// A program's name without its id.
+fn name_of(module: &str) -> &str {
+    module.split('(').next().unwrap_or_default()
+}
+
 fn placed_ps(instance: &StepInstance) -> i64 {
     instance.end_ps - instance.start_ps
 }
@@ -206,6 +240,7 @@ fn step_time(step: &Step) -> StepTime {
         class: step.class,
         time_ps: step.duration_ps() as f64,
         mean_ps: mean(&lengths),
+        kind: 0,
     }
 }
 

@@ -1,23 +1,34 @@
-//! What may be said of a difference: of the step time, and of many ops at once.
+//! What may be said of a difference of the step time: it changed, it is the same, or nobody can tell yet.
+//!
+//! "The same" is shown as much as "changed" is: the interval of the difference lies within a margin (two one-sided tests,
+//! Schuirmann 1987). What is neither is undecided, and it is said how many steps would decide.
+
+mod evidence;
+mod ops;
 
 use super::StepTime;
 use super::samples::mean;
 use haloscope_report::units;
-use haloscope_time::significance::{Test, detectable, holm, least_rank_p, mann_whitney, welch};
+use haloscope_time::significance::{Test, normal_deviations};
+use haloscope_time::stats::Summary;
 use haloscope_time::steps::StepClass;
 
-/// The step time changed only where Welch's p is below this,
-pub const STEP_P: f64 = 0.01;
-/// the rank test's below this, where it can get there,
-pub const STEP_RANK_P: f64 = 0.05;
+pub use evidence::{Between, Few, Gap, Onset};
+use evidence::{Evidence, Series};
+pub use ops::{Change, OP_MARGIN, OP_P, OP_SHARE, OpVerdict, of_ops};
+
+/// The step time changed only where the chance of its difference, of the means or of the usual steps, is below this,
+pub const STEP_P: f64 = 0.004;
 /// and the difference above this share of the baseline's step.
 pub const STEP_SHARE: f64 = 0.002;
+/// It is the same where the difference is shown to be within this share of the baseline's step, where nothing else is asked.
+pub const MARGIN: f64 = 0.01;
+/// The chance with which a difference beyond the margin is called the same, at most.
+pub const SAME_P: f64 = 0.05;
 /// A run with fewer steps says nothing of its noise.
 pub const LEAST_STEPS: usize = 3;
-/// An op changed only where Welch's p, corrected for the number of ops, is below this,
-pub const OP_P: f64 = 0.01;
-/// and the difference at least this share of its own time.
-pub const OP_SHARE: f64 = 0.01;
+/// Nobody captures more steps than this to decide.
+const MOST_STEPS: f64 = 10_000.0;
 
 /// What became of the step time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +37,9 @@ pub enum Verdict {
     Faster,
     /// It is longer, by more than noise.
     Slower,
-    /// No difference beyond the noise floor.
+    /// It is the same: a difference beyond the margin is ruled out.
     Unchanged,
-    /// Too few steps to tell.
+    /// Neither is shown.
     Undecided,
     /// The runs did not do the same work on the same devices.
     NotComparable,
@@ -48,19 +59,74 @@ impl Verdict {
     }
 }
 
+/// What a verdict of a change rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The means of all counted steps.
+    Mean,
+    /// The usual steps: their shift by ranks.
+    Usual,
+    /// A few slow steps that only one run has.
+    Few,
+    /// A level that begins within a run.
+    Onset,
+}
+
+impl By {
+    /// The word used in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Usual => "usual steps",
+            Self::Few => "a few steps",
+            Self::Onset => "from a step on",
+        }
+    }
+}
+
+/// How a difference is judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Within this share of the baseline's step it is the same.
+    pub margin: f64,
+    /// What whole runs of one program differ by, where several are known.
+    pub between: Option<Between>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { margin: MARGIN, between: None }
+    }
+}
+
 /// The step times of two runs, held against each other. Times are picoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepVerdict {
     /// What may be said.
     pub verdict: Verdict,
+    /// What says that it changed; empty where nothing does.
+    pub by: Vec<By>,
     /// The mean of the experiment less that of the baseline, over all counted steps: what the user gets.
     pub delta_ps: f64,
     /// The same over the baseline's mean; `None` where that is 0.
     pub delta_share: Option<f64>,
-    /// Welch's test; `None` with fewer than two steps in a run.
+    /// Welch's test, its error widened for neighbours that are alike; `None` with fewer than two steps in a run.
     pub test: Option<Test>,
     /// The rank test's p.
     pub rank_p: Option<f64>,
+    /// The shift of the usual steps (Hodges and Lehmann) with its 95% interval and p by ranks; warm-up is left out.
+    pub usual_shift: Option<Test>,
+    /// Slow steps that one run has more of.
+    pub few: Option<Few>,
+    /// A level that begins within a run.
+    pub onset: Option<Onset>,
+    /// Within this share of the baseline's step it is called the same.
+    pub margin: f64,
+    /// The ends of the interval that must lie within the margin to be the same: of mean and usual steps the farther ones.
+    pub same_ps: Option<(f64, f64)>,
+    /// About so many steps of each run would decide; `None` where it is decided, or no number of steps that anybody captures would.
+    pub steps_to_decide: Option<usize>,
     /// The smallest difference that would have been told, the share that is asked for included.
     pub noise_floor_ps: Option<f64>,
     /// The same over the baseline's mean.
@@ -78,14 +144,22 @@ pub struct StepVerdict {
 impl StepVerdict {
     /// Holds the counted steps of two runs against each other.
     #[must_use]
-    pub fn of(baseline: &[StepTime], experiment: &[StepTime]) -> Self {
-        let times = |steps: &[StepTime]| steps.iter().map(|step| step.time_ps).collect::<Vec<_>>();
-        let usual = |steps: &[StepTime]| {
-            let steady = steps.iter().filter(|step| step.class == StepClass::Steady);
-            steady.map(|step| step.time_ps).collect::<Vec<_>>()
+    pub fn of(baseline: &[StepTime], experiment: &[StepTime], terms: Terms) -> Self {
+        let (a, b) = alike(baseline, experiment);
+        let base = mean(&times(baseline));
+        let warm_up =
+            |steps: &[StepTime]| steps.iter().take_while(|step| step.class == StepClass::WarmUp).count();
+        let series = |all, steps| Series { all, warm_up: warm_up(steps) };
+        let mut all = judge(series(&a, baseline), series(&b, experiment), base, terms);
+        // What the user gets: of runs whose steps are of several kinds, too.
+        all.delta_ps = mean(&times(experiment)) - base;
+        all.delta_share = (base > 0.0).then(|| all.delta_ps / base);
+        let usual = |steps: &[StepTime], times: &[f64]| -> Vec<f64> {
+            let steady = steps.iter().zip(times).filter(|(step, _)| step.class == StepClass::Steady);
+            steady.map(|(_, ps)| *ps).collect()
         };
-        let mut all = Self::of_times(&times(baseline), &times(experiment));
-        let without = Self::of_times(&usual(baseline), &usual(experiment));
+        let (a, b) = (usual(baseline, &a), usual(experiment, &b));
+        let without = judge(Series { all: &a, warm_up: 0 }, Series { all: &b, warm_up: 0 }, base, terms);
         all.usual = (without.verdict != all.verdict && without.verdict != Verdict::Undecided)
             .then_some((without.verdict, without.delta_ps));
         all
@@ -100,243 +174,281 @@ impl StepVerdict {
     /// The same of a part of every step; the baseline's step took `base` picoseconds.
     #[must_use]
     pub fn of_parts(a: &[f64], b: &[f64], base: f64) -> Self {
-        let delta_ps = mean(b) - mean(a);
-        let share = |ps: f64| (base > 0.0).then(|| ps / base);
-        let test = welch(a, b);
-        let rank_p = mann_whitney(a, b);
-        let noise_floor_ps = detectable(a, b, STEP_P).map(|ps| ps.max(STEP_SHARE * base));
-        let (verdict, why) = judge(a.len(), b.len(), base, test, rank_p);
-        Self {
-            verdict,
-            delta_ps,
-            delta_share: share(delta_ps),
-            test,
-            rank_p,
-            noise_floor_ps,
-            noise_floor_share: noise_floor_ps.and_then(share),
-            baseline_steps: a.len(),
-            experiment_steps: b.len(),
-            why,
-            usual: None,
-        }
+        judge(Series { all: a, warm_up: 0 }, Series { all: b, warm_up: 0 }, base, Terms::default())
     }
 
     /// The step times of runs that cannot be compared: no verdict on the difference, for this reason.
     #[must_use]
     pub fn not_comparable(self, why: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NotComparable, why: why.into(), usual: None, ..self }
+        let (by, steps_to_decide) = (Vec::new(), None);
+        Self { verdict: Verdict::NotComparable, why: why.into(), usual: None, by, steps_to_decide, ..self }
+    }
+
+    /// By how much it changed, picoseconds: the difference that the verdict rests on.
+    #[must_use]
+    pub fn told_ps(&self) -> f64 {
+        let usual = self.usual_shift.map_or(self.delta_ps, |usual| usual.delta);
+        match self.by.first() {
+            Some(By::Usual) if (usual > 0.0) != (self.delta_ps > 0.0) => usual,
+            Some(By::Onset) => match self.onset {
+                Some(onset) if (onset.delta_ps > 0.0) != (self.delta_ps > 0.0) => onset.delta_ps,
+                _ => self.delta_ps,
+            },
+            _ => self.delta_ps,
+        }
     }
 }
 
-fn judge(n: usize, m: usize, base: f64, test: Option<Test>, rank_p: Option<f64>) -> (Verdict, String) {
-    let Some(test) = test.filter(|_| n >= LEAST_STEPS && m >= LEAST_STEPS) else {
+fn times(steps: &[StepTime]) -> Vec<f64> {
+    steps.iter().map(|step| step.time_ps).collect()
+}
+
+/// The step times of two runs as if all steps were of one kind: where steps do unlike work (training and evaluation), each
+/// less the baseline's median of its kind, so that only what a kind takes more or less is left. Where a kind is in one run only,
+/// or all are of one kind, as they are.
+fn alike(baseline: &[StepTime], experiment: &[StepTime]) -> (Vec<f64>, Vec<f64>) {
+    let (a, b) = (times(baseline), times(experiment));
+    let mut kinds: Vec<u64> = baseline.iter().chain(experiment).map(|step| step.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let of = |kind: u64, steps: &[StepTime]| -> Vec<f64> {
+        steps.iter().filter(|step| step.kind == kind).map(|step| step.time_ps).collect()
+    };
+    let in_both = |kind: &u64| of(*kind, baseline).len() > 1 && of(*kind, experiment).len() > 1;
+    if kinds.len() < 2 || !kinds.iter().all(in_both) {
+        return (a, b);
+    }
+    let medians: Vec<(u64, f64)> = kinds
+        .iter()
+        .map(|kind| (*kind, Summary::of(&of(*kind, baseline)).map_or(0.0, |all| all.p50)))
+        .collect();
+    let median = |kind: u64| medians.iter().find(|(known, _)| *known == kind).map_or(0.0, |(_, ps)| *ps);
+    let usual = mean(&baseline.iter().map(|step| median(step.kind)).collect::<Vec<_>>());
+    let less = |steps: &[StepTime]| -> Vec<f64> {
+        steps.iter().map(|step| step.time_ps - median(step.kind) + usual).collect()
+    };
+    (less(baseline), less(experiment))
+}
+
+fn judge(a: Series<'_>, b: Series<'_>, base: f64, terms: Terms) -> StepVerdict {
+    let delta_ps = mean(b.all) - mean(a.all);
+    let share = |ps: f64| (base > 0.0).then(|| ps / base);
+    let found = Evidence::of(a, b, base, terms.between);
+    let test = |gap: Gap| {
+        let (low, high) = gap.interval(0.05);
+        Test { delta: gap.delta_ps, low, high, p: gap.p }
+    };
+    let floors = [found.mean, found.usual].into_iter().flatten().map(|gap| gap.reach(STEP_P));
+    let noise_floor_ps = found.mean.and_then(|_| floors.reduce(f64::min)).map(|ps| ps.max(STEP_SHARE * base));
+    let mut said = StepVerdict {
+        verdict: Verdict::Undecided,
+        by: Vec::new(),
+        delta_ps,
+        delta_share: share(delta_ps),
+        test: found.mean.map(test),
+        rank_p: found.rank_p,
+        usual_shift: found.usual.map(test),
+        few: found.few,
+        onset: found.onset,
+        margin: terms.margin,
+        same_ps: same_interval(&found, terms.margin * base),
+        steps_to_decide: None,
+        noise_floor_ps,
+        noise_floor_share: noise_floor_ps.and_then(share),
+        baseline_steps: a.all.len(),
+        experiment_steps: b.all.len(),
+        why: String::new(),
+        usual: None,
+    };
+    if a.all == b.all && a.all.len() >= LEAST_STEPS {
+        // A run against itself.
+        said.verdict = Verdict::Unchanged;
+        said.why = "every step takes exactly as long".to_owned();
+        return said;
+    }
+    decide(&mut said, &found, base);
+    if said.verdict == Verdict::Undecided {
+        said.steps_to_decide = steps_to_decide(&said, [a.all, b.all], base);
+    }
+    said
+}
+
+/// The interval that must lie within the margin: of means and of usual steps the farther ends. Each side is a test of its own. Where both
+/// runs have slow steps, and by as much as makes no difference, they say nothing of the mean's noise: it is that of the usual
+/// steps, with what the slow ones add.
+fn same_interval(found: &Evidence, margin: f64) -> Option<(f64, f64)> {
+    let (of_mean, of_usual) = (found.mean?.interval(2.0 * SAME_P), found.usual?.interval(2.0 * SAME_P));
+    let both_slow = found.few.filter(|few| few.others > 0 && !few.is_told && few.delta_ps.abs() < margin);
+    let of_mean = both_slow.map_or(of_mean, |few| (of_usual.0 + few.delta_ps, of_usual.1 + few.delta_ps));
+    Some((of_mean.0.min(of_usual.0), of_mean.1.max(of_usual.1)))
+}
+
+/// A kind of evidence that says that something changed: the way, and its words.
+struct Says {
+    by: By,
+    slower: bool,
+    words: String,
+}
+
+fn decide(said: &mut StepVerdict, found: &Evidence, base: f64) {
+    let (n, m) = (said.baseline_steps, said.experiment_steps);
+    let Some(of_means) = found.mean.filter(|_| n >= LEAST_STEPS && m >= LEAST_STEPS) else {
         let steps = |n: usize| format!("{n} step{}", if n == 1 { "" } else { "s" });
-        let why = format!(
+        said.why = format!(
             "the baseline has {}, the experiment {}: nothing tells a difference from noise with fewer than {LEAST_STEPS} in each",
             steps(n),
             steps(m)
         );
-        return (Verdict::Undecided, why);
+        return;
     };
-    let p = format!("p = {} (Welch)", units::number(test.p));
-    if test.p >= STEP_P {
-        return (Verdict::Unchanged, format!("{p}, not below {STEP_P}: within the noise"));
-    }
-    let least = least_rank_p(n, m);
-    let ranks = match rank_p {
-        Some(rank) if least < STEP_RANK_P => {
-            if rank >= STEP_RANK_P {
-                let why = format!(
-                    "{p}, but p = {} by ranks, not below {STEP_RANK_P}: a few steps make the difference",
-                    units::number(rank)
-                );
-                return (Verdict::Unchanged, why);
-            }
-            format!("p = {} by ranks", units::number(rank))
-        }
-        _ => format!("too few steps for a rank test, whose p is at least {}", units::number(least)),
+    let all = says(found, base);
+    let slower = match direction(&all, found, said.delta_ps) {
+        Some(slower) => slower,
+        None => return same_or_not(said, found, of_means, base),
     };
-    let share = test.delta.abs() / base.max(f64::MIN_POSITIVE);
-    if share <= STEP_SHARE {
-        let why = format!(
-            "{p}, but the difference is {} of a step, not above {}",
-            units::share(share),
-            units::share(STEP_SHARE)
-        );
-        return (Verdict::Unchanged, why);
+    said.verdict = if slower { Verdict::Slower } else { Verdict::Faster };
+    let (own, against): (Vec<&Says>, Vec<&Says>) = all.iter().partition(|says| says.slower == slower);
+    said.by = own.iter().map(|says| says.by).collect();
+    let mut why = own.iter().map(|says| says.words.as_str()).collect::<Vec<_>>().join(", ");
+    if !against.is_empty() {
+        let words: Vec<&str> = against.iter().map(|says| says.words.as_str()).collect();
+        why += &format!("; the other way go {}", words.join(", "));
     }
-    let verdict = if test.delta > 0.0 { Verdict::Slower } else { Verdict::Faster };
-    (verdict, format!("{p}, {ranks}"))
+    said.why = why;
 }
 
-/// What became of the time of an op.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// It takes longer, by more than noise.
-    Slower,
-    /// It takes less time, by more than noise.
-    Faster,
-    /// No difference beyond the noise floor.
-    Unchanged,
-    /// Too few steps to tell.
-    Undecided,
-}
-
-impl Change {
-    /// The word used in tables.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Unchanged => "unchanged",
-            Self::Undecided => "undecided",
-        }
+/// All that says of a change, what holds of most steps first.
+fn says(found: &Evidence, base: f64) -> Vec<Says> {
+    let least = STEP_SHARE * base;
+    let p = |gap: Gap| units::number(gap.p);
+    let mut all = Vec::new();
+    let is_told = |gap: &Gap| gap.p < STEP_P && gap.delta_ps.abs() > least;
+    if let Some(gap) = found.mean.filter(is_told) {
+        let words = format!("p = {} (Welch)", p(gap));
+        all.push(Says { by: By::Mean, slower: gap.delta_ps > 0.0, words });
     }
+    if let Some(gap) = found.usual.filter(is_told) {
+        let words = format!("p = {} by ranks", p(gap));
+        all.push(Says { by: By::Usual, slower: gap.delta_ps > 0.0, words });
+    }
+    if let Some(few) = found.few.filter(|few| few.is_told) {
+        all.push(Says { by: By::Few, slower: few.delta_ps > 0.0, words: few_words(&few) });
+    }
+    if let Some(onset) = found.onset {
+        all.push(Says { by: By::Onset, slower: onset.delta_ps > 0.0, words: onset_words(&onset, base) });
+    }
+    all
 }
 
-/// One of many differences that were looked at together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpVerdict {
-    /// What may be said.
-    pub change: Change,
-    /// Welch's test; its p is the plain one. `None` with fewer than two steps in a run.
-    pub test: Option<Test>,
-    /// Its p, corrected for all differences that were looked at.
-    pub p: Option<f64>,
-}
-
-/// Judges the ops that two runs have in common, all together: for each its time in every step of the baseline and of the
-/// experiment.
-#[must_use]
-pub fn of_ops(ops: &[(&[f64], &[f64])]) -> Vec<OpVerdict> {
-    let tests: Vec<Option<Test>> = ops.iter().map(|(a, b)| welch(a, b)).collect();
-    let mut adjusted: Vec<f64> = tests.iter().map(|test| test.map_or(f64::NAN, |test| test.p)).collect();
-    holm(&mut adjusted);
-    let one = |a: &[f64], b: &[f64], test: Option<Test>, p: f64| {
-        let Some(test) = test.filter(|_| a.len() >= LEAST_STEPS && b.len() >= LEAST_STEPS) else {
-            return OpVerdict { change: Change::Undecided, test, p: test.map(|_| p) };
-        };
-        let is_large = test.delta != 0.0 && test.delta.abs() >= OP_SHARE * mean(a);
-        let change = match (p < OP_P && is_large, test.delta > 0.0) {
-            (false, _) => Change::Unchanged,
-            (true, true) => Change::Slower,
-            (true, false) => Change::Faster,
-        };
-        OpVerdict { change, test: Some(test), p: Some(p) }
+/// `2 of the experiment's 12 steps take up to 1.46 times as long as usual, and none of the baseline's`.
+fn few_words(few: &Few) -> String {
+    let (whose, other) = sides(few.delta_ps > 0.0);
+    let take = if few.slow == 1 { "takes" } else { "take up to" };
+    let others = match few.others {
+        0 => "none".to_owned(),
+        n => n.to_string(),
     };
-    ops.iter().zip(tests).zip(adjusted).map(|((&(a, b), test), p)| one(a, b, test, p)).collect()
+    format!(
+        "{} of the {whose}'s {} steps {take} {} times as long as usual, and {others} of the {other}'s",
+        few.slow,
+        few.of,
+        units::number(few.times)
+    )
+}
+
+fn onset_words(onset: &Onset, base: f64) -> String {
+    let (whose, _) = sides(onset.is_in_experiment);
+    let delta = if onset.is_in_experiment { onset.delta_ps } else { -onset.delta_ps };
+    let sign = if delta > 0.0 { "+" } else { "" };
+    let share = if base > 0.0 { format!(" ({sign}{})", units::share(delta / base)) } else { String::new() };
+    format!(
+        "from its {} counted step on the {whose} is at {sign}{}{share}",
+        ordinal(onset.at + 1),
+        units::duration_ps(delta)
+    )
+}
+
+fn ordinal(n: usize) -> String {
+    let end = match (n % 10, n % 100) {
+        (1, k) if k != 11 => "st",
+        (2, k) if k != 12 => "nd",
+        (3, k) if k != 13 => "rd",
+        _ => "th",
+    };
+    format!("{n}{end}")
+}
+
+fn sides(is_experiment: bool) -> (&'static str, &'static str) {
+    if is_experiment { ("experiment", "baseline") } else { ("baseline", "experiment") }
+}
+
+/// Whether all evidence together says slower; `None` where it says nothing, or not one thing.
+fn direction(all: &[Says], found: &Evidence, delta_ps: f64) -> Option<bool> {
+    let first = all.first()?.slower;
+    if all.iter().all(|says| says.slower == first) {
+        return Some(first);
+    }
+    let of = |by: By| all.iter().find(|says| says.by == by).map(|says| says.slower);
+    // What the user gets, where it is sure.
+    if let Some(slower) = of(By::Mean) {
+        return Some(slower);
+    }
+    let few = found.few.filter(|few| few.is_told)?;
+    match of(By::Usual).or(of(By::Onset)) {
+        // Slow steps that come again are of the program: what they add is in the mean.
+        Some(_) if few.slow > 1 => Some(delta_ps > 0.0),
+        // One slow step of the baseline hides no shift, and one of the experiment is not paid for by faster ones.
+        Some(usual) if few.delta_ps < 0.0 => Some(usual),
+        _ => Some(true),
+    }
+}
+
+/// Nothing says that it changed: whether it is shown to be the same.
+fn same_or_not(said: &mut StepVerdict, found: &Evidence, of_means: Gap, base: f64) {
+    let margin = said.margin * base;
+    let Some((low, high)) = said.same_ps else { return };
+    let signed = |ps: f64| format!("{}{}", if ps > 0.0 { "+" } else { "" }, units::duration_ps(ps));
+    let interval = format!("{} to {}", signed(low), signed(high));
+    let within = units::share(said.margin);
+    let is_within = low > -margin && high < margin && base > 0.0 && found.onset.is_none();
+    if is_within || (low == 0.0 && high == 0.0) {
+        said.verdict = Verdict::Unchanged;
+        said.why = format!("the interval of the difference, {interval}, lies within {within} of a step");
+        return;
+    }
+    said.why = if found.onset.is_some() {
+        "parts of a run go different ways".to_owned()
+    } else if low >= margin || high <= -margin {
+        format!(
+            "p = {} (Welch), not below {STEP_P}, and the interval of the difference, {interval}, lies beyond {within} of a step",
+            units::number(of_means.p)
+        )
+    } else {
+        format!("the interval of the difference, {interval}, straddles the margin of {within} of a step")
+    };
+    if let Some(few) = found.few.filter(|few| !few.is_told) {
+        said.why += &format!("; {}, which may be chance", few_words(&few));
+    }
+}
+
+/// How many steps of each run would decide, did they go on as they are.
+fn steps_to_decide(said: &StepVerdict, runs: [&[f64]; 2], base: f64) -> Option<usize> {
+    let test = said.test?;
+    let (n, m) = (said.baseline_steps as f64, said.experiment_steps as f64);
+    // The variance of the difference times the number of steps, were there as many of both.
+    let spread = |s: &[f64]| Summary::of(s).and_then(|all| all.standard_deviation).unwrap_or(0.0).powi(2);
+    let error = (test.high - test.low) / 4.0;
+    let per_step =
+        (error * error / (1.0 / n + 1.0 / m) * 2.0).max(0.5 * runs.iter().map(|s| spread(s)).sum::<f64>());
+    let needed =
+        |distance: f64, sure: f64| (distance > 0.0).then(|| 2.0 * per_step * (sure / distance).powi(2));
+    let to_differ =
+        needed(test.delta.abs(), normal_deviations(STEP_P)).filter(|_| test.delta.abs() > STEP_SHARE * base);
+    let to_be_same = needed(said.margin * base - test.delta.abs(), normal_deviations(2.0 * SAME_P));
+    let steps = [to_differ, to_be_same].into_iter().flatten().reduce(f64::min)?;
+    let more = (n.min(m) + 1.0).max(2.0 * LEAST_STEPS as f64);
+    (steps <= MOST_STEPS).then(|| steps.ceil().max(more) as usize)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spread(mean: f64, n: usize) -> Vec<f64> {
-        (0..n).map(|i| mean * (1.0 + 0.002 * ((i * 7 % 5) as f64 - 2.0))).collect()
-    }
-
-    #[test]
-    fn a_difference_beyond_the_noise_is_told_and_one_within_is_not() {
-        let slower = StepVerdict::of_times(&spread(77e9, 12), &spread(82e9, 8));
-        assert_eq!(slower.verdict, Verdict::Slower, "{}", slower.why);
-        assert!(slower.test.unwrap().low < 5e9 && slower.test.unwrap().high > 5e9);
-        assert!(slower.noise_floor_ps.unwrap() < slower.delta_ps);
-        let faster = StepVerdict::of_times(&spread(82e9, 8), &spread(77e9, 12));
-        assert_eq!((faster.verdict, faster.delta_ps), (Verdict::Faster, -slower.delta_ps));
-        let same = StepVerdict::of_times(&spread(77e9, 12), &spread(77.05e9, 12));
-        assert_eq!(same.verdict, Verdict::Unchanged, "{}", same.why);
-        assert!(same.noise_floor_ps.unwrap() > same.delta_ps.abs());
-    }
-
-    #[test]
-    fn one_or_two_steps_decide_nothing_and_it_is_said() {
-        for n in [0, 1, 2] {
-            let verdict = StepVerdict::of_times(&spread(77e9, 12), &vec![99e9; n]);
-            assert_eq!(verdict.verdict, Verdict::Undecided);
-            let said = format!("the experiment {n} step{}", if n == 1 { "" } else { "s" });
-            assert!(verdict.why.contains(&said) && verdict.why.contains("fewer than 3"), "{}", verdict.why);
-        }
-        assert_eq!(StepVerdict::of_times(&[1.0], &[2.0]).test, None);
-    }
-
-    #[test]
-    fn a_small_difference_is_none_however_sure() {
-        let a: Vec<f64> = (0..200).map(|i| 100.0 + 0.01 * f64::from(i % 2)).collect();
-        let b: Vec<f64> = a.iter().map(|v| v + 0.1).collect();
-        let verdict = StepVerdict::of_times(&a, &b);
-        assert_eq!(verdict.verdict, Verdict::Unchanged);
-        assert!(verdict.test.unwrap().p < 1e-9 && verdict.why.contains("0.10% of a step"), "{}", verdict.why);
-        assert!((verdict.noise_floor_ps.unwrap() / 100.0 - STEP_SHARE).abs() < 1e-6);
-    }
-
-    #[test]
-    fn three_steps_are_too_few_for_ranks_and_the_other_test_decides() {
-        let verdict = StepVerdict::of_times(&[1.0, 1.001, 0.999], &[2.0, 2.001, 1.999]);
-        assert_eq!(verdict.verdict, Verdict::Slower);
-        assert!(verdict.why.contains("too few steps for a rank test"), "{}", verdict.why);
-    }
-
-    #[test]
-    fn outliers_are_in_the_mean_and_the_verdict_without_them_stands_beside() {
-        let step = |time_ps, class| StepTime { number: 0, class, time_ps, mean_ps: time_ps };
-        let steady = |times: &[f64]| times.iter().map(|t| step(*t, StepClass::Steady)).collect::<Vec<_>>();
-        let a = steady(&spread(100.0, 10));
-        let mut b = steady(&spread(110.0, 10));
-        b.extend([step(900.0, StepClass::Outlier), step(20.0, StepClass::Outlier)]);
-        let verdict = StepVerdict::of(&a, &b);
-        assert_eq!(verdict.verdict, Verdict::Unchanged, "{}", verdict.why);
-        let (without, delta) = verdict.usual.unwrap();
-        assert_eq!(without, Verdict::Slower);
-        assert!((delta - 10.0).abs() < 1e-9 && verdict.delta_ps > 50.0);
-        assert_eq!(StepVerdict::of(&a, &a).usual, None);
-    }
-
-    /// Sums of twelve draws of xorshift: nearly normal, and the same in every run of the test.
-    struct Draws(u64);
-
-    impl Draws {
-        fn sample(&mut self, mean: f64, n: usize) -> Vec<f64> {
-            let mut one = || {
-                let draws = (0..12).map(|_| {
-                    self.0 ^= self.0 << 13;
-                    self.0 ^= self.0 >> 7;
-                    self.0 ^= self.0 << 17;
-                    (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-                });
-                draws.sum::<f64>() - 6.0
-            };
-            (0..n).map(|_| mean * (1.0 + 0.03 * one())).collect()
-        }
-    }
-
-    /// 400 ops, of which one differs, ten times over. One in twenty differs by chance at p < 0.05; corrected, one in a hundred
-    /// sets of 400 may have a false alarm.
-    #[test]
-    fn many_ops_make_few_false_alarms() {
-        let (mut plain, mut alarms) = (0, 0);
-        for seed in 1..=10_u64 {
-            let mut draws = Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let mut runs: Vec<_> = (0..400).map(|_| (draws.sample(1e6, 12), draws.sample(1e6, 8))).collect();
-            runs[7].1 = draws.sample(1.3e6, 8);
-            let pairs: Vec<(&[f64], &[f64])> = runs.iter().map(|(a, b)| (&a[..], &b[..])).collect();
-            let verdicts = of_ops(&pairs);
-            assert_eq!(verdicts[7].change, Change::Slower);
-            plain += verdicts.iter().filter(|v| v.test.is_some_and(|t| t.p < 0.05)).count();
-            alarms += verdicts.iter().filter(|v| v.change != Change::Unchanged).count() - 1;
-        }
-        assert!((120..280).contains(&plain), "4,000 samples at 5%: {plain}");
-        assert!(alarms <= 1, "{alarms} false alarms");
-    }
-
-    #[test]
-    fn small_changes_of_an_op_and_few_steps() {
-        let a = [1000.0, 1000.1, 999.9];
-        let by = |d: f64| a.map(|v| v + d);
-        let (small, large) = (by(5.0), by(-20.0));
-        let verdicts = of_ops(&[(&a, &small), (&a, &large), (&a[..2], &large), (&a[..1], &large)]);
-        let changes: Vec<_> = verdicts.iter().map(|v| v.change).collect();
-        assert_eq!(changes, [Change::Unchanged, Change::Faster, Change::Undecided, Change::Undecided]);
-        assert_eq!(verdicts[3].p, None);
-    }
-}
+mod tests;

@@ -2,7 +2,9 @@
 //!
 //! Of an op that both runs have, time in a step T = executions n x time of one t, and work of one w (the least time by the
 //! baseline's roofline, else FLOPs, else bytes). T_B - T_A = (n_B - n_A) t_A, the count, + n_B t_A (w_B / w_A - 1), the work, +
-//! the rest, the efficiency. Where the work is not known no time is put down to it: all of it is efficiency.
+//! the rest, the efficiency. Where the work is not known no time is put down to it: all of it is efficiency. Nor is any where the
+//! least time is next to nothing beside the time that the op took: a ratio of amounts that do not matter says nothing of time. No
+//! part is larger than the op's own time in either run.
 
 use super::device_samples::Rest;
 use super::samples::{RunSamples, SampledOp, least_ps};
@@ -236,6 +238,9 @@ impl Work {
     }
 }
 
+/// Work explains time only where the least time that it takes is this share of the time that was taken, on one side at least.
+const EXPLAINS: f64 = 0.02;
+
 /// The work of a side's ops in a step, in the first measure that all ops of both sides have.
 fn works(a: &[SideOp], b: &[SideOp]) -> Option<(f64, f64)> {
     let measures: [fn(&Work) -> Option<f64>; 3] = [|w| w.least_ps, |w| w.flops, |w| w.bytes];
@@ -243,7 +248,9 @@ fn works(a: &[SideOp], b: &[SideOp]) -> Option<(f64, f64)> {
         ops.iter().try_fold(0.0, |sum, op| Some(sum + op.executions * of(&op.work)?))
     };
     let both = measures.iter().find_map(|of| sum(a, *of).zip(sum(b, *of)));
-    both.filter(|(a, b)| *a > 0.0 && *b > 0.0)
+    let time = |ops: &[SideOp]| ops.iter().map(|op| op.time_ps).sum::<f64>();
+    let matters = |ops: &[SideOp]| sum(ops, measures[0]).is_none_or(|least| least >= EXPLAINS * time(ops));
+    both.filter(|(w, v)| *w > 0.0 && *v > 0.0 && (matters(a) || matters(b)))
 }
 
 fn split(a: &[SideOp], b: &[SideOp]) -> Effects {
@@ -263,7 +270,11 @@ fn split(a: &[SideOp], b: &[SideOp]) -> Effects {
     let more = works.map_or(0.0, |(work_a, work_b)| (work_b / n_b) / (work_a / n_a) - 1.0);
     // Sums in floating point: a ratio that is 1 but for rounding is 1.
     let more = if more.abs() < 1e-12 { 0.0 } else { more };
-    let (count_ps, work_ps) = (whole((n_b - n_a) * one_a), whole(n_b * one_a * more));
+    // More can take no longer than the op takes now, and less save no more than it took.
+    let bounded = |part: f64, taken: f64| part.clamp(-taken.max(0.0), time_b.max(0.0));
+    let count = bounded((n_b - n_a) * one_a, time_a);
+    let work = bounded((time_a + count) * more, time_a + count);
+    let (count_ps, work_ps) = (whole(count), whole(work));
     let efficiency_ps = delta_ps.saturating_sub(count_ps).saturating_sub(work_ps);
     Effects { delta_ps, count_ps, work_ps, efficiency_ps, knows_work: works.is_some() }
 }

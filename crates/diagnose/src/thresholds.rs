@@ -60,6 +60,8 @@ thresholds! {
     KERNEL_WAIT: "kernel_wait", "time in which kernels wait for blocks over the time in which they compute", Ratio, 0.30, 1.0, PRACTICE;
     DOMINANT: "dominant", "share of the ops' time that one op has", Share, 0.25, 0.50, PRACTICE;
     SLOW_STEPS: "slow_steps", "time of a step beyond the median step, of the median; and four robust deviations", Share, 0.05, 0.25, OURS;
+    SLOWER_STEPS: "slower_steps", "time of steps at a worse level than the best one that lasts, beyond it, of the active window", Share, 0.005, 0.10, OURS;
+    STALLS: "stalls", "time of steps that take longer every so often, beyond that of the others, of the active window", Share, 0.005, 0.10, OURS;
     INPUT: "input", "share of the active window in which devices wait for input", Share, 0.05, 0.20, XPROF;
     HOST_CAUSE: "host_cause", "share of the active window in which devices have no program for one reason on the host", Share, 0.02, 0.10, OURS;
     HOST_TRANSFER: "host_transfer", "share of the active window in copies to and from the host that nothing hides", Share, 0.05, 0.20, OURS;

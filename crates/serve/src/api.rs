@@ -151,7 +151,7 @@ pub(crate) async fn report(
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
                 // Ids of sessions hold no commas.
-                Others::Many => ids.split(',').map(str::trim).collect(),
+                Others::Many | Others::Baseline => ids.split(',').map(str::trim).collect(),
                 _ => vec![ids],
             });
         let ids: Vec<&str> = std::iter::once(id.as_str()).chain(others).collect();

@@ -50,6 +50,7 @@ pub mod provenance;
 pub mod quality;
 pub mod roofline;
 pub mod select;
+pub mod series;
 pub mod significance;
 pub mod special;
 pub mod stats;

@@ -1,6 +1,9 @@
 //! How fast a program steps, from a short look at it: whether it does yet, how long a step takes, whether it still compiles.
 
+use std::collections::BTreeMap;
+
 use super::compilations;
+use super::launches;
 use super::select::Selection;
 use super::stats;
 use super::steps::Steps;
@@ -26,6 +29,8 @@ pub struct Pace {
     pub period_ps: Option<i64>,
     /// Whether steps are guessed from launches of a program.
     pub is_inferred: bool,
+    /// Whether the program runs its ops one by one: then what is guessed to be a step is the launch of an op.
+    pub is_op_by_op: bool,
     /// Whether anything ran on a device at all.
     pub has_work: bool,
     /// Time in which some thread compiled, picoseconds.
@@ -56,6 +61,7 @@ impl Pace {
             step_ps: whole(&durations),
             period_ps: whole(&periods).filter(|ps| *ps > 0),
             is_inferred: steps.source.is_inferred(),
+            is_op_by_op: steps.source.is_inferred() && is_op_by_op(profile, &selection, steps.rows.len()),
             has_work: selection.devices.iter().any(|device| device.active),
             compile_ps: compilations::find(profile, |_| true).busy_ps,
             span_ps: to.saturating_sub(from).max(0),
@@ -83,6 +89,32 @@ impl Pace {
     }
 }
 
+/// Programs that take less than this of the time of all are not looked at.
+const PROGRAM_SHARE: f64 = 0.002;
+/// So many programs, of which none has this share of the time, and not all of which run in each step, are ops.
+const FEWEST_OPS: usize = 6;
+const MOST_OF_ONE: f64 = 0.7;
+
+/// Whether launches are those of single ops: many programs take part, none has most of the time, and what is taken for a step
+/// holds only some of them.
+fn is_op_by_op(profile: &Profile, selection: &Selection<'_>, steps: usize) -> bool {
+    let mut time_of: BTreeMap<String, (i64, usize)> = BTreeMap::new();
+    for launch in selection.devices.iter().flat_map(|device| launches::of(profile, device)) {
+        let of = time_of.entry(launch.module).or_default();
+        *of = (of.0.saturating_add(launch.end_ps - launch.start_ps), of.1 + 1);
+    }
+    let total = time_of.values().map(|(ps, _)| *ps as f64).sum::<f64>();
+    let counted: Vec<(f64, usize)> = time_of
+        .values()
+        .map(|(ps, launches)| (*ps as f64, *launches))
+        .filter(|(ps, _)| *ps >= PROGRAM_SHARE * total)
+        .collect();
+    let most = counted.iter().map(|(ps, _)| *ps).fold(0.0, f64::max);
+    let launches =
+        counted.iter().map(|(_, launches)| launches).sum::<usize>() / selection.devices.len().max(1);
+    counted.len() >= FEWEST_OPS && most < MOST_OF_ONE * total && launches < counted.len() * steps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +125,7 @@ mod tests {
             step_ps: Some(period_ps),
             period_ps: Some(period_ps),
             is_inferred: false,
+            is_op_by_op: false,
             has_work: true,
             compile_ps,
             span_ps: 1_000_000,

@@ -1,12 +1,12 @@
 //! Whether two sets of samples differ by more than chance: Welch's t test (Welch 1947), the rank test of Mann and Whitney
-//! (1947), Holm's correction for many tests at once (Holm 1979).
+//! (1947), Fisher's exact test, the shift of Hodges and Lehmann (1963), Holm's correction for many tests at once (Holm 1979).
 //!
 //! All of them take samples for independent. Steps of one run are not quite: they share the machine, the clock rate, the
-//! neighbours. What differs from one run of a program to the next is not in them at all, so that a difference of two runs may
+//! neighbours. [`inflation`] says how much less sure that makes a mean. What differs from one run of a program to the next is not in them at all, so that a difference of two runs may
 //! be real and yet come from the machine.
 
-use super::special::{normal_two_sided, t_critical, t_two_sided};
-use super::stats::Summary;
+use super::special::{ln_gamma, normal_two_sided, t_critical, t_two_sided};
+use super::stats::{Summary, quantile, robust_deviation};
 
 /// The difference of two means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +47,8 @@ impl Moments {
 }
 
 /// The standard error of the difference of two means, and its degrees of freedom (Welch and Satterthwaite).
-fn error_of(a: &Moments, b: &Moments) -> (f64, f64) {
+#[must_use]
+pub fn error_of(a: &Moments, b: &Moments) -> (f64, f64) {
     let variance = a.error() + b.error();
     let parts = a.error().powi(2) / (a.count - 1.0) + b.error().powi(2) / (b.count - 1.0);
     // Without any spread the formula is 0/0, and any freedom will do: the interval has no width.
@@ -169,6 +170,106 @@ fn exact(u: f64, n: usize, m: usize) -> f64 {
     let tail: f64 = orders.get(far..).unwrap_or_default().iter().sum();
     (2.0 * tail / all).clamp(0.0, 1.0)
 }
+
+/// The two-sided p of Fisher's exact test: `k` of `n` samples against `l` of `m` have something, and this is the chance of shares
+/// at least as unlike, were they the same in both.
+#[must_use]
+pub fn fisher(k: usize, n: usize, l: usize, m: usize) -> f64 {
+    let (all, have) = (n + m, k + l);
+    let ln_choose = |n: usize, k: usize| {
+        let ln_factorial = |v: usize| ln_gamma(v as f64 + 1.0);
+        ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+    };
+    let chance = |i: usize| (ln_choose(n, i) + ln_choose(m, have - i) - ln_choose(all, have)).exp();
+    let seen = chance(k.min(n));
+    let range = have.saturating_sub(m)..=have.min(n);
+    // Sums of rounded numbers: what is as likely counts as such.
+    range.map(chance).filter(|p| *p <= seen * (1.0 + 1e-9)).sum::<f64>().min(1.0)
+}
+
+/// How many standard deviations from its mean a normal variable is at least with this two-sided chance: the inverse of
+/// [`normal_two_sided`]; 38 for chances that no float holds.
+#[must_use]
+pub fn normal_deviations(p: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 38.0);
+    for _ in 0..64 {
+        let middle = 0.5 * (low + high);
+        if normal_two_sided(middle) > p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The difference of two locations (Hodges and Lehmann 1963): the median of all differences of a sample of `b` and one of `a`,
+/// which a few slow samples do not move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// The estimate, in the samples' unit.
+    pub delta: f64,
+    /// Its standard error, from its 95% interval; 0 where nothing varies.
+    pub error: f64,
+}
+
+/// Samples are thinned to so many of a side before all their differences are looked at.
+const MOST_OF_A_SIDE: usize = 600;
+
+/// The shift of `b` against `a`; `None` where a side has no sample or one is not finite. The interval behind its error is that
+/// of the rank test, by the normal distribution.
+#[must_use]
+pub fn shift(a: &[f64], b: &[f64]) -> Option<Shift> {
+    if a.is_empty() || b.is_empty() || a.iter().chain(b).any(|v| !v.is_finite()) {
+        return None;
+    }
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    let (a, b) = (thinned(a), thinned(b));
+    let mut all: Vec<f64> = b.iter().flat_map(|y| a.iter().map(move |x| y - x)).collect();
+    all.sort_by(f64::total_cmp);
+    const Z: f64 = 1.959_963_984_540_054;
+    // As a share of the differences, so that thinning does not narrow it.
+    let reach = Z * ((n + m + 1.0) / (12.0 * n * m)).sqrt();
+    let at = |share: f64| quantile(&all, share.clamp(0.0, 1.0));
+    let error = (at(0.5 + reach) - at(0.5 - reach)) / (2.0 * Z);
+    Some(Shift { delta: at(0.5), error })
+}
+
+/// Evenly spaced order statistics of many samples, and all of few.
+fn thinned(samples: &[f64]) -> Vec<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if sorted.len() <= MOST_OF_A_SIDE {
+        return sorted;
+    }
+    let place = |i: usize| (i as f64 + 0.5) / MOST_OF_A_SIDE as f64;
+    (0..MOST_OF_A_SIDE).map(|i| quantile(&sorted, place(i))).collect()
+}
+
+/// How much the variance of a mean grows because neighbours are alike: `(1 + r) / (1 - r)`, with r the correlation of
+/// neighbours in stretches of samples that follow each other (an autoregression of first order; Bartlett 1946), at least 1. Each
+/// stretch has its own median; samples far off it count as far as three robust deviations, so that one slow step hides nothing.
+#[must_use]
+pub fn inflation(stretches: &[&[f64]]) -> f64 {
+    let (mut products, mut squares, mut pairs, mut count) = (0.0, 0.0, 0_usize, 0_usize);
+    for stretch in stretches.iter().filter(|stretch| stretch.len() > 1) {
+        let mut sorted = stretch.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = quantile(&sorted, 0.5);
+        let reach = 3.0 * robust_deviation(stretch, middle);
+        let off: Vec<f64> = stretch.iter().map(|v| (v - middle).clamp(-reach, reach)).collect();
+        products += off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
+        squares += off.iter().map(|v| v * v).sum::<f64>();
+        pairs += off.len() - 1;
+        count += off.len();
+    }
+    if pairs == 0 || squares <= 0.0 {
+        return 1.0;
+    }
+    // A stretch's own median makes neighbours look less alike than they are, by one over its length.
+    let own = stretches.iter().filter(|stretch| stretch.len() > 1).count() as f64 / count as f64;
+    let r = (products / pairs as f64 / (squares / count as f64) + own).clamp(0.0, MOST_ALIKE);
+    (1.0 + r) / (1.0 - r)
+}
+
+/// Neighbours that are more alike than this tell next to nothing beyond each other.
+const MOST_ALIKE: f64 = 0.95;
 
 /// Replaces each p by the smallest level at which Holm's procedure, which holds the chance of any false alarm among all, rejects
 /// it. What is not a number stays and is not counted.

@@ -1,6 +1,8 @@
 //! Steps: where they come from, how long each took on each device, and which of them are usual.
 
 pub mod analysis;
+pub mod op_factors;
+pub mod series;
 
 use std::sync::OnceLock;
 

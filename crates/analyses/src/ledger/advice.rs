@@ -68,14 +68,12 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// What `compare` would call it: where the samples show no difference beyond their noise it says `unchanged`, though
-    /// they may not rule one out either.
+    /// What `compare` would call it.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.word {
             Word::Keep => "faster",
             Word::Revert => "slower",
-            Word::Undecided if self.within.is_some() => Word::Unchanged.word(),
             other => other.word(),
         }
     }

@@ -52,11 +52,17 @@ fn two_runs_of_one_program_pass_and_a_slower_one_does_not() {
     let finding = &slower.findings[0];
     assert_eq!(finding.id, "regressed");
     near(finding.speedup.unwrap(), mean("tpu-gate-slower") / mean("tpu-gate"), 1e-3, "speed-up");
-    // It may be slower by that much, and by a little less it may not.
+    // It may be slower by more than the interval, by less it may not, and of what lies within it nobody can tell.
     let share = number(&slower, "step_delta_share");
-    for (tolerance, gate) in [(share * 1.01, Gate::Passed), (share * 0.99, Gate::Failed)] {
+    for (tolerance, verdict) in [(share + 0.01, "passed"), (share - 0.01, "regressed"), (share, "unknown")] {
         let report = check("tpu-gate-slower", Some("tpu-gate"), &[("tolerance", &format!("{tolerance}"))]);
-        assert_eq!(report.gate, Some(gate), "{tolerance}");
+        assert_eq!(words(&report, "verdict"), verdict, "{tolerance}");
+        let told = why(report.table("budgets").unwrap(), 0).to_owned();
+        assert_eq!(
+            told.starts_with("Undecided: the interval straddles the 6.6% limit"),
+            verdict == "unknown",
+            "{told}"
+        );
     }
     // The other way round it is a gain.
     let faster = check("tpu-gate", Some("tpu-gate-slower"), &[]);
@@ -120,7 +126,47 @@ fn relative_budgets_take_the_place_of_the_verdict() {
     assert_eq!((kept.gate, kept.table("budgets").unwrap().rows.len()), (Some(Gate::Passed), 1));
     let broken = of(slower - 0.05);
     assert_eq!((broken.gate, words(&broken, "verdict")), (Some(Gate::Failed), "regressed"));
-    assert_eq!(words(&of(slower), "verdict"), "unknown");
+    let undecided = of(slower);
+    assert_eq!(words(&undecided, "verdict"), "unknown");
+    assert!(why(undecided.table("budgets").unwrap(), 0).starts_with("Undecided: the interval straddles"));
+    // Steps against a baseline's steps are asked to be sure without being told so.
+    let text = format!("[step_time]\nmax_increase = \"{}%\"\n", slower * 100.0);
+    assert_eq!(
+        words(&check("tpu-gate-slower", Some("tpu-gate"), &[("budget", &text)]), "verdict"),
+        "unknown"
+    );
+}
+
+#[test]
+fn slower_ops_are_told_and_fail_where_that_is_asked() {
+    let told = check("tpu-gate-slower", Some("tpu-gate"), &[("tolerance", "20%")]);
+    assert_eq!(told.gate, Some(Gate::Passed));
+    assert!(number(&told, "ops_slower") >= 1.0);
+    assert!(told.findings.iter().any(|f| f.id == "slower_op"), "{:?}", told.findings);
+    let asked = check("tpu-gate-slower", Some("tpu-gate"), &[("tolerance", "20%"), ("ops", "yes")]);
+    assert_eq!((asked.gate, words(&asked, "verdict")), (Some(Gate::Failed), "regressed"));
+    let row = asked.table("budgets").unwrap();
+    assert!(why(row, 1).contains("takes longer"), "{}", why(row, 1));
+    let same = check("tpu-gate-again", Some("tpu-gate"), &[("ops", "yes")]);
+    assert_eq!(number(&same, "ops_slower"), 0.0);
+    assert_ne!(words(&same, "verdict"), "regressed");
+}
+
+#[test]
+fn several_runs_of_a_baseline_count_with_what_they_differ_by() {
+    let (run, a, b) = (open("tpu-gate-slower"), open("tpu-gate"), open("tpu-gate-again"));
+    let params = Params::default();
+    let asked = |run: &Profile, baselines: &[&Profile]| {
+        analysis::run_with(analyses::find("check").unwrap(), run, baselines, &Scope::default(), &params)
+            .unwrap()
+    };
+    let two = asked(&run, &[&a, &b]);
+    assert_eq!((words(&two, "verdict"), number(&two, "baseline_runs")), ("regressed", 2.0));
+    assert_eq!(number(&two, "baseline_steps"), number(&asked(&run, &[&a]), "baseline_steps") * 2.0);
+    // Runs that differ as much as these leave nothing to say of one that lies between them.
+    let apart = asked(&b, &[&a, &run]);
+    assert_eq!(words(&apart, "verdict"), "unknown");
+    assert!(why(apart.table("budgets").unwrap(), 0).contains("what they differ by counts"));
 }
 
 #[test]

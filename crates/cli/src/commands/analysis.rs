@@ -99,7 +99,9 @@ fn others(takes: Others) -> Option<Arg> {
             .required(true)
             .help("What is held against RUN, each by itself"),
         Others::Baseline => {
-            arg.long("baseline").value_name("BASELINE").help("The run that RUN is held against")
+            let help =
+                "The run that RUN is held against; again for more runs of it, whose spread then counts";
+            arg.long("baseline").value_name("BASELINE").action(ArgAction::Append).help(help)
         }
     })
 }
@@ -111,7 +113,11 @@ fn parameter(param: &'static Param) -> Arg {
     }
     let arg = if param.default.is_empty() { arg } else { arg.default_value(param.default) };
     match param.kind {
-        ParamKind::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH"),
+        ParamKind::Choice(words) => {
+            let arg = arg.value_parser(PossibleValuesParser::new(words)).value_name("WHICH");
+            // What can be switched on is on without a word.
+            if words == ["no", "yes"] { arg.num_args(0..=1).default_missing_value("yes") } else { arg }
+        }
         ParamKind::Count => arg.value_name("N"),
         ParamKind::Quantity => arg.value_name("NUMBER"),
         ParamKind::Text => arg.value_name("TEXT"),

@@ -1,13 +1,14 @@
 //! What follows from the numbers of `compare`.
 
 use super::side::{Became, Change, Side};
+use super::values;
 use super::waterfall::signed;
 use crate::Verdict;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status};
 
 /// Ops that change a step by less than this share of it are left to the table.
-const OF_STEP: f64 = 0.005;
+pub(super) const OF_STEP: f64 = 0.005;
 /// So many of them are findings.
 const MOST: usize = 8;
 
@@ -19,7 +20,7 @@ pub(super) fn all(side: &Side<'_, '_>) -> Vec<Finding> {
         change.is_certain && share.abs() > OF_STEP
     };
     found.extend(usual(side));
-    found.extend(side.largest().into_iter().filter(worth).take(MOST).map(|change| op(side, change)));
+    found.extend(side.largest().into_iter().filter(worth).take(MOST).map(|change| of_op(side, change)));
     found
 }
 
@@ -36,24 +37,18 @@ fn speedup(side: &Side<'_, '_>, delta_ps: f64) -> Option<f64> {
 
 fn step(side: &Side<'_, '_>) -> Finding {
     let said = &side.verdict;
-    let by = signed(said.delta_ps.round() as i64);
-    let share = said.delta_share.map(|share| format!(" ({})", units::share(share))).unwrap_or_default();
-    let (severity, claim) = match said.verdict {
-        Verdict::Slower => (Severity::Warning, format!("A step takes longer: {by}{share}")),
-        Verdict::Faster => (Severity::Info, format!("A step takes less time: {by}{share}")),
-        Verdict::Unchanged => {
-            (Severity::Info, format!("The step time is unchanged: {by}{share} is within the noise"))
-        }
-        Verdict::Undecided => (
-            Severity::Warning,
-            format!("Nobody can tell whether the step time changed: {by}{share}, of too few steps"),
-        ),
-        Verdict::NotComparable => (Severity::Warning, "The runs are not comparable".to_owned()),
+    let severity = match said.verdict {
+        Verdict::Faster | Verdict::Unchanged => Severity::Info,
+        Verdict::Slower | Verdict::Undecided | Verdict::NotComparable => Severity::Warning,
     };
     let mut evidence = vec![said.why.clone()];
     if let Some(test) = said.test {
         let (low, high) = (signed(test.low.round() as i64), signed(test.high.round() as i64));
         evidence.push(format!("95% interval {low} to {high}"));
+    }
+    if let Some(usual) = said.usual_shift {
+        let (low, high) = (signed(usual.low.round() as i64), signed(usual.high.round() as i64));
+        evidence.push(format!("usual steps {} ({low} to {high})", signed(usual.delta.round() as i64)));
     }
     if let Some(floor) = said.noise_floor_ps {
         evidence.push(format!("noise floor {}", units::duration_ps(floor)));
@@ -63,11 +58,11 @@ fn step(side: &Side<'_, '_>) -> Finding {
         let delta = signed(delta.round() as i64);
         evidence.push(format!("without warm-up and outliers it is {}: {delta}", without.word()));
     }
-    let speedup = speedup(side, said.delta_ps).filter(|_| said.verdict == Verdict::Slower);
+    let speedup = speedup(side, said.told_ps()).filter(|_| said.verdict == Verdict::Slower);
     Finding {
         id: "step_time",
         severity,
-        claim,
+        claim: values::words(said),
         evidence: evidence.join("; "),
         ceiling: speedup.map(|s| format!("{s:.3}x, if the step were as it was")).unwrap_or_default(),
         speedup,
@@ -75,7 +70,12 @@ fn step(side: &Side<'_, '_>) -> Finding {
             Verdict::Slower => {
                 "the table `waterfall` says of what kind the difference is, `ops` which ops it is in".into()
             }
-            Verdict::Undecided => "capture more steps of each run: five or more, better twenty".into(),
+            Verdict::Undecided => match said.steps_to_decide {
+                Some(steps) => {
+                    format!("capture about {steps} steps of each run, or ask with a wider `--margin`")
+                }
+                None => "capture more steps of each run: twenty or more, and several runs of each".into(),
+            },
             _ => String::new(),
         },
         falsifier: match said.verdict {
@@ -84,7 +84,7 @@ fn step(side: &Side<'_, '_>) -> Finding {
                     .into()
             }
             Verdict::Unchanged => {
-                "captures of more steps whose noise floor is lower and that differ by more than it".into()
+                "captures of more steps whose interval is narrower and lies beyond the margin".into()
             }
             _ => String::new(),
         },
@@ -108,7 +108,8 @@ fn usual(side: &Side<'_, '_>) -> Option<Finding> {
     })
 }
 
-fn op(side: &Side<'_, '_>, change: &Change) -> Finding {
+/// What became of an op.
+pub(super) fn of_op(side: &Side<'_, '_>, change: &Change) -> Finding {
     let delta = change.effects.delta_ps;
     let (name, by) = (side.name(change), signed(delta));
     let share = side.share(delta as f64).map(|share| format!(" ({} of a step)", units::share(share)));

@@ -5,6 +5,7 @@
 
 mod measure;
 
+use crate::verdict::LEAST_STEPS;
 use crate::{StepVerdict, Verdict};
 use haloscope_report::{Cell, Status, Table, Unit, Value, row};
 
@@ -25,6 +26,8 @@ pub(crate) enum Judge {
     Exact,
     /// Words, or a number of which neither more nor less is better: only whether it is the same.
     Same,
+    /// A name: another one is no difference.
+    Name,
     /// One measurement: nothing tells its noise.
     Nothing,
 }
@@ -68,6 +71,8 @@ pub(crate) enum Outcome {
     Unchanged,
     /// It is another, which is neither better nor worse.
     Changed,
+    /// There are samples, and they show neither a difference nor that there is none.
+    Undecided,
     Unknown,
 }
 
@@ -78,6 +83,7 @@ impl Outcome {
             Self::Worse => "worse",
             Self::Unchanged => "unchanged",
             Self::Changed => "changed",
+            Self::Undecided => "undecided",
             Self::Unknown => "unknown",
         }
     }
@@ -93,7 +99,11 @@ pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'stat
     let place = |id: &str| a.iter().position(|metric| metric.id == id);
     match own.judge {
         Judge::Nothing => (Outcome::Unknown, "one measurement a run: nothing tells its noise"),
-        Judge::Same | Judge::Exact if is_same(own, other) => (Outcome::Unchanged, ""),
+        Judge::Same | Judge::Exact | Judge::Name if is_same(own, other) => (Outcome::Unchanged, ""),
+        Judge::Name => (
+            Outcome::Unknown,
+            "names change with every compilation, and ops that take nearly as long change places: `ops` says which op is which",
+        ),
         Judge::Same => (Outcome::Changed, ""),
         Judge::Exact if sign < 0.0 => (Outcome::Better, ""),
         Judge::Exact => (Outcome::Worse, ""),
@@ -106,7 +116,13 @@ pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'stat
                 Verdict::Faster => (Outcome::Better, ""),
                 Verdict::Slower => (Outcome::Worse, ""),
                 Verdict::Unchanged => (Outcome::Unchanged, ""),
-                Verdict::Undecided | Verdict::NotComparable => (Outcome::Unknown, "too few steps"),
+                Verdict::Undecided if own.samples.len().min(other.samples.len()) < LEAST_STEPS => {
+                    (Outcome::Unknown, "too few steps")
+                }
+                Verdict::Undecided => {
+                    (Outcome::Undecided, "neither shown to differ nor to be within 1% of a step")
+                }
+                Verdict::NotComparable => (Outcome::Unknown, ""),
             }
         }
         Judge::Like(id) => {
@@ -163,7 +179,7 @@ pub(crate) fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: 
             text(
                 "verdict",
                 "Verdict",
-                "better, worse or unchanged, beyond noise; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
+                "better or worse, beyond noise; unchanged: shown to be the same; undecided: neither is shown; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
                 are_comparable.then(|| verdict.word())
             ),
             share(

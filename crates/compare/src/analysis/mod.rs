@@ -9,17 +9,19 @@ pub(super) mod metrics;
 mod names;
 mod ops;
 mod programs;
+pub(super) mod regressions;
 mod renamed;
 mod runs;
 mod side;
 pub(super) mod values;
 mod waterfall;
 
-use crate::{Fact, RunSamples, StepVerdict, Verdict, comparable, label};
+use crate::check::quantity;
+use crate::{Fact, RunSamples, StepVerdict, Terms, Verdict, comparable, label};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Finding, Notes, Report, Table};
+use haloscope_report::{Finding, Gate, Notes, Report, Table, Unit};
 use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -53,13 +55,34 @@ const RENAMED: Param = Param {
     default: "no",
 };
 
+/// Within how much the step time is the same.
+pub(crate) const MARGIN: Param = Param {
+    id: "margin",
+    doc: "the step time is the same where the difference is shown to be within this share of a step; what is neither shown to differ nor to be within is undecided",
+    kind: ParamKind::Text,
+    default: "1%",
+};
+
+/// The margin that was asked for, a share of the step.
+///
+/// # Errors
+/// [`Error::Usage`] for what is no share, or none between 0 and 1.
+pub(crate) fn margin(params: &Params) -> Result<f64, Error> {
+    let read = quantity::parse(params.text(&MARGIN), Unit::Share);
+    let margin = read.map_err(|why| Error::Usage(format!("--margin: {why}")))?;
+    if !(margin > 0.0 && margin < 1.0) {
+        return Err(Error::Usage(format!("--margin lies between 0% and 100%, such as 1%; found {margin}")));
+    }
+    Ok(margin)
+}
+
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "compare",
     label: "Compare",
     group: MenuGroup::Change,
     question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
-    params: &[ANYWAY, PICK, ROWS, RENAMED],
+    params: &[ANYWAY, MARGIN, PICK, ROWS, RENAMED],
     needs: &[
         "several steps in each run: their spread says what is noise",
         "HLO, to know an op again that is called otherwise now",
@@ -87,9 +110,10 @@ fn run(
     let labels = label::labels(&profiles);
     let first = RunSamples::of(asked, notes)?;
     quality::events(asked.profile, &first.selection, notes);
+    let terms = Terms { margin: margin(params)?, ..Terms::default() };
     let mut held = Vec::new();
     for (other, label) in others.iter().zip(&labels[1..]) {
-        let one = Held::of(&first, other, label, params, notes)?;
+        let one = Held::of(&first, other, label, (params, terms), notes)?;
         quality::events(other.profile, &one.run.selection, notes);
         held.push(one);
     }
@@ -117,13 +141,13 @@ impl<'l, 'p> Held<'l, 'p> {
         first: &RunSamples<'p>,
         other: &Scoped<'p>,
         label: &'l str,
-        params: &Params,
+        (params, terms): (&Params, Terms),
         notes: &mut Notes,
     ) -> Result<Self, Error> {
         let run = RunSamples::of(other, notes)?;
         let facts = comparable::facts(first, &run, &other.scope);
         let anyway = params.text(&ANYWAY) == "yes";
-        let mut said = StepVerdict::of(&first.steps, &run.steps);
+        let mut said = StepVerdict::of(&first.steps, &run.steps, terms);
         if !anyway && !comparable::are_comparable(&facts) {
             let broken = facts.iter().filter(|fact| fact.breaks());
             let broken: Vec<String> = broken.map(|fact| fact.label.to_lowercase()).collect();
@@ -151,7 +175,9 @@ impl<'l, 'p> Held<'l, 'p> {
             findings.splice(place..place, all);
             tables.extend(of_programs(&side, memory.as_ref(), params));
         }
-        Report { values, tables, findings, ..Report::default() }
+        // As a gate has it: whoever compares in a script is not to take numbers of other work for an answer.
+        let gate = (!comparable).then_some(Gate::NotComparable);
+        Report { values, tables, findings, gate, ..Report::default() }
     }
 }
 

@@ -22,7 +22,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         text(
             "change",
             "Change",
-            "slower, faster: beyond chance (p below 0.01) and by 1% of its time or more; new, gone; regrouped: one became several, or several one; unchanged; undecided: too few steps.",
+            "slower, faster: beyond chance (p below 0.01) and by 1% of its time or more; new, gone; regrouped: one became several, or several one; unchanged: shown to be within 3% of its time or 0.1% of a step; undecided: neither is shown.",
             change.became.word()
         ),
         duration(
@@ -47,7 +47,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
             "p",
             "p",
             Unit::Ratio,
-            "The chance of such a difference without a cause (Welch's test), corrected for the number of ops (Holm).",
+            "The chance of such a difference without a cause (Welch's test, over the steps in which it ran), corrected for the number of ops (Holm); unknown with fewer than three such steps in a run.",
             change.p
         ),
         text("was", "Was", "Its name in the baseline.", side.was(change)),

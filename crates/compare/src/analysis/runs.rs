@@ -1,5 +1,6 @@
 //! Tables `runs` and `steps`, and the series of step times.
 
+use super::values;
 use crate::{RunSamples, StepVerdict};
 use haloscope_report::{Series, Table, Unit, row};
 
@@ -19,6 +20,12 @@ pub(super) fn runs<'r>(
                 said.delta_ps.round() as i64
             ),
             share("step_delta_share", "Of a step", "The same over the baseline's.", said.delta_share),
+            text(
+                "verdict_by",
+                "By",
+                "What a change rests on: mean, usual steps, a few steps, from a step on.",
+                Some(values::by(said)).filter(|by| !by.is_empty())
+            ),
             duration(
                 "step_delta_low_ps",
                 "Low",
@@ -28,6 +35,12 @@ pub(super) fn runs<'r>(
             duration("step_delta_high_ps", "High", "Its upper end.", said.test.map(|test| test.high)),
             duration("step_time_mean_ps", "Step time", "Its mean step time.", run.mean_ps()),
             count("steps", "Steps", "Its steps that count.", run.steps.len()),
+            count(
+                "steps_to_decide",
+                "Would decide",
+                "Steps of each run that would decide, where it is undecided.",
+                said.steps_to_decide
+            ),
         ];
         rows.push(row);
     }

@@ -27,7 +27,7 @@ pub(super) enum Became {
     Gone,
     Regrouped,
     Unchanged,
-    /// Too few steps to tell.
+    /// Neither a change nor that there is none is shown.
     Undecided,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Change {
     pub(super) experiment_ps: f64,
     pub(super) effects: Effects,
     pub(super) test: Option<Test>,
-    /// The test's p, corrected for the number of ops that were tested.
+    /// Its p, corrected for the number of ops that were tested; unknown with too few steps.
     pub(super) p: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl<'s, 'p> Side<'s, 'p> {
             .zip(&samples)
             .map(|(((group, how), effects), samples)| Change::of(group, how, *effects, samples))
             .collect();
-        judge(&mut changes, &samples);
+        judge(&mut changes, &samples, a.mean_ps());
         Self { a, b, matches, changes, waterfall, verdict }
     }
 
@@ -146,7 +146,7 @@ impl Change {
 }
 
 /// Says of all that both runs have whether it changed.
-fn judge(changes: &mut [Change], samples: &[[Vec<f64>; 2]]) {
+fn judge(changes: &mut [Change], samples: &[[Vec<f64>; 2]], step_ps: f64) {
     let (mut both, mut times) = (Vec::new(), Vec::new());
     for (change, [before, after]) in changes.iter_mut().zip(samples) {
         if change.group.is_in_both() {
@@ -154,8 +154,8 @@ fn judge(changes: &mut [Change], samples: &[[Vec<f64>; 2]]) {
             times.push((&before[..], &after[..]));
         }
     }
-    for (change, said) in both.into_iter().zip(verdict::of_ops(&times)) {
-        change.p = said.p;
+    for (change, said) in both.into_iter().zip(verdict::of_ops(&times, step_ps)) {
+        (change.p, change.test) = (said.p, said.test);
         change.is_certain = matches!(said.change, OpChange::Slower | OpChange::Faster);
         if change.became != Became::Regrouped {
             change.became = match said.change {

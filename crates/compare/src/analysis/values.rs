@@ -2,8 +2,10 @@
 
 use super::renamed;
 use super::side::{Became, Side};
-use crate::{RunSamples, StepVerdict};
-use haloscope_report::{Status, Unit, Value};
+use super::waterfall::signed;
+use crate::verdict::LEAST_STEPS;
+use crate::{RunSamples, StepVerdict, Verdict};
+use haloscope_report::{Status, Unit, Value, units};
 
 /// How the step times of two runs are known.
 pub(crate) fn status_of(a: &RunSamples<'_>, b: &RunSamples<'_>) -> Status {
@@ -22,7 +24,15 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             Some(said.verdict.word()),
             Unit::None,
             status,
-            "Of the step time: faster, slower, unchanged, undecided (too few steps), not comparable.",
+            "Of the step time: faster, slower; unchanged: shown to be the same, within the margin; undecided: neither is shown; not comparable.",
+        ),
+        Value::new(
+            "verdict_says",
+            "In words",
+            Some(words(said)),
+            Unit::None,
+            status,
+            "The verdict as a sentence: changed and by how much, the same, or undecided and what would decide.",
         ),
         Value::new(
             "verdict_why",
@@ -87,7 +97,54 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             "step_delta_p",
             "p, Welch",
             said.test.map(|t| t.p),
-            "The chance of a difference as large in step times of one distribution, by Welch's t test.",
+            "The chance of a difference as large in step times of one distribution, by Welch's t test; neighbouring steps that are alike count for less.",
+        ),
+        Value::new(
+            "verdict_by",
+            "Changed by",
+            Some(by(said)).filter(|by| !by.is_empty()),
+            Unit::None,
+            status,
+            "What a change rests on: the mean, the usual steps (their shift), a few slow steps, a level from some step on.",
+        ),
+        time(
+            "usual_delta_ps",
+            "Usual steps, difference",
+            said.usual_shift.map(|t| t.delta),
+            "Shift of the usual steps (Hodges and Lehmann), which a few slow ones do not move; without warm-up.",
+        ),
+        time(
+            "usual_delta_low_ps",
+            "Usual steps, low",
+            said.usual_shift.map(|t| t.low),
+            "Low end of its 95% interval.",
+        ),
+        time(
+            "usual_delta_high_ps",
+            "Usual steps, high",
+            said.usual_shift.map(|t| t.high),
+            "High end of its 95% interval.",
+        ),
+        share(
+            "margin_share",
+            "Margin",
+            Some(said.margin),
+            "The step time is the same where the difference is shown to be within this share of a step.",
+        ),
+        time(
+            "same_low_ps",
+            "Margin's interval, low",
+            said.same_ps.map(|(low, _)| low),
+            "Low end of the interval that must lie within the margin to be the same: 90%, of mean and usual steps the farther end.",
+        ),
+        time("same_high_ps", "Margin's interval, high", said.same_ps.map(|(_, high)| high), "Its high end."),
+        Value::new(
+            "steps_to_decide",
+            "Steps that would decide",
+            said.steps_to_decide,
+            Unit::Count,
+            Status::Estimated,
+            "Of each run, did they go on as they are; unknown where it is decided, or no number of steps would.",
         ),
         ratio("step_delta_rank_p", "p, ranks", said.rank_p, "The same by the rank test of Mann and Whitney."),
         time(
@@ -110,6 +167,41 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
         ),
         count("experiment_steps", "Steps, experiment", said.experiment_steps, "The same of the experiment."),
     ]
+}
+
+/// What a change rests on, in words with `, ` between them; empty without one.
+pub(super) fn by(said: &StepVerdict) -> String {
+    said.by.iter().map(|by| by.word()).collect::<Vec<_>>().join(", ")
+}
+
+/// The verdict as a sentence without a full stop.
+pub(crate) fn words(said: &StepVerdict) -> String {
+    let told = said.told_ps();
+    let base = said.delta_share.filter(|share| *share != 0.0).map(|share| said.delta_ps / share);
+    let share = base.map(|base| format!(" ({})", signed_share(told / base))).unwrap_or_default();
+    let by = format!("{}{share}", signed(told.round() as i64));
+    let margin = units::share(said.margin);
+    match said.verdict {
+        Verdict::Slower => format!("Changed: a step takes longer, {by}"),
+        Verdict::Faster => format!("Changed: a step takes less time, {by}"),
+        Verdict::Unchanged => format!("The same: the difference, {by}, is within {margin} of a step"),
+        Verdict::Undecided => {
+            let what = if said.baseline_steps.min(said.experiment_steps) < LEAST_STEPS {
+                "there are too few steps"
+            } else {
+                "it is neither shown to differ nor to be the same"
+            };
+            let steps = said.steps_to_decide;
+            let steps =
+                steps.map(|n| format!("; about {n} steps of each run would decide")).unwrap_or_default();
+            format!("Undecided: {by}, {what}{steps}")
+        }
+        Verdict::NotComparable => "Not comparable".to_owned(),
+    }
+}
+
+fn signed_share(share: f64) -> String {
+    format!("{}{}", if share > 0.0 { "+" } else { "" }, units::share(share))
 }
 
 /// What is said of ops that were held against each other.

@@ -6,38 +6,74 @@ use super::judge::Numbers;
 use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
+use crate::analysis::regressions::Regressions;
 use crate::analysis::{facts, metrics, values};
-use crate::{Fact, StepVerdict, Verdict, comparable};
+use crate::samples::mean;
+use crate::verdict::LEAST_STEPS;
+use crate::{Between, Fact, RunSamples, StepTime, StepVerdict, Terms, Verdict, comparable};
 use haloscope_report::Error;
 use haloscope_report::{Finding, Status, Table, Unit, Value};
+use haloscope_time::steps::StepClass;
 
-/// A run and its baseline.
+/// So many slower ops are named.
+const TOLD_OPS: usize = 5;
+
+/// A run and its baseline, or several runs of that.
 pub(super) struct Against {
     facts: Vec<Fact>,
     said: StepVerdict,
-    /// Mean step times, picoseconds.
+    /// Mean step times, picoseconds; of several runs of the baseline their mean.
     before_ps: f64,
     now_ps: f64,
+    /// Runs of the baseline.
+    runs: usize,
+    /// Whether more than steps tell is known to differ between them.
+    runs_differ: bool,
+    ops: Regressions,
     tables: Vec<Table>,
     anyway: bool,
     status: Status,
 }
 
 impl Against {
-    /// Holds a run against its baseline.
+    /// Holds a run against its baseline, of which there is a run at least: as `compare` does, steps of all its runs together, and with
+    /// what they differ by. Facts, metrics and ops are those of the first run, facts of another where that is not comparable.
     ///
     /// # Errors
     /// [`Error::Nothing`] where one of both has no ops.
-    pub(super) fn of(baseline: &Source<'_>, run: &Source<'_>, anyway: bool) -> Result<Self, Error> {
-        let (a, b) = (baseline.samples()?, run.samples()?);
-        let facts = comparable::facts(a, b, run.scope);
-        let said = StepVerdict::of(&a.steps, &b.steps);
+    pub(super) fn of(
+        baselines: &[Source<'_>],
+        run: &Source<'_>,
+        anyway: bool,
+        margin: f64,
+    ) -> Result<Self, Error> {
+        let b = run.samples()?;
+        let all = baselines.iter().map(Source::samples).collect::<Result<Vec<_>, _>>()?;
+        let Some((baseline, a)) = baselines.first().zip(all.first()) else {
+            return Err(Error::Nothing("there is no baseline".into()));
+        };
+        let every: Vec<Vec<Fact>> = all.iter().map(|a| comparable::facts(a, b, run.scope)).collect();
+        let broken = every.iter().position(|facts| !comparable::are_comparable(facts)).unwrap_or(0);
+        let facts = every.into_iter().nth(broken).unwrap_or_default();
+        let usual = |a: &RunSamples<'_>| -> Vec<f64> {
+            a.steps.iter().filter(|step| step.class != StepClass::WarmUp).map(|step| step.time_ps).collect()
+        };
+        let each: Vec<Vec<f64>> = all.iter().map(|a| usual(a)).collect();
+        let between = Between::of(&each.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let mut steps: Vec<StepTime> = all.iter().flat_map(|a| a.steps.iter().copied()).collect();
+        // Warm-up stands at the start of a series.
+        steps.sort_by_key(|step| step.class != StepClass::WarmUp);
+        let said = StepVerdict::of(&steps, &b.steps, Terms { margin, between });
         let is_comparable = anyway || comparable::are_comparable(&facts);
         let both = metrics::table(baseline.metrics()?, run.metrics()?, is_comparable);
+        let ops = if is_comparable { Regressions::of(a, b, said.clone()) } else { Regressions::default() };
         Ok(Self {
             said: if is_comparable { said } else { said.not_comparable(String::new()) },
-            before_ps: a.mean_ps(),
+            before_ps: mean(&steps.iter().map(|step| step.time_ps).collect::<Vec<_>>()),
             now_ps: b.mean_ps(),
+            runs: baselines.len(),
+            runs_differ: between.is_some(),
+            ops,
             tables: vec![both, facts::table(&facts)],
             facts,
             anyway,
@@ -52,7 +88,55 @@ impl Against {
 
     /// What differs between both.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        facts::findings(&self.facts, self.anyway)
+        let mut all = facts::findings(&self.facts, self.anyway);
+        all.extend(self.ops.slower.iter().take(TOLD_OPS).cloned());
+        all
+    }
+
+    /// That no op got slower, where that is asked.
+    pub(super) fn judge_ops(&self, is_asked: bool, allow_unknown: bool) -> Option<(Judged, Numbers)> {
+        if !is_asked || !self.is_comparable() {
+            return None;
+        }
+        let (slower, undecided) = (&self.ops.slower, &self.ops.undecided);
+        let outcome = match (slower.is_empty(), undecided.is_empty()) {
+            (false, _) => Outcome::Fail,
+            (true, false) => Outcome::Unknown,
+            (true, true) => Outcome::Pass,
+        };
+        let few = |names: Vec<&str>| {
+            let more = names.len().saturating_sub(TOLD_OPS);
+            let named = names.iter().take(TOLD_OPS).copied().collect::<Vec<_>>().join(", ");
+            if more > 0 { format!("{named} and {more} more") } else { named }
+        };
+        let why = match outcome {
+            Outcome::Fail => few(slower.iter().map(|finding| finding.claim.as_str()).collect()),
+            Outcome::Unknown => format!(
+                "Undecided: more than 0.5% of a step is neither shown nor ruled out of {}",
+                few(undecided.iter().map(String::as_str).collect())
+            ),
+            Outcome::Pass => "no op takes longer by more than 0.5% of a step, beyond chance".to_owned(),
+        };
+        let asked = "none slower".to_owned();
+        let judged = Judged {
+            what: "ops none slower than in the baseline".to_owned(),
+            outcome,
+            may_be_unknown: allow_unknown,
+            against_baseline: true,
+            why,
+            speedup: None,
+            seen_in: "ops",
+        };
+        let numbers = Numbers {
+            metric: "ops".to_owned(),
+            asked,
+            unit: Unit::Count,
+            limit: Some(0.0),
+            baseline: None,
+            value: Some(slower.len() as f64),
+            interval: None,
+        };
+        Some((judged, numbers))
     }
 
     /// The tables of `compare` that a gate shows.
@@ -71,7 +155,24 @@ impl Against {
             status,
             "Against the baseline, as `compare` says it: faster, slower, unchanged, undecided, not comparable.",
         )];
+        all.push(Value::new(
+            "step_verdict_says",
+            "In words",
+            Some(values::words(&self.said)),
+            Unit::None,
+            status,
+            "The same as a sentence: changed and by how much, the same, or undecided and what would decide.",
+        ));
         all.extend(values::of_difference(&self.said, status));
+        let count =
+            |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
+        all.push(count("baseline_runs", "Runs, baseline", self.runs, "Runs that stand for the baseline."));
+        all.push(count(
+            "ops_slower",
+            "Ops slower",
+            self.ops.slower.len(),
+            "Ops of both runs that take longer, beyond chance and by more than 0.5% of a step.",
+        ));
         all
     }
 
@@ -90,29 +191,20 @@ impl Against {
             return None;
         }
         let said = &self.said;
-        let ps = |v: f64| words(v, Unit::Ps);
-        let sign = if said.delta_ps < 0.0 { "" } else { "+" };
-        let share =
-            said.delta_share.map_or_else(String::new, |s| format!(" ({sign}{})", words(s, Unit::Share)));
-        let interval = said
-            .test
-            .map_or_else(String::new, |t| format!(", between {} and {} at 95%", ps(t.low), ps(t.high)));
-        let moved = format!("{sign}{} a step{share}{interval}; {}", ps(said.delta_ps), said.why);
-        let is_tolerated = said.delta_share.is_some_and(|share| share <= tolerance);
-        let (outcome, word) = match said.verdict {
-            Verdict::Slower if is_tolerated => (Outcome::Pass, "slower, but by no more than may be"),
-            Verdict::Slower => (Outcome::Fail, "slower than the baseline"),
-            Verdict::Faster => (Outcome::Pass, "faster than the baseline"),
-            Verdict::Unchanged => (Outcome::Pass, "no difference that is more than noise"),
-            Verdict::Undecided | Verdict::NotComparable => (Outcome::Unknown, "undecided"),
-        };
-        let floor =
-            said.noise_floor_ps.zip(said.noise_floor_share).filter(|_| said.verdict == Verdict::Unchanged);
-        // What a gate would have let through.
-        let floor = floor.map_or_else(String::new, |(floor, share)| {
-            format!(". Less than {} ({}) would not have been told", ps(floor), words(share, Unit::Share))
-        });
-        let why = format!("{word}: {moved}{floor}");
+        let (outcome, word) = self.decide(tolerance);
+        let mut why = format!("{word}; {}", said.why);
+        if let Some(test) = said.test {
+            let (low, high) = (words(test.low, Unit::Ps), words(test.high, Unit::Ps));
+            why += &format!("; between {low} and {high} at 95%");
+        }
+        if self.runs > 1 {
+            let differ = if self.runs_differ {
+                "and what they differ by counts"
+            } else {
+                "that differ no more than their steps"
+            };
+            why += &format!("; {} runs of the baseline, {differ}", self.runs);
+        }
         let asked = if tolerance > 0.0 {
             format!("at most {} slower", words(tolerance, Unit::Share))
         } else {
@@ -140,5 +232,44 @@ impl Against {
             interval,
         };
         Some((judged, numbers))
+    }
+
+    /// What becomes of the gate, and the word for it. Without a tolerance the verdict of `compare` decides; with one the
+    /// interval of the difference, and each kind of evidence by itself.
+    fn decide(&self, tolerance: f64) -> (Outcome, String) {
+        let said = &self.said;
+        let outcome = match said.verdict {
+            Verdict::Faster => Outcome::Pass,
+            _ if tolerance > 0.0 => return self.decide_within(tolerance),
+            Verdict::Unchanged => Outcome::Pass,
+            Verdict::Slower => Outcome::Fail,
+            Verdict::Undecided | Verdict::NotComparable => Outcome::Unknown,
+        };
+        (outcome, values::words(said))
+    }
+
+    fn decide_within(&self, tolerance: f64) -> (Outcome, String) {
+        let said = &self.said;
+        let (limit, most) = (tolerance * self.before_ps, words(tolerance, Unit::Share));
+        // The lower end of each interval, and what is told without one.
+        let sure = [said.test, said.usual_shift].into_iter().flatten().map(|test| test.low);
+        let told = said.few.filter(|few| few.is_told).map(|few| few.delta_ps);
+        let told = told.into_iter().chain(said.onset.map(|onset| onset.delta_ps));
+        let told = if said.verdict == Verdict::Slower { told.fold(f64::MIN, f64::max) } else { f64::MIN };
+        if said.verdict == Verdict::Slower && (told > limit || sure.fold(f64::MIN, f64::max) > limit) {
+            return (Outcome::Fail, format!("{}, more than {most}", values::words(said)));
+        }
+        let high = said
+            .same_ps
+            .map(|(_, high)| high)
+            .filter(|_| said.baseline_steps.min(said.experiment_steps) >= LEAST_STEPS);
+        match high {
+            Some(high) if high <= limit && said.few.is_none_or(|few| few.delta_ps <= limit) => (
+                Outcome::Pass,
+                format!("Slower by no more than {most}: the interval ends at {}", words(high, Unit::Ps)),
+            ),
+            Some(_) => (Outcome::Unknown, format!("Undecided: the interval straddles the {most} limit")),
+            None => (Outcome::Unknown, values::words(said)),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Where the true value of a metric lies with a confidence, from its samples.
 
-use haloscope_time::significance::{detectable, welch};
+use crate::verdict::{Between, Gap};
 use haloscope_time::special::t_critical;
 use haloscope_time::stats::Summary;
 
@@ -21,11 +21,17 @@ pub(super) fn mean(samples: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { low: s.mean - reach, high: s.mean + reach })
 }
 
-/// The interval of the difference of two means, the second less the first (Welch); `None` for fewer than two samples of one.
-pub(super) fn difference(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
-    let delta = welch(a, b)?.delta;
-    let reach = detectable(a, b, 1.0 - confidence)?;
-    Some(Interval { low: delta - reach, high: delta + reach })
+/// The interval of the difference of two means, the second less the first (Welch), with what runs differ by where that is
+/// known; `None` for fewer than two samples of one.
+pub(super) fn difference(
+    a: &[f64],
+    b: &[f64],
+    confidence: f64,
+    between: Option<Between>,
+) -> Option<Interval> {
+    let gap = Gap::of_means(a, b, 1.0, between)?;
+    let (low, high) = gap.interval(1.0 - confidence);
+    Some(Interval { low, high })
 }
 
 /// The interval of a median, whatever the distribution: from one sample to another, by the binomial distribution of how many
@@ -70,10 +76,14 @@ mod tests {
     #[test]
     fn differences_are_scipys() {
         let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0, 7.0]);
-        near(difference(&a, &b, 0.95), -1.384_698_226_331_203_8, 3.784_698_226_331_204);
-        near(difference(&a, &b, 0.8), -0.360_668_682_836_264_2, 2.760_668_682_836_264_8);
-        near(difference(&[1.0, 1.0], &[3.0, 3.0], 0.95), 2.0, 2.0);
-        assert_eq!(difference(&a, &[1.0], 0.95), None);
+        near(difference(&a, &b, 0.95, None), -1.384_698_226_331_203_8, 3.784_698_226_331_204);
+        near(difference(&a, &b, 0.8, None), -0.360_668_682_836_264_2, 2.760_668_682_836_264_8);
+        near(difference(&[1.0, 1.0], &[3.0, 3.0], 0.95, None), 2.0, 2.0);
+        assert_eq!(difference(&a, &[1.0], 0.95, None), None);
+        // Runs that differ by more than steps tell make it wider.
+        let between = Between { variance: 4.0, df: 3.0 };
+        let wide = difference(&a, &b, 0.95, Some(between)).unwrap();
+        assert!(wide.low < -3.0 && wide.high > 5.0, "{wide:?}");
     }
 
     /// Of ten samples the second and the ninth: `1 - 2 * scipy.stats.binom.cdf(1, 10, 0.5)` = 0.9785, and with the third and the

@@ -5,6 +5,7 @@ use super::interval::{self, Interval};
 use super::metric::{Reading, Source, Spread};
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
+use crate::Between;
 use haloscope_report::Error;
 use haloscope_report::{Table, Unit, row};
 
@@ -69,10 +70,11 @@ pub(super) fn table(budgets: &[(Judged, Numbers)]) -> Table {
 pub(super) fn judge(
     budget: &Budget,
     run: &Source<'_>,
-    baseline: Option<&Source<'_>>,
+    baselines: &[Source<'_>],
 ) -> Result<(Judged, Numbers), Error> {
     let now = run.read(&budget.metric)?;
-    let before = baseline.map(|source| source.read(&budget.metric)).transpose()?;
+    let before = baselines.iter().map(|source| source.read(&budget.metric)).collect::<Result<Vec<_>, _>>()?;
+    let before = Before::of(before);
     let before = before.as_ref();
     let asked = format!("{} {}", budget.kind.key(), budget.limit);
     if let Some(text) = &now.text {
@@ -87,10 +89,10 @@ pub(super) fn judge(
         (Some(_), true, None) => {
             (Outcome::Unknown, None, None, "there is no baseline to hold it against: give --baseline".into())
         }
-        (Some(_), true, Some(Reading { value: None, about, .. })) => {
+        (Some(_), true, Some(Before { reading: Reading { value: None, about, .. }, .. })) => {
             (Outcome::Unknown, None, None, format!("unknown of the baseline: {about}"))
         }
-        (Some(value), true, Some(before @ Reading { value: Some(old), .. })) => {
+        (Some(value), true, Some(before @ Before { reading: Reading { value: Some(old), .. }, .. })) => {
             relative(budget, &now, value, before, *old)?
         }
         (Some(value), false, _) => absolute(budget, &now, value)?,
@@ -107,10 +109,41 @@ pub(super) fn judge(
         speedup: over.filter(|(limit, _)| *limit > 0.0).map(|(limit, value)| value / limit),
         seen_in: now.seen_in,
     };
-    let baseline = before.and_then(|before| before.value);
+    let baseline = before.and_then(|before| before.reading.value);
     let numbers =
         Numbers { metric: now.id, asked, unit: now.unit, limit, baseline, value: now.value, interval };
     Ok((judged, numbers))
+}
+
+/// A metric of the baseline: of one run, or of several.
+struct Before {
+    reading: Reading,
+    /// What runs of it differ by.
+    between: Option<Between>,
+}
+
+impl Before {
+    /// `None` without a baseline. The value of several runs is their mean; samples of all count.
+    fn of(mut runs: Vec<Reading>) -> Option<Self> {
+        let values: Vec<f64> = runs.iter().filter_map(|run| run.value).collect();
+        if runs.len() < 2 || values.len() < runs.len() {
+            // The one that does not know it says why.
+            let unknown = runs.iter().position(|run| run.value.is_none()).unwrap_or(0);
+            return (!runs.is_empty()).then(|| Self { reading: runs.swap_remove(unknown), between: None });
+        }
+        let samples: Option<Vec<&[f64]>> = runs
+            .iter()
+            .map(|run| match &run.spread {
+                Spread::Mean(samples) => Some(&samples[..]),
+                _ => None,
+            })
+            .collect();
+        let between = samples.as_ref().and_then(|runs| Between::of(runs));
+        let spread = samples.map_or(Spread::Once, |runs| Spread::Mean(runs.concat()));
+        let value = Some(values.iter().sum::<f64>() / values.len() as f64);
+        let first = runs.swap_remove(0);
+        Some(Self { reading: Reading { value, spread, ..first }, between })
+    }
 }
 
 type Decided = (Outcome, Option<f64>, Option<Interval>, String);
@@ -125,28 +158,31 @@ fn absolute(budget: &Budget, now: &Reading, value: f64) -> Result<Decided, Error
 }
 
 /// `old` is the baseline's value.
-fn relative(
-    budget: &Budget,
-    now: &Reading,
-    value: f64,
-    before: &Reading,
-    old: f64,
-) -> Result<Decided, Error> {
+fn relative(budget: &Budget, now: &Reading, value: f64, before: &Before, old: f64) -> Result<Decided, Error> {
     let sign = if budget.kind == Kind::MaxIncrease { 1.0 } else { -1.0 };
     let (limit, factor, shift) = match budget.read(now.unit)? {
         Limit::Absolute(amount) => (old + sign * amount, 1.0, sign * amount),
         Limit::OfBaseline(share) => (old * (1.0 + sign * share), 1.0 + sign * share, 0.0),
     };
     // The baseline varies too: the interval is that of the difference from the limit, put around the limit.
-    let interval = match (&before.spread, &now.spread) {
+    let (interval, by_value) = match (&before.reading.spread, &now.spread) {
         (Spread::Mean(a), Spread::Mean(b)) => {
             let moved: Vec<f64> = a.iter().map(|v| v * factor + shift).collect();
-            interval::difference(&moved, b, budget.confidence.unwrap_or(SHOWN))
-                .map(|d| Interval { low: limit + d.low, high: limit + d.high })
+            let found = interval::difference(&moved, b, budget.confidence.unwrap_or(SHOWN), before.between);
+            (found.map(|d| Interval { low: limit + d.low, high: limit + d.high }), None)
         }
-        _ => None,
+        // Of what a run has once nothing tells how it varies.
+        _ => (None, budget.confidence),
     };
-    let (outcome, why) = decide(budget, now, value, limit, interval);
+    let samples = matches!((&before.reading.spread, &now.spread), (Spread::Mean(_), Spread::Mean(_)));
+    let confidence = if samples { Some(budget.confidence.unwrap_or(SHOWN)) } else { by_value };
+    let bound = Bound { limit, is_upper: budget.kind.is_upper(), includes: true };
+    let (outcome, why) = bound.decide(now, value, interval, confidence);
+    let why = if outcome == Outcome::Unknown && interval.is_some() {
+        format!("Undecided: the interval straddles the {} limit; {why}", budget.limit)
+    } else {
+        why
+    };
     Ok((outcome, Some(limit), interval, why))
 }
 

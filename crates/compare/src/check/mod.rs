@@ -14,12 +14,13 @@ mod interval;
 mod judge;
 mod metric;
 mod outcome;
-mod quantity;
+pub(crate) mod quantity;
 mod summary;
 mod wall;
 
 use regex::Regex;
 
+use crate::analysis::{MARGIN, margin};
 use budget::Budgets;
 use gate::Against;
 use haloscope_report::Error;
@@ -69,13 +70,13 @@ const KERNEL: Param = Param {
 };
 const TOLERANCE: Param = Param {
     id: "tolerance",
-    doc: "how much slower than the baseline passes, such as 1%; a budget with step_time.max_increase takes its place",
+    doc: "how much slower than the baseline passes, such as 1%: the whole interval must lie below; a budget with step_time.max_increase takes its place",
     kind: ParamKind::Text,
     default: "0%",
 };
 const CONFIDENCE: Param = Param {
     id: "confidence",
-    doc: "how sure budgets and claims must be, such as 0.95: the whole interval must keep the limit [default: the value decides]",
+    doc: "how sure budgets and claims must be, such as 0.95: the whole interval must keep the limit [default: the value decides; of steps against a baseline's 0.95]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -84,6 +85,12 @@ const UNKNOWN: Param = Param {
     doc: "what becomes of checks that nobody can tell",
     kind: ParamKind::Choice(&["fail", "pass"]),
     default: "fail",
+};
+const OPS: Param = Param {
+    id: "ops",
+    doc: "an op that takes longer than in the baseline, beyond chance and by more than 0.5% of a step, fails the gate; without it such ops are told",
+    kind: ParamKind::Choice(&["no", "yes"]),
+    default: "no",
 };
 const ANYWAY: Param = Param {
     id: "anyway",
@@ -104,7 +111,9 @@ pub const fn analysis(run: Run) -> Analysis {
         label: "Check",
         group: MenuGroup::Change,
         question: "Does this run keep its budgets, and is it no slower than its baseline?",
-        params: &[BUDGET, CLAIM, FLOOR, WALL, EXPECT, KERNEL, TOLERANCE, CONFIDENCE, UNKNOWN, ANYWAY],
+        params: &[
+            BUDGET, CLAIM, FLOOR, WALL, EXPECT, KERNEL, TOLERANCE, MARGIN, OPS, CONFIDENCE, UNKNOWN, ANYWAY,
+        ],
         needs: &[
             "a baseline, budgets, claims or expectations",
             "several steps in each run: their spread says what is noise",
@@ -164,6 +173,8 @@ struct Terms {
     tolerance: f64,
     floor_ps: Option<f64>,
     allow_unknown: bool,
+    margin: f64,
+    ops: bool,
 }
 
 impl Terms {
@@ -188,6 +199,8 @@ impl Terms {
             tolerance: number(&TOLERANCE, Unit::Share)?.unwrap_or_default().max(0.0),
             floor_ps: number(&FLOOR, Unit::Ps)?,
             allow_unknown: params.text(&UNKNOWN) == "pass",
+            margin: margin(params)?,
+            ops: params.text(&OPS) == "yes",
         })
     }
 }
@@ -198,7 +211,7 @@ impl Terms {
 /// [`Error::Usage`] for what cannot be asked, [`Error::Nothing`] where the runs have nothing to hold.
 pub fn run(
     asked: &Scoped<'_>,
-    baseline: Option<&Scoped<'_>>,
+    baselines: &[Scoped<'_>],
     params: &Params,
     notes: &mut Notes,
     find: Find,
@@ -212,18 +225,21 @@ pub fn run(
     };
     let claimed = claims::parse(params.text(&CLAIM))?;
     let source = Source::new(asked, terms.kernel.as_ref(), find);
-    let before = baseline.map(|baseline| Source::new(baseline, terms.kernel.as_ref(), find));
-    let against = before.as_ref().map(|before| Against::of(before, &source, params.text(&ANYWAY) == "yes"));
-    let against = against.transpose()?;
+    let before: Vec<Source<'_>> =
+        baselines.iter().map(|baseline| Source::new(baseline, terms.kernel.as_ref(), find)).collect();
+    let anyway = params.text(&ANYWAY) == "yes";
+    let against =
+        if before.is_empty() { None } else { Some(Against::of(&before, &source, anyway, terms.margin)?) };
     remarks(asked, notes);
 
     let mut checked = Checked::default();
     if let Some(against) = &against {
         checked.not_comparable = !against.is_comparable();
         checked.budgets.extend(against.judge(&budgets.all, terms.tolerance, budgets.allow_unknown));
+        checked.budgets.extend(against.judge_ops(terms.ops, budgets.allow_unknown));
     }
     // What cannot be compared has no baseline to be held against.
-    let comparable = before.as_ref().filter(|_| !checked.not_comparable);
+    let comparable = if checked.not_comparable { &[][..] } else { &before[..] };
     for budget in &budgets.all {
         checked.budgets.push(judge::judge(budget, &source, comparable)?);
     }
@@ -233,7 +249,7 @@ pub fn run(
     let mut tables = vec![judge::table(&checked.budgets), claims::table(&checked.claims)];
     if !params.text(&WALL).trim().is_empty() {
         let device = source.read("latency")?;
-        let device_before = comparable.map(|before| before.read("latency")).transpose()?;
+        let device_before = comparable.first().map(|before| before.read("latency")).transpose()?;
         let wall =
             wall::judge(params.text(&WALL), &device, device_before.as_ref(), terms.floor_ps, allow_unknown)?;
         if !wall.guessed.is_empty() {

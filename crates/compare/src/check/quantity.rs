@@ -25,7 +25,7 @@ const PREFIXES: &[(&str, f64)] = &[("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e1
 ///
 /// # Errors
 /// What was expected, where the text is no number or has another unit.
-pub(super) fn parse(text: &str, unit: Unit) -> Result<f64, String> {
+pub(crate) fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let found = match unit {
         Unit::Ps => scaled(text, TIMES),

@@ -3,7 +3,7 @@ use std::path::Path;
 use haloscope_hlo::Module;
 
 use super::*;
-use crate::{StepVerdict, Verdict};
+use crate::{StepVerdict, Terms, Verdict};
 use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_report::Notes;
@@ -131,12 +131,12 @@ fn forged_pairs() {
     // The change that truth.json has: +5.03 ms, beyond what chance gives.
     let scope = Scope::default();
     let samples = |profile| RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap();
-    let verdict = StepVerdict::of(&samples(&dense).steps, &samples(&regressed).steps);
+    let verdict = StepVerdict::of(&samples(&dense).steps, &samples(&regressed).steps, Terms::default());
     assert_eq!(verdict.verdict, Verdict::Slower, "{}", verdict.why);
     assert!((verdict.delta_ps / 1e9 - 5.03).abs() < 0.005, "{}", verdict.delta_ps);
     let test = verdict.test.unwrap();
     assert!(test.low < verdict.delta_ps && verdict.delta_ps < test.high && test.low > 3e9);
-    let same = StepVerdict::of(&samples(&dense).steps, &samples(&dense).steps);
+    let same = StepVerdict::of(&samples(&dense).steps, &samples(&dense).steps, Terms::default());
     assert_eq!((same.verdict, same.delta_ps), (Verdict::Unchanged, 0.0));
     let (a, b) = (forged("pallas_attn_A_bq128").unwrap(), forged("pallas_attn_B_bq512").unwrap());
     assert!(are_comparable(&of_runs(&a, &b)), "the same work in other blocks");

@@ -46,6 +46,7 @@ fn run<'p>(profile: &'p Profile, ops: &[Made], remainders: &[(Rest, Vec<f64>)]) 
         class: StepClass::Steady,
         time_ps: time(at),
         mean_ps: time(at),
+        kind: 0,
     };
     run.steps = (0..run.ops[0].step_ps.len()).map(step).collect();
     run

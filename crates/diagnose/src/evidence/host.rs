@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
 use super::host_events::{Doing, HostEvents, Named};
-use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, Profile};
+use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, LineId, Profile};
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
 use haloscope_time::intervals::Intervals;
@@ -61,6 +61,19 @@ pub(crate) struct HostTime {
     pub pipelines: Vec<Pipeline>,
     /// Compilations after a host's first device began to work and before its last one ended.
     pub compiled: Compiled,
+    /// The parts of each device.
+    pub devices: Vec<OfDevice>,
+    /// The thread of each host that launches programs.
+    pub launchers: FxHashMap<HostId, LineId>,
+}
+
+/// When a device had no program to run, by what its host did.
+#[derive(Debug)]
+pub(crate) struct OfDevice {
+    pub device: DeviceId,
+    pub by_doing: Vec<(Doing, Intervals)>,
+    /// While the launching thread waited for input.
+    pub input: Intervals,
 }
 
 /// Compilations beside the devices' work.
@@ -103,16 +116,18 @@ impl Evidence<'_> {
             let Some(Some(account)) = self.accounts().get(position) else { continue };
             let host = events.entry(device.host).or_insert_with(|| HostEvents::of(self.profile, device.host));
             time.has_events |= host.has_events;
+            time.launchers.extend(host.main.map(|line| (device.host, line)));
             let parts = parts(device, account, self.selection.window(position), host);
-            for (doing, set) in parts.by_doing {
-                let part = time.parts.entry(doing).or_default();
-                add(part, device, &set);
-                sets.entry((Some(doing), device.host)).or_default().extend(set.as_slice());
+            for (doing, set) in &parts.by_doing {
+                let part = time.parts.entry(*doing).or_default();
+                add(part, device, set);
+                sets.entry((Some(*doing), device.host)).or_default().extend(set.as_slice());
             }
             time.launch_inside_ps = time.launch_inside_ps.saturating_add(parts.launch_inside_ps);
             add(&mut time.input, device, &parts.input);
             hulls.entry(device.host).or_default().push(active(account));
             sets.entry((None, device.host)).or_default().extend(parts.input.as_slice());
+            time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
         }
         for (id, hull) in hulls {
             let Some(host) = events.get(&id) else { continue };

@@ -229,6 +229,10 @@ impl HostEvents {
             spans.entry(kept.doing).or_default().push((kept.start_ps, kept.end_ps));
         }
         all.spans = spans.into_iter().map(|(doing, spans)| (doing, Intervals::union_of(spans))).collect();
+        if let Some(compile) = all.spans.get(&Doing::Compile) {
+            let calls = Intervals::union_of(compiling_calls(profile, host));
+            all.spans.insert(Doing::Compile, compile.union(&calls));
+        }
         if !all.fetches {
             all.spans.insert(Doing::Input, input_work(profile, host));
         }
@@ -277,6 +281,55 @@ impl HostEvents {
     }
 }
 
+/// Calls from which a compilation comes: of these the outermost around it, with tracing, lowering and the launch.
+fn is_compiling_call(name: &str) -> bool {
+    const CALLS: [&str; 9] = [
+        "cache_miss",
+        "_python_pjit_helper",
+        "_pjit_call_impl",
+        "_pjit_call_impl_python",
+        "_resolve_and_lower",
+        "_cached_compilation",
+        "lower_sharding_computation",
+        "apply_primitive",
+        "xla_primitive_callable",
+    ];
+    let bare = if name.starts_with('$') { name.rsplit_once(' ').map_or(name, |(_, f)| f) } else { name };
+    name.starts_with("PjitFunction(") || CALLS.contains(&bare)
+}
+
+/// When a host was in calls that compile, from tracing to launch.
+fn compiling_calls(profile: &Profile, host: HostId) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
+        let source = profile.source_of(plane);
+        let metas = 0..plane.metas.len() as u32;
+        let kinds: Vec<(bool, bool)> = metas
+            .map(|meta| plane.meta_label(source, meta))
+            .map(|name| (is_compilation(&name), is_compiling_call(&name)))
+            .collect();
+        if !kinds.iter().any(|kind| kind.0) {
+            continue;
+        }
+        for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
+            // The outermost call that is open: events come by start, those around before those inside.
+            let mut open: Option<(i64, i64)> = None;
+            for event in profile.events(line).iter() {
+                let (compiles, calls) = kinds[event.meta as usize];
+                if open.is_some_and(|open| open.1 <= event.start_ps) {
+                    open = None;
+                }
+                if compiles {
+                    found.extend(open.filter(|open| event.end_ps <= open.1));
+                } else if calls && open.is_none() {
+                    open = Some((event.start_ps, event.end_ps));
+                }
+            }
+        }
+    }
+    found
+}
+
 /// The shortest event on any thread of a host that covers half of a stretch of time or more.
 pub(super) fn covering(profile: &Profile, host: HostId, start_ps: i64, end_ps: i64) -> Option<Named> {
     let mut best: Option<(i64, Named)> = None;
@@ -301,6 +354,23 @@ pub(super) fn covering(profile: &Profile, host: HostId, start_ps: i64, end_ps: i
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_compilation_takes_the_whole_call_that_it_is_in() {
+        use crate::tests::{Made, US, profile_of};
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("PjitFunction(step)", 100 * US, 500 * US, &[]);
+        host.event("$pjit.py:300 cache_miss", 110 * US, 450 * US, &[]);
+        host.event("backend_compile", 300 * US, 100 * US, &[]);
+        // A call that finds its program compiled, and a compilation that nothing is around.
+        host.event("PjitFunction(step)", 700 * US, 50 * US, &[]);
+        host.event("backend_compile", 900 * US, 30 * US, &[]);
+        let profile = profile_of(vec![Made::tpu(0), host]);
+        let events = HostEvents::of(&profile, profile.hosts[0].id);
+        let spans = events.spans(Doing::Compile).as_slice();
+        assert_eq!(spans, [(100 * US, 600 * US), (900 * US, 930 * US)]);
+    }
 
     #[test]
     fn events_are_told_by_whole_words() {

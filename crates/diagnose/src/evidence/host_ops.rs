@@ -2,8 +2,10 @@
 
 use super::Evidence;
 use super::host_events::CALLBACKS;
+use haloscope_profile::Device;
 use haloscope_time::account::Class;
 use haloscope_time::op_meta::OpMeta;
+use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::ops::Op;
 use haloscope_time::transfers;
 
@@ -20,6 +22,23 @@ impl<'p> Evidence<'p> {
     /// Ops that call a function on the host.
     pub(crate) fn callbacks(&self) -> Vec<&Op<'p>> {
         self.turning(Turn::Callback)
+    }
+
+    /// The time in ops that call a function on the host, by device, picoseconds; in the order of the selection.
+    pub(crate) fn callback_times(&self) -> Vec<f64> {
+        let of_device = |(position, device): (usize, &&Device)| {
+            let rows = DeviceOps::find(self.profile, device);
+            let is_one: Vec<bool> =
+                rows.ops.iter().map(|(meta, _)| turn(meta, false) == Some(Turn::Callback)).collect();
+            let mut sum = 0.0;
+            if is_one.contains(&true) {
+                rows.walk(self.profile, self.selection.window(position), |row, _, self_ps| {
+                    sum += if is_one.get(row) == Some(&true) { self_ps as f64 } else { 0.0 };
+                });
+            }
+            sum
+        };
+        self.selection.devices.iter().enumerate().map(of_device).collect()
     }
 
     /// Sends and receives of a run over several slices.
@@ -60,10 +79,16 @@ fn turn(op: &OpMeta<'_>, slices: bool) -> Option<Turn> {
     let can = !op.category.contains("fusion");
     match Class::of(op) {
         Class::HostTransfer | Class::Infeed | Class::Compute if calls && can => Some(Turn::Callback),
+        // Sends and receives of the callback that do not say that they go to the host.
+        Class::Communication if calls && is_transfer(&op.category) => Some(Turn::Callback),
         Class::HostTransfer if slices && op.category.starts_with("host ") => Some(Turn::Slices),
         Class::HostTransfer => Some(Turn::Offload),
         _ => None,
     }
+}
+
+fn is_transfer(category: &str) -> bool {
+    matches!(category.strip_suffix("-done").unwrap_or(category), "send" | "recv")
 }
 
 #[cfg(test)]
@@ -80,6 +105,9 @@ mod tests {
         assert_eq!(turn(&op("host send", "jit(f)/debug_callback"), true), Some(Turn::Callback));
         assert_eq!(turn(&op("host send", "jit(f)/psum"), true), Some(Turn::Slices));
         assert_eq!(turn(&op("host send", "jit(f)/put"), false), Some(Turn::Offload));
+        assert_eq!(turn(&op("recv-done", "jit(f)/schedule/io_callback"), false), Some(Turn::Callback));
+        assert_eq!(turn(&op("recv-done", "jit(f)/ppermute"), false), None);
+        assert_eq!(turn(&op("all-reduce", "jit(f)/io_callback"), false), None);
         assert_eq!(turn(&op("custom-call", "jit(f)/pure_callback"), false), Some(Turn::Callback));
         assert_eq!(turn(&op("loop fusion", "jit(f)/pure_callback/mul"), false), None);
     }

@@ -10,6 +10,7 @@ pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
 mod places;
+pub(super) mod series;
 pub(super) mod stages;
 pub(super) mod work;
 
@@ -25,6 +26,7 @@ use haloscope_time::phase;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::Summary;
 use haloscope_time::steps::Steps;
+use haloscope_time::steps::series::StepSeries;
 use haloscope_time::usage::Usage;
 
 /// The facts of a run. Shares are of the active window: from a device's first op to its last, mean over devices.
@@ -45,6 +47,7 @@ pub(super) struct Evidence<'p> {
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
+    series: OnceCell<Option<StepSeries>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -69,6 +72,7 @@ impl<'p> Evidence<'p> {
             host: OnceCell::new(),
             times: OnceCell::new(),
             pieces: OnceCell::new(),
+            series: OnceCell::new(),
         })
     }
 

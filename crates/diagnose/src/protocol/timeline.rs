@@ -5,7 +5,7 @@ use super::{Given, Step, Word};
 use haloscope_report::Link;
 use haloscope_report::units;
 use haloscope_time::account::Class;
-use haloscope_time::steps::StepClass;
+use haloscope_time::steps::{Step as RunStep, StepClass};
 use haloscope_timeline::background;
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
@@ -17,7 +17,12 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
         words.push(format!("no steady state to tell: {}", steps.source.explain()));
     } else {
         let steady = steps.rows.iter().filter(|step| step.class == StepClass::Steady).count();
-        words.push(format!("{steady} of {} steps are steady", steps.rows.len()));
+        let is_slower =
+            |step: &&RunStep| evidence.series().is_some_and(|series| series.is_slower(step.number));
+        let slower =
+            steps.rows.iter().filter(|step| step.class == StepClass::Steady).filter(is_slower).count();
+        words.push(format!("{} of {} steps are steady", steady - slower, steps.rows.len()));
+        words.extend(evidence.series().and_then(|series| series.change_words()));
     }
     let idle = [Class::Between, Class::Input, Class::Inside].map(|class| evidence.share(class));
     let bubble: f64 = idle.iter().sum();

@@ -7,6 +7,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{DEBUG, Grade};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
 
 pub(super) static RULE: Rule = Rule {
     id: "debug_callbacks",
@@ -33,11 +34,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let count: u64 = ops.iter().map(|op| op.occurrences).sum();
     let on_device = evidence.of_active(ops.iter().map(|op| op.self_ps as f64).sum());
-    let share = (on_device + evidence.share_of(&part)).min(1.0);
+    let others = waiting_others(evidence);
+    let share = (on_device + others + evidence.share_of(&part)).min(1.0);
     let said = format!(
-        "{count} callbacks from {} ops; devices spend {} of the active window in them, and wait {} for the host to run them",
+        "{count} callbacks from {} ops; devices spend {} of the active window in them, {} more in collectives until the device that calls is back, and wait {} for the host to run them",
         ops.len(),
         units::share(on_device),
+        units::share(others),
         units::share(evidence.share_of(&part))
     );
     if DEBUG.grade(share) == Grade::Good {
@@ -68,7 +71,38 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links,
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    let finding = finding.into_finding(evidence);
+    // Where the call is an op between devices by its category, its own time is booked as communication.
+    let as_communication: f64 = ops
+        .iter()
+        .filter(|op| Class::of(&op.meta) == Class::Communication)
+        .map(|op| evidence.of_active(op.self_ps as f64))
+        .sum();
+    let finding = finding.explaining("exposed_communication", others + as_communication);
+    Outcome::found(said, vec![finding])
+}
+
+/// Devices that do not call wait in the next collective for the one that does: by as much as it calls for longer than they do,
+/// and no longer than they communicate beyond it. A share of the active window.
+fn waiting_others(evidence: &Evidence<'_>) -> f64 {
+    let calls = evidence.callback_times();
+    let most = calls.iter().copied().fold(0.0, f64::max);
+    if most <= 0.0 || calls.len() < 2 {
+        return 0.0;
+    }
+    let communication: Vec<f64> = evidence
+        .accounts()
+        .iter()
+        .enumerate()
+        .map(|(position, account)| {
+            let cut = evidence.selection.window(position);
+            account.as_ref().map_or(0.0, |account| account.times(cut).of(Class::Communication) as f64)
+        })
+        .collect();
+    let of_caller = calls.iter().zip(&communication).filter(|(call, _)| **call >= most);
+    let least = of_caller.map(|(_, own)| *own).fold(f64::INFINITY, f64::min);
+    let waits = calls.iter().zip(&communication).map(|(call, own)| (most - call).min(own - least).max(0.0));
+    evidence.of_active(waits.sum())
 }
 
 #[cfg(test)]
@@ -96,6 +130,31 @@ mod tests {
         // The same time is not claimed as host offload too.
         let other = check(&super::super::host_offload::RULE, vec![tpu("jit(step)/debug_callback")]);
         assert_eq!(other.verdict, Verdict::Clear, "{other:?}");
+    }
+
+    #[test]
+    fn devices_that_wait_for_the_one_that_calls_count_too() {
+        // Device 0 calls for 200 us; the others come to the all-reduce at once and wait for it.
+        let device = |ordinal: i64| {
+            let mut tpu = Made::tpu(ordinal);
+            tpu.programs(&[("jit_step(7)", 0, 1000 * US)]);
+            let stats = [("tf_op", Value::Str("jit(step)/schedule/io_callback".into()))];
+            let text = "%io_callback.18 = (f32[]) recv-done(%io_callback.17), is_host_transfer=true";
+            tpu.op("io_callback.18", "recv-done", text, &stats);
+            let call = if ordinal == 0 { 200 } else { 1 };
+            tpu.ops(&[
+                ("fusion.1", "loop fusion", 0, 700 * US),
+                ("io_callback.18", "recv-done", 700 * US, call * US),
+                ("all-reduce.1", "all-reduce", (700 + call) * US, (300 - call) * US),
+            ]);
+            tpu
+        };
+        let found = check(&super::RULE, (0..4).map(device).collect());
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!((finding.speedup.unwrap() - 1.25).abs() < 0.01, "{finding:?}");
+        let waits: f64 = finding.explains.iter().map(|e| e.share).sum();
+        assert!((waits - 0.15).abs() < 0.01, "{finding:?}");
     }
 
     #[test]

@@ -27,8 +27,10 @@ mod low_mfu_explained;
 mod many_small_ops;
 mod megascale;
 mod near_roof;
+mod periodic_stall;
 mod recompilation;
 mod reduce_heavy;
+mod slower_from_step;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -60,6 +62,8 @@ pub(super) static ALL: &[&Rule] = &[
     &unknown_flops::RULE,
     &idle_inside::RULE,
     &straggler::RULE,
+    &slower_from_step::RULE,
+    &periodic_stall::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
     &megascale::RULE,

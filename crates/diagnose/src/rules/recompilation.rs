@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
+use crate::evidence::series::CompileCost;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -74,19 +75,21 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::clear(format!("{said}, and none was compiled during the capture"));
     }
     let part = host.part(Doing::Compile);
-    let share = evidence.share_of(&part);
+    let cost = evidence.compile_cost();
+    let share = cost.share;
     let mut links = vec![Link::to("hlo-modules").row("modules", &several.module)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{} is compiled anew while it runs: {} programs of this name ran, and devices wait {} of the active window for the compiler",
+            "{} is compiled anew while it runs: {} programs of this name ran, and devices wait {} of the active window for it{}",
             several.module,
             several.ids,
-            units::share(share)
+            units::share(share),
+            at_steps(evidence, &cost)
         ),
         evidence: format!(
-            "hosts compile for {} beside the devices' work{}",
+            "hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}",
             units::duration_ps(host.compiled.ps as f64),
             host.compiled.events.first().map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
         ),
@@ -97,7 +100,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links,
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    let finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);
+    Outcome::found(said, vec![finding])
+}
+
+/// The steps that are longer for it, as the end of a sentence: `, in step 7`.
+pub(super) fn at_steps(evidence: &Evidence<'_>, cost: &CompileCost) -> String {
+    match (evidence.series(), &cost.steps[..]) {
+        (Some(series), [one]) => format!(", in step {}", series.number(*one)),
+        (Some(series), [_, _, ..]) => format!(", in steps {}", series.listed(&cost.steps)),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +139,33 @@ mod tests {
         assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.9).abs() < 1e-6, "{found:?}");
         let other = check(&super::super::compilation_in_window::RULE, vec![tpu("jit_step(9)"), host()]);
         assert_eq!(other.verdict, Verdict::NotApplicable, "{other:?}");
+    }
+
+    #[test]
+    fn the_steps_that_are_longer_for_it_are_explained() {
+        let mut tpu = Made::tpu(0);
+        let starts: Vec<i64> = (0..12).map(|n| n * 1000 + if n >= 6 { 5000 } else { 0 }).collect();
+        let step = |n: usize, at: &i64| match n {
+            6 => (6, (at - 5000) * US, 6000 * US),
+            n => (n as i64, at * US, 1000 * US),
+        };
+        tpu.steps(&starts.iter().enumerate().map(|(n, at)| step(n, at)).collect::<Vec<_>>());
+        let name = |n: usize| if n < 6 { "jit_step(7)" } else { "jit_step(9)" };
+        let programs = starts.iter().enumerate().map(|(n, at)| (name(n), at * US, 990 * US));
+        tpu.programs(&programs.collect::<Vec<_>>());
+        tpu.ops(&starts.iter().map(|at| ("fusion.1", "loop fusion", at * US, 990 * US)).collect::<Vec<_>>());
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        // The call traces and lowers for 1 ms, compiles for 3, and launches.
+        host.event("PjitFunction(step)", 6000 * US, 5000 * US, &[]);
+        host.event("backend_compile", 7000 * US, 3000 * US, &[]);
+        let found = check(&super::RULE, vec![tpu, host]);
+        let finding = &found.findings[0];
+        assert!(finding.claim.ends_with("in step 6"), "{}", finding.claim);
+        // 17 ms, of which 5 are the whole call.
+        assert!((finding.speedup.unwrap() - 17.0 / 12.0).abs() < 0.01, "{finding:?}");
+        let share = |rule| finding.explains.iter().filter(|e| e.rule == rule).map(|e| e.share).sum::<f64>();
+        assert!((share("step_jitter") - 5.0 / 17.0).abs() < 0.01, "{finding:?}");
     }
 
     #[test]

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::periodic_stall;
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::SLOW_STEPS;
+use haloscope_profile::DeviceId;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
-use haloscope_time::hosts::measure::{Measured, OfDevice, OnDevice};
-use haloscope_time::stats::quantile;
-use haloscope_time::steps::{Step, StepClass};
+use haloscope_time::series::Spike;
+use haloscope_time::steps::series::{Growth, StepSeries};
 
 pub(super) static RULE: Rule = Rule {
     id: "step_jitter",
@@ -22,87 +23,68 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Fewer steps do not say what is usual.
-const FEWEST: usize = 5;
-/// Steps that are listed by number.
-const LISTED: usize = 8;
+/// A step this many robust deviations above the others is slow.
+const DEVIATIONS: f64 = 4.0;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let measured = match evidence.measured() {
-        Ok(measured) => measured,
-        Err(why) => return Outcome::unknown(why),
+    let Some(series) = evidence.series() else {
+        return Outcome::unknown("too few steps that are neither warm-up nor cut to tell what is usual");
     };
-    let usual = |step: &&Step| matches!(step.class, StepClass::Steady | StepClass::Outlier);
-    // Of a step that a window cuts nobody knows how much of what it has more lies in it.
-    let is_whole = |step: &&Step| {
-        let within =
-            |(from, to): (i64, i64)| step.instances.iter().all(|on| from <= on.start_ps && on.end_ps <= to);
-        evidence.scope.window_ps.is_none_or(within)
-    };
-    let steps: Vec<&Step> = measured.steps.rows.iter().filter(usual).filter(is_whole).collect();
-    if steps.len() < FEWEST {
-        return Outcome::unknown(format!(
-            "{} steps that are neither warm-up nor cut: too few to tell what is usual",
-            steps.len()
-        ));
-    }
-    let mut times: Vec<f64> = steps.iter().map(|step| step.duration_ps() as f64).collect();
-    times.sort_by(f64::total_cmp);
-    let median = quantile(&times, 0.5);
-    let beyond = |step: &Step| step.duration_ps() as f64 - median;
-    let is_slow = |step: &&Step| step.class == StepClass::Outlier && beyond(step) > 0.0;
-    let mut slow: Vec<&Step> = steps.iter().copied().filter(is_slow).collect();
-    let over = format!("{} steps, median {}", steps.len(), units::duration_ps(median));
+    let of_period: Vec<usize> =
+        periodic_stall::period(evidence).map_or_else(Vec::new, |found| found.1.members.clone());
+    let limit = SLOW_STEPS.good.max(DEVIATIONS * series.series.deviation);
+    let is_slow = |spike: &&Spike| spike.share > limit && !of_period.contains(&spike.at);
+    let mut slow: Vec<Spike> = series.series.spikes.iter().filter(is_slow).copied().collect();
+    let count = series.steps.len();
+    let usual = series.mean_of(&series.beside(&slow.iter().map(|spike| spike.at).collect::<Vec<_>>()));
+    let over = format!("{count} steps, those that are usual {}", units::duration_ps(usual));
     if slow.is_empty() {
-        let longest = times.last().copied().unwrap_or(median) / median.max(1.0) - 1.0;
-        return Outcome::clear(format!("{over}, the longest {} over it", units::share(longest)));
+        let rest = if of_period.is_empty() { "" } else { " but those that come back (periodic stall)" };
+        return Outcome::clear(format!("{over}, and none far above it{rest}"));
     }
-    if slow.len() * 4 > steps.len() {
+    if slow.len() * 4 > count {
         return Outcome::clear(format!(
             "{over}; {} take much longer: so many are no exception, the program has steps of two kinds",
             slow.len()
         ));
     }
-    let devices = evidence.accounts().iter().flatten().count() as f64;
-    let saved = evidence.of_active(slow.iter().map(|step| beyond(step)).sum::<f64>() * devices);
-    slow.sort_by(|a, b| beyond(b).total_cmp(&beyond(a)));
+    let members: Vec<usize> = slow.iter().map(|spike| spike.at).collect();
+    let others = series.beside(&members);
+    let saved = evidence.share_of_steps_ps(slow.iter().map(|spike| spike.extra).sum());
+    slow.sort_by(|a, b| b.extra.total_cmp(&a.extra));
     let worst = slow[0];
-    let grown = Grown::of(evidence, measured, worst);
-    let mut numbers: Vec<i64> = slow.iter().map(|step| step.number).collect();
-    numbers.sort_unstable();
-    let list: Vec<String> = numbers.iter().take(LISTED).map(ToString::to_string).collect();
+    let Some(step) = series.steps.get(worst.at) else { return Outcome::clear(over) };
+    let grown = Grown::of(evidence, series, worst.at, &others);
     let which = if slow.len() == 1 { "Step" } else { "Steps" };
-    let more = if numbers.len() > LISTED { " and more" } else { "" };
-    let longest = beyond(worst) / median.max(1.0);
-    let finding = Cause {
+    let cause = Cause {
         id: RULE.id,
         claim: format!(
-            "{which} {}{more} in a run of {} steps: {} the median step{}",
-            list.join(", "),
-            steps.len(),
-            if longest < 1.0 {
-                format!("{} longer than", units::share(longest))
+            "{which} {} in a run of {count}: {} the others{}{}",
+            series.listed(&members),
+            if worst.share < 1.0 {
+                format!("{} longer than", units::share(worst.share))
             } else {
-                format!("{} times as long as", units::number(1.0 + longest))
+                format!("{} times as long as", units::number(1.0 + worst.share))
             },
-            if slow.len() == 1 { String::new() } else { format!(" (step {}, the longest)", worst.number) },
+            if slow.len() == 1 { String::new() } else { format!(" (step {}, the longest)", step.number) },
+            grown.event.as_ref().map_or_else(String::new, |event| format!("; the host is in `{event}` then")),
         ),
         evidence: format!(
-            "step {} {} against a median of {}; {}",
-            worst.number,
-            units::duration_ps(worst.duration_ps() as f64),
-            units::duration_ps(median),
-            grown.words()
+            "step {} {} against {} of the others; {}",
+            step.number,
+            units::duration_ps(series.mean_of(&[worst.at])),
+            units::duration_ps(series.mean_of(&[worst.at]) - worst.extra),
+            grown.words(evidence)
         ),
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
         lever: grown.lever().into(),
         falsifier: "another capture has its slow steps at other numbers: then it is the machine and not what these steps do".into(),
-        status: if measured.steps.source.is_inferred() { Status::Estimated } else { Status::Derived },
+        status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
         links: vec![
-            Link::to("steps").row("steps", worst.number.to_string()),
-            Link::to("ops").steps(worst.number.to_string()),
-            window(worst),
+            Link::to("steps").row("steps", step.number.to_string()),
+            Link::to("ops").steps(step.number.to_string()),
+            evidence.timeline_of_step(step),
         ],
     };
     let said = format!(
@@ -110,66 +92,40 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(saved),
         slow.len()
     );
-    Outcome::found(said, vec![finding.into_finding(evidence)])
-}
-
-fn window(step: &Step) -> Link {
-    let end = step.instances.iter().map(|on| on.end_ps).max().unwrap_or(0);
-    Link::to("timeline").window(step.start_ps(), end)
+    let finding = evidence.explaining(cause.into_finding(evidence), &members, &others);
+    Outcome::found(said, vec![finding])
 }
 
 /// What a step has more of than the others.
 struct Grown {
-    /// By class, mean over devices, picoseconds, most first.
-    classes: Vec<(Class, f64)>,
-    /// Compute is longer by this factor.
-    compute: Option<f64>,
+    growth: Growth,
     /// Programs that no usual step runs.
     extra: Vec<String>,
     /// The device that has much more than the others, with its time.
-    device: Option<(String, f64)>,
+    device: Option<(DeviceId, f64)>,
+    /// What the host does in that step and in no other.
+    event: Option<String>,
 }
 
 impl Grown {
-    fn of(evidence: &Evidence<'_>, measured: &Measured<'_>, step: &Step) -> Self {
-        let devices = measured.devices.len().max(1) as f64;
-        let (mut classes, mut compute) = (Vec::new(), None);
-        for class in Class::ALL {
-            let grown: Vec<(f64, f64)> =
-                measured.devices.iter().filter_map(|one| growth(one, step, |s| s.times.of(class))).collect();
-            let more: f64 = grown.iter().map(|(own, usual)| own - usual).sum::<f64>() / devices;
-            let usual: f64 = grown.iter().map(|(_, usual)| usual).sum::<f64>() / devices;
-            if class == Class::Compute && usual > 0.0 {
-                compute = Some(1.0 + more / usual);
-            }
-            if more > 0.0 {
-                classes.push((class, more));
-            }
-        }
-        classes.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let own = |one: &OfDevice<'_>| {
-            let (own, usual) = growth(one, step, |s| s.duration_ps - s.wait_ps())?;
-            Some((one.device.name.clone(), own - usual))
-        };
-        let mut by_device: Vec<(String, f64)> = measured.devices.iter().filter_map(own).collect();
+    fn of(evidence: &Evidence<'_>, series: &StepSeries, at: usize, others: &[usize]) -> Self {
+        let growth = series.growth(&[at], others, evidence.accounts());
+        let mut by_device: Vec<(DeviceId, f64)> =
+            growth.devices.iter().map(|one| (one.device, one.work_ps)).collect();
         by_device.sort_by(|a, b| b.1.total_cmp(&a.1));
         let device = match &by_device[..] {
-            [first, second, ..] if first.1 > 2.0 * second.1.max(0.0) => Some(first.clone()),
+            [first, second, ..] if first.1 > 2.0 * second.1.max(0.0) && first.1 > 0.0 => Some(*first),
             _ => None,
         };
-        Self { classes, compute, extra: extra_programs(evidence, measured, step), device }
+        let event = evidence.meanwhile(&[at], others).filter(|event| event.only).map(|event| event.name);
+        Self { growth, extra: extra_programs(evidence, series, at, others), device, event }
     }
 
-    fn words(&self) -> String {
-        let all: Vec<String> = self
-            .classes
-            .iter()
-            .take(3)
-            .map(|(class, ps)| format!("{} +{}", class.phrase(), units::duration_ps(*ps)))
-            .collect();
-        let mut words = format!("what grew, mean over devices: {}", all.join(", "));
-        if let Some((device, ps)) = &self.device {
-            words += &format!("; most on {device}, +{}", units::duration_ps(*ps));
+    fn words(&self, evidence: &Evidence<'_>) -> String {
+        let mut words = format!("what grew, mean over devices: {}", evidence.growth_words(&self.growth));
+        if let Some((device, ps)) = self.device {
+            let name = &evidence.profile.device(device).name;
+            words += &format!("; work grew most on {name}, +{}", units::duration_ps(ps));
         }
         if !self.extra.is_empty() {
             words += &format!("; only there: {}", self.extra.join(", "));
@@ -181,7 +137,10 @@ impl Grown {
         if !self.extra.is_empty() {
             return "a program runs there that usual steps do not run: evaluation, logging or a checkpoint; run it less often, or beside the steps";
         }
-        match self.classes.first().map(|(class, _)| *class) {
+        let most = Class::ALL
+            .into_iter()
+            .max_by(|a, b| self.growth.classes[*a as usize].total_cmp(&self.growth.classes[*b as usize]));
+        match most {
             Some(Class::Input | Class::Infeed) => {
                 "input came late there: more prefetch, so that a slow read is hidden"
             }
@@ -191,7 +150,7 @@ impl Grown {
             Some(Class::Communication) if self.device.is_none() => {
                 "devices waited for somebody who was not captured, or for the network: look at that step on all hosts"
             }
-            Some(Class::Compute) if self.compute.is_some_and(|by| by > 1.0) => {
+            Some(Class::Compute) => {
                 "the same ops took longer: clock, heat or a neighbour on the machine; or more work than in the other steps: compare `ops` of that step with another's"
             }
             _ => "compare `ops` of that step with another's",
@@ -199,31 +158,20 @@ impl Grown {
     }
 }
 
-/// A number of a step on a device, and its median over the device's usual steps.
-fn growth(one: &OfDevice<'_>, step: &Step, of: impl Fn(&OnDevice) -> i64) -> Option<(f64, f64)> {
-    let own = one.steps.iter().find(|s| s.number == step.number)?;
-    let mut usual: Vec<f64> =
-        one.steps.iter().filter(|s| s.class == StepClass::Steady).map(|s| of(s) as f64).collect();
-    usual.sort_by(f64::total_cmp);
-    (!usual.is_empty()).then(|| (of(own) as f64, quantile(&usual, 0.5)))
-}
-
 /// Programs that began in this step and in no usual one.
-fn extra_programs(evidence: &Evidence<'_>, measured: &Measured<'_>, step: &Step) -> Vec<String> {
-    let (mut here, mut elsewhere) = (BTreeSet::new(), BTreeSet::new());
-    for account in evidence.accounts().iter().flatten() {
-        let Some(one) = measured.devices.iter().find(|d| d.device.id == account.device) else { continue };
-        for on in &one.steps {
-            let set = match on {
-                _ if on.number == step.number => &mut here,
-                _ if on.class == StepClass::Steady => &mut elsewhere,
-                _ => continue,
-            };
-            let begun = account.launches.partition_point(|l| l.start_ps < on.start_ps);
-            let own = account.launches[begun..].iter().take_while(|l| l.start_ps < on.end_ps);
-            set.extend(own.map(|launch| launch.module.clone()));
+fn extra_programs(evidence: &Evidence<'_>, series: &StepSeries, at: usize, others: &[usize]) -> Vec<String> {
+    let programs = |of: &[usize]| {
+        let mut found = BTreeSet::new();
+        for account in evidence.accounts().iter().flatten() {
+            for on in of.iter().filter_map(|at| series.steps.get(*at)?.on(account.device)) {
+                let begun = account.launches.partition_point(|l| l.start_ps < on.start_ps);
+                let own = account.launches[begun..].iter().take_while(|l| l.start_ps < on.end_ps);
+                found.extend(own.map(|launch| launch.module.clone()));
+            }
         }
-    }
+        found
+    };
+    let (here, elsewhere) = (programs(&[at]), programs(others));
     here.difference(&elsewhere).filter(|module| !module.is_empty()).cloned().collect()
 }
 

@@ -93,6 +93,9 @@ impl Class {
         if is_container(category) {
             return Self::Overhead;
         }
+        if is_to_host(category, &op.expression) {
+            return Self::HostTransfer;
+        }
         if is_collective(category, name) {
             return Self::Communication;
         }
@@ -195,6 +198,12 @@ impl Class {
     }
 }
 
+/// Sends and receives between devices and those to and from the host are one opcode; its text says which.
+fn is_to_host(category: &str, expression: &str) -> bool {
+    let base = category.strip_suffix("-done").unwrap_or(category);
+    matches!(base, "send" | "recv") && expression.contains("is_host_transfer=true")
+}
+
 /// Copies on a GPU say in their name between what they go, as `MemcpyH2D`, `[CUDA memcpy DtoH]` and `CopyHostToDevice` do; where
 /// it does not, the tracer's details may: `kind_src:pinned kind_dst:device`.
 fn of_memcpy(name: &str, details: &str) -> Class {
@@ -240,6 +249,12 @@ mod tests {
         assert_eq!(class("copy-done", "copy-done.1", "f32[8]{0:S(5)} copy-done()"), Class::HostTransfer);
         assert_eq!(class("infeed-done", "infeed-done.1", ""), Class::Infeed);
         assert_eq!(class("host recv-done", "recv-done.1", ""), Class::HostTransfer);
+        let host = "(f32[], token[]) recv-done(%recv.1), channel_id=2, is_host_transfer=true";
+        assert_eq!(class("recv-done", "io_callback.18", host), Class::HostTransfer);
+        assert_eq!(
+            class("recv-done", "recv-done.1", "recv-done(%recv.1), channel_id=2"),
+            Class::Communication
+        );
         assert_eq!(class("while", "while.1", ""), Class::Overhead);
         assert_eq!(class("data formatting", "copy.1", ""), Class::Copy);
         let copies = ["MemcpyH2D", "MemcpyD2D", "MemcpyP2P"].map(|name| class("memcpy", name, ""));

@@ -105,8 +105,8 @@ pub enum Run {
     /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
     /// against itself.
     Among(fn(&Scoped<'_>, &[Scoped<'_>], &Params, &mut Notes) -> Answer),
-    /// From one run, held against a baseline where one is given; the scope holds for both.
-    Against(fn(&Scoped<'_>, Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
+    /// From one run, held against a baseline where one is given, or several runs of it; the scope holds for all.
+    Against(fn(&Scoped<'_>, &[Scoped<'_>], &Params, &mut Notes) -> Answer),
 }
 
 /// Which runs a question takes beside the one it is about.
@@ -118,7 +118,7 @@ pub enum Others {
     One,
     /// Any number, each held against it.
     Many,
-    /// Perhaps one, against which it is held.
+    /// Any number of runs of a baseline, against which it is held.
     Baseline,
 }
 
@@ -363,7 +363,7 @@ fn answer(
     params: &Params,
 ) -> Result<Report, Error> {
     let takes = analysis.others();
-    if others.len() > 1 && !matches!(takes, Others::None | Others::Many) {
+    if others.len() > 1 && takes == Others::One {
         return Err(Error::Usage(format!(
             "`{}` takes one run beside the first, found {}",
             analysis.id,
@@ -383,7 +383,7 @@ fn answer(
         Run::Between(run) => run(asked, first.unwrap_or(asked), params, &mut notes),
         Run::Among(run) if others.is_empty() => run(asked, std::slice::from_ref(asked), params, &mut notes),
         Run::Among(run) => run(asked, others, params, &mut notes),
-        Run::Against(run) => run(asked, first, params, &mut notes),
+        Run::Against(run) => run(asked, others, params, &mut notes),
     };
     let mut report = answer.map_err(|error| with_damage(error, asked.profile))?;
     report.analysis = analysis.id;

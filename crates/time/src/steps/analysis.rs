@@ -5,11 +5,15 @@ use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use crate::intervals::Intervals;
 use crate::select::Scoped;
 use crate::stats::Summary;
+use crate::steps::series::StepSeries;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
-use crate::{busy, quality};
+use crate::{busy, ceiling, quality};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Columns, Notes, Report, Row, Series, Status, Table, Unit, Value, row};
+use haloscope_report::units;
+use haloscope_report::{
+    Cell, Columns, Finding, Link, Notes, Report, Row, Series, Severity, Status, Table, Unit, Value, row,
+};
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -53,6 +57,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let median = summary.map(|s| s.p50);
     let (mut rows, mut by_device, mut by_class) = (Vec::new(), Vec::new(), Vec::new());
     let accounts = account::of_selection(profile, selection);
+    let course = StepSeries::of(&steps, &accounts);
     for step in &steps.rows {
         let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
         let fastest = step.instances.iter().map(|i| i.duration_ps).min();
@@ -68,8 +73,8 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             text(
                 "class",
                 "Class",
-                "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations.",
-                summary.filter(|s| s.count > 2).map(|_| step.class.word())
+                "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations; slower: steady, at a worse level than the best one that lasts.",
+                summary.filter(|s| s.count > 2).map(|_| word(step, course.as_ref()))
             ),
             duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step.", duration),
             share(
@@ -143,11 +148,107 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let tables =
         vec![Table::of("steps", "Steps", rows), by_class, Table::of("devices", "Steps by device", by_device)];
     Ok(Report {
-        values: [values(&steps, summary.as_ref()), vec![bubbles]].concat(),
+        values: [values(&steps, summary.as_ref()), vec![bubbles], course_values(&steps, course.as_ref())]
+            .concat(),
+        findings: course.map_or_else(Vec::new, |course| findings(&steps, &course)),
         tables,
         series,
         ..Report::default()
     })
+}
+
+/// The word for a step's class. No step is steady that lies at a worse level than others.
+fn word(step: &Step, course: Option<&StepSeries>) -> &'static str {
+    match step.class {
+        StepClass::Steady if course.is_some_and(|course| course.is_slower(step.number)) => "slower",
+        class => class.word(),
+    }
+}
+
+/// What was found among the steps' times as numbers.
+fn course_values(steps: &Steps, course: Option<&StepSeries>) -> Vec<Value> {
+    let status = if steps.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    let change = course.and_then(|course| Some((course, course.change()?)));
+    let period = course.and_then(|course| Some((course, course.stalls()?)));
+    vec![
+        Value::new(
+            "change_step",
+            "Level changes at step",
+            change.map(|(course, change)| course.number(change.at)),
+            Unit::Count,
+            status,
+            "The first step of another level of step time; unknown where none is found, or where too few steps count.",
+        ),
+        Value::new(
+            "change_share",
+            "Change of level",
+            change.map(|(_, change)| change.size),
+            Unit::Share,
+            status,
+            "The level from that step on over the one before, less 1: above 0 for slower.",
+        ),
+        Value::new(
+            "stall_period",
+            "Steps from stall to stall",
+            period.map(|(_, period)| period.every),
+            Unit::Count,
+            status,
+            "Every so many steps one takes longer; unknown where no such period is found.",
+        ),
+    ]
+}
+
+/// What was found among the steps' times in words.
+fn findings(steps: &Steps, course: &StepSeries) -> Vec<Finding> {
+    let status = if steps.source.is_inferred() { Status::Estimated } else { Status::Derived };
+    let all = course.mean_ps() * course.steps.len() as f64;
+    let finding = |id, claim: String, lost: f64, evidence: String, row: i64| {
+        let saved = lost / all.max(1.0);
+        Finding {
+            id,
+            severity: if saved >= 0.05 { Severity::Warning } else { Severity::Info },
+            claim: capital(&claim),
+            evidence,
+            ceiling: format!("{:.2}x: {} of the steps' time", ceiling::speedup(saved), units::share(saved)),
+            speedup: Some(ceiling::speedup(saved)),
+            lever: "`diagnose` says what these steps have more of, on which devices, and what the host did"
+                .into(),
+            falsifier: "another capture of the same program shows no such steps".into(),
+            status,
+            links: vec![Link::to("steps").row("steps", row.to_string()), Link::to("diagnose")],
+            ..Finding::default()
+        }
+    };
+    let mut found = Vec::new();
+    if let (Some(change), Some(words)) = (course.change(), course.change_words()) {
+        let (low, high) = change.interval;
+        let evidence = format!(
+            "the change of level is {} (95% interval {} to {}); p = {:.1e} over {} steps",
+            units::share(change.size),
+            units::share(low),
+            units::share(high),
+            change.p,
+            course.steps.len()
+        );
+        found.push(finding(
+            "slower_from_step",
+            words,
+            course.series.excess(),
+            evidence,
+            course.number(change.at),
+        ));
+    }
+    if let (Some(period), Some(words)) = (course.stalls().filter(|p| p.is_sure()), course.period_words()) {
+        let evidence = format!("steps {}; {} stalls", course.listed(&period.members), period.starts.len());
+        let lost = period.extra * period.starts.len() as f64;
+        found.push(finding("periodic_stall", words, lost, evidence, course.number(period.first)));
+    }
+    found
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What a step's time on a device goes to; what a step lasts beyond the capture counts as before or after it.

@@ -28,7 +28,20 @@ import { isNotComparable, otherFindings } from "./verdict";
 import { WaterfallPanel } from "./WaterfallPanel";
 
 /** Values that the verdict says in words. */
-const SAID = new Set(["verdict", "verdict_why", "step_delta_interval_ps"]);
+const SAID = new Set([
+  "verdict",
+  "verdict_why",
+  "verdict_says",
+  "verdict_by",
+  "step_delta_interval_ps",
+  "usual_delta_ps",
+  "usual_delta_low_ps",
+  "usual_delta_high_ps",
+  "margin_share",
+  "same_low_ps",
+  "same_high_ps",
+  "steps_to_decide",
+]);
 
 /** Parameters that parts of the page set. */
 const OWN = ["anyway", "pick"];

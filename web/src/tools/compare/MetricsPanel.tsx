@@ -5,7 +5,14 @@ import { WordTable } from "../../widgets/table/WordTable";
 import { withoutUnknown } from "./columns";
 import { readable } from "./quantity";
 
-const TONES: Readonly<Record<string, ToneName>> = { better: "good", worse: "bad", unchanged: "plain", changed: "warn", unknown: "unknown" };
+const TONES: Readonly<Record<string, ToneName>> = {
+  better: "good",
+  worse: "bad",
+  unchanged: "plain",
+  undecided: "unknown",
+  changed: "warn",
+  unknown: "unknown",
+};
 
 /** What a metric's word means for the reader. */
 export function metricTone(word: string): ToneName {

@@ -5,7 +5,7 @@ import type { Report } from "../../api/types";
 import { go } from "../../state/route";
 import { Tone } from "../../widgets/Tone";
 import { durationChange } from "./quantity";
-import { toneOfVerdict } from "./verdict";
+import { shownWord, toneOfVerdict } from "./verdict";
 
 export function RunStrip({
   report,
@@ -33,7 +33,7 @@ export function RunStrip({
               onClick={() => go({ view: { pick: i === 0 ? "" : String(i + 1), sel: "", kind: "" } })}
             >
               <span class="compare-strip-name">{name}</span>
-              <Tone word={word} tone={toneOfVerdict(word ?? "")} />
+              <Tone word={shownWord(word)} tone={toneOfVerdict(word ?? "")} />
               <span>{ps === null ? "" : durationChange(ps)}</span>
             </button>
           </li>

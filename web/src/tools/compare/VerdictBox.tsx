@@ -9,7 +9,7 @@ import { FindingParts } from "../../widgets/Finding";
 import { Tone } from "../../widgets/Tone";
 import { markdown } from "./markdown";
 import { runName } from "./RunsBar";
-import { breaking, isNotComparable, stepFinding, toneOfVerdict, verdictOf } from "./verdict";
+import { breaking, isNotComparable, shownWord, stepFinding, toneOfVerdict, verdictOf } from "./verdict";
 
 export interface VerdictBoxProps {
   readonly report: Report;
@@ -23,7 +23,7 @@ export function VerdictBox({ report, baseline, experiment }: VerdictBoxProps) {
   return (
     <section class={`compare-verdict ${verdict.tone}`} aria-label="Verdict">
       <div class="compare-verdict-head">
-        <Tone word={verdict.word} tone={toneOfVerdict(verdict.word)} />
+        <Tone word={shownWord(verdict.word)} tone={toneOfVerdict(verdict.word)} />
         <p class="compare-headline">{verdict.headline}</p>
         <CopyButton
           label="Copy as Markdown"

@@ -76,7 +76,8 @@ function opLines(report: Report): string[] {
     number,
     number,
   ];
-  const changed = table.rows.filter((row) => textAt(row, change) !== "unchanged");
+  // What is undecided is no change.
+  const changed = table.rows.filter((row) => !["unchanged", "undecided"].includes(textAt(row, change) ?? ""));
   if (changed.length === 0) return [];
   const body = changed.slice(0, MOST_OPS).map((row) => {
     const ps = numberAt(row, delta);

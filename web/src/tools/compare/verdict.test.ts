@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { finding, link } from "../../api/made.testdata";
 import { made, tableWith } from "./made.testdata";
-import { breaking, isNotComparable, meansOf, otherFindings, probability, stepFinding, verdictOf } from "./verdict";
+import { breaking, isNotComparable, meansOf, otherFindings, probability, shownWord, stepFinding, verdictOf } from "./verdict";
 
 const SLOWER = {
   verdict: "slower",
@@ -31,9 +31,41 @@ describe("verdictOf", () => {
       "The experiment is faster: a step takes 1.000 ms (−2.0%) less.",
     );
   });
-  it("does not call noise a change, and says so of too few steps", () => {
-    expect(verdictOf(made({ verdict: "unchanged", step_delta_ps: -1e7 })).headline).toBe(
-      "The step time is unchanged: 10.00 µs less is no more than noise.",
+  it("says what a change rests on, and when the mean goes the other way", () => {
+    const verdict = verdictOf(
+      made({
+        ...SLOWER,
+        step_delta_ps: -1e9,
+        verdict_by: "usual steps",
+        usual_delta_ps: 2e9,
+        usual_delta_low_ps: 1e9,
+        usual_delta_high_ps: 3e9,
+      }),
+    );
+    expect(verdict.headline).toBe("The experiment is slower, though its mean is not.");
+    expect(verdict.said[0]).toBe("What shows it: the usual steps.");
+    expect(verdict.said).toContain("The usual steps, whatever a few slow ones do: +2.000 ms, between +1.000 ms and +3.000 ms.");
+  });
+  it("tells the same, which is shown, from undecided, and says what would decide", () => {
+    expect(verdictOf(made({ verdict: "unchanged", step_delta_ps: -1e7, margin_share: 0.01 })).headline).toBe(
+      "The step time is the same within 1.0% of a step: it takes 10.00 µs less.",
+    );
+    expect([shownWord("unchanged"), shownWord("undecided"), shownWord(null)]).toEqual(["the same", "undecided", null]);
+    const open = verdictOf(
+      made({
+        verdict: "undecided",
+        step_delta_ps: 1e8,
+        baseline_steps: 12,
+        experiment_steps: 8,
+        margin_share: 0.01,
+        same_low_ps: -1e8,
+        same_high_ps: 3e8,
+        steps_to_decide: 40,
+      }),
+    );
+    expect(open.headline).toBe("Undecided: the step takes 100.0 µs more, but it is neither shown to differ nor to be the same.");
+    expect(open.said[0]).toBe(
+      "The interval −100.0 µs to +300.0 µs does not lie within 1.0% of a step. About 40 steps of each run would decide.",
     );
     const few = verdictOf(made({ verdict: "undecided", step_delta_ps: 1e7, baseline_steps: 2, experiment_steps: 1, noise_floor_ps: null }));
     expect(few.headline).toMatch(/too few steps/);

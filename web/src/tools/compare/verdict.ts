@@ -7,7 +7,7 @@ import type { ToneName } from "../../widgets/tone";
 import { durationChange, shareChange } from "./quantity";
 
 export interface Verdict {
-  /** faster, slower, unchanged, undecided, not comparable; unknown where the report has none. */
+  /** faster, slower, unchanged (shown to be the same), undecided, not comparable; unknown where the report has none. */
   readonly word: string;
   readonly tone: ToneName;
   readonly headline: string;
@@ -25,6 +25,11 @@ const TONES: Readonly<Record<string, ToneName>> = {
 
 export function toneOfVerdict(word: string): ToneName {
   return TONES[word] ?? "unknown";
+}
+
+/** The word that people read: what is unchanged was shown to be the same. */
+export function shownWord(word: string | null): string | null {
+  return word === "unchanged" ? "the same" : word;
 }
 
 export interface Means {
@@ -69,29 +74,85 @@ export function verdictOf(report: Report): Verdict {
   const delta = valueNumber(report, "step_delta_ps");
   const share = valueNumber(report, "step_delta_share");
   const by = delta === null ? "" : `${formatDuration(Math.abs(delta))}${share === null ? "" : ` (${shareChange(share)})`}`;
-  const said = word === "not comparable" ? [] : [interval(report), noise(report), tests(report), matched(report)];
-  return { word, tone: toneOfVerdict(word), headline: headline(word, delta, by), said: said.filter((one) => one !== "") };
+  const said =
+    word === "not comparable"
+      ? []
+      : [rests(report), decides(word, report), interval(report), usual(report), noise(report), tests(report), matched(report)];
+  return { word, tone: toneOfVerdict(word), headline: headline(word, delta, by, report), said: said.filter((one) => one !== "") };
 }
 
-function headline(word: string, delta: number | null, by: string): string {
+function headline(word: string, delta: number | null, by: string, report: Report): string {
+  // A mean that a slow step carries may go the other way than what the verdict rests on.
+  const against = (delta ?? 0) !== 0 && (delta ?? 0) > 0 !== (word === "slower");
   switch (word) {
     case "faster":
-      return `The experiment is faster: a step takes ${by} less.`;
+      return against ? "The experiment is faster, though its mean is not." : `The experiment is faster: a step takes ${by} less.`;
     case "slower":
-      return `The experiment is slower: a step takes ${by} more.`;
-    case "unchanged":
+      return against ? "The experiment is slower, though its mean is not." : `The experiment is slower: a step takes ${by} more.`;
+    case "unchanged": {
+      const margin = valueNumber(report, "margin_share");
+      const within = margin === null ? "" : ` within ${formatShare(margin)} of a step`;
       return delta === null || delta === 0
-        ? "The step time is unchanged."
-        : `The step time is unchanged: ${by} ${delta > 0 ? "more" : "less"} is no more than noise.`;
-    case "undecided":
+        ? "The step time is the same."
+        : `The step time is the same${within}: it takes ${by} ${delta > 0 ? "more" : "less"}.`;
+    }
+    case "undecided": {
+      const few =
+        Math.min(valueNumber(report, "baseline_steps") ?? LEAST_STEPS, valueNumber(report, "experiment_steps") ?? LEAST_STEPS) <
+        LEAST_STEPS;
+      const why = few ? "there are too few steps" : "it is neither shown to differ nor to be the same";
       return delta === null || delta === 0
-        ? "Nobody can tell: there are too few steps."
-        : `Nobody can tell: the step takes ${by} ${delta > 0 ? "more" : "less"}, but there are too few steps to say that this is no noise.`;
+        ? `Undecided: ${why}.`
+        : `Undecided: the step takes ${by} ${delta > 0 ? "more" : "less"}, but ${why}.`;
+    }
     case "not comparable":
       return "These runs are not comparable: they differ in what a step's time depends on.";
     default:
       return delta === null ? "The change of the step time is unknown." : `A step takes ${by} ${delta > 0 ? "more" : "less"}.`;
   }
+}
+
+/** Fewer steps than this say nothing of their noise. */
+const LEAST_STEPS = 3;
+
+const WAYS: Readonly<Record<string, string>> = {
+  mean: "the mean of all steps",
+  "usual steps": "the usual steps",
+  "a few steps": "a few slow steps",
+  "from a step on": "a level that begins within a run",
+};
+
+function rests(report: Report): string {
+  const by = report.values["verdict_by"]?.value;
+  if (typeof by !== "string" || by === "") return "";
+  const ways = by.split(", ").map((way) => WAYS[way] ?? way);
+  return `What shows it: ${ways.join(", ")}.`;
+}
+
+function decides(word: string, report: Report): string {
+  if (word !== "undecided") return "";
+  const margin = valueNumber(report, "margin_share");
+  const [low, high, steps] = [
+    valueNumber(report, "same_low_ps"),
+    valueNumber(report, "same_high_ps"),
+    valueNumber(report, "steps_to_decide"),
+  ];
+  const straddles =
+    margin === null || low === null || high === null
+      ? ""
+      : `The interval ${durationChange(low)} to ${durationChange(high)} does not lie within ${formatShare(margin)} of a step.`;
+  const more = steps === null ? "" : `About ${formatInt(steps)} steps of each run would decide.`;
+  return [straddles, more].filter((one) => one !== "").join(" ");
+}
+
+function usual(report: Report): string {
+  const [delta, low, high] = [
+    valueNumber(report, "usual_delta_ps"),
+    valueNumber(report, "usual_delta_low_ps"),
+    valueNumber(report, "usual_delta_high_ps"),
+  ];
+  if (delta === null || low === null || high === null) return "";
+  return `The usual steps, whatever a few slow ones do: ${durationChange(delta)}, between ${durationChange(low)} and ${durationChange(high)}.`;
 }
 
 function interval(report: Report): string {

@@ -17,6 +17,7 @@ use clap::{ArgMatches, Command};
 use haloscope_analyses as analyses;
 use haloscope_capture::{Captured, Destination, Error, Request, Silent, Stop};
 use haloscope_profile::load;
+use haloscope_report::Finding;
 use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
@@ -111,8 +112,8 @@ fn capture(
     let found = looks.until_steady(printer).map_err(|why| explain(&why, shim, child))?;
     let duration = match (&found, asked.duration) {
         (_, Some(duration)) => duration,
-        (Found::Steps(period_ps), None) => length(asked.steps, *period_ps),
-        (Found::NoSteps, None) => Duration::from_secs(2),
+        (Found::Steps(period_ps) | Found::Compiling(_, period_ps), None) => length(asked.steps, *period_ps),
+        (Found::NoSteps | Found::OpByOp, None) => Duration::from_secs(2),
     };
     let servers = shim.servers().addresses();
     let whose = if servers.len() == 1 { String::new() } else { format!(" of {} processes", servers.len()) };
@@ -122,16 +123,39 @@ fn capture(
             units::duration_ps(*period_ps as f64),
             seconds(duration)
         )),
+        Found::Compiling(compiled, _) => printer.note(format_args!(
+            "there is no steady state: {} was compiled {} times within {}, for {} of it, and is compiled on; capturing {}{whose}",
+            if compiled.name.is_empty() { "a function" } else { &compiled.name },
+            compiled.times,
+            of_seconds(compiled.span),
+            of_seconds(compiled.seconds),
+            seconds(duration)
+        )),
+        Found::OpByOp => printer.note(format_args!(
+            "the program runs its ops one by one, so that no launch tells where a step begins: put the step into a jax.jit, or mark \
+             it with jax.profiler.StepTraceAnnotation; capturing {}{whose}",
+            seconds(duration)
+        )),
         Found::NoSteps => {
             printer.note(format_args!("found no steps; capturing {}{whose}", seconds(duration)));
         }
     }
+    let compiled = shim.compiled().count;
     let mut request = Request { duration, options: asked.options.clone(), ..Request::new(servers) };
     let mut tries = 0;
     loop {
         tries += 1;
         match haloscope_capture::capture(&request, &destination, &Silent, stop) {
-            Ok(captured) => return Ok(captured),
+            Ok(captured) => {
+                let more = shim.compiled().count.saturating_sub(compiled);
+                if let (Found::Steps(_), 1..) = (&found, more) {
+                    printer.note(format_args!(
+                        "the program compiled {more} time{} while it was captured: steps beside a compilation are not the steady state",
+                        if more == 1 { "" } else { "s" }
+                    ));
+                }
+                return Ok(captured);
+            }
             Err(_) if stop.is_stopped() => return Err(explain(&steady::Why::Stopped, shim, child)),
             // The program may profile itself, or start a server of its own in place of ours.
             Err(Error::Busy { .. } | Error::Refused { .. } | Error::Died { .. }) if tries < TRIES => {
@@ -194,6 +218,29 @@ fn say_captured(captured: &Captured, asked: &RunArgs, printer: &mut Printer) {
         Err(failure) => printer.failure(&failure),
     }
     printer.talk(format_args!("haloscope: `haloscope diagnose {}` says why it is slow\n", captured.path));
+    if asked.options.python_tracer_level == 0 && has_culprit(Path::new(&captured.path)) == Some(false) {
+        printer.note(
+            "this capture names no cause; with `--python-tracer-level 1` it holds the calls of Python functions too, and says what \
+             the host does meanwhile",
+        );
+    }
+}
+
+/// Findings of `diagnose` that say where time goes and not what it comes from.
+const SYMPTOMS: [&str; 6] =
+    ["launch_bound", "host_bound", "idle_inside", "step_jitter", "low_mfu_explained", "diluted_averages"];
+/// A cause that gives less than this is none to speak of.
+const WORTH: f64 = 1.05;
+
+/// Whether `diagnose` names a cause that is worth something; `None` where it has no answer.
+fn has_culprit(session: &Path) -> Option<bool> {
+    let analysis = analyses::find("diagnose")?;
+    let profile = load::find(session).and_then(|run| load::open(&run)).ok()?;
+    let report = analysis::run(analysis, &profile, &Scope::default(), &Params::default()).ok()?;
+    let is_cause = |finding: &Finding| {
+        finding.speedup.is_some_and(|speedup| speedup >= WORTH) && !SYMPTOMS.contains(&finding.id)
+    };
+    Some(report.findings.iter().any(is_cause))
 }
 
 fn overview(session: &Path, printer: &Printer) -> Result<String, Failure> {
@@ -220,6 +267,11 @@ fn open_page(
     }
     let store = Store::new(folder).map_err(|error| Failure::Server(error.to_string()))?;
     serve::listen(matches, store, printer).map(drop)
+}
+
+/// The same of seconds.
+fn of_seconds(seconds: f64) -> String {
+    units::duration_ps(seconds * 1e12)
 }
 
 /// `2.5 s`.

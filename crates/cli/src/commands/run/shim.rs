@@ -21,6 +21,34 @@ pub(super) struct Shim {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Servers(Vec<(u32, u16)>);
 
+/// What JAX compiled in the program's processes so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Compiled {
+    /// Programs, of all processes.
+    pub count: u64,
+    /// The function that was compiled most often in one process; empty where that is not known.
+    pub name: String,
+    /// How often it was,
+    pub times: u64,
+    /// how long in all, seconds,
+    pub seconds: f64,
+    /// and from the end of the first to that of the last, seconds.
+    pub span: f64,
+}
+
+impl Compiled {
+    /// What a process wrote; `None` for what is cut or no number.
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let count = lines.next()?.parse().ok()?;
+        let name = lines.next()?.to_owned();
+        let times = lines.next()?.parse().ok()?;
+        let mut number = || lines.next()?.parse::<f64>().ok().filter(|v| v.is_finite());
+        let (seconds, first, last) = (number()?, number()?, number()?);
+        Some(Self { count, name, times, seconds, span: (last - first).max(0.0) })
+    }
+}
+
 /// What is known of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Seen {
@@ -99,6 +127,20 @@ impl Shim {
         found.sort_unstable();
         found.dedup_by_key(|(id, ..)| *id);
         Servers(found.into_iter().filter(|(id, ..)| is_alive(*id)).map(|(id, _, port)| (id, port)).collect())
+    }
+
+    /// What was compiled so far, where the framework says it.
+    pub(super) fn compiled(&self) -> Compiled {
+        let said = self
+            .files()
+            .into_iter()
+            .filter(|(_, framework, kind, _)| framework == "jax" && kind == "compiled");
+        let each = said.filter_map(|(.., path)| Compiled::parse(&fs::read_to_string(path).ok()?));
+        each.fold(Compiled::default(), |all, one| {
+            let count = all.count + one.count;
+            let most = if one.times > all.times { one } else { all };
+            Compiled { count, ..most }
+        })
     }
 
     /// What the program's processes said so far.
@@ -211,6 +253,18 @@ mod tests {
         let seen = shim.seen();
         assert!(seen.has_server && seen.frameworks == ["jax"] && seen.failure.is_none());
         fs::write(said.join(format!("{id}.torch_xla.failed")), "ImportError: no").unwrap();
+        assert_eq!(shim.compiled(), Compiled::default());
+        fs::write(said.join(format!("{id}.jax.compiled")), "12\njit_step\n9\n2.5\n100.0\n104.0\n").unwrap();
+        fs::write(said.join(format!("{}.jax.compiled", id + 1)), "3\njit_step\n3\n0.5\n100.0\n101.0\n")
+            .unwrap();
+        fs::write(said.join(format!("{}.jax.compiled", id + 2)), "3\njit").unwrap();
+        let compiled = shim.compiled();
+        assert_eq!(
+            (compiled.count, compiled.times, compiled.name.as_str()),
+            (15, 9, "jit_step"),
+            "of all processes"
+        );
+        assert_eq!((compiled.seconds, compiled.span), (2.5, 4.0));
         assert_eq!(shim.seen().failure.as_deref(), Some("torch_xla: ImportError: no"));
         let folder = shim.folder.clone();
         drop(shim);

@@ -54,6 +54,37 @@ def _is_imported(name):
     return module is not None and not getattr(spec, "_initializing", False)
 
 
+class _Compiled:
+    """Counts what JAX compiles, and says so: PID.jax.compiled holds how many programs were compiled, and of the function that was
+    compiled most often its name, how often, how long in all, and when (seconds since 1970) the first and the last compilation ended."""
+
+    def __init__(self):
+        import threading
+
+        self.lock = threading.Lock()
+        self.count = 0
+        self.of = {}
+
+    def __call__(self, event, seconds, **named):
+        try:
+            if event == "/jax/core/compile/backend_compile_duration":
+                self.add(str(named.get("fun_name") or ""), float(seconds))
+        except Exception:  # Nothing of ours ends a program.
+            pass
+
+    def add(self, name, seconds):
+        import time
+
+        now = time.time()
+        with self.lock:
+            self.count += 1
+            times, total, first, _ = self.of.get(name, (0, 0.0, now, now))
+            self.of[name] = (times + 1, total + seconds, first, now)
+            most = max(self.of, key=lambda one: (self.of[one][0], self.of[one][1]))
+            words = "%d\n%s\n%d\n%f\n%f\n%f\n" % ((self.count, most.replace("\n", " ")) + self.of[most])
+            _tell("jax.compiled", words)
+
+
 class _Jax:
     """The server of JAX. A program may start one of its own beside it, or have one already: then that one is used."""
 
@@ -62,11 +93,21 @@ class _Jax:
     def __init__(self):
         self.own = None
         self.kept = None
+        self.compiled = None
+
+    def listen(self):
+        """Counts compilations from now on, where this JAX says them."""
+        monitoring = sys.modules.get("jax.monitoring")
+        register = getattr(monitoring, "register_event_duration_secs_listener", None)
+        if self.compiled is None and register is not None:
+            self.compiled = _Compiled()
+            register(self.compiled)
 
     def is_ready(self):
         bridge = sys.modules.get("jax._src.xla_bridge")
         if bridge is None or not _is_imported("jax"):
             return False
+        self.listen()
         initialized = getattr(bridge, "backends_are_initialized", None)
         if initialized is None:
             return bool(getattr(bridge, "_backends", None))

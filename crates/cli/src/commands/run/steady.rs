@@ -9,7 +9,7 @@ use haloscope_profile::load;
 use haloscope_time::pace::Pace;
 
 use super::args::{RunArgs, WarmUp};
-use super::shim::Shim;
+use super::shim::{Compiled, Shim};
 use crate::Printer;
 
 /// The first look; later ones are longer where steps are.
@@ -33,9 +33,20 @@ const BETWEEN: Duration = Duration::from_millis(50);
 pub(super) enum Found {
     /// Steps, this far from one start to the next one's, picoseconds.
     Steps(i64),
+    /// The program compiles on: this function so often, about this far from one time to the next, picoseconds.
+    Compiling(Compiled, i64),
+    /// The program runs its ops one by one: what would be taken for steps are launches of an op.
+    OpByOp,
     /// The time is up, and there are no steps.
     NoSteps,
 }
+
+/// A function that was compiled so often,
+const AGAIN: u64 = 10;
+/// over so many seconds,
+const AGAIN_SPAN: f64 = 4.0;
+/// for at least this share of them, is compiled for good: there is no steady state to wait for.
+const AGAIN_SHARE: f64 = 0.25;
 
 /// Why looking ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +66,15 @@ pub(super) struct Looks<'a> {
     pause: Duration,
     /// Looks in a row that a server refused or that held nothing.
     failures: u32,
+    /// Programs that were compiled before the last look ended.
+    compiled: u64,
+    /// Looks in a row at a program that runs op by op.
+    op_by_op: u32,
 }
 
 impl<'a> Looks<'a> {
     pub(super) fn new(asked: &'a RunArgs, shim: &'a Shim, stop: &'a Stop) -> Self {
-        Self { asked, shim, stop, length: FIRST, pause: PAUSE, failures: 0 }
+        Self { asked, shim, stop, length: FIRST, pause: PAUSE, failures: 0, compiled: 0, op_by_op: 0 }
     }
 
     /// Waits for a server, and then until the program is worth capturing.
@@ -71,6 +86,7 @@ impl<'a> Looks<'a> {
             self.wait(BETWEEN)?;
         }
         let began = Instant::now();
+        self.compiled = self.shim.compiled().count;
         if let WarmUp::Time(time) = self.asked.warm_up {
             self.wait(time)?;
             if self.asked.duration.is_some() {
@@ -81,25 +97,40 @@ impl<'a> Looks<'a> {
         let mut works_since: Option<Instant> = None;
         loop {
             let pace = self.look()?;
-            if let Some(pace) = &pace
+            let compiled = self.shim.compiled();
+            // In the look, or since the one before it: what is not whole in a look is not seen in it.
+            let compiles = compiled.count > self.compiled;
+            self.compiled = compiled.count;
+            if compiles && self.asked.warm_up == WarmUp::UntilSteady {
+                if let Some(period_ps) = again(&compiled) {
+                    return Ok(Found::Compiling(compiled, period_ps));
+                }
+            } else if let Some(pace) = &pace
                 && let Some(found) = self.judge(pace, last.as_ref(), &mut works_since)?
             {
                 return Ok(found);
             }
             if began.elapsed() >= self.asked.max_wait {
-                printer.note(format_args!("steps are not steady after {}", super::seconds(began.elapsed())));
+                let on = if compiles {
+                    format!(", and it compiles: {} programs so far", compiled.count)
+                } else {
+                    String::new()
+                };
+                printer
+                    .note(format_args!("steps are not steady after {}{on}", super::seconds(began.elapsed())));
                 let period = pace.or(last).and_then(|pace| pace.period_ps);
                 return Ok(period.map_or(Found::NoSteps, Found::Steps));
             }
             self.adapt(pace.as_ref());
             self.wait(self.pause.min(self.asked.max_wait.saturating_sub(began.elapsed())))?;
-            last = pace.or(last);
+            // Steps of before a compilation are those of another program.
+            last = if compiles { None } else { pace.or(last) };
         }
     }
 
     /// What a look says, if that is enough.
     fn judge(
-        &self,
+        &mut self,
         pace: &Pace,
         last: Option<&Pace>,
         works_since: &mut Option<Instant>,
@@ -113,6 +144,10 @@ impl<'a> Looks<'a> {
                 }
                 WarmUp::UntilSteady => {}
             }
+        }
+        self.op_by_op = if pace.is_op_by_op { self.op_by_op + 1 } else { 0 };
+        if pace.is_op_by_op && self.asked.warm_up == WarmUp::UntilSteady {
+            return Ok((self.op_by_op > 1 && !pace.is_compiling()).then_some(Found::OpByOp));
         }
         if let Some(period_ps) = pace.period_ps
             && last.is_some_and(|last| pace.is_steady_after(last))
@@ -197,5 +232,29 @@ impl<'a> Looks<'a> {
             }
             thread::sleep(left.min(BETWEEN));
         }
+    }
+}
+
+/// How far it is from one compilation of the same function to the next, picoseconds, where it is compiled for good.
+fn again(compiled: &Compiled) -> Option<i64> {
+    let is_told = compiled.times >= AGAIN
+        && compiled.span >= AGAIN_SPAN
+        && compiled.seconds >= AGAIN_SHARE * compiled.span;
+    is_told.then(|| (compiled.span * 1e12 / (compiled.times - 1) as f64) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_is_compiled_for_good_is_told_from_warm_up() {
+        let compiled =
+            |times, seconds, span| Compiled { count: 99, name: "step".into(), times, seconds, span };
+        assert_eq!(again(&compiled(11, 4.0, 5.0)), Some(500_000_000_000));
+        assert_eq!(again(&compiled(9, 4.0, 5.0)), None, "too few");
+        assert_eq!(again(&compiled(40, 0.9, 1.0)), None, "parameters of many shapes are made at the start");
+        assert_eq!(again(&compiled(12, 1.0, 60.0)), None, "now and then");
+        assert_eq!(again(&Compiled::default()), None);
     }
 }

@@ -240,7 +240,7 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
             top.map(|op| op.meta.name.as_ref()),
             Unit::None,
             run.derived,
-            Judge::Same,
+            Judge::Name,
             "The op with the most time. Compilers rename ops: `ops` says which is which.",
         ),
         Metric {

@@ -14,8 +14,12 @@ use crate::{Refusal, Tool, property};
 const TOP: usize = 20;
 
 /// Headline values that stand at the top of the answer.
-const VALUES: [&str; 11] = [
+const VALUES: [&str; 15] = [
     "verdict",
+    "verdict_says",
+    "verdict_by",
+    "usual_delta_ps",
+    "steps_to_decide",
     "step_delta_ps",
     "step_delta_share",
     "step_delta_interval_ps",

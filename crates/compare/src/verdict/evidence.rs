@@ -1,0 +1,289 @@
+//! What tells one run's steps from another's: their mean, the level of the usual ones, a few slow ones, a level from some step on.
+//!
+//! Each looks at another way of getting slower, and none of them stands for the others: a mean that one step carries has no
+//! shift, a shift can hide behind one slow step, and what begins half way through is in neither.
+
+use haloscope_time::significance::{
+    Moments, difference, error_of, fisher, inflation, mann_whitney, normal_deviations, pooled, shift,
+};
+use haloscope_time::special::{normal_two_sided, t_critical};
+use haloscope_time::stats::{mean, quantile, robust_deviation};
+
+use super::STEP_P;
+
+/// Chances of the level from some step on are asked of many steps, and must be below this after that.
+const ONSET_P: f64 = 0.001;
+/// A stretch that begins within a run has so many steps at least,
+const ONSET_STEPS: usize = 3;
+/// is so far off, as a share of the step,
+const ONSET_SHARE: f64 = 0.005;
+/// and so large a share of pairs of its steps with others agrees.
+const ONSET_ABOVE: f64 = 0.9;
+/// A slow step is this share of the step above its run's usual ones at least,
+const SLOW_SHARE: f64 = 0.03;
+/// and so many robust deviations.
+const SLOW_DEVIATIONS: f64 = 8.0;
+/// Without a step like it in the other run, slow steps make a difference where they add this share to the mean: one of them,
+/// two of them, more.
+const ONE_ADDS: f64 = 0.10;
+const TWO_ADD: f64 = 0.03;
+const MORE_ADD: f64 = 0.01;
+
+/// The times of the counted steps of a run, in their order, picoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Series<'s> {
+    /// All of them.
+    pub all: &'s [f64],
+    /// So many at the start are warm-up.
+    pub warm_up: usize,
+}
+
+impl<'s> Series<'s> {
+    /// Those after the warm-up.
+    fn settled(&self) -> &'s [f64] {
+        self.all.get(self.warm_up..).unwrap_or_default()
+    }
+}
+
+/// What a kind of evidence says of a difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// The difference, experiment less baseline, picoseconds.
+    pub delta_ps: f64,
+    /// Its standard error, picoseconds.
+    pub error_ps: f64,
+    /// Degrees of freedom of the error; infinite for what is near normal.
+    pub df: f64,
+    /// The chance of a difference as large, either way, without a cause.
+    pub p: f64,
+}
+
+impl Gap {
+    /// Welch's difference of the means, whose variance is `grows` times as large where neighbours are alike, and with what whole
+    /// runs differ by; `None` for fewer than two samples of a run.
+    pub(crate) fn of_means(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<Self> {
+        let (x, y) = (Moments::of(a)?, Moments::of(b)?);
+        let (error, df) = error_of(&x, &y);
+        let (error, df) = with_between(error * grows.sqrt(), df, between);
+        let test = difference(y.mean - x.mean, error, df)?;
+        Some(Self { delta_ps: test.delta, error_ps: error, df, p: test.p })
+    }
+
+    /// Half the width of the interval that the difference is outside of with the chance `p`.
+    pub(super) fn reach(&self, p: f64) -> f64 {
+        if self.error_ps <= 0.0 {
+            return 0.0;
+        }
+        let times = if self.df.is_finite() { t_critical(p, self.df) } else { normal_deviations(p) };
+        times * self.error_ps
+    }
+
+    /// The two ends of that interval.
+    pub(crate) fn interval(&self, p: f64) -> (f64, f64) {
+        let reach = self.reach(p);
+        (self.delta_ps - reach, self.delta_ps + reach)
+    }
+}
+
+/// What of a step's time differs between whole runs of one program: the variance of the difference of two, and how well that is
+/// known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Between {
+    /// Picoseconds squared.
+    pub variance: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+}
+
+impl Between {
+    /// Of runs of one program, each with its samples: the variance of their means beyond what samples tell, for the difference of
+    /// one more run and their mean. `None` for fewer than two runs, or none beyond.
+    #[must_use]
+    pub fn of(runs: &[&[f64]]) -> Option<Self> {
+        let all: Vec<Moments> = runs.iter().filter_map(|run| Moments::of(run)).collect();
+        let means: Vec<f64> = all.iter().map(|run| run.mean).collect();
+        let of_means = Moments::of(&means)?;
+        let within = mean(&all.iter().map(|run| run.sd * run.sd / run.count).collect::<Vec<_>>())?;
+        let beyond = of_means.sd * of_means.sd - within;
+        let variance = beyond * (1.0 + 1.0 / of_means.count);
+        (variance > 0.0).then_some(Self { variance, df: of_means.count - 1.0 })
+    }
+}
+
+/// A few slow steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Few {
+    /// What they add to the mean of the experiment; negative for slow steps of the baseline.
+    pub delta_ps: f64,
+    /// Steps at least as slow, in the run that has more of them,
+    pub slow: usize,
+    /// of so many.
+    pub of: usize,
+    /// Such steps in the other run.
+    pub others: usize,
+    /// The slowest over its run's usual step.
+    pub times: f64,
+    /// Whether that is a difference: else nobody can tell.
+    pub is_told: bool,
+}
+
+/// A level that begins within a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Onset {
+    /// The first step of it: its place among the counted steps of its run.
+    pub at: usize,
+    /// Whether the experiment has it; else the baseline.
+    pub is_in_experiment: bool,
+    /// What it adds to a step of the experiment; of a stretch of the baseline, what is gone, negative.
+    pub delta_ps: f64,
+}
+
+/// All that the steps of two runs say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Evidence {
+    /// The means; `None` with fewer than two steps in a run.
+    pub mean: Option<Gap>,
+    /// The usual steps; `None` where a run has none.
+    pub usual: Option<Gap>,
+    /// Slow steps that one run has more of.
+    pub few: Option<Few>,
+    /// A level that begins within one of them.
+    pub onset: Option<Onset>,
+    /// The p by ranks alone.
+    pub rank_p: Option<f64>,
+}
+
+impl Evidence {
+    /// Looks at two runs; the baseline's step takes `base` picoseconds.
+    pub(super) fn of(a: Series<'_>, b: Series<'_>, base: f64, between: Option<Between>) -> Self {
+        let (sa, sb) = (a.settled(), b.settled());
+        let found = onset(sa, sb, base).map(|(at, delta_ps)| Onset {
+            at: at + b.warm_up,
+            is_in_experiment: true,
+            delta_ps,
+        });
+        let found = found.or_else(|| {
+            let (at, delta) = onset(sb, sa, base)?;
+            Some(Onset { at: at + a.warm_up, is_in_experiment: false, delta_ps: -delta })
+        });
+        // Neighbours are alike where a level begins, too: that is no noise.
+        let cut = |s: Series<'_>, own: bool| {
+            found.filter(|o| o.is_in_experiment == own).map_or(0, |o| o.at - s.warm_up)
+        };
+        let ((a1, a2), (b1, b2)) = (sa.split_at(cut(a, false)), sb.split_at(cut(b, true)));
+        let grows = inflation(&[a1, a2, b1, b2]);
+        Self {
+            mean: Gap::of_means(a.all, b.all, grows, between),
+            usual: usual(sa, sb, grows, between),
+            few: if found.is_some() { few(a2, b2, base) } else { few(sa, sb, base) },
+            onset: found,
+            rank_p: mann_whitney(a.all, b.all),
+        }
+    }
+}
+
+/// The shift of the usual steps, by ranks: exact for few steps.
+fn usual(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<Gap> {
+    let (found, plain) = (shift(a, b)?, mann_whitney(a, b)?);
+    let within = found.error * grows.sqrt();
+    let (error, df) = with_between(within, f64::INFINITY, between);
+    let wider = if found.error > 0.0 { error / found.error } else { f64::from(u8::from(error > 0.0)) };
+    let p = if between.is_some() && error > 0.0 {
+        let times = normal_deviations(plain) / wider.max(1.0);
+        // With few runs their own spread is not well known.
+        difference(times * error, error, df.min(1e6)).map_or(1.0, |test| test.p).max(plain)
+    } else {
+        softened(plain, grows)
+    };
+    Some(Gap { delta_ps: found.delta, error_ps: error, df, p })
+}
+
+/// An error with that of whole runs, and its degrees of freedom (Satterthwaite).
+fn with_between(error: f64, df: f64, between: Option<Between>) -> (f64, f64) {
+    let Some(between) = between.filter(|b| b.variance > 0.0 && b.df > 0.0) else { return (error, df) };
+    let own = error * error;
+    let all = own + between.variance;
+    let parts = own * own / df + between.variance * between.variance / between.df;
+    (all.sqrt(), all * all / parts)
+}
+
+/// A p of samples whose neighbours are alike: as far off, by an error that is larger.
+fn softened(p: f64, grows: f64) -> f64 {
+    if grows > 1.0 { normal_two_sided(normal_deviations(p) / grows.sqrt()).max(p) } else { p }
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.5)
+}
+
+/// Slow steps: how far each is above the usual ones of its own run, so that a shift is none.
+fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let levels = [median(a), median(b)];
+    let off = |s: &[f64], level: f64| s.iter().map(|v| v - level).collect::<Vec<_>>();
+    let (a, b) = (off(a, levels[0]), off(b, levels[1]));
+    let both: Vec<f64> = a.iter().chain(&b).copied().collect();
+    let most = both.iter().copied().fold(0.0, f64::max);
+    let least = (SLOW_DEVIATIONS * robust_deviation(&both, 0.0)).max(SLOW_SHARE * base);
+    if most < least || base <= 0.0 {
+        return None;
+    }
+    let least = least.max(0.5 * most);
+    let slow = |s: &[f64]| s.iter().filter(|v| **v >= least).count();
+    let adds = |s: &[f64]| s.iter().filter(|v| **v >= least).sum::<f64>() / s.len() as f64;
+    let delta_ps = adds(&b) - adds(&a);
+    let (k, l) = (slow(&a), slow(&b));
+    let (more, of, less, others, level) = if delta_ps > 0.0 {
+        (l, b.len(), k, a.len(), levels[1])
+    } else {
+        (k, a.len(), l, b.len(), levels[0])
+    };
+    let share = delta_ps.abs() / base;
+    let is_told = if less == 0 {
+        share
+            >= match more {
+                1 => ONE_ADDS,
+                2 => TWO_ADD,
+                _ => MORE_ADD,
+            }
+    } else {
+        share >= MORE_ADD && fisher(more, of, less, others) < STEP_P
+    };
+    let times = if level > 0.0 { (level + most) / level } else { f64::INFINITY };
+    Some(Few { delta_ps, slow: more, of, others: less, times, is_told })
+}
+
+/// Where a stretch of `run` begins that lasts to its end and is off both the steps before it and the other run; its place, and
+/// how far it is off the other run.
+fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
+    let places = 2..run.len().checked_sub(ONSET_STEPS)? + 1;
+    let tests = places.clone().count() as f64;
+    let least = 1e-4 * base;
+    let mut best: Option<(f64, usize, f64)> = None;
+    for at in places {
+        let (before, after) = run.split_at(at);
+        let own = pooled(&Moments::of(before)?, &Moments::of(after)?, least)?;
+        let (Some(x), Some(y)) = (Moments::of(other), Moments::of(after)) else { return None };
+        let against = pooled(&x, &y, least)?;
+        let off = median(after) - median(other);
+        let grows = inflation(&[other, before, after]);
+        let p = softened(own.p.max(against.p), grows) * tests;
+        let same_way = own.delta * against.delta > 0.0 && off * own.delta > 0.0;
+        let is_far = off.abs() >= ONSET_SHARE * base && own.delta.abs() >= ONSET_SHARE * base;
+        let stands_off = agree(other, after, off) >= ONSET_ABOVE && agree(before, after, off) >= ONSET_ABOVE;
+        if p < ONSET_P && same_way && is_far && stands_off && best.is_none_or(|(known, ..)| p < known) {
+            best = Some((p, at, mean(after)? - mean(other)?));
+        }
+    }
+    best.map(|(_, at, delta)| (at, delta))
+}
+
+/// The share of pairs in which the sample of `b` is on that side of the one of `a`.
+fn agree(a: &[f64], b: &[f64], side: f64) -> f64 {
+    let above = |x: &f64| b.iter().filter(|y| (*y - x) * side > 0.0).count();
+    a.iter().map(above).sum::<usize>() as f64 / (a.len() * b.len()).max(1) as f64
+}

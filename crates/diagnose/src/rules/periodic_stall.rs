@@ -1,0 +1,186 @@
+//! Every so many steps one takes longer: a checkpoint, an evaluation, logging, garbage collection.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::series::Meanwhile;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, STALLS};
+use haloscope_report::units;
+use haloscope_report::{Link, Status};
+use haloscope_time::series::Period;
+use haloscope_time::steps::series::{StepSeries, ordinal};
+
+pub(super) static RULE: Rule = Rule {
+    id: "periodic_stall",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "steps that are neither warm-up nor at the edge of the capture, three stalls or more; of two the host's events must say that both are of one kind",
+    threshold: Some(&STALLS),
+    check,
+};
+
+/// The period, and what hosts do in its steps. Two stalls may be chance: only an event that is in both and nowhere else says
+/// that they are of one kind.
+pub(super) fn period<'e>(
+    evidence: &'e Evidence<'_>,
+) -> Option<(&'e StepSeries, &'e Period, Option<Meanwhile>)> {
+    let series = evidence.series()?;
+    let period = series.stalls()?;
+    let meanwhile = evidence.meanwhile(&period.starts, &series.beside(&period.members));
+    let is_one = meanwhile.as_ref().is_some_and(|event| event.only);
+    (period.is_sure() || is_one).then_some((series, period, meanwhile))
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let Some(series) = evidence.series() else {
+        return Outcome::unknown("too few steps that are neither warm-up nor cut to tell what is usual");
+    };
+    let over = format!("{} steps", series.steps.len());
+    let Some((series, period, meanwhile)) = period(evidence) else {
+        return Outcome::clear(match series.stalls() {
+            Some(period) => format!(
+                "{over}; steps {} take longer, {} apart: twice may be chance, and no event of the host is in these alone",
+                series.listed(&period.starts),
+                period.every
+            ),
+            None => format!("{over}, and none that take longer come at equal distances"),
+        });
+    };
+    let stalls = period.starts.len();
+    let saved = evidence.share_of_steps_ps(period.extra * stalls as f64);
+    let words = series.period_words().unwrap_or_default();
+    let said = format!("{over}; {words}: {} of the active window", units::share(saved));
+    if STALLS.grade(saved) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    let others = series.beside(&period.members);
+    let growth = series.growth(&period.members, &others, evidence.accounts());
+    let did = match &meanwhile {
+        Some(event) if event.only => format!(": the host runs `{}` then, and in no other step", event.name),
+        Some(event) => format!(": the host is in `{}` then", event.name),
+        None => String::new(),
+    };
+    let seen = meanwhile.as_ref().map_or_else(String::new, |event| {
+        format!(
+            "; `{}` takes {} in each of {} of them",
+            event.name,
+            units::duration_ps(event.each_ps),
+            event.steps
+        )
+    });
+    let mut links = vec![Link::to("steps").row("steps", series.number(period.first).to_string())];
+    if let Some(event) = &meanwhile {
+        links.push(Link::to("ops").param("on", "host").row("ops", &event.name));
+    }
+    links.extend(series.steps.get(period.first).map(|step| evidence.timeline_of_step(step)));
+    let cause = Cause {
+        id: RULE.id,
+        claim: format!(
+            "Every {} step, from step {}, takes {} longer{did}",
+            ordinal(period.every),
+            series.number(period.first),
+            units::duration_ps(period.extra)
+        ),
+        evidence: format!(
+            "steps {}, {} against {} for the others; what grew, mean over devices: {}{seen}",
+            series.listed(&period.starts),
+            units::duration_ps(series.mean_of(&period.starts)),
+            units::duration_ps(series.mean_of(&others)),
+            evidence.growth_words(&growth),
+        ),
+        saved: Some(saved),
+        assuming: "if these steps took as long as the others".into(),
+        lever: lever(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
+        falsifier: "with that work switched off, or twice as rare, the same steps still take longer".into(),
+        status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
+        links,
+    };
+    let finding = evidence.explaining(cause.into_finding(evidence), &period.members, &others);
+    Outcome::found(said, vec![finding])
+}
+
+/// What to try against work of this name.
+fn lever(event: &str) -> &'static str {
+    let name = event.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["checkpoint", "save", "ckpt", "orbax"]) {
+        "write checkpoints on another thread (orbax's AsyncCheckpointer): the step then waits for the copy to the host only; or write them less often"
+    } else if has(&["gc.py", "collect", "garbage"]) {
+        "freeze what lives for long and collect by hand (gc.freeze, gc.disable, gc.collect every thousand steps), or keep fewer Python objects in the loop"
+    } else if has(&["eval", "valid"]) {
+        "evaluate on other devices or less often, and compile it before the loop"
+    } else if has(&["log", "summary", "scalar", "metric", "print", "tensorboard", "wandb"]) {
+        "log values of an earlier step from another thread, so that no step waits for them"
+    } else if has(&["compile"]) {
+        "see recompilation: keep shapes and static arguments the same"
+    } else {
+        "look at what the host does before these steps and no others (timeline); take it off the loop or do it less often. With no event there, capture with python_tracer_level 1"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    /// Steps of 1000 us, those in `late` begin with an idle stretch of so many us.
+    fn tpu(count: i64, late: &[(i64, i64)]) -> Made {
+        let mut tpu = Made::tpu(0);
+        let (mut at, mut steps, mut ops) = (0, Vec::new(), Vec::new());
+        for number in 0..count {
+            let idle = late.iter().find(|one| one.0 == number).map_or(0, |one| one.1);
+            let length = 1000 + idle + number % 3;
+            steps.push((number, at, length * US));
+            ops.push(("fusion.1", "loop fusion", at + (idle + 10) * US, (length - idle - 20) * US));
+            at += length * US;
+        }
+        tpu.steps(&steps);
+        tpu.programs(&ops.iter().map(|op| ("jit_step(7)", op.2, op.3)).collect::<Vec<_>>());
+        tpu.ops(&ops);
+        tpu
+    }
+
+    /// A host that does something at these moments.
+    fn host(events: &[(&str, i64, i64)]) -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for (name, at, length) in events {
+            host.event(name, at * US, length * US, &[]);
+        }
+        host
+    }
+
+    #[test]
+    fn a_stall_that_comes_back_is_found_with_its_event() {
+        let late = [(2, 500), (6, 500), (10, 500)];
+        // Step 2 begins at 2001 us, step 6 at 6506, step 10 at 11009.
+        let save = [2001, 6506, 11_009].map(|at| ("save_checkpoint", at + 5, 500));
+        let found = check(&super::RULE, vec![tpu(13, &late), host(&save)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.starts_with("Every 4th step, from step 2, takes"), "{}", finding.claim);
+        assert!(finding.claim.contains("`save_checkpoint` then, and in no other step"), "{}", finding.claim);
+        assert!(finding.lever.contains("checkpoint"), "{}", finding.lever);
+        assert!((finding.speedup.unwrap() - 14_500.0 / 13_000.0).abs() < 0.01, "{finding:?}");
+        assert!(finding.explains.iter().any(|e| e.rule == "host_bound" && e.share > 0.09), "{finding:?}");
+    }
+
+    #[test]
+    fn two_stalls_are_a_period_only_with_an_event_of_their_own() {
+        let late = [(4, 500), (9, 500)];
+        let found = check(&super::RULE, vec![tpu(13, &late)]);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("twice may be chance"), "{}", found.said);
+        let events = [4003, 9506].map(|at| ("$gc.py:22 collect", at + 5, 500));
+        let found = check(&super::RULE, vec![tpu(13, &late), host(&events)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].lever.contains("gc.freeze"), "{found:?}");
+    }
+
+    #[test]
+    fn stalls_at_any_distance_are_no_period() {
+        let late = [(2, 500), (3, 400), (7, 500), (12, 600)];
+        assert_eq!(check(&super::RULE, vec![tpu(16, &late)]).verdict, Verdict::Clear);
+        assert_eq!(check(&super::RULE, vec![tpu(3, &[])]).verdict, Verdict::Unknown);
+    }
+}

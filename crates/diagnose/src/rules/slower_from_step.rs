@@ -1,0 +1,312 @@
+//! Steps that are slower from one of them on, or until one, or that grow.
+
+use std::collections::BTreeSet;
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, SLOWER_STEPS};
+use haloscope_profile::DeviceId;
+use haloscope_report::units;
+use haloscope_report::{Finding, Link, Status};
+use haloscope_time::account::Class;
+use haloscope_time::series::Change;
+use haloscope_time::steps::series::{Growth, StepSeries};
+
+pub(super) static RULE: Rule = Rule {
+    id: "slower_from_step",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "five steps or more that are neither warm-up nor at the edge of the capture, three on either side of a change",
+    threshold: Some(&SLOWER_STEPS),
+    check,
+};
+
+/// A device is slower if its work grew by this share of what that of all grew.
+const PART: f64 = 0.4;
+/// Most of what grew is of one kind from here on.
+const MOST: f64 = 0.5;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let Some(series) = evidence.series() else {
+        return Outcome::unknown(
+            "too few steps that are neither warm-up nor cut to tell whether they change",
+        );
+    };
+    let over = format!("{} steps", series.steps.len());
+    let Some(change) = series.change() else {
+        return Outcome::clear(format!("{over}, and no change of level among them"));
+    };
+    let saved = evidence.share_of_steps_ps(series.series.excess());
+    let words = series.change_words().unwrap_or_default();
+    let said = format!("{over}; {words}: {} of the active window", units::share(saved));
+    if SLOWER_STEPS.grade(saved) == Grade::Good {
+        return Outcome::clear(said);
+    }
+    Outcome::found(said, vec![finding(evidence, series, change, &words, saved)])
+}
+
+/// Where a change is, and what it is like.
+struct Place {
+    /// Ends the claim.
+    words: String,
+    lever: &'static str,
+    is_estimated: bool,
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    series: &StepSeries,
+    change: &Change,
+    words: &str,
+    saved: f64,
+) -> Finding {
+    let slow: Vec<usize> = series.series.slow().collect();
+    let good: Vec<usize> = series.series.good().collect();
+    let growth = series.growth(&slow, &good, evidence.accounts());
+    let place = place(evidence, series, &slow, &good, &growth);
+    let (low, high) = change.interval;
+    let mut letters = words.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let mean = series.mean_ps();
+    let cause = Cause {
+        id: RULE.id,
+        claim: format!("{first}{}: {}", letters.as_str(), place.words),
+        evidence: format!(
+            "the mean step takes {}, {} of it beyond the best level; the change is {} (95% interval {} to {}), p = {:.0e} over {} steps; what grew, mean over devices: {}",
+            units::duration_ps(mean),
+            units::duration_ps(series.series.excess() / series.steps.len().max(1) as f64),
+            units::share(change.size),
+            units::share(low),
+            units::share(high),
+            change.p.max(1e-99),
+            series.steps.len(),
+            evidence.growth_words(&growth),
+        ),
+        saved: Some(saved),
+        assuming: "if all steps took as long as those at the best level".into(),
+        lever: place.lever.into(),
+        falsifier: "another capture changes at another step or not at all: then it is the machine and not what these steps do; or the program does other work from that step on".into(),
+        status: if place.is_estimated || evidence.steps().source.is_inferred() {
+            Status::Estimated
+        } else {
+            Status::Derived
+        },
+        links: links(evidence, series, change, &slow, &good),
+    };
+    evidence.explaining(cause.into_finding(evidence), &slow, &good)
+}
+
+fn links(
+    evidence: &Evidence<'_>,
+    series: &StepSeries,
+    change: &Change,
+    slow: &[usize],
+    good: &[usize],
+) -> Vec<Link> {
+    let range = |of: &[usize]| {
+        let numbers = of.iter().map(|at| series.number(*at));
+        Some(format!("{}-{}", numbers.clone().min()?, numbers.max()?))
+    };
+    let mut links = vec![Link::to("steps").row("steps", series.number(change.at).to_string())];
+    links.extend([slow, good].into_iter().filter_map(range).map(|steps| Link::to("ops").steps(steps)));
+    links.extend(series.steps.get(change.at).map(|step| evidence.timeline_of_step(step)));
+    links
+}
+
+/// What the slow steps have more of, and on which devices.
+fn place(
+    evidence: &Evidence<'_>,
+    series: &StepSeries,
+    slow: &[usize],
+    good: &[usize],
+    growth: &Growth,
+) -> Place {
+    let all: f64 = growth.classes.iter().filter(|ps| **ps > 0.0).sum();
+    let of = |classes: &[Class]| classes.iter().map(|c| growth.classes[*c as usize].max(0.0)).sum::<f64>();
+    let other = |words: String, lever| Place { words, lever, is_estimated: false };
+    if let Some(words) = other_programs(evidence, series, slow, good) {
+        return other(
+            words,
+            "compare the two programs: `hlo-modules` has their shapes, `ops --steps` their ops; shapes that grow or a branch that is taken from there on are the usual reasons",
+        );
+    }
+    let working = of(&[Class::Compute, Class::Copy]);
+    let waiting = of(&[Class::Communication, Class::AsyncWait]);
+    let slower = slower_devices(growth);
+    // Where one device works longer the others wait for it.
+    if working > MOST * all || working > 0.1 * all && slower.len() < growth.devices.len() {
+        return compute(evidence, slow, good, growth, &slower);
+    }
+    if of(&[Class::Input, Class::Infeed]) > MOST * all {
+        return other(
+            "devices wait for input from there on".into(),
+            "look at the input pipeline from that step on: a shuffle buffer that ran empty, slower files, a cache that was full (`input`)",
+        );
+    }
+    if of(&[Class::Between, Class::Inside, Class::Input]) > MOST * all {
+        let host = evidence.meanwhile(slow, good);
+        let named = host.map_or_else(String::new, |host| format!(", and hosts are in `{}`", host.name));
+        return other(
+            format!("devices have nothing to run for longer{named}"),
+            "look at what the host does from that step on and not before: logging, evaluation, a list or cache that grows, memory that is swapped, another process on the machine",
+        );
+    }
+    if waiting > MOST * all {
+        return other(
+            "collectives and waits take longer, and compute does not".into(),
+            "devices wait for the network or for somebody who was not captured: look at the links and at all hosts from that step on",
+        );
+    }
+    other("no class of time has most of it".into(), "compare `ops` of the steps before and behind the change")
+}
+
+/// The devices whose work grew by nearly as much as that of any.
+fn slower_devices(growth: &Growth) -> Vec<DeviceId> {
+    let most = growth.devices.iter().map(|one| one.work_ps).fold(0.0, f64::max);
+    growth
+        .devices
+        .iter()
+        .filter(|one| one.work_ps > PART * most && most > 0.0)
+        .map(|one| one.device)
+        .collect()
+}
+
+/// Ops compute for longer: all of them alike or some, on all devices or some.
+fn compute(
+    evidence: &Evidence<'_>,
+    slow: &[usize],
+    good: &[usize],
+    growth: &Growth,
+    slower: &[DeviceId],
+) -> Place {
+    let factors = evidence.op_factors(slow, good);
+    let all = growth.devices.len();
+    let names: Vec<&str> =
+        slower.iter().take(4).map(|id| evidence.profile.device(*id).name.as_str()).collect();
+    let on = if slower.len() == all {
+        if all == 1 { String::new() } else { format!(" on all {all} devices") }
+    } else {
+        let more = if slower.len() > names.len() { " and more" } else { "" };
+        format!(" on {}{more}, and the others wait", names.join(", "))
+    };
+    if let Some(factor) = factors.alike() {
+        return Place {
+            words: format!(
+                "all ops that compute are slower alike, {factor:.2}x{on}, as when the clock goes down (heat, power)"
+            ),
+            lever: "read clock, temperature and power of the chips over the run, and cap or cool them; run it on another machine: if it is steady there, drain this one",
+            is_estimated: true,
+        };
+    }
+    let first = factors.first().map_or_else(String::new, |(op, share)| {
+        let path = if op.path.is_empty() { String::new() } else { format!(" (`{}`)", op.path) };
+        format!("; most in {}{path}: {:.2}x, {} of it", op.op, op.factor, units::share(share))
+    });
+    Place {
+        words: format!("ops compute for longer{on}, and not all alike{first}"),
+        lever: "look at what these ops depend on: data that change (sparsity, lengths, experts), memory that another program on the chip takes, a kernel that is chosen at run time",
+        is_estimated: false,
+    }
+}
+
+/// Where slow steps run other programs than good ones.
+fn other_programs(
+    evidence: &Evidence<'_>,
+    series: &StepSeries,
+    slow: &[usize],
+    good: &[usize],
+) -> Option<String> {
+    let ids = |of: &[usize]| {
+        let mut found: BTreeSet<(String, Option<u64>)> = BTreeSet::new();
+        for account in evidence.accounts().iter().flatten() {
+            for on in of.iter().filter_map(|at| series.steps.get(*at)?.on(account.device)) {
+                let begun = account.launches.partition_point(|launch| launch.start_ps < on.start_ps);
+                let own = account.launches[begun..].iter().take_while(|launch| launch.start_ps < on.end_ps);
+                let worth = own.filter(|l| (l.end_ps - l.start_ps) * 5 > on.duration_ps);
+                found.extend(worth.map(|launch| (launch.module.clone(), launch.program_id)));
+            }
+        }
+        found
+    };
+    let (slow, good) = (ids(slow), ids(good));
+    let only = slow.difference(&good).next()?;
+    slow.is_disjoint(&good)
+        .then(|| format!("they run another program, {} compiled for something else", only.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    /// Steps of these lengths one after the other, with two ops that fill all but the last 20 us: what is beyond 1000 us goes to
+    /// both alike, or to the second, or to none.
+    pub(super) fn steps(lengths: &[i64], goes: &str) -> Made {
+        let mut tpu = Made::tpu(0);
+        let (mut at, mut rows, mut ops) = (0, Vec::new(), Vec::new());
+        for (number, length) in lengths.iter().enumerate() {
+            rows.push((number as i64, at, length * US));
+            let beyond = length - 1000;
+            let first = if goes == "alike" { 600 + beyond * 600 / 980 } else { 600 };
+            let idle = if goes == "idle" { beyond } else { 0 };
+            ops.push(("fusion.1", "loop fusion", at + idle * US, first * US));
+            ops.push((
+                "fusion.2",
+                "loop fusion",
+                at + (idle + first) * US,
+                (length - 20 - first - idle) * US,
+            ));
+            at += length * US;
+        }
+        tpu.steps(&rows);
+        let program = |(_, at, length): &(i64, i64, i64)| {
+            let idle = if goes == "idle" { length - 1000 * US } else { 0 };
+            ("jit_step(7)", at + idle, length - idle - 20 * US)
+        };
+        tpu.programs(&rows.iter().map(program).collect::<Vec<_>>());
+        tpu.ops(&ops);
+        tpu
+    }
+
+    const THROTTLED: [i64; 10] = [1000, 1002, 999, 1000, 1001, 1150, 1151, 1149, 1150, 1152];
+
+    #[test]
+    fn a_clock_that_goes_down_is_told_by_ops_that_are_slower_alike() {
+        let found = check(&super::RULE, vec![steps(&THROTTLED, "alike")]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.starts_with("From step 5 on steps take 15.0% longer"), "{}", finding.claim);
+        assert!(finding.claim.contains("slower alike, 1.15x"), "{}", finding.claim);
+        // 1075 us a step where 1000 would do.
+        assert!((finding.speedup.unwrap() - 1.075).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn one_op_that_takes_longer_is_named() {
+        let found = check(&super::RULE, vec![steps(&THROTTLED, "second")]);
+        assert!(found.findings[0].claim.contains("most in fusion.2"), "{}", found.findings[0].claim);
+    }
+
+    #[test]
+    fn a_host_that_comes_late_from_a_step_on_is_no_clock() {
+        let found = check(&super::RULE, vec![steps(&THROTTLED, "idle")]);
+        let finding = &found.findings[0];
+        assert!(finding.claim.contains("nothing to run for longer"), "{}", finding.claim);
+        assert!(finding.explains.iter().any(|e| e.rule == "host_bound" && e.share > 0.05), "{finding:?}");
+    }
+
+    #[test]
+    fn steps_that_scatter_or_stall_once_do_not_change() {
+        let scattered = [1000, 1020, 990, 1010, 985, 1015, 1002, 1021, 992, 1008];
+        assert_eq!(check(&super::RULE, vec![steps(&scattered, "alike")]).verdict, Verdict::Clear);
+        let once = [1000, 1002, 999, 1000, 1001, 1900, 1001, 999, 1000, 1002];
+        assert_eq!(check(&super::RULE, vec![steps(&once, "alike")]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn few_steps_say_nothing() {
+        let found = check(&super::RULE, vec![steps(&[1000, 1000, 1300, 1300], "alike")]);
+        assert_eq!(found.verdict, Verdict::Unknown);
+    }
+}
