@@ -42,6 +42,11 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
         to_file(path, |out| form.put(report, &layout, out))?;
     }
     printer.data(|out| form.put(report, &layout, out))?;
+    // A table by itself has no place for what comes first.
+    let is_bare = matches!(form, Form::Csv(_)) || asked.table.is_some();
+    if is_bare && let Some(first) = report.findings.first().filter(|first| first.id == "file_not_whole") {
+        printer.note(format_args!("{}", first.claim));
+    }
     if matches!(form, Form::Texts) {
         for note in &report.quality {
             printer.note(format_args!("{}; {}", note.message, note.cost));

@@ -258,7 +258,7 @@ pub(crate) const OTHER_MEANINGS: &[(&str, &[&str])] = &[
     // The one step whose path is looked at.
     ("step_ps", &["critical-path"]),
     // Devices that the program runs on, and those that ran steps; elsewhere those in the scope.
-    ("device_count", &["compute mfu", "hosts"]),
+    ("device_count", &["compute mfu", "hosts", "critical-path"]),
     // Checks of its own.
     ("unknown_count", &["memory diagnose", "audit flags"]),
     // What the allocator held; elsewhere what the compiler planned.

@@ -1,16 +1,17 @@
 //! Files that are not whole, or not profiles.
 
+use std::io::Write;
 use std::path::Path;
 
 use haloscope_analyses as analyses;
 
 use haloscope_profile::Profile;
 use haloscope_profile::load;
-use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_time::analysis::{self, Params};
+use haloscope_report::{Error, Report};
+use haloscope_time::analysis::{self, Analysis, Params};
 
-use crate::made::{Made, profile};
+use crate::made::{Made, US, profile};
 use crate::support::{ask, has_note, number, open, run_folder, traces};
 
 /// Runs every analysis: each gives a report or says why not.
@@ -70,6 +71,69 @@ fn a_cut_file_says_where_it_was_cut() {
     let report = ask(&profile, "inspect", &[]);
     let note = report.quality.iter().find(|q| q.id == "damaged_file").unwrap();
     assert!(note.message.contains("byte"), "{}", note.message);
+}
+
+#[test]
+fn a_cut_file_is_said_before_all_else_by_every_answer() {
+    let whole = small();
+    let is_said = |report: &Report| report.findings.iter().position(|finding| finding.id == "file_not_whole");
+    let answers = |length: usize| {
+        let profile = load::from_bytes("cut.xplane.pb", whole[..length].to_vec()).unwrap();
+        let ask = |a: &&Analysis| analysis::run(a, &profile, &Scope::default(), &Params::default()).ok();
+        analyses::ALL.iter().filter_map(|a| ask(a)).collect::<Vec<_>>()
+    };
+    let cut = answers(whole.len() - 100);
+    assert!(cut.len() > 5);
+    assert!(cut.iter().all(|report| is_said(report) == Some(0)));
+    assert!(cut[0].findings[0].claim.contains("byte"), "{}", cut[0].findings[0].claim);
+    assert!(answers(whole.len()).iter().all(|report| is_said(report).is_none()));
+}
+
+#[test]
+fn bytes_behind_a_packed_file_are_a_remark() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = || {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&small()).unwrap();
+        packed.finish().unwrap()
+    };
+    let asked = |name: &str, bytes: Vec<u8>| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        ask(&load::open(&load::find(&path).unwrap()).unwrap(), "inspect", &[])
+    };
+    assert!(!has_note(&asked("whole.xplane.pb.gz", packed()), "trailing_bytes"));
+    let report = asked("more.xplane.pb.gz", [packed(), vec![7; 12]].concat());
+    let note = report.quality.iter().find(|note| note.id == "trailing_bytes").unwrap();
+    assert!(note.message.contains("12 bytes"), "{}", note.message);
+    // All of the profile is there: nothing is to be said before it.
+    assert!(report.findings.iter().all(|finding| finding.id != "file_not_whole"));
+}
+
+/// Processes that each see one device of a host call it the same.
+#[test]
+fn devices_of_one_name_are_told_apart() {
+    let device = |length: i64| {
+        let mut device = Made::tpu(0);
+        let op = device.op("fusion.1", "loop fusion", 1_000, 64);
+        device.line("XLA Ops", 0, &[(op, 0, length * US)]);
+        device
+    };
+    let two = profile(vec![device(10), device(30)]);
+    let report = ask(&two, "overview", &[]);
+    let table = report.table("devices").unwrap();
+    let names: Vec<&str> = table.rows.iter().filter_map(|row| row[0].as_text()).collect();
+    assert_eq!(names, ["TPU:0#1", "TPU:0#2"]);
+    assert!(has_note(&report, "same_device_names"));
+    let busy = |name: &str| number(&ask(&two, "overview", &[("devices", name)]), "device_busy_ps");
+    assert_eq!((busy("TPU:0#1"), busy("TPU:0#2")), (10.0 * US as f64, 30.0 * US as f64));
+    // One by itself keeps its name, and so does one beside others of other names.
+    let mut other = Made::tpu(1);
+    let op = other.op("fusion.1", "loop fusion", 1_000, 64);
+    other.line("XLA Ops", 0, &[(op, 0, US)]);
+    let apart = ask(&profile(vec![device(10), other]), "overview", &[]);
+    assert_eq!(apart.scope.devices, ["TPU:0", "TPU:1"]);
+    assert!(!has_note(&apart, "same_device_names"));
 }
 
 #[test]

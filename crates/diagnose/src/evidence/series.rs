@@ -48,7 +48,14 @@ impl Evidence<'_> {
     pub(crate) fn series(&self) -> Option<&StepSeries> {
         let find = || {
             let mut steps: Steps = self.steps().clone();
-            steps.rows.retain(|step| step.is_in(self.scope));
+            // Of a step that a window cuts nobody knows how much of what it has more lies in it.
+            let is_whole = |step: &Step| {
+                let within = |(from, to): (i64, i64)| {
+                    step.instances.iter().all(|on| from <= on.start_ps && on.end_ps <= to)
+                };
+                self.scope.window_ps.is_none_or(within)
+            };
+            steps.rows.retain(|step| step.is_in(self.scope) && is_whole(step));
             StepSeries::of(&steps, self.accounts())
         };
         self.series.get_or_init(find).as_ref()

@@ -10,6 +10,10 @@ use crate::draft::{Draft, Field, Item, Rows, Value};
 #[must_use]
 pub fn draft(tool: &str, run: &str, report: &Report) -> Draft {
     let mut draft = Draft::about(tool);
+    // Nothing is to be read before this.
+    if let Some(damage) = report.findings.first().filter(|finding| finding.id == "file_not_whole") {
+        draft.head.push(("not_whole", json!(damage.claim)));
+    }
     draft.head.push(("run", json!(run)));
     draft.head.push(("analysis", json!(report.analysis)));
     if let Some(gate) = report.gate {

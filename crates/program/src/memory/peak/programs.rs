@@ -1,6 +1,6 @@
 //! Which programs there are, and which of them is asked about: the one that needs the most.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -42,8 +42,9 @@ impl<'p> Programs<'p> {
         Ok(Self(programs.into_par_iter().map(need).collect()))
     }
 
+    /// How many there are: what several hosts hold a copy of is one.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.0.iter().map(|(program, _)| program.label()).collect::<BTreeSet<String>>().len()
     }
 
     /// The program with this name, of several and without a name the one with the largest peak.

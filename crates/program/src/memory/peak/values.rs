@@ -47,7 +47,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             "programs",
             "Programs in scope",
             Some(about.programs),
-            "HLO modules in the scope; of several hosts each has its own copy.",
+            "HLO modules in the scope; one of which several hosts hold a copy counts once.",
         ),
         text(
             "space",
