@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::measure::{OfDevice, OnDevice};
+use super::on_device::{OfDevice, OnDevice};
 use crate::account::{Class, Group};
 use crate::pattern::{Pattern, slow_steps};
 use crate::stats::{mean, quantile};

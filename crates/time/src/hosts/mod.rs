@@ -4,6 +4,7 @@ pub mod findings;
 pub mod late;
 pub mod levels;
 pub mod measure;
+mod on_device;
 pub mod slow_ops;
 mod tables;
 
