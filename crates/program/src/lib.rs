@@ -23,3 +23,4 @@ pub mod source_frames;
 pub mod unit_usage;
 pub mod utilization;
 pub mod value_flow;
+pub mod variants;

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Evidence;
+use haloscope_hlo::{InstructionIdx, Module, Opcode};
 use haloscope_profile::Decoded;
 use haloscope_program::copies::{self, Basis};
 use haloscope_program::relayouts;
@@ -33,12 +34,16 @@ pub(crate) struct Mover<'e, 'p> {
 }
 
 impl<'p> Evidence<'p> {
-    /// The ops that copy and change layouts, largest first.
+    /// The ops that copy and change layouts, largest first: those of [`Class::Copy`], and of [`Class::Compute`] those that
+    /// compute nothing.
     pub(crate) fn movers(&self) -> Vec<Mover<'_, 'p>> {
-        let is_copy = |op: &&Op<'_>| Class::of(&op.meta) == Class::Copy && op.self_ps > 0;
-        let ops: Vec<&Op<'p>> = self.ops().iter().filter(is_copy).collect();
-        let all: f64 = ops.iter().map(|op| op.self_ps as f64).sum();
-        let scale = if all > 0.0 { (self.times().of(Class::Copy) as f64 / all).min(1.0) } else { 1.0 };
+        let is_copy = |op: &Op<'_>| Class::of(&op.meta) == Class::Copy;
+        let moves = |op: &&Op<'_>| op.self_ps > 0 && (is_copy(op) || self.only_moves(op));
+        let ops: Vec<&Op<'p>> = self.ops().iter().filter(moves).collect();
+        let copies: f64 = ops.iter().filter(|op| is_copy(op)).map(|op| op.self_ps as f64).sum();
+        let of_copies =
+            if copies > 0.0 { (self.times().of(Class::Copy) as f64 / copies).min(1.0) } else { 1.0 };
+        let scale = |op: &Op<'_>| if is_copy(op) { of_copies } else { self.compute_scale() };
         let mut known: FxHashMap<u64, Option<FxHashMap<String, Purpose>>> = FxHashMap::default();
         let mut purpose = |op: &Op<'_>| {
             let Some(id) = op.meta.program_id else { return Purpose::Unknown };
@@ -49,7 +54,19 @@ impl<'p> Evidence<'p> {
         let mover = |op: &'_ &Op<'p>| purpose(op);
         let found: Vec<Purpose> = ops.iter().map(mover).collect();
         let together = ops.into_iter().zip(found);
-        together.map(|(op, purpose)| Mover { op, time_ps: op.self_ps as f64 * scale, purpose }).collect()
+        together.map(|(op, purpose)| Mover { op, time_ps: op.self_ps as f64 * scale(op), purpose }).collect()
+    }
+
+    /// Whether an op counts as compute and moves data all the same: a fusion that only transposes, copies and converts. By its
+    /// HLO where there is one, else by the name that XLA's GPU compiler gives a kernel after the op that it is built around.
+    pub(crate) fn only_moves(&self, op: &Op<'_>) -> bool {
+        if Class::of(&op.meta) != Class::Compute {
+            return false;
+        }
+        match self.instruction(op) {
+            Some((decoded, index)) => moves(&decoded.module, index),
+            None => is_kernel_that_moves(&op.meta.name),
+        }
     }
 
     /// The HLO of a program, where the profile holds it.
@@ -57,6 +74,46 @@ impl<'p> Evidence<'p> {
         let entry = self.profile.modules.iter().find(|m| m.program_id == Some(id))?;
         entry.decode(&self.profile.sources[entry.source]).ok()
     }
+}
+
+/// Whether an instruction, or all inside of the fusion that it is, transposes or copies and computes nothing.
+fn moves(module: &Module, index: InstructionIdx) -> bool {
+    let hlo = module.instruction(index);
+    let is_move = |opcode: Opcode| matches!(opcode, Opcode::Transpose | Opcode::Copy);
+    match (hlo.opcode, hlo.called_computations.first()) {
+        (Opcode::Fusion, Some(body)) => {
+            let inside =
+                || module.computation(*body).instructions().map(|inner| module.instruction(inner).opcode);
+            let is_harmless = |opcode: Opcode| {
+                is_move(opcode)
+                    || matches!(
+                        opcode,
+                        Opcode::Parameter
+                            | Opcode::Bitcast
+                            | Opcode::Reshape
+                            | Opcode::Convert
+                            | Opcode::Tuple
+                            | Opcode::GetTupleElement
+                    )
+            };
+            inside().any(is_move) && inside().all(is_harmless)
+        }
+        (opcode, _) => is_move(opcode),
+    }
+}
+
+/// `input_transpose_fusion_1.kd`, `wrapped_transpose`: kernels are named after the root of what they do.
+fn is_kernel_that_moves(name: &str) -> bool {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['_', '.']);
+    matches!(
+        name,
+        "input_transpose_fusion"
+            | "loop_transpose_fusion"
+            | "wrapped_transpose"
+            | "loop_copy_fusion"
+            | "wrapped_copy"
+    )
 }
 
 /// The purposes of the copies of a module by the names of their instructions.
@@ -88,4 +145,39 @@ fn purposes(decoded: &Decoded) -> FxHashMap<String, Purpose> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_that_move_are_told_by_their_name() {
+        for name in [
+            "input_transpose_fusion.kd",
+            "input_transpose_fusion_1.kd",
+            "wrapped_transpose",
+            "loop_copy_fusion_12",
+        ] {
+            assert!(is_kernel_that_moves(name), "{name}");
+        }
+        for name in
+            ["loop_convert_fusion.kd", "input_reduce_fusion_1", "gemm_transpose", "transpose_of_mine", ""]
+        {
+            assert!(!is_kernel_that_moves(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn fusions_that_compute_something_do_not_only_move() {
+        let with = |inner: &str| {
+            let text = format!(
+                "HloModule m\n\nf {{\n  p = f32[8,4]{{1,0}} parameter(0)\n  c = bf16[8,4]{{1,0}} convert(p)\n  {inner}\n  ROOT t = bf16[4,8]{{1,0}} transpose(x), dimensions={{1,0}}\n}}\n\nENTRY e {{\n  a = f32[8,4]{{1,0}} parameter(0)\n  ROOT r = bf16[4,8]{{1,0}} fusion(a), kind=kInput, calls=f\n}}\n"
+            );
+            let module = Module::parse(&text).unwrap();
+            moves(&module, module.instruction_by_name("r").unwrap())
+        };
+        assert!(with("x = bf16[8,4]{1,0} copy(c)"));
+        assert!(!with("x = bf16[8,4]{1,0} negate(c)"));
+    }
 }

@@ -1,6 +1,7 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
 pub(super) mod collectives;
+pub(super) mod compilations;
 pub(super) mod copies;
 mod devices;
 pub(super) mod host;
@@ -9,9 +10,13 @@ pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
+pub(super) mod one_hot;
 mod places;
+pub(super) mod programs;
 pub(super) mod series;
 pub(super) mod stages;
+pub(super) mod uniform;
+mod usual;
 pub(super) mod work;
 
 use std::cell::OnceCell;

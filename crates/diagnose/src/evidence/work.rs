@@ -52,6 +52,8 @@ pub(crate) struct Piece {
     pub roof: Roof,
     /// The time that its FLOPs alone would take at the peak for them, picoseconds.
     pub flops_ps: f64,
+    /// The time that its bytes to and from HBM alone would take, picoseconds.
+    pub hbm_ps: f64,
     /// What comparable ops reach: those of its category at the same limit, else all at that limit.
     pub reach: Reach,
 }
@@ -63,15 +65,54 @@ impl Piece {
     }
 }
 
+/// The times that each limit alone explains of an op, picoseconds, summed over its executions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// On the matrix unit; 0 of an op without products.
+    pub matrix_ps: f64,
+    /// On the vector unit; 0 of an op with products, whose FLOPs are theirs.
+    pub vector_ps: f64,
+    /// To and from HBM.
+    pub hbm_ps: f64,
+    /// To and from vector memory.
+    pub vmem_ps: f64,
+    /// Of exponentials.
+    pub exp_ps: f64,
+}
+
+impl Limits {
+    /// That of one limit.
+    pub(crate) fn of(&self, roof: Roof) -> f64 {
+        match roof {
+            Roof::Matrix => self.matrix_ps,
+            Roof::Vector => self.vector_ps,
+            Roof::Hbm => self.hbm_ps,
+            Roof::Vmem => self.vmem_ps,
+            Roof::Exp => self.exp_ps,
+        }
+    }
+
+    /// The limit that is nearest, and what it explains; `None` where nothing is explained.
+    fn nearest(&self) -> Option<(f64, Roof)> {
+        let all = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
+        let nearest = all.map(|roof| (self.of(roof), roof)).into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (nearest.0 > 0.0).then_some(nearest)
+    }
+}
+
 /// What the best of comparable ops reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reach {
-    /// Share of the roof: the best quartile's.
+    /// Share of the roof: the best quartile's; of twins the best one's.
     pub share: f64,
+    /// Share of the roof that the best reach, where they agree within a few percent; else as `share`. Ceilings rest on it.
+    pub best: f64,
     /// How many different ops it was taken over; 0 where there are none to compare with, and the roof itself stands for them.
     pub peers: usize,
     /// True where the better half of them lies within a few percent.
     pub is_tight: bool,
+    /// True where they are twins: ops of the same category, FLOPs and bytes, of this program or another.
+    pub is_twin: bool,
 }
 
 /// Peers need this share of the active window each.
@@ -80,7 +121,9 @@ const SMALLEST_PEER: f64 = 0.0005;
 const FEWEST_PEERS: usize = 3;
 
 /// Nothing to compare with.
-const ALONE: Reach = Reach { share: 1.0, peers: 0, is_tight: false };
+const ALONE: Reach = Reach { share: 1.0, best: 1.0, peers: 0, is_tight: false, is_twin: false };
+/// A twin that reaches so much more shows what the op could; less is noise.
+const TWIN_GAIN: f64 = 1.1;
 
 /// What part of the matrix unit's FLOPs the vector unit does, and what part of the vector unit's are exponentials: four times
 /// 1024 lanes and one result of an exponential a lane and cycle, against matrix units of 128 x 128.
@@ -91,8 +134,8 @@ const WIDE_TPU: (f64, f64) = (1.0 / 128.0, 1.0 / 4.0);
 const GPU: (f64, f64) = (1.0 / 16.0, 1.0 / 16.0);
 
 /// Rates beside the device's peaks, FLOP/s, results a second and bytes a second; the first two are estimates.
-#[derive(Default)]
-struct Rates {
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rates {
     vector: Option<f64>,
     exp: Option<f64>,
     vmem_read: Option<f64>,
@@ -107,9 +150,11 @@ impl Evidence<'_> {
             let scale = self.compute_scale();
             let piece = |(index, op): (usize, &Op<'_>)| {
                 let is_meant = Class::of(&op.meta) == Class::Compute && op.self_ps > 0;
-                let (floor_ps, roof, flops_ps) = is_meant.then(|| self.floor(op, &rates)).flatten()?;
+                let limits = is_meant.then(|| self.limits(op, &rates)).flatten()?;
+                let (floor_ps, roof) = limits.nearest()?;
+                let (flops_ps, hbm_ps) = (limits.matrix_ps.max(limits.vector_ps), limits.hbm_ps);
                 let time_ps = op.self_ps as f64 * scale;
-                Some(Piece { op: index, time_ps, floor_ps, roof, flops_ps, reach: ALONE })
+                Some(Piece { op: index, time_ps, floor_ps, roof, flops_ps, hbm_ps, reach: ALONE })
             };
             let pieces: Vec<Piece> = self.ops().iter().enumerate().filter_map(piece).collect();
             self.compared(pieces)
@@ -138,14 +183,38 @@ impl Evidence<'_> {
         }
         let same: BTreeMap<_, _> = same.into_iter().map(|(key, shares)| (key, reach(shares))).collect();
         let all: BTreeMap<_, _> = all.into_iter().map(|(key, shares)| (key, reach(shares))).collect();
+        let twins = self.twins(&pieces, smallest);
         for piece in &mut pieces {
             let own = same.get(&(piece.roof, category(piece))).copied().flatten();
             piece.reach = own.or_else(|| all.get(&piece.roof).copied().flatten()).unwrap_or(ALONE);
+            let twins = self.twin_key(piece).and_then(|key| twins.get(&key));
+            if let Some((best, count)) = twins.filter(|(best, _)| *best > TWIN_GAIN * piece.efficiency()) {
+                let best = best.min(1.0);
+                piece.reach = Reach { share: best, best, peers: count - 1, is_tight: true, is_twin: true };
+            }
         }
         pieces
     }
 
-    fn rates(&self) -> Rates {
+    /// Of ops of one category, with the same FLOPs and bytes: what the best reaches, and how many they are.
+    fn twins(&self, pieces: &[Piece], smallest: f64) -> BTreeMap<(Roof, String, u64, u64), (f64, usize)> {
+        let mut twins = BTreeMap::new();
+        for piece in pieces.iter().filter(|piece| piece.time_ps >= smallest) {
+            let Some(key) = self.twin_key(piece) else { continue };
+            let best = twins.entry(key).or_insert((0.0_f64, 0));
+            *best = (best.0.max(piece.efficiency()), best.1 + 1);
+        }
+        twins
+    }
+
+    /// What twins share: the limit, the category, FLOPs and bytes of an execution.
+    fn twin_key(&self, piece: &Piece) -> Option<(Roof, String, u64, u64)> {
+        let op = self.ops().get(piece.op).filter(|op| op.occurrences > 0)?;
+        let each = |amount: Option<f64>| (amount.unwrap_or(0.0) / op.occurrences as f64).round() as u64;
+        Some((piece.roof, op.meta.category.to_string(), each(op.flops), each(op.hbm_bytes)))
+    }
+
+    pub(super) fn rates(&self) -> Rates {
         let Some(device) = self.selection.devices.first() else { return Rates::default() };
         let plane = self.profile.plane(device.plane);
         let rate = |name| plane.stat(name).and_then(Stat::as_f64).filter(|v| *v > 0.0).map(|v| v * 1e9);
@@ -163,38 +232,35 @@ impl Evidence<'_> {
         }
     }
 
-    /// The least time that an op could take, what limits it, and the time of its FLOPs. Unknown FLOPs of a kernel leave it
+    /// What each limit explains of an op's time. `None` where one that may bind is not known: unknown FLOPs of a kernel leave it
     /// unknown; of other ops they count as none, because the compiler writes no zeros.
-    fn floor(&self, op: &Op<'_>, rates: &Rates) -> Option<(f64, Roof, f64)> {
+    pub(super) fn limits(&self, op: &Op<'_>, rates: &Rates) -> Option<Limits> {
         let work = op.work(op.self_ps);
         let flops = match work.flops {
             None if op.meta.category.contains("custom") => return None,
             flops => flops.unwrap_or(0.0),
         };
         let over = |amount: f64, rate: f64| if rate > 0.0 { amount / rate * 1e12 } else { 0.0 };
-        let (flop_rate, flop_roof) = if self.is_matrix(op) {
-            (self.peaks.flops.map(|p| p.rate), Roof::Matrix)
-        } else {
-            (rates.vector, Roof::Vector)
-        };
         let runs = op.occurrences as f64;
         let moved = |operation: u64| {
             let own = op.meta.accesses.iter().filter(|a| a.space == Access::VMEM && a.operation == operation);
             own.map(|a| a.bytes as f64).sum::<f64>() * runs
         };
-        // A limit that is not known may be the one that binds.
-        let flops_ps = over(flops, flop_rate?);
-        let hbm_ps = over(work.hbm_bytes?, self.peaks.hbm?.rate);
+        let (matrix_ps, vector_ps) = if self.is_matrix(op) {
+            (over(flops, self.peaks.flops?.rate), 0.0)
+        } else {
+            (0.0, over(flops, rates.vector?))
+        };
+        let read_ps = rates.vmem_read.map_or(0.0, |rate| over(moved(Access::READ), rate));
+        let write_ps = rates.vmem_write.map_or(0.0, |rate| over(moved(Access::WRITE), rate));
         let exps = self.transcendentals(op).unwrap_or(0.0) * runs;
-        let limits = [
-            (flops_ps, flop_roof),
-            (hbm_ps, Roof::Hbm),
-            (rates.vmem_read.map_or(0.0, |rate| over(moved(Access::READ), rate)), Roof::Vmem),
-            (rates.vmem_write.map_or(0.0, |rate| over(moved(Access::WRITE), rate)), Roof::Vmem),
-            (rates.exp.map_or(0.0, |rate| over(exps, rate)), Roof::Exp),
-        ];
-        let (floor_ps, roof) = limits.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (floor_ps > 0.0).then_some((floor_ps, roof, flops_ps))
+        Some(Limits {
+            matrix_ps,
+            vector_ps,
+            hbm_ps: over(work.hbm_bytes?, self.peaks.hbm?.rate),
+            vmem_ps: read_ps.max(write_ps),
+            exp_ps: rates.exp.map_or(0.0, |rate| over(exps, rate)),
+        })
     }
 
     /// Exponentials, logarithms and their kind in one execution of an op, where the profile holds its program.
@@ -214,6 +280,19 @@ impl Evidence<'_> {
             // The compiler builds output fusions around products.
             None => category == "output fusion" || category.contains("gemm"),
         }
+    }
+
+    /// Whether an op slices, updates in place, gathers or scatters, itself or inside of its fusion; `None` where the profile
+    /// does not hold its program.
+    pub(crate) fn slices(&self, op: &Op<'_>) -> Option<bool> {
+        let (decoded, index) = self.instruction(op)?;
+        let is_slice = |opcode: Opcode| {
+            matches!(
+                opcode,
+                Opcode::DynamicSlice | Opcode::DynamicUpdateSlice | Opcode::Gather | Opcode::Scatter
+            )
+        };
+        Some(holds(&decoded.module, index, 0, &is_slice))
     }
 
     /// The matrix products of an op, those inside of a fusion too; none where the profile does not hold its program.
@@ -259,7 +338,8 @@ fn reach(mut shares: Vec<f64>) -> Option<Reach> {
     }
     let share = quantile(&shares, 0.75);
     let is_tight = share - quantile(&shares, 0.5) <= 0.03 * share;
-    Some(Reach { share, peers: shares.len(), is_tight })
+    let best = if is_tight { quantile(&shares, 0.95) } else { share };
+    Some(Reach { share, best, peers: shares.len(), is_tight, is_twin: false })
 }
 
 /// Deeper nesting is no compiler's.
@@ -279,13 +359,19 @@ fn collect_products(module: &Module, index: InstructionIdx, depth: u32, found: &
 
 /// Whether an instruction, or what it calls, multiplies matrices.
 fn holds_product(module: &Module, index: InstructionIdx, depth: u32) -> bool {
+    let is_product = |opcode: Opcode| {
+        matches!(opcode, Opcode::Dot | Opcode::Convolution | Opcode::RaggedDot | Opcode::CustomCall)
+    };
+    holds(module, index, depth, &is_product)
+}
+
+/// Whether an instruction, or one inside of the fusion that it is, has such an opcode.
+fn holds(module: &Module, index: InstructionIdx, depth: u32, is_meant: &dyn Fn(Opcode) -> bool) -> bool {
     let hlo = module.instruction(index);
-    let is_product = matches!(hlo.opcode, Opcode::Dot | Opcode::Convolution | Opcode::RaggedDot);
     let inside = |computation: &ComputationIdx| {
         let body = module.computation(*computation);
-        body.instructions().any(|inner| holds_product(module, inner, depth + 1))
+        body.instructions().any(|inner| holds(module, inner, depth + 1, is_meant))
     };
-    is_product
-        || hlo.opcode == Opcode::CustomCall
+    is_meant(hlo.opcode)
         || depth < DEPTH && hlo.opcode == Opcode::Fusion && hlo.called_computations.iter().any(inside)
 }

@@ -49,7 +49,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
-    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece));
+    let memory_rate = evidence.memory_rate();
+    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece, memory_rate));
     let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
     for one in slow {
         let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
@@ -78,13 +79,16 @@ fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
     group.iter().map(|one| one.saved_ps).sum()
 }
 
-/// An op whose time is far above what the best of comparable ops would need.
-fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p>> {
+/// An op whose time is far above what the best of comparable ops would need. `memory_rate`: what all memory-bound ops of the
+/// run reach of HBM alike, which holds for the bytes of other ops too; where that is too little, [`super::below_usual`] says so.
+fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece, memory_rate: Option<f64>) -> Option<Slow<'e, 'p>> {
     let op = evidence.ops().get(piece.op)?;
     let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
     let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
     let reach = piece.reach;
-    if op.self_ps as f64 / (op.occurrences.max(1) as f64) < shortest || reach.share < BINDING {
+    let each = op.self_ps as f64 / op.occurrences.max(1) as f64;
+    // Changes of layout have rules of their own.
+    if each < shortest || reach.share < BINDING || evidence.only_moves(op) {
         return None;
     }
     // Without others to compare with, guessed limits and scattered accesses say nothing.
@@ -92,9 +96,16 @@ fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece) -> Option<Slow<'e, 'p
     if reach.peers == 0 && !is_sure {
         return None;
     }
-    let saved_ps = piece.time_ps - piece.floor_ps / reach.share.max(0.01);
+    let saved_ps = |share: f64| {
+        let needed_ps = piece.floor_ps / share.max(0.01);
+        piece.time_ps - memory_rate.map_or(needed_ps, |rate| needed_ps.max(piece.hbm_ps / rate))
+    };
     let limit = if reach.is_tight { OUTLIER } else { GAP.bad };
-    (saved_ps > limit * piece.time_ps).then_some(Slow { op, piece: *piece, saved_ps })
+    (saved_ps(reach.share) > limit * piece.time_ps).then(|| Slow {
+        op,
+        piece: *piece,
+        saved_ps: saved_ps(reach.best),
+    })
 }
 
 /// Custom calls with FLOPs or bytes of their own are held against the roofline; other irregular ops are not.
@@ -115,6 +126,12 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
     let reach = first.piece.reach;
     let peers = if reach.peers == 0 {
         "nothing in the run compares to it, so the roof itself is the ceiling".to_owned()
+    } else if reach.is_twin {
+        format!(
+            "of {} with the same FLOPs and bytes the best reaches {}",
+            counted(reach.peers as u64, "other op"),
+            units::share(reach.share)
+        )
     } else {
         format!(
             "the best quarter of {} comparable ops of this run reaches {}",
@@ -233,6 +250,32 @@ mod tests {
         assert!(finding.claim.contains("fusion.4") && finding.claim.contains("logits"), "{finding:?}");
         // 60 ms now, 40 ms without.
         assert!((finding.speedup.unwrap() - 1.5).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn a_twin_shows_what_an_op_could() {
+        // Three products reach 60%; of two with the same FLOPs and bytes one reaches 91%, the other takes three times as long.
+        let mut tpu = Made::tpu(0);
+        let flops = [1.182e12, 1.182e12, 1.182e12, 1.8e12, 1.8e12];
+        let names = ["fusion.1", "fusion.2", "fusion.3", "fusion.4", "fusion.5"];
+        let lengths = [10, 10, 10, 10, 30];
+        let mut at = 0;
+        let mut ops = Vec::new();
+        for (n, (name, length)) in names.iter().zip(lengths).enumerate() {
+            // Others of one size would be twins too.
+            let bytes = if n < 3 { 1e9 + n as f64 * 1e6 } else { 2e9 };
+            let stats = [("flops", Value::Double(flops[n])), ("bytes_accessed", Value::Double(bytes))];
+            tpu.op(name, "convolution fusion", "", &stats);
+            ops.push((*name, "", at * MS, length * MS));
+            at += length;
+        }
+        tpu.programs(&[("jit_step(7)", 0, at * MS)]);
+        tpu.ops(&ops);
+        let found = check(&super::RULE, vec![tpu]);
+        let [finding] = &found.findings[..] else { unreachable!("{found:?}") };
+        assert!(finding.claim.starts_with("fusion.5"), "{finding:?}");
+        assert!(finding.evidence.contains("of 1 other op with the same FLOPs and bytes"), "{finding:?}");
+        assert!((finding.speedup.unwrap() - 70.0 / 50.0).abs() < 0.01, "{finding:?}");
     }
 
     #[test]

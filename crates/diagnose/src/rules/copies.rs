@@ -3,6 +3,7 @@
 use crate::evidence::Evidence;
 use crate::evidence::copies::{Mover, Purpose};
 use haloscope_report::units;
+use haloscope_time::account::Class;
 
 /// The copies of one purpose.
 pub(super) struct Group<'e, 'p> {
@@ -28,6 +29,18 @@ pub(super) fn group<'e, 'p>(
 pub(super) fn unknown_share(group: &Group<'_, '_>) -> f64 {
     let unknown = group.movers.iter().filter(|mover| mover.purpose == Purpose::Unknown);
     unknown.map(|mover| mover.time_ps).sum::<f64>() / group.active_ps.max(1.0)
+}
+
+/// What part of the time in which ops work they have, where that says more than their share of the active window.
+pub(super) fn of_ops(evidence: &Evidence<'_>, group: &Group<'_, '_>) -> String {
+    let works = evidence.share(Class::Compute) + evidence.share(Class::Copy);
+    if works <= 0.0 || works > 0.9 {
+        return String::new();
+    }
+    format!(
+        "; of the time in which ops compute or copy that is {}",
+        units::share((group.share / works).min(1.0))
+    )
 }
 
 /// The largest of them with their shares: `copy.1 3.0% (path), copy.2 1.0%, 7 more 0.2%`.

@@ -1,6 +1,6 @@
 //! Copies and changes of layout that nothing more special explains.
 
-use super::copies::{Group, group, list, unknown_share};
+use super::copies::{Group, group, list, of_ops, unknown_share};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
@@ -29,7 +29,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let rest = group(evidence, movers, |purpose| matches!(purpose, Purpose::Other { .. } | Purpose::Unknown));
     let said = format!(
         "copies and changes of layout take {} of the active window, {} of it for no reason that has a rule of its own",
-        units::share(all),
+        units::share(all.max(rest.share)),
         units::share(rest.share),
     );
     if DATA_FORMATTING.grade(rest.share) == Grade::Good {
@@ -63,8 +63,9 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
             list(evidence, rest),
         ),
         evidence: format!(
-            "{} that move data and compute nothing, while no other op runs{why}{unseen}",
+            "{} that move data and compute nothing, while no other op runs{}{why}{unseen}",
             counted(rest.movers.len() as u64, "op"),
+            of_ops(evidence, rest),
         ),
         saved: Some(rest.share),
         assuming: "if none of it were needed".into(),
@@ -101,6 +102,17 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Found);
         assert!(found.findings[0].claim.contains("copy.1"), "{found:?}");
         assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn kernels_that_only_transpose_are_copies_too() {
+        let mut gpu = Made::tpu(0);
+        gpu.ops(&[
+            ("gemm.1", "custom-call", 0, 400 * US),
+            ("input_transpose_fusion_1", "fusion", 400 * US, 600 * US),
+        ]);
+        let found = check(&super::RULE, vec![gpu]);
+        assert!(found.findings[0].claim.starts_with("Copies and changes of layout take 60.0%"), "{found:?}");
     }
 
     #[test]

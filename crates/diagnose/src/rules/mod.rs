@@ -2,6 +2,7 @@
 
 mod barrier;
 mod below_roofline;
+mod below_usual;
 mod blocking_reads;
 mod command_buffers;
 mod compilation_in_window;
@@ -27,10 +28,13 @@ mod low_mfu_explained;
 mod many_small_ops;
 mod megascale;
 mod near_roof;
+mod one_hot;
 mod periodic_stall;
 mod recompilation;
+mod recomputation;
 mod reduce_heavy;
 mod slower_from_step;
+mod small_programs;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -57,6 +61,8 @@ pub(super) static ALL: &[&Rule] = &[
     &debug_callbacks::RULE,
     &blocking_reads::RULE,
     &large_transfers::RULE,
+    &small_programs::EAGER,
+    &small_programs::LOOP,
     &launch_bound::RULE,
     &host_bound::RULE,
     &unknown_flops::RULE,
@@ -74,6 +80,9 @@ pub(super) static ALL: &[&Rule] = &[
     &unfused_relayouts::RULE,
     &data_formatting::RULE,
     &below_roofline::RULE,
+    &below_usual::MEMORY,
+    &below_usual::COMPUTE,
+    &one_hot::RULE,
     &wide_precision::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
@@ -82,6 +91,7 @@ pub(super) static ALL: &[&Rule] = &[
     &near_roof::MEMORY,
     &near_roof::COMPUTE,
     &reduce_heavy::RULE,
+    &recomputation::RULE,
     &dominant_op::RULE,
     &sparse_core::RULE,
     &fusion_failures::RULE,

@@ -1,6 +1,6 @@
 //! Changes of layout through memory right beside compute, which could read or write the other layout itself.
 
-use super::copies::{group, list};
+use super::copies::{group, list, of_ops};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
@@ -36,7 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(own.share),
             list(evidence, &own),
         ),
-        evidence: format!("{} is a {what} next to {feeds}; its value is written and read once more", first.op.meta.name),
+        evidence: format!("{} is a {what} next to {feeds}; its value is written and read once more{}", first.op.meta.name, of_ops(evidence, &own)),
         saved: Some(own.share),
         assuming: "if compute read and wrote those layouts itself".into(),
         lever: "write the einsum so that its operands come in the order that they are made in, or keep one layout for the value over the whole program".into(),

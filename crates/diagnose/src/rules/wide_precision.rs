@@ -1,84 +1,159 @@
-//! Products of 32-bit and wider operands, where 16 bits would do.
+//! Floats that are wider than the device is fast at: products of 32-bit operands on accelerators, 64-bit floats everywhere.
 
 use haloscope_hlo::{ElementType, Matmul};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::names::common;
-use crate::rule::{Outcome, Rule, Standing};
+use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, WIDE_PRECISION};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
-use haloscope_report::{Link, Status};
+use haloscope_report::{Finding, Link, Status};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
     id: "wide_precision",
     standing: Standing::Cause,
-    on: &[DeviceKind::Tpu, DeviceKind::Gpu],
-    needs: "the HLO of the programs, in which the types of products' operands stand",
+    on: ANY,
+    needs: "the HLO of the programs, in which the types of operands and results stand",
     threshold: Some(&WIDE_PRECISION),
     check,
 };
 
+/// What part of an op's time goes with 32-bit floats in place of 64: half the bytes and twice the lanes are a half, and the
+/// libraries for products have kernels tuned for 32 bits (oneDNN, YNNPACK) where 64 bits take a general one.
+const OF_64_BITS: f64 = 0.75;
+/// The same on TPUs, which have no unit for 64 bits: each number is a pair of 32-bit ones, an addition of two pairs at least ten
+/// instructions (Dekker 1971).
+const OF_64_BITS_EMULATED: f64 = 0.9;
+/// What part of a product's time goes with 16-bit operands in place of 32.
+const OF_32_BITS: f64 = 0.5;
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let is_compute = |op: &&Op<'_>| Class::of(&op.meta) == Class::Compute && op.self_ps > 0;
-    let mut multiplying: Vec<(&Op<'_>, Vec<Matmul>)> = Vec::new();
-    for op in evidence.ops().iter().filter(is_compute) {
-        let products = evidence.products(op);
-        if !products.is_empty() {
-            multiplying.push((op, products));
+    let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(is_compute).collect();
+    if ops.iter().all(|op| evidence.instruction(op).is_none()) {
+        return Outcome::unknown("the profile does not hold the programs, and so not the types of values");
+    }
+    let is_cpu = evidence.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu);
+    let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
+        ops.into_iter().partition(|op| is_double(evidence, op));
+    let singles: Vec<&Op<'_>> =
+        rest.into_iter().filter(|op| !is_cpu && is_wide(&evidence.products(op), 32)).collect();
+    let share = |ops: &[&Op<'_>]| {
+        evidence.of_active(ops.iter().map(|op| op.self_ps as f64).sum::<f64>() * evidence.compute_scale())
+    };
+    let said = format!(
+        "ops on 64-bit floats take {} of the active window{}",
+        units::share(share(&doubles)),
+        if is_cpu {
+            String::new()
+        } else {
+            format!(", products of 32-bit operands {}", units::share(share(&singles)))
+        }
+    );
+    let mut findings = Vec::new();
+    for (ops, finding) in
+        [(&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding), (&singles, of_singles)]
+    {
+        let share = share(ops);
+        if WIDE_PRECISION.grade(share) != Grade::Good {
+            findings.push(finding(evidence, ops, share));
         }
     }
-    if multiplying.is_empty() {
-        let is_known = evidence.ops().iter().any(|op| evidence.instruction(op).is_some());
-        return if is_known {
-            Outcome::not_applicable("no op multiplies matrices")
-        } else {
-            Outcome::unknown("the profile does not hold the programs, and so not the types of operands")
-        };
-    }
-    let wide: Vec<&Op<'_>> =
-        multiplying.iter().filter(|(_, products)| is_wide(products)).map(|(op, _)| *op).collect();
-    let time: f64 = wide.iter().map(|op| op.self_ps as f64).sum::<f64>() * evidence.compute_scale();
-    let share = evidence.of_active(time);
-    let said =
-        format!("products of operands of 32 bits or more take {} of the active window", units::share(share));
-    let Some(first) = wide.first().filter(|_| WIDE_PRECISION.grade(share) != Grade::Good) else {
-        return Outcome::clear(said);
+    Outcome::found(said, findings)
+}
+
+fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
+    let is_tpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu);
+    let (gone, why) = if is_tpu {
+        (
+            OF_64_BITS_EMULATED,
+            "if 32-bit floats took a tenth of their time: the chip has no 64-bit unit and works in pairs",
+        )
+    } else {
+        (
+            OF_64_BITS,
+            "if 32-bit floats took a quarter of their time: half the bytes, twice the lanes, kernels tuned for them",
+        )
     };
-    let types = multiplying.iter().find(|(op, _)| std::ptr::eq(*op, *first)).and_then(|(_, all)| all.first());
-    let types = types.map_or_else(String::new, |p| format!("{} x {}", p.lhs.name(), p.rhs.name()));
-    let finding = Cause {
+    Cause {
+        id: RULE.id,
+        claim: format!(
+            "Ops on 64-bit floats take {} of the active window: {}",
+            units::share(share),
+            common(ops.iter().copied()),
+        ),
+        evidence: ops.first().map_or_else(String::new, |op| format!("{} has {}", op.meta.name, types(evidence, op))),
+        saved: Some(share * gone),
+        assuming: why.into(),
+        lever: "leave `jax_enable_x64` off, or give arrays a type of 32 bits or fewer: NumPy's own default is float64".into(),
+        falsifier: "with float32 arrays these ops take as long".into(),
+        status: Status::Estimated,
+        links: links(evidence, ops),
+    }
+    .into_finding(evidence)
+}
+
+fn of_singles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
+    Cause {
         id: RULE.id,
         claim: format!(
             "Products of 32-bit operands take {} of the active window: {}",
             units::share(share),
-            common(wide.iter().copied()),
+            common(ops.iter().copied()),
         ),
-        evidence: format!("{said}; {} multiplies {types}", first.meta.name),
-        saved: Some(share / 2.0),
+        evidence: ops.first().map_or_else(String::new, |op| format!("{} has {}", op.meta.name, types(evidence, op))),
+        saved: Some(share * OF_32_BITS),
         assuming: "if 16-bit operands halved their time, by half the bytes or twice the rate".into(),
         lever: "cast the operands to bfloat16 before the product and keep the accumulation in 32 bits (`preferred_element_type`), or lower `jax_default_matmul_precision`".into(),
         falsifier: "with 16-bit operands the products take as long: then neither bytes nor passes bound them".into(),
         status: Status::Estimated,
-        links: vec![
-            Link::to("hlo counters").table("matmuls"),
-            Link::to("ops").row("ops", first.meta.name.as_ref()),
-            evidence.timeline_of(first),
-        ],
-    };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+        links: links(evidence, ops),
+    }
+    .into_finding(evidence)
 }
 
-/// Whether most FLOPs of an op are in products both of whose operands are wide floats.
-fn is_wide(products: &[Matmul]) -> bool {
+fn links(evidence: &Evidence<'_>, ops: &[&Op<'_>]) -> Vec<Link> {
+    let mut links = vec![Link::to("hlo counters").table("matmuls")];
+    if let Some(first) = ops.first() {
+        links.extend([Link::to("ops").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)]);
+    }
+    links
+}
+
+/// The types of an op in words: `f64 x f64`, of its largest product, else of its result.
+fn types(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
+    let products = evidence.products(op);
+    match (products.iter().max_by_key(|product| product.flops()), evidence.instruction(op)) {
+        (Some(product), _) => format!("operands of {} x {}", product.lhs.name(), product.rhs.name()),
+        (None, Some((decoded, index))) => format!("a result of {}", decoded.module.instruction(index).shape),
+        (None, None) => "unknown types".into(),
+    }
+}
+
+/// Whether an op multiplies 64-bit floats, or makes them.
+fn is_double(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
+    let products = evidence.products(op);
+    if !products.is_empty() {
+        return is_wide(&products, 64);
+    }
+    let Some((decoded, index)) = evidence.instruction(op) else { return false };
+    decoded.module.instruction(index).shape.leaves().iter().any(|leaf| is_float(leaf.element_type, 64))
+}
+
+fn is_float(kind: ElementType, bits: u32) -> bool {
+    kind.is_float() && kind.bits().is_some_and(|own| own >= bits)
+}
+
+/// Whether most FLOPs of an op are in products both of whose operands are floats of so many bits or more.
+fn is_wide(products: &[Matmul], bits: u32) -> bool {
     let flops = |all: &mut dyn Iterator<Item = &Matmul>| -> f64 {
         all.map(|product| product.flops().unwrap_or(0) as f64).sum()
     };
-    let wide_type = |kind: ElementType| kind.is_float() && kind.bits().is_some_and(|bits| bits >= 32);
-    let is_wide = |product: &&Matmul| wide_type(product.lhs) && wide_type(product.rhs);
+    let is_wide = |product: &&Matmul| is_float(product.lhs, bits) && is_float(product.rhs, bits);
     flops(&mut products.iter().filter(is_wide)) > 0.5 * flops(&mut products.iter())
 }
 
@@ -110,6 +185,16 @@ mod tests {
     #[test]
     fn a_32_bit_result_of_16_bit_operands_is_clear() {
         assert_eq!(check(&super::RULE, vec![run(), program("bf16")]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn ops_on_64_bit_floats_are_found_on_any_device() {
+        let found = check(&super::RULE, vec![run(), program("f64")]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        // The product alone: what follows it is of 32 bits, as are its results. Nine tenths of 60% go.
+        assert!(found.findings[0].claim.starts_with("Ops on 64-bit floats take 60.0%"), "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.46).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.findings.len(), 1);
     }
 
     #[test]

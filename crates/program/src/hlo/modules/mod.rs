@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use crate::variants::Difference;
 use haloscope_hlo::{Module, Opcode};
 
 use haloscope_profile::{HostId, Profile};
@@ -229,51 +230,11 @@ fn variants<'r>(rows: &'r [Row<'_>]) -> Vec<Variant<'r>> {
         fingerprints.sort_unstable();
         fingerprints.dedup();
         let modules: Vec<&Module> = here.iter().filter_map(|row| row.module).collect();
-        let differ_in = difference(&modules, fingerprints.len());
+        let differ_in = Difference::of(&modules, fingerprints.len()).words();
         found.push(Variant { name, host, programs: here.len(), fingerprints: fingerprints.len(), differ_in });
     }
     found.sort_by_key(|variant| (std::cmp::Reverse(variant.programs), variant.name));
     found
-}
-
-/// How programs of one name differ, by the shapes of their parameters.
-fn difference(modules: &[&Module], fingerprints: usize) -> String {
-    const LISTED: usize = 3;
-    if fingerprints < 2 {
-        return "nothing: the same program was compiled again".to_owned();
-    }
-    let shapes: Vec<Vec<String>> = modules
-        .iter()
-        .map(|module| {
-            let parameters = module.computation(module.entry()).parameters();
-            parameters.iter().map(|p| format!("{:#}", module.instruction(*p).shape)).collect()
-        })
-        .collect();
-    let counts: Vec<usize> = shapes.iter().map(Vec::len).collect();
-    let (least, most) =
-        (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
-    if least != most {
-        return format!("the number of parameters: {least} to {most}");
-    }
-    let mut differing = Vec::new();
-    for at in 0..most {
-        let mut own: Vec<&str> = shapes.iter().map(|shapes| shapes[at].as_str()).collect();
-        own.sort_unstable();
-        own.dedup();
-        if own.len() > 1 {
-            let more = own.len().saturating_sub(LISTED);
-            own.truncate(LISTED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            differing.push(format!("parameter {at}: {}{more}", own.join(" / ")));
-        }
-    }
-    if differing.is_empty() {
-        return "what is computed; parameters have the same shapes".to_owned();
-    }
-    let more = differing.len().saturating_sub(LISTED);
-    differing.truncate(LISTED);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{more}", differing.join("; "))
 }
 
 fn host_name(profile: &Profile, host: HostId) -> &str {

@@ -1,0 +1,95 @@
+//! How many programs ran, how large they are, and how often the loop around them went round.
+
+use std::collections::BTreeMap;
+
+use haloscope_time::launches::Launch;
+use haloscope_time::steps::StepSource;
+
+use super::Evidence;
+
+/// A program that ran, over all devices.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ran {
+    /// Its name, such as `jit_multiply`.
+    pub module: String,
+    /// How often it was launched, summed over devices.
+    pub launches: u64,
+    /// Ops that one launch executes, on average.
+    pub ops: f64,
+}
+
+/// A launch of no more ops than this does one thing.
+const SMALL: f64 = 4.0;
+/// Fewer launches on a device are no loop.
+const SEVERAL: u64 = 3;
+
+impl Ran {
+    /// Whether a launch of it executes hardly any ops.
+    pub(crate) fn is_small(&self) -> bool {
+        self.ops <= SMALL
+    }
+}
+
+impl Evidence<'_> {
+    /// The programs by name, the one with most launches first. Programs of one name that were compiled for several shapes are one.
+    pub(crate) fn programs_ran(&self) -> Vec<Ran> {
+        let mut launches: BTreeMap<&str, u64> = BTreeMap::new();
+        for (position, account) in self.accounts().iter().enumerate() {
+            let window = self.selection.window(position);
+            let launched = account.iter().flat_map(|account| &account.launches);
+            for one in launched.filter(|one| window.is_none_or(|w| w.overlap(one.start_ps, one.end_ps) > 0)) {
+                *launches.entry(&one.module).or_default() += 1;
+            }
+        }
+        let mut ops: BTreeMap<&str, u64> = BTreeMap::new();
+        for op in self.ops() {
+            *ops.entry(&op.module).or_default() += op.occurrences;
+        }
+        let ran = |(module, launches): (&str, u64)| Ran {
+            module: module.to_owned(),
+            launches,
+            ops: ops.get(module).copied().unwrap_or(0) as f64 / launches.max(1) as f64,
+        };
+        let mut all: Vec<Ran> = launches.into_iter().map(ran).collect();
+        all.sort_by(|a, b| b.launches.cmp(&a.launches).then_with(|| a.module.cmp(&b.module)));
+        all
+    }
+
+    /// Time that launches took beyond the fastest of their kind, picoseconds, summed over devices: of those that `takes`, which is
+    /// told the device's position too. `kind`: what launches that do the same work share.
+    pub(crate) fn beyond_fastest_ps<K: Ord>(
+        &self,
+        kind: impl Fn(&Launch) -> K,
+        mut takes: impl FnMut(usize, &Launch) -> bool,
+    ) -> f64 {
+        let mut sum = 0.0;
+        for (position, account) in self.accounts().iter().enumerate() {
+            let Some(account) = account else { continue };
+            let window = self.selection.window(position);
+            let is_in = |one: &&Launch| window.is_none_or(|w| w.overlap(one.start_ps, one.end_ps) > 0);
+            let length = |one: &Launch| one.end_ps - one.start_ps;
+            let mut fastest: BTreeMap<K, i64> = BTreeMap::new();
+            for one in account.launches.iter().filter(is_in) {
+                let own = fastest.entry(kind(one)).or_insert(i64::MAX);
+                *own = (*own).min(length(one));
+            }
+            for one in account.launches.iter().filter(is_in).filter(|one| takes(position, one)) {
+                sum += fastest.get(&kind(one)).map_or(0.0, |least| (length(one) - least) as f64);
+            }
+        }
+        sum
+    }
+
+    /// How often the loop around the programs went round, summed over devices: its marked steps, else as often as the program
+    /// that was launched least of those that were launched several times. `None` where there are no marks and one program.
+    pub(crate) fn rounds(&self, ran: &[Ran]) -> Option<u64> {
+        let steps = self.steps();
+        if !matches!(steps.source, StepSource::Launches(_) | StepSource::None) {
+            return Some(steps.rows.iter().map(|step| step.instances.len() as u64).sum());
+        }
+        let devices = self.selection.devices.len().max(1) as u64;
+        let mut several: Vec<u64> = ran.iter().map(|one| one.launches).collect();
+        several.retain(|launches| *launches >= SEVERAL * devices);
+        several.iter().min().copied().filter(|_| several.len() > 1)
+    }
+}

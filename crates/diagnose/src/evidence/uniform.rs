@@ -1,0 +1,173 @@
+//! Whether all ops that one limit binds are as slow as each other: then it is not the ops, but what they have in common.
+
+use haloscope_time::account::Class;
+use haloscope_time::ops::Op;
+use haloscope_time::roofline::MOST_OF_PEAK;
+
+use super::Evidence;
+use super::names::counted;
+use super::usual::{self, Usual};
+use super::work::{Limits, Roof, is_irregular};
+
+/// What ops reach that one limit binds, where they agree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Uniform {
+    /// The share of the roof that they reach.
+    pub reached: f64,
+    /// How many different ops were looked at.
+    pub ops: usize,
+    /// The part of their time that is in ops which reach this, within [`AGREE`].
+    pub agreeing: f64,
+    /// The share of the active window that they have.
+    pub share: f64,
+}
+
+/// What is said where ops do not tell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reached {
+    /// They agree.
+    Alike(Uniform),
+    /// They do not; what was seen.
+    Mixed(String),
+    /// There are too few of them; what was seen.
+    Few(String),
+}
+
+/// Fewer different ops may have something else in common.
+const FEWEST: usize = 4;
+/// So many must agree where their bytes are not sure.
+const FEWEST_UNSURE: usize = 6;
+/// They need this share of the active window together.
+const WORTH: f64 = 0.03;
+/// An execution shorter than this, picoseconds, is mostly its start.
+const SHORTEST_PS: f64 = 5e6;
+/// Bytes of one execution from which on an op streams; smaller values stay in nearer memories.
+const STREAMS_BYTES: f64 = 1e6;
+/// One limit binds an op where no other is nearer than this part of it.
+const CLEARLY: f64 = 0.7;
+/// The ops reach the same where they differ by no more than this.
+const AGREE: f64 = 0.08;
+/// This part of their time must agree.
+const MOST: f64 = 0.6;
+/// The best of them, by time: so much of their time is in ops that reach more.
+const BEST: f64 = 0.15;
+/// A product whose sides are at least this long fills the matrix unit well.
+const LARGE: u64 = 1024;
+
+/// An op with what limits it.
+struct One {
+    reached: f64,
+    time_ps: f64,
+    /// Whether what was counted of it is what it does.
+    is_sure: bool,
+}
+
+impl<'p> Evidence<'p> {
+    /// What is usual of a limit on this run's chips; `None` where the chip is not in the table.
+    pub(crate) fn usual(&self, roof: Roof) -> Option<Usual> {
+        let name = &self.selection.devices.first()?.type_name;
+        match roof {
+            Roof::Hbm => usual::memory(name),
+            Roof::Matrix => usual::matrix(name),
+            _ => None,
+        }
+    }
+
+    /// What ops reach that clearly nothing but this limit binds. Of the bytes of slices and of updates in place it is not sure
+    /// that all are moved: such ops are looked at where there are too few others, and have to be more.
+    pub(crate) fn reached(&self, roof: Roof) -> Reached {
+        let all: Vec<One> = self.bound().filter_map(|(op, limits)| self.one(op, &limits, roof)).collect();
+        let sure = self.alike(all.iter().filter(|one| one.is_sure), FEWEST, roof);
+        match sure {
+            Reached::Few(_) => self.alike(all.iter(), FEWEST_UNSURE, roof),
+            told => told,
+        }
+    }
+
+    fn alike<'o>(&self, all: impl Iterator<Item = &'o One>, fewest: usize, roof: Roof) -> Reached {
+        let mut all: Vec<&One> = all.collect();
+        let time: f64 = all.iter().map(|one| one.time_ps).sum();
+        let share = self.of_active(time);
+        let seen = format!("{} that clearly {} limits", counted(all.len() as u64, "op"), roof.words());
+        if all.len() < fewest || share < WORTH {
+            return Reached::Few(seen);
+        }
+        all.sort_by(|a, b| b.reached.total_cmp(&a.reached));
+        let mut before = 0.0;
+        let best = all.iter().find(|one| {
+            before += one.time_ps;
+            before >= BEST * time
+        });
+        let Some(reached) = best.map(|one| one.reached) else { return Reached::Few(seen) };
+        let alike: Vec<&&One> =
+            all.iter().filter(|one| (one.reached / reached - 1.0).abs() <= AGREE).collect();
+        let agreeing = alike.iter().map(|one| one.time_ps).sum::<f64>() / time.max(1.0);
+        if alike.len() < fewest || agreeing < MOST {
+            return Reached::Mixed(seen);
+        }
+        Reached::Alike(Uniform { reached, ops: all.len(), agreeing, share })
+    }
+
+    /// The rate of HBM that ops of this run reach which nothing else binds, as a share of the peak; `None` where they do not agree.
+    pub(crate) fn memory_rate(&self) -> Option<f64> {
+        match self.reached(Roof::Hbm) {
+            Reached::Alike(uniform) => Some(uniform.reached),
+            _ => None,
+        }
+    }
+
+    /// The ops that compute or copy and whose limits are known, with these.
+    pub(crate) fn bound(&self) -> impl Iterator<Item = (&Op<'p>, Limits)> {
+        let rates = self.rates();
+        let is_meant = |op: &&Op<'p>| {
+            matches!(Class::of(&op.meta), Class::Compute | Class::Copy)
+                && op.self_ps > 0
+                && op.occurrences > 0
+        };
+        self.ops().iter().filter(is_meant).filter_map(move |op| Some((op, self.limits(op, &rates)?)))
+    }
+
+    fn one(&self, op: &Op<'_>, limits: &Limits, roof: Roof) -> Option<One> {
+        let own = limits.of(roof);
+        let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
+        let next = others
+            .into_iter()
+            .filter(|other| *other != roof)
+            .map(|other| limits.of(other))
+            .fold(0.0, f64::max);
+        let runs = op.occurrences.max(1) as f64;
+        let time_ps = op.self_ps as f64;
+        let is_long = time_ps / runs >= SHORTEST_PS;
+        if !is_long || own <= 0.0 || next > CLEARLY * own {
+            return None;
+        }
+        let (is_meant, is_sure) = match roof {
+            Roof::Hbm => {
+                let streams = op.hbm_bytes.unwrap_or(0.0) / runs >= STREAMS_BYTES;
+                (streams && !is_irregular(&op.meta.category), !self.slices_or_is_called_so(op))
+            }
+            Roof::Matrix => (self.is_large_product(op), true),
+            _ => (false, false),
+        };
+        // More than all of a limit says that what was counted is wrong.
+        let reached = own / time_ps;
+        (is_meant && reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, is_sure })
+    }
+
+    fn slices_or_is_called_so(&self, op: &Op<'_>) -> bool {
+        self.slices(op).unwrap_or_else(|| op.meta.name.contains("slice"))
+    }
+
+    /// Whether an op is one product of 16-bit operands or narrower whose sides are long.
+    fn is_large_product(&self, op: &Op<'_>) -> bool {
+        let products = self.products(op);
+        let is_large = |edge: u64| edge >= LARGE;
+        !op.meta.category.contains("custom")
+            && !products.is_empty()
+            && products.iter().all(|one| {
+                let is_narrow =
+                    [one.lhs, one.rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16));
+                is_narrow && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
+            })
+    }
+}

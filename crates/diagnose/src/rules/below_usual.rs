@@ -1,0 +1,244 @@
+//! All ops that one limit binds are slower than is usual on the chip: not the ops are slow, but what they share.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::names::common;
+use crate::evidence::uniform::{Reached, Uniform};
+use crate::evidence::work::{Limits, Roof};
+use crate::rule::{Outcome, Rule, Standing};
+use crate::thresholds::{BELOW_USUAL, Grade};
+use haloscope_profile::DeviceKind;
+use haloscope_report::units;
+use haloscope_report::{Link, Status};
+use haloscope_time::ops::Op;
+
+const NEEDS: &str =
+    "FLOPs and bytes of ops, the device's peaks, and a chip of which it is known what is usual";
+
+pub(super) static MEMORY: Rule = Rule {
+    id: "slow_memory",
+    standing: Standing::Cause,
+    on: &[DeviceKind::Tpu],
+    needs: NEEDS,
+    threshold: Some(&BELOW_USUAL),
+    check: memory,
+};
+
+pub(super) static COMPUTE: Rule = Rule {
+    id: "slow_compute",
+    standing: Standing::Cause,
+    on: &[DeviceKind::Tpu],
+    needs: NEEDS,
+    threshold: Some(&BELOW_USUAL),
+    check: compute,
+};
+
+/// A limit holds an op up where what it explains, at the rate that the run reaches, is the op's time within these factors.
+const HOLDS: (f64, f64) = (0.9, 1.15);
+
+fn memory(evidence: &Evidence<'_>) -> Outcome {
+    check(evidence, &MEMORY, Roof::Hbm)
+}
+
+fn compute(evidence: &Evidence<'_>) -> Outcome {
+    check(evidence, &COMPUTE, Roof::Matrix)
+}
+
+fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
+    if evidence.pieces().is_empty() {
+        return Outcome::unknown("FLOPs and bytes of ops, or the device's peaks, are not known");
+    }
+    let Some(usual) = evidence.usual(roof) else {
+        return Outcome::unknown("what is usual on this chip is not in the table");
+    };
+    let range = format!("{} to {} is usual", units::share(usual.low), units::share(usual.high));
+    let uniform = match evidence.reached(roof) {
+        Reached::Alike(uniform) => uniform,
+        Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which do not reach the same")),
+        Reached::Few(seen) => {
+            return Outcome::unknown(format!("{seen}: too few to tell what all of them reach"));
+        }
+    };
+    let reached = uniform.reached;
+    let said = format!("{} reach {} of {}; {range}", bound(roof), units::share(reached), roof.words());
+    let held: Vec<(&Op<'_>, f64)> = evidence
+        .bound()
+        .filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high)?)))
+        .collect();
+    let saved = evidence.of_active(held.iter().map(|(_, saved)| saved).sum());
+    let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good)
+    else {
+        return Outcome::clear(said);
+    };
+    let Uniform { ops, agreeing, share, .. } = uniform;
+    let type_name =
+        evidence.selection.devices.first().map_or("this chip", |device| device.type_name.as_str());
+    let of = common(held.iter().map(|(op, _)| *op));
+    let finding = Cause {
+        id: rule.id,
+        claim: format!(
+            "{} run at {} of {}, all alike; {range} on {type_name}",
+            capital(bound(roof)),
+            units::share(reached),
+            roof.words(),
+        ),
+        evidence: format!(
+            "{ops} ops that clearly nothing else limits take {} of the active window, and {} of that is in ops within 8% of this rate, so that it is not the single op; with those that this rate holds up as well: {of}; usual by {}",
+            units::share(share),
+            units::share(agreeing),
+            usual.source,
+        ),
+        saved: Some(saved),
+        assuming: format!("if they ran at {}, the best that is usual", units::share(usual.high)),
+        lever: lever(roof).into(),
+        falsifier: match roof {
+            Roof::Hbm => "a copy of a large array, alone on this chip, reaches the same share of the bandwidth on every chip of this kind: then the peak or the usual range is wrong",
+            _ => "one large bfloat16 product, alone on this chip, reaches the same share of the peak on every chip of this kind",
+        }
+        .into(),
+        status: Status::Estimated,
+        links: vec![Link::to("roofline").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)],
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+/// What an op would take less if this limit let it run at `high` of the peak and not at `reached`; `None` where it is not this
+/// limit that holds it up.
+fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, reached: f64, high: f64) -> Option<f64> {
+    let time_ps = op.self_ps as f64;
+    let now = limits.of(roof) / reached.max(0.01);
+    if now < HOLDS.0 * time_ps || now > HOLDS.1 * time_ps {
+        return None;
+    }
+    let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
+    let next =
+        others.into_iter().filter(|other| *other != roof).map(|other| limits.of(other)).fold(0.0, f64::max);
+    let saved = time_ps - (limits.of(roof) / high).max(next);
+    (saved > 0.0).then_some(saved)
+}
+
+fn bound(roof: Roof) -> &'static str {
+    match roof {
+        Roof::Hbm => "memory-bound ops",
+        _ => "large products",
+    }
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn lever(roof: Roof) -> &'static str {
+    match roof {
+        Roof::Hbm => {
+            "find who else uses this memory: another process on the chip, copies in the background, offload; run a copy of a large array alone on this chip and on another, and replace the chip that stays slow"
+        }
+        _ => {
+            "run one large bfloat16 product alone on this chip and on another: a chip that stays slow is throttled (power, heat) or broken; where all are equal look at the precision that products are done in"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haloscope_xspace::write::Value;
+
+    use crate::rule::Verdict;
+    use crate::tests::{MS, Made, US, check};
+
+    /// Ops that move 0.819 GB each, a millisecond at all of a v5e's bandwidth, and take so many microseconds.
+    fn streams(lengths: &[i64], category: &str) -> Made {
+        let mut tpu = Made::tpu(0);
+        let stats = [("flops", Value::Double(1e6)), ("bytes_accessed", Value::Double(0.819e9))];
+        let names: Vec<String> = (1..=lengths.len()).map(|n| format!("fusion.{n}")).collect();
+        for name in &names {
+            tpu.op(name, category, "", &stats);
+        }
+        let mut at = 0;
+        let mut ops = Vec::new();
+        for (name, length) in names.iter().zip(lengths) {
+            ops.push((name.as_str(), "", at, length * US));
+            at += length * US;
+        }
+        tpu.programs(&[("jit_step(7)", 0, at)]);
+        tpu.ops(&ops);
+        tpu
+    }
+
+    #[test]
+    fn memory_bound_ops_that_are_all_slow_alike_are_found() {
+        let found = check(&super::MEMORY, vec![streams(&[2000, 2020, 1990, 2010, 2000], "loop fusion")]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.contains("at 50.") && finding.claim.contains("80.0% to 92.0%"), "{finding:?}");
+        // From 2 ms to 1 / 0.92.
+        assert!((finding.speedup.unwrap() - 2.004 * 0.92).abs() < 0.01, "{finding:?}");
+        // Nobody else claims that time.
+        let ops = check(
+            &super::super::below_roofline::RULE,
+            vec![streams(&[2000, 2020, 1990, 2010, 2000], "loop fusion")],
+        );
+        assert_eq!(ops.verdict, Verdict::Clear, "{ops:?}");
+    }
+
+    #[test]
+    fn what_is_usual_is_clear() {
+        assert_eq!(check(&super::MEMORY, vec![streams(&[1160; 5], "loop fusion")]).verdict, Verdict::Clear);
+        // A little less than usual is no finding yet.
+        assert_eq!(check(&super::MEMORY, vec![streams(&[1330; 5], "loop fusion")]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn ops_that_are_slow_each_in_its_way_are_no_slow_memory() {
+        let found = check(&super::MEMORY, vec![streams(&[1600, 2000, 2500, 3100, 3900], "loop fusion")]);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+    }
+
+    #[test]
+    fn doubtful_bytes_and_few_ops_do_not_tell() {
+        let found = check(&super::MEMORY, vec![streams(&[2000; 5], "dynamic-update-slice")]);
+        assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
+        assert_eq!(check(&super::MEMORY, vec![streams(&[2000; 3], "loop fusion")]).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn without_bytes_nobody_can_tell() {
+        let mut tpu = Made::tpu(0);
+        tpu.ops(&[("kernel.1", "custom-call", 0, MS)]);
+        assert_eq!(check(&super::MEMORY, vec![tpu.clone()]).verdict, Verdict::Unknown);
+        assert_eq!(check(&super::COMPUTE, vec![tpu]).verdict, Verdict::Unknown);
+    }
+
+    /// Five products of 4096 x 4096 by 4096 x 4096, 137.4 GFLOP each: 0.698 ms at all of a v5e's peak.
+    fn products(length: i64, kind: &str) -> Vec<Made> {
+        let mut tpu = Made::tpu(0);
+        let stats = [("flops", Value::Double(137.4e9)), ("bytes_accessed", Value::Double(0.1e9))];
+        let names: Vec<String> = (1..=5).map(|n| format!("d.{n}")).collect();
+        let mut text = format!("HloModule m\n\nENTRY e {{\n  p = {kind}[4096,4096]{{1,0}} parameter(0)\n");
+        for (n, name) in names.iter().enumerate() {
+            tpu.op(name, "convolution", "", &stats);
+            let root = if n == 4 { "ROOT " } else { "" };
+            text.push_str(&format!("  {root}{name} = f32[4096,4096]{{1,0}} dot(p, p), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
+        }
+        text.push_str("}\n");
+        tpu.programs(&[("jit_step(7)", 0, 5 * length)]);
+        let ops: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| (name.as_str(), "", n as i64 * length, length))
+            .collect();
+        tpu.ops(&ops);
+        vec![tpu, Made::program(&text)]
+    }
+
+    #[test]
+    fn large_products_that_are_all_slow_alike_are_found() {
+        let found = check(&super::COMPUTE, products(1400 * US, "bf16"));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 1.4 * 0.95 / 0.6974).abs() < 0.01, "{found:?}");
+        assert_eq!(check(&super::COMPUTE, products(760 * US, "bf16")).verdict, Verdict::Clear);
+        // Products of 32 bits take several passes, for which `wide_precision` is there.
+        assert_eq!(check(&super::COMPUTE, products(1400 * US, "f32")).verdict, Verdict::Unknown);
+    }
+}

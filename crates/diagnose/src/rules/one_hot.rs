@@ -1,0 +1,137 @@
+//! Lookups done as products with a one-hot matrix.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::names::{common, counted};
+use crate::evidence::one_hot::OneHot;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, ONE_HOT};
+use haloscope_report::units;
+use haloscope_report::{Link, Status};
+
+pub(super) static RULE: Rule = Rule {
+    id: "one_hot_product",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "the HLO of the programs, in which a product's operands stand",
+    threshold: Some(&ONE_HOT),
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
+        return Outcome::unknown("the profile does not hold the programs, and so not what products multiply");
+    }
+    let found = evidence.one_hots();
+    let mut ops: Vec<_> = found.iter().map(|one| one.op).collect();
+    ops.extend(found.iter().filter_map(|one| one.maker));
+    ops.sort_by_key(|op| std::cmp::Reverse(op.self_ps));
+    ops.dedup_by(|a, b| std::ptr::eq(*a, *b));
+    let time: f64 = ops.iter().map(|op| op.self_ps as f64).sum::<f64>() * evidence.compute_scale();
+    let share = evidence.of_active(time);
+    let said = format!("products with a one-hot operand take {} of the active window", units::share(share));
+    let Some(first) = found.first().filter(|_| ONE_HOT.grade(share) != Grade::Good) else {
+        return Outcome::clear(said);
+    };
+    let OneHot { op, classes, .. } = first;
+    let finding = Cause {
+        id: RULE.id,
+        claim: format!(
+            "Products with one-hot matrices take {} of the active window, and only look rows up: {}",
+            units::share(share),
+            common(found.iter().map(|one| one.op)),
+        ),
+        evidence: format!(
+            "{} multiplies by a matrix whose entries are `index == iota`, one of {classes} classes; {} in all, with those that write such matrices",
+            op.meta.name,
+            counted(ops.len() as u64, "op"),
+        ),
+        saved: Some(share),
+        assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
+        lever: "index the table (`table[ids]`, `jnp.take`) in place of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add".into(),
+        falsifier: "with the indexed table the gather and its scatter-add take as long: so it may be where the table is sharded over its rows, or has few of them".into(),
+        status: Status::Derived,
+        links: vec![
+            Link::to("hlo counters").table("matmuls"),
+            Link::to("ops").row("ops", op.meta.name.as_ref()),
+            evidence.timeline_of(op),
+        ],
+    };
+    Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::Verdict;
+    use crate::tests::{Made, US, check};
+
+    fn run() -> Made {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 100 * US)]);
+        tpu.ops(&[
+            ("hot", "loop fusion", 0, 10 * US),
+            ("d", "convolution", 10 * US, 50 * US),
+            ("n", "loop fusion", 60 * US, 40 * US),
+        ]);
+        tpu
+    }
+
+    /// A fusion compares, and a product of its own multiplies. `other`: what the count is compared with, of 64 rows.
+    fn program(other: &str, direction: &str, classes: u64) -> Made {
+        let text = format!(
+            "HloModule m
+
+make {{
+  i = s32[64]{{0}} parameter(0)
+  left = s32[64,{classes}]{{1,0}} {other}
+  count = s32[64,{classes}]{{1,0}} iota(), iota_dimension=1
+  same = pred[64,{classes}]{{1,0}} compare(left, count), direction={direction}
+  ROOT out = f32[64,{classes}]{{1,0}} convert(same)
+}}
+
+times {{
+  a = f32[64,{classes}]{{1,0}} parameter(0)
+  b = f32[{classes},16]{{1,0}} parameter(1)
+  ROOT m = f32[64,16]{{1,0}} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
+
+ENTRY e {{
+  ids = s32[64]{{0}} parameter(0)
+  table = f32[{classes},16]{{1,0}} parameter(1)
+  hot = f32[64,{classes}]{{1,0}} fusion(ids), kind=kLoop, calls=make
+  d = f32[64,16]{{1,0}} fusion(hot, table), kind=kOutput, calls=times
+  ROOT n = f32[64,16]{{1,0}} negate(d)
+}}
+"
+        );
+        Made::program(&text)
+    }
+
+    const IDS: &str = "broadcast(i), dimensions={0}";
+
+    #[test]
+    fn a_product_with_a_one_hot_operand_is_found_with_who_makes_it() {
+        let found = check(&super::RULE, vec![run(), program(IDS, "EQ", 512)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.evidence.contains("512 classes") && finding.claim.contains('d'), "{finding:?}");
+        // The product's 50 us and the 10 us in which the matrix is made.
+        assert!((finding.speedup.unwrap() - 2.5).abs() < 1e-9, "{finding:?}");
+    }
+
+    #[test]
+    fn masks_unit_matrices_and_small_tables_are_clear() {
+        // A triangle, a unit matrix, a table of eight rows.
+        for (other, direction, classes) in
+            [(IDS, "GE", 512), ("iota(), iota_dimension=0", "EQ", 512), (IDS, "EQ", 8)]
+        {
+            let found = check(&super::RULE, vec![run(), program(other, direction, classes)]);
+            assert_eq!(found.verdict, Verdict::Clear, "{other} {direction} {classes}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_program_nobody_can_tell() {
+        assert_eq!(check(&super::RULE, vec![run()]).verdict, Verdict::Unknown);
+    }
+}

@@ -1,0 +1,269 @@
+//! Steps of many programs that do one thing each: without `jit`, or a loop in Python around a small jitted function.
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host_events::Doing;
+use crate::evidence::names::counted;
+use crate::evidence::programs::Ran;
+use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::thresholds::{Grade, SMALL_PROGRAMS};
+use haloscope_report::units;
+use haloscope_report::{Finding, Link, Status};
+
+const NEEDS: &str = "program executions with their names, and ops";
+
+pub(super) static EAGER: Rule = Rule {
+    id: "eager_execution",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: NEEDS,
+    threshold: Some(&SMALL_PROGRAMS),
+    check: eager,
+};
+
+pub(super) static LOOP: Rule = Rule {
+    id: "python_loop",
+    standing: Standing::Cause,
+    on: ANY,
+    needs: "program executions with their names, ops, and step markers or a program that runs once a step",
+    threshold: Some(&SMALL_PROGRAMS),
+    check: python_loop,
+};
+
+/// Fewer launches may be a start.
+const FEWEST: u64 = 50;
+/// This part of the launches must be of small programs.
+const MOST: f64 = 0.7;
+/// So many different small programs are no helpers around a step.
+const KINDS: usize = 5;
+/// A program that runs so often in each round of the loop around it is a loop of its own.
+const AGAIN: f64 = 8.0;
+/// Programs that run as often as the most frequent one, within this part, belong to the same loop: what cuts its arguments out.
+const AS_OFTEN: f64 = 0.1;
+
+/// What both look at.
+struct Launches {
+    all: Vec<Ran>,
+    small: u64,
+    total: u64,
+    /// Of the active window: no program runs, and the host launches, traces or sends arguments.
+    share: f64,
+    /// Of the active window: launches of small programs beyond the fastest of their kind.
+    late: f64,
+    /// What other rules claim of the former.
+    claimed: [(&'static str, f64); 3],
+}
+
+/// `Err` where there is nothing to say.
+fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
+    let all = evidence.programs_ran();
+    if all.iter().all(|one| one.module.is_empty()) {
+        return Err(Outcome::unknown("the profile does not say which programs ran"));
+    }
+    let total: u64 = all.iter().map(|one| one.launches).sum();
+    let small: u64 = all.iter().filter(|one| one.is_small()).map(|one| one.launches).sum();
+    let host = evidence.host();
+    let ps = |doing| host.part(doing).ps;
+    let claimed = [
+        ("launch_bound", ps(Doing::Launch).saturating_add(host.launch_inside_ps)),
+        ("host_bound", ps(Doing::Other)),
+        ("large_transfers", ps(Doing::Transfer)),
+    ]
+    .map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
+    let is_small = |module: &str| all.iter().any(|one| one.module == module && one.is_small());
+    let late_ps = evidence
+        .beyond_fastest_ps(|one| (one.module.clone(), one.program_id), |_, one| is_small(&one.module));
+    let share = claimed.iter().map(|(_, share)| share).sum();
+    let launches = Launches { all, small, total, share, late: evidence.of_active(late_ps), claimed };
+    if total < FEWEST
+        || (small as f64) < MOST * total as f64
+        || SMALL_PROGRAMS.grade(launches.share) == Grade::Good
+    {
+        return Err(Outcome::clear(launches.said()));
+    }
+    Ok(launches)
+}
+
+impl Launches {
+    fn said(&self) -> String {
+        format!(
+            "{} of {} launches execute a few ops only; devices have no program for {} of the active window while the host makes them",
+            self.small,
+            self.total,
+            units::share(self.share),
+        )
+    }
+
+    /// The program that runs again and again in each round, where it is one.
+    fn repeated(&self, rounds: u64) -> Option<(&Ran, f64)> {
+        let most = self.all.first()?.launches as f64;
+        let of_loop: Vec<&Ran> =
+            self.all.iter().take_while(|one| one.launches as f64 >= (1.0 - AS_OFTEN) * most).collect();
+        let launches: u64 = of_loop.iter().map(|one| one.launches).sum();
+        if (launches as f64) < MOST * self.total as f64 || most < AGAIN * rounds.max(1) as f64 {
+            return None;
+        }
+        // The one with most ops does the work.
+        let ran = of_loop.into_iter().max_by(|a, b| a.ops.total_cmp(&b.ops))?;
+        Some((ran, ran.launches as f64 / rounds.max(1) as f64))
+    }
+
+    /// What goes at most: all but the gap that one program a round leaves, and what launches take beyond the fastest of their
+    /// kind: they are too short for a thread that is woken up for each.
+    fn saved(&self, rounds: Option<u64>) -> f64 {
+        let rest = rounds.map_or(0.0, |rounds| (rounds as f64 / self.total.max(1) as f64).min(1.0));
+        (self.share + self.late) * (1.0 - rest)
+    }
+
+    /// A finding that says which other rules claim its time.
+    fn explaining(&self, finding: Finding) -> Finding {
+        self.claimed.iter().fold(finding, |finding, (rule, share)| finding.explaining(rule, *share))
+    }
+
+    fn list(&self) -> String {
+        let one = |ran: &Ran| format!("{} {} times", ran.module, ran.launches);
+        self.all.iter().take(4).map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn eager(evidence: &Evidence<'_>) -> Outcome {
+    let launches = match launches(evidence) {
+        Ok(launches) => launches,
+        Err(outcome) => return outcome,
+    };
+    let rounds = evidence.rounds(&launches.all);
+    let kinds = launches.all.iter().filter(|one| one.is_small()).count();
+    let said = launches.said();
+    if rounds.is_some_and(|rounds| launches.repeated(rounds).is_some()) {
+        return Outcome::clear(format!("{said}; see python_loop"));
+    }
+    if kinds < KINDS {
+        return Outcome::clear(format!("{said}, and are {}", counted(kinds as u64, "different program")));
+    }
+    let each = rounds.filter(|rounds| *rounds > 0).map_or_else(String::new, |rounds| {
+        format!(", {:.0} in each of {rounds} steps", launches.total as f64 / rounds as f64)
+    });
+    let finding = Cause {
+        id: EAGER.id,
+        claim: format!(
+            "The step is not one program: {} launches{each}, {} of which execute a few ops only, and devices wait for {} of the active window while the host makes the next",
+            launches.total,
+            launches.small,
+            units::share(launches.share)
+        ),
+        evidence: format!("{}: {}", counted(launches.all.len() as u64, "different program"), launches.list()),
+        saved: Some(launches.saved(rounds)),
+        assuming: "if one program did all of a step, its ops as fast as the fastest launches; that fused ones are faster is not counted".into(),
+        lever: "put the whole step into one function under `jax.jit`: gradients, the update, the metrics; code outside of it runs op by op".into(),
+        falsifier: "under one `jit` the step takes as long; then it is the ops, or what is done between steps".into(),
+        status: Status::Derived,
+        links: vec![Link::to("hlo modules"), Link::to("idle").table("gaps")],
+    };
+    Outcome::found(said, vec![launches.explaining(finding.into_finding(evidence))])
+}
+
+fn python_loop(evidence: &Evidence<'_>) -> Outcome {
+    let launches = match launches(evidence) {
+        Ok(launches) => launches,
+        Err(outcome) => return outcome,
+    };
+    let said = launches.said();
+    let Some(rounds) = evidence.rounds(&launches.all) else {
+        return Outcome::unknown(format!(
+            "{said}; neither step markers nor another program say how many of them a step makes"
+        ));
+    };
+    let Some((ran, each)) = launches.repeated(rounds) else {
+        return Outcome::clear(format!("{said}; no program runs again and again within a step"));
+    };
+    let finding = Cause {
+        id: LOOP.id,
+        claim: format!(
+            "{} is launched {each:.0} times a step, a few ops each: devices wait for {} of the active window while a loop in Python makes the next",
+            ran.module,
+            units::share(launches.share)
+        ),
+        evidence: format!("{} launches in {rounds} steps: {}", launches.total, launches.list()),
+        saved: Some(launches.saved(Some(rounds))),
+        assuming: "if one program ran the whole loop, its ops as fast as the fastest launches".into(),
+        lever: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside of one jitted function, which takes the whole sequence as its argument".into(),
+        falsifier: "with the loop in `lax.scan` the step takes as long: then it is the ops themselves".into(),
+        status: Status::Derived,
+        links: vec![Link::to("hlo modules").row("modules", &ran.module), Link::to("idle").table("gaps")],
+    };
+    Outcome::found(said, vec![launches.explaining(finding.into_finding(evidence))])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::{Outcome, Rule, Verdict};
+    use crate::tests::{Made, US, check};
+
+    /// Ten steps of 10 ms; in each the programs of these names run one after another, 100 us each with 100 us between them.
+    fn run(names: &[String], marked: bool) -> Vec<Made> {
+        let mut tpu = Made::tpu(0);
+        let mut launches = Vec::new();
+        let mut ops = Vec::new();
+        let mut at = 0;
+        for _ in 0..10 {
+            for name in names {
+                launches.push((name.as_str(), at, 100 * US));
+                ops.push(("fusion.1", "loop fusion", at, 100 * US));
+                at += 200 * US;
+            }
+        }
+        let length = 200 * US * names.len() as i64;
+        if marked {
+            tpu.steps(&(0..10).map(|n| (n, n * length, length)).collect::<Vec<_>>());
+        }
+        tpu.programs(&launches);
+        tpu.ops(&ops);
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("PjitFunction(f)", 0, at, &[]);
+        vec![tpu, host]
+    }
+
+    fn names(kinds: usize, count: usize) -> Vec<String> {
+        (0..count).map(|n| format!("jit_op{}({})", n % kinds, 70 + n % kinds)).collect()
+    }
+
+    fn both(planes: Vec<Made>) -> [Outcome; 2] {
+        [&super::EAGER, &super::LOOP].map(|rule: &'static Rule| check(rule, planes.clone()))
+    }
+
+    #[test]
+    fn a_step_of_many_programs_is_eager() {
+        let [eager, looped] = both(run(&names(10, 10), true));
+        assert_eq!(eager.verdict, Verdict::Found, "{eager:?}");
+        assert!(eager.findings[0].claim.contains("10 in each of 10 steps"), "{eager:?}");
+        // Of the gaps, half of the time, one in ten stays.
+        let speedup = eager.findings[0].speedup.unwrap();
+        assert!((1.7..1.9).contains(&speedup), "{speedup}");
+        assert_eq!(looped.verdict, Verdict::Clear, "{looped:?}");
+    }
+
+    #[test]
+    fn one_small_program_many_times_a_step_is_a_loop() {
+        let [eager, looped] = both(run(&names(1, 20), true));
+        assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
+        assert!(looped.findings[0].claim.contains("launched 20 times a step"), "{looped:?}");
+        assert_eq!(eager.verdict, Verdict::Clear, "{eager:?}");
+    }
+
+    #[test]
+    fn a_small_step_is_neither() {
+        // Ten steps are too few to say anything; six in each step are no loop, and of one kind.
+        for names in [names(1, 1), names(1, 6)] {
+            for outcome in both(run(&names, true)) {
+                assert_eq!(outcome.verdict, Verdict::Clear, "{outcome:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_steps_or_programs_nobody_can_tell() {
+        let [_, looped] = both(run(&names(1, 20), false));
+        assert_eq!(looped.verdict, Verdict::Unknown, "{looped:?}");
+    }
+}

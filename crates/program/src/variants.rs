@@ -1,0 +1,95 @@
+//! How programs of one name differ, which were compiled for one function.
+
+use haloscope_hlo::Module;
+
+/// In what programs of one name differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// In nothing: the same program was compiled again.
+    Nothing,
+    /// In how many parameters they have: the fewest and the most.
+    Count(usize, usize),
+    /// In shapes or types of parameters: their numbers, and the shapes in words (`f32[8,16]`), each once.
+    Shapes(Vec<(usize, Vec<String>)>),
+    /// In what they compute from the same parameters, as where a constant differs.
+    Computation,
+}
+
+/// So many shapes, and parameters, are named.
+const LISTED: usize = 3;
+
+impl Difference {
+    /// That of these modules, of which so many are different by their fingerprints.
+    #[must_use]
+    pub fn of(modules: &[&Module], fingerprints: usize) -> Self {
+        if fingerprints < 2 {
+            return Self::Nothing;
+        }
+        let shapes: Vec<Vec<String>> = modules
+            .iter()
+            .map(|module| {
+                let parameters = module.computation(module.entry()).parameters();
+                parameters.iter().map(|p| format!("{:#}", module.instruction(*p).shape)).collect()
+            })
+            .collect();
+        let counts: Vec<usize> = shapes.iter().map(Vec::len).collect();
+        let least = counts.iter().min().copied().unwrap_or(0);
+        let most = counts.iter().max().copied().unwrap_or(0);
+        if least != most {
+            return Self::Count(least, most);
+        }
+        let mut differing = Vec::new();
+        for at in 0..most {
+            let mut own: Vec<String> = shapes.iter().filter_map(|shapes| shapes.get(at).cloned()).collect();
+            own.sort_unstable();
+            own.dedup();
+            if own.len() > 1 {
+                differing.push((at, own));
+            }
+        }
+        if differing.is_empty() { Self::Computation } else { Self::Shapes(differing) }
+    }
+
+    /// In words: `parameter 3: f32[256,8] / f32[257,8] and 2 more`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Nothing => "nothing: the same program was compiled again".to_owned(),
+            Self::Count(least, most) => format!("the number of parameters: {least} to {most}"),
+            Self::Computation => "what is computed; parameters have the same shapes".to_owned(),
+            Self::Shapes(differing) => {
+                let one = |(at, shapes): &(usize, Vec<String>)| {
+                    let named =
+                        shapes.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(" / ");
+                    let more = shapes.len().saturating_sub(LISTED);
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    format!("parameter {at}: {named}{more}")
+                };
+                let named = differing.iter().take(LISTED).map(one).collect::<Vec<_>>().join("; ");
+                let more = differing.len().saturating_sub(LISTED);
+                if more > 0 { format!("{named}; and {more} more") } else { named }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(shape: &str, number: &str) -> Module {
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  p = {shape}{{0}} parameter(0)\n  c = f32[] constant({number})\n  ROOT r = {shape}{{0}} negate(p)\n}}\n"
+        );
+        Module::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn programs_differ_in_shapes_before_what_they_compute() {
+        let (small, large, other) = (module("f32[8]", "1"), module("f32[9]", "1"), module("f32[8]", "2"));
+        let shapes = Difference::of(&[&small, &large], 2);
+        assert_eq!(shapes.words(), "parameter 0: f32[8] / f32[9]");
+        assert_eq!(Difference::of(&[&small, &other], 2), Difference::Computation);
+        assert_eq!(Difference::of(&[&small, &small], 1), Difference::Nothing);
+    }
+}
