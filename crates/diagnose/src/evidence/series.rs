@@ -205,9 +205,8 @@ impl Evidence<'_> {
         let explains = each_ps - usual >= NAMES * extra && extra > 0.0;
         let in_steps = sum.steps.len() as f64 >= IN_STEPS * own.len() as f64;
         let name = plane.meta_label(self.profile.source_of(plane), meta).into_owned();
-        (explains && in_steps).then(|| {
-            (Meanwhile { name, steps: sum.steps.len(), each_ps, only: usual < ONLY * each_ps }, usual)
-        })
+        let found = Meanwhile { name, steps: sum.steps.len(), each_ps, only: usual < ONLY * each_ps };
+        (explains && in_steps).then_some((found, usual))
     }
 
     /// By how much the ops are slower in some steps than in others.

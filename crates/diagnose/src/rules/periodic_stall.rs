@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn stalls_at_any_distance_are_no_period() {
-        let late = [(2, 500), (3, 400), (7, 500), (12, 600)];
+        let late = [(2, 500), (3, 400), (8, 500), (12, 600)];
         assert_eq!(check(&super::RULE, vec![tpu(16, &late)]).verdict, Verdict::Clear);
         assert_eq!(check(&super::RULE, vec![tpu(3, &[])]).verdict, Verdict::Unknown);
     }

@@ -16,6 +16,8 @@ mod period;
 
 pub use period::Period;
 
+use std::collections::BTreeMap;
+
 use crate::stats::quantile;
 
 /// A sample.
@@ -97,7 +99,8 @@ impl Series {
         if samples.iter().any(|s| !s.value.is_finite() || s.value <= 0.0) {
             return None;
         }
-        let usual = mode::of_kinds(samples);
+        let mut usual = mode::of_kinds(samples);
+        rescale(samples, &mut usual);
         // Over the usual level of its kind; a kind that is too rare says nothing.
         let ratios: Vec<Option<f64>> =
             samples.iter().map(|s| usual.get(&s.kind).map(|m| s.value / m.center)).collect();
@@ -154,6 +157,34 @@ impl Series {
         all.filter(|(_, (expected, best))| **expected <= 1.005 * **best)
             .map(|(at, _)| at)
             .filter(|at| !self.spikes.iter().any(|spike| spike.at == *at))
+    }
+}
+
+/// A kind of few samples may have most of them at another level than the kind of most has: each is held against what it is
+/// where that one is at its usual level.
+fn rescale(samples: &[Sample], usual: &mut BTreeMap<u32, mode::Mode>) {
+    let count = |kind: u32| samples.iter().filter(|s| s.kind == kind).count();
+    let Some(main) = usual.keys().copied().max_by_key(|kind| (count(*kind), std::cmp::Reverse(*kind))) else {
+        return;
+    };
+    let Some(center) = usual.get(&main).map(|mode| mode.center).filter(|_| usual.len() > 1) else { return };
+    let own = samples.iter().enumerate().filter(|(_, s)| s.kind == main);
+    let taken: Vec<(usize, f64)> = own.map(|(at, s)| (at, s.value / center)).collect();
+    let found = level::find(&taken, samples.len());
+    if found.changes.is_empty() {
+        return;
+    }
+    // Between two samples of that kind the level is that of the one before.
+    let level = |at: usize| {
+        let before = taken.partition_point(|one| one.0 <= at);
+        taken.get(before.saturating_sub(1)).and_then(|one| found.levels.get(one.0)).copied().unwrap_or(1.0)
+    };
+    for (kind, mode) in usual.iter_mut().filter(|(kind, _)| **kind != main) {
+        let own = samples.iter().enumerate().filter(|(_, s)| s.kind == *kind);
+        let flat: Vec<f64> = own.map(|(at, s)| s.value / level(at)).collect();
+        if let Some(own) = mode::of(&flat) {
+            *mode = own;
+        }
     }
 }
 

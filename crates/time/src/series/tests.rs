@@ -174,6 +174,17 @@ fn samples_are_held_against_their_kind() {
         kinds.iter().enumerate().map(|(at, kind)| sample(at, *kind, &mut chance)).collect();
     let found = Series::of(&samples).unwrap();
     assert_eq!(found.changes.iter().map(|c| c.at).collect::<Vec<_>>(), [8], "{found:?}");
+    // All but one of the rarer kind lie behind the change.
+    let kinds = [0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1];
+    let late = |at: usize, kind: u32, chance: &mut Chance| {
+        let usual = if kind == 0 { 100.0 } else { 60.0 };
+        Sample { value: usual * (1.0 + 0.004 * chance.normal()) * if at >= 6 { 1.2 } else { 1.0 }, kind }
+    };
+    let samples: Vec<Sample> =
+        kinds.iter().enumerate().map(|(at, kind)| late(at, *kind, &mut chance)).collect();
+    let found = Series::of(&samples).unwrap();
+    assert_eq!(found.changes.iter().map(|c| c.at).collect::<Vec<_>>(), [6], "{found:?}");
+    assert!((found.changes[0].size - 0.2).abs() < 0.01 && found.spikes.is_empty(), "{found:?}");
     let flat: Vec<Sample> = kinds.iter().map(|kind| sample(0, *kind, &mut chance)).collect();
     let found = Series::of(&flat).unwrap();
     assert!(found.changes.is_empty() && found.spikes.is_empty(), "{found:?}");

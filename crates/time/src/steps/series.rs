@@ -18,7 +18,7 @@ pub struct StepSeries {
     pub series: Series,
     /// Which program each runs most of its time, as a number.
     kinds: Vec<u32>,
-    /// How many other programs are known by their names.
+    /// How many programs are told apart by their names.
     pub programs: usize,
 }
 
