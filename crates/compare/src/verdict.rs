@@ -147,9 +147,8 @@ impl StepVerdict {
     pub fn of(baseline: &[StepTime], experiment: &[StepTime], terms: Terms) -> Self {
         let (a, b) = alike(baseline, experiment);
         let base = mean(&times(baseline));
-        let warm_up = |steps: &[StepTime]| {
-            steps.iter().take_while(|step| step.class == StepClass::WarmUp).count()
-        };
+        let warm_up =
+            |steps: &[StepTime]| steps.iter().take_while(|step| step.class == StepClass::WarmUp).count();
         let series = |all, steps| Series { all, warm_up: warm_up(steps) };
         let mut all = judge(series(&a, baseline), series(&b, experiment), base, terms);
         // What the user gets: of runs whose steps are of several kinds, too.
@@ -362,7 +361,11 @@ fn onset_words(onset: &Onset, base: f64) -> String {
     let delta = if onset.is_in_experiment { onset.delta_ps } else { -onset.delta_ps };
     let sign = if delta > 0.0 { "+" } else { "" };
     let share = if base > 0.0 { format!(" ({sign}{})", units::share(delta / base)) } else { String::new() };
-    format!("from its {} counted step on the {whose} is at {sign}{}{share}", ordinal(onset.at + 1), units::duration_ps(delta))
+    format!(
+        "from its {} counted step on the {whose} is at {sign}{}{share}",
+        ordinal(onset.at + 1),
+        units::duration_ps(delta)
+    )
 }
 
 fn ordinal(n: usize) -> String {
@@ -435,11 +438,12 @@ fn steps_to_decide(said: &StepVerdict, runs: [&[f64]; 2], base: f64) -> Option<u
     // The variance of the difference times the number of steps, were there as many of both.
     let spread = |s: &[f64]| Summary::of(s).and_then(|all| all.standard_deviation).unwrap_or(0.0).powi(2);
     let error = (test.high - test.low) / 4.0;
-    let per_step = (error * error / (1.0 / n + 1.0 / m) * 2.0).max(0.5 * runs.iter().map(|s| spread(s)).sum::<f64>());
-    let needed = |distance: f64, sure: f64| {
-        (distance > 0.0).then(|| 2.0 * per_step * (sure / distance).powi(2))
-    };
-    let to_differ = needed(test.delta.abs(), normal_deviations(STEP_P)).filter(|_| test.delta.abs() > STEP_SHARE * base);
+    let per_step =
+        (error * error / (1.0 / n + 1.0 / m) * 2.0).max(0.5 * runs.iter().map(|s| spread(s)).sum::<f64>());
+    let needed =
+        |distance: f64, sure: f64| (distance > 0.0).then(|| 2.0 * per_step * (sure / distance).powi(2));
+    let to_differ =
+        needed(test.delta.abs(), normal_deviations(STEP_P)).filter(|_| test.delta.abs() > STEP_SHARE * base);
     let to_be_same = needed(said.margin * base - test.delta.abs(), normal_deviations(2.0 * SAME_P));
     let steps = [to_differ, to_be_same].into_iter().flatten().reduce(f64::min)?;
     let more = (n.min(m) + 1.0).max(2.0 * LEAST_STEPS as f64);

@@ -110,7 +110,8 @@ fn is_op_by_op(profile: &Profile, selection: &Selection<'_>, steps: usize) -> bo
         .filter(|(ps, _)| *ps >= PROGRAM_SHARE * total)
         .collect();
     let most = counted.iter().map(|(ps, _)| *ps).fold(0.0, f64::max);
-    let launches = counted.iter().map(|(_, launches)| launches).sum::<usize>() / selection.devices.len().max(1);
+    let launches =
+        counted.iter().map(|(_, launches)| launches).sum::<usize>() / selection.devices.len().max(1);
     counted.len() >= FEWEST_OPS && most < MOST_OF_ONE * total && launches < counted.len() * steps
 }
 

@@ -58,7 +58,11 @@ fn two_runs_of_one_program_pass_and_a_slower_one_does_not() {
         let report = check("tpu-gate-slower", Some("tpu-gate"), &[("tolerance", &format!("{tolerance}"))]);
         assert_eq!(words(&report, "verdict"), verdict, "{tolerance}");
         let told = why(report.table("budgets").unwrap(), 0).to_owned();
-        assert_eq!(told.starts_with("Undecided: the interval straddles the 6.6% limit"), verdict == "unknown", "{told}");
+        assert_eq!(
+            told.starts_with("Undecided: the interval straddles the 6.6% limit"),
+            verdict == "unknown",
+            "{told}"
+        );
     }
     // The other way round it is a gain.
     let faster = check("tpu-gate", Some("tpu-gate-slower"), &[]);
@@ -127,7 +131,10 @@ fn relative_budgets_take_the_place_of_the_verdict() {
     assert!(why(undecided.table("budgets").unwrap(), 0).starts_with("Undecided: the interval straddles"));
     // Steps against a baseline's steps are asked to be sure without being told so.
     let text = format!("[step_time]\nmax_increase = \"{}%\"\n", slower * 100.0);
-    assert_eq!(words(&check("tpu-gate-slower", Some("tpu-gate"), &[("budget", &text)]), "verdict"), "unknown");
+    assert_eq!(
+        words(&check("tpu-gate-slower", Some("tpu-gate"), &[("budget", &text)]), "verdict"),
+        "unknown"
+    );
 }
 
 #[test]
@@ -150,7 +157,8 @@ fn several_runs_of_a_baseline_count_with_what_they_differ_by() {
     let (run, a, b) = (open("tpu-gate-slower"), open("tpu-gate"), open("tpu-gate-again"));
     let params = Params::default();
     let asked = |run: &Profile, baselines: &[&Profile]| {
-        analysis::run_with(analyses::find("check").unwrap(), run, baselines, &Scope::default(), &params).unwrap()
+        analysis::run_with(analyses::find("check").unwrap(), run, baselines, &Scope::default(), &params)
+            .unwrap()
     };
     let two = asked(&run, &[&a, &b]);
     assert_eq!((words(&two, "verdict"), number(&two, "baseline_runs")), ("regressed", 2.0));

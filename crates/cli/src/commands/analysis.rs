@@ -99,7 +99,8 @@ fn others(takes: Others) -> Option<Arg> {
             .required(true)
             .help("What is held against RUN, each by itself"),
         Others::Baseline => {
-            let help = "The run that RUN is held against; again for more runs of it, whose spread then counts";
+            let help =
+                "The run that RUN is held against; again for more runs of it, whose spread then counts";
             arg.long("baseline").value_name("BASELINE").action(ArgAction::Append).help(help)
         }
     })

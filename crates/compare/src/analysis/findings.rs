@@ -71,7 +71,9 @@ fn step(side: &Side<'_, '_>) -> Finding {
                 "the table `waterfall` says of what kind the difference is, `ops` which ops it is in".into()
             }
             Verdict::Undecided => match said.steps_to_decide {
-                Some(steps) => format!("capture about {steps} steps of each run, or ask with a wider `--margin`"),
+                Some(steps) => {
+                    format!("capture about {steps} steps of each run, or ask with a wider `--margin`")
+                }
                 None => "capture more steps of each run: twenty or more, and several runs of each".into(),
             },
             _ => String::new(),

@@ -119,7 +119,9 @@ pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'stat
                 Verdict::Undecided if own.samples.len().min(other.samples.len()) < LEAST_STEPS => {
                     (Outcome::Unknown, "too few steps")
                 }
-                Verdict::Undecided => (Outcome::Undecided, "neither shown to differ nor to be within 1% of a step"),
+                Verdict::Undecided => {
+                    (Outcome::Undecided, "neither shown to differ nor to be within 1% of a step")
+                }
                 Verdict::NotComparable => (Outcome::Unknown, ""),
             }
         }

@@ -137,12 +137,7 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             said.same_ps.map(|(low, _)| low),
             "Low end of the interval that must lie within the margin to be the same: 90%, of mean and usual steps the farther end.",
         ),
-        time(
-            "same_high_ps",
-            "Margin's interval, high",
-            said.same_ps.map(|(_, high)| high),
-            "Its high end.",
-        ),
+        time("same_high_ps", "Margin's interval, high", said.same_ps.map(|(_, high)| high), "Its high end."),
         Value::new(
             "steps_to_decide",
             "Steps that would decide",
@@ -197,7 +192,8 @@ pub(crate) fn words(said: &StepVerdict) -> String {
                 "it is neither shown to differ nor to be the same"
             };
             let steps = said.steps_to_decide;
-            let steps = steps.map(|n| format!("; about {n} steps of each run would decide")).unwrap_or_default();
+            let steps =
+                steps.map(|n| format!("; about {n} steps of each run would decide")).unwrap_or_default();
             format!("Undecided: {by}, {what}{steps}")
         }
         Verdict::NotComparable => "Not comparable".to_owned(),

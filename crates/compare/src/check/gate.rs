@@ -164,7 +164,8 @@ impl Against {
             "The same as a sentence: changed and by how much, the same, or undecided and what would decide.",
         ));
         all.extend(values::of_difference(&self.said, status));
-        let count = |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
+        let count =
+            |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
         all.push(count("baseline_runs", "Runs, baseline", self.runs, "Runs that stand for the baseline."));
         all.push(count(
             "ops_slower",
@@ -197,7 +198,11 @@ impl Against {
             why += &format!("; between {low} and {high} at 95%");
         }
         if self.runs > 1 {
-            let differ = if self.runs_differ { "and what they differ by counts" } else { "that differ no more than their steps" };
+            let differ = if self.runs_differ {
+                "and what they differ by counts"
+            } else {
+                "that differ no more than their steps"
+            };
             why += &format!("; {} runs of the baseline, {differ}", self.runs);
         }
         let asked = if tolerance > 0.0 {
@@ -254,11 +259,15 @@ impl Against {
         if said.verdict == Verdict::Slower && (told > limit || sure.fold(f64::MIN, f64::max) > limit) {
             return (Outcome::Fail, format!("{}, more than {most}", values::words(said)));
         }
-        let high = said.same_ps.map(|(_, high)| high).filter(|_| said.baseline_steps.min(said.experiment_steps) >= LEAST_STEPS);
+        let high = said
+            .same_ps
+            .map(|(_, high)| high)
+            .filter(|_| said.baseline_steps.min(said.experiment_steps) >= LEAST_STEPS);
         match high {
-            Some(high) if high <= limit && said.few.is_none_or(|few| few.delta_ps <= limit) => {
-                (Outcome::Pass, format!("Slower by no more than {most}: the interval ends at {}", words(high, Unit::Ps)))
-            }
+            Some(high) if high <= limit && said.few.is_none_or(|few| few.delta_ps <= limit) => (
+                Outcome::Pass,
+                format!("Slower by no more than {most}: the interval ends at {}", words(high, Unit::Ps)),
+            ),
             Some(_) => (Outcome::Unknown, format!("Undecided: the interval straddles the {most} limit")),
             None => (Outcome::Unknown, values::words(said)),
         }

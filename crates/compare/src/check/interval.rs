@@ -23,7 +23,12 @@ pub(super) fn mean(samples: &[f64], confidence: f64) -> Option<Interval> {
 
 /// The interval of the difference of two means, the second less the first (Welch), with what runs differ by where that is
 /// known; `None` for fewer than two samples of one.
-pub(super) fn difference(a: &[f64], b: &[f64], confidence: f64, between: Option<Between>) -> Option<Interval> {
+pub(super) fn difference(
+    a: &[f64],
+    b: &[f64],
+    confidence: f64,
+    between: Option<Between>,
+) -> Option<Interval> {
     let gap = Gap::of_means(a, b, 1.0, between)?;
     let (low, high) = gap.interval(1.0 - confidence);
     Some(Interval { low, high })

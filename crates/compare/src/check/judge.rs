@@ -158,13 +158,7 @@ fn absolute(budget: &Budget, now: &Reading, value: f64) -> Result<Decided, Error
 }
 
 /// `old` is the baseline's value.
-fn relative(
-    budget: &Budget,
-    now: &Reading,
-    value: f64,
-    before: &Before,
-    old: f64,
-) -> Result<Decided, Error> {
+fn relative(budget: &Budget, now: &Reading, value: f64, before: &Before, old: f64) -> Result<Decided, Error> {
     let sign = if budget.kind == Kind::MaxIncrease { 1.0 } else { -1.0 };
     let (limit, factor, shift) = match budget.read(now.unit)? {
         Limit::Absolute(amount) => (old + sign * amount, 1.0, sign * amount),

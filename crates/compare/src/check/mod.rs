@@ -20,9 +20,9 @@ mod wall;
 
 use regex::Regex;
 
+use crate::analysis::{MARGIN, margin};
 use budget::Budgets;
 use gate::Against;
-use crate::analysis::{MARGIN, margin};
 use haloscope_report::Error;
 use haloscope_report::{Gate, Notes, Report, Severity, Unit};
 use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
@@ -228,7 +228,8 @@ pub fn run(
     let before: Vec<Source<'_>> =
         baselines.iter().map(|baseline| Source::new(baseline, terms.kernel.as_ref(), find)).collect();
     let anyway = params.text(&ANYWAY) == "yes";
-    let against = if before.is_empty() { None } else { Some(Against::of(&before, &source, anyway, terms.margin)?) };
+    let against =
+        if before.is_empty() { None } else { Some(Against::of(&before, &source, anyway, terms.margin)?) };
     remarks(asked, notes);
 
     let mut checked = Checked::default();

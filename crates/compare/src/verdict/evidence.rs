@@ -167,7 +167,9 @@ impl Evidence {
             Some(Onset { at: at + a.warm_up, is_in_experiment: false, delta_ps: -delta })
         });
         // Neighbours are alike where a level begins, too: that is no noise.
-        let cut = |s: Series<'_>, own: bool| found.filter(|o| o.is_in_experiment == own).map_or(0, |o| o.at - s.warm_up);
+        let cut = |s: Series<'_>, own: bool| {
+            found.filter(|o| o.is_in_experiment == own).map_or(0, |o| o.at - s.warm_up)
+        };
         let ((a1, a2), (b1, b2)) = (sa.split_at(cut(a, false)), sb.split_at(cut(b, true)));
         let grows = inflation(&[a1, a2, b1, b2]);
         Self {
@@ -179,7 +181,6 @@ impl Evidence {
         }
     }
 }
-
 
 /// The shift of the usual steps, by ranks: exact for few steps.
 fn usual(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<Gap> {
@@ -236,15 +237,19 @@ fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
     let adds = |s: &[f64]| s.iter().filter(|v| **v >= least).sum::<f64>() / s.len() as f64;
     let delta_ps = adds(&b) - adds(&a);
     let (k, l) = (slow(&a), slow(&b));
-    let (more, of, less, others, level) =
-        if delta_ps > 0.0 { (l, b.len(), k, a.len(), levels[1]) } else { (k, a.len(), l, b.len(), levels[0]) };
+    let (more, of, less, others, level) = if delta_ps > 0.0 {
+        (l, b.len(), k, a.len(), levels[1])
+    } else {
+        (k, a.len(), l, b.len(), levels[0])
+    };
     let share = delta_ps.abs() / base;
     let is_told = if less == 0 {
-        share >= match more {
-            1 => ONE_ADDS,
-            2 => TWO_ADD,
-            _ => MORE_ADD,
-        }
+        share
+            >= match more {
+                1 => ONE_ADDS,
+                2 => TWO_ADD,
+                _ => MORE_ADD,
+            }
     } else {
         share >= MORE_ADD && fisher(more, of, less, others) < STEP_P
     };

@@ -68,7 +68,9 @@ pub fn of_ops(ops: &[(&[f64], &[f64])], step_ps: f64) -> Vec<OpVerdict> {
         let change = match (p < OP_P && is_large && by_ranks, told.delta > 0.0) {
             (true, true) => Change::Slower,
             (true, false) => Change::Faster,
-            (false, _) if is_within(a, b, (OP_MARGIN * mean(a)).max(OP_STEP_MARGIN * step_ps)) => Change::Unchanged,
+            (false, _) if is_within(a, b, (OP_MARGIN * mean(a)).max(OP_STEP_MARGIN * step_ps)) => {
+                Change::Unchanged
+            }
             (false, _) => Change::Undecided,
         };
         OpVerdict { change, test, p: Some(p) }

@@ -209,7 +209,8 @@ fn steps_of_two_kinds_are_held_against_their_own() {
     };
     let verdict = StepVerdict::of(&run(1, 1.0), &run(2, 1.4), Terms::default());
     assert_eq!(verdict.verdict, Verdict::Slower, "{}", verdict.why);
-    let raw = run(2, 1.4).iter().map(|s| s.time_ps).sum::<f64>() - run(1, 1.0).iter().map(|s| s.time_ps).sum::<f64>();
+    let raw = run(2, 1.4).iter().map(|s| s.time_ps).sum::<f64>()
+        - run(1, 1.0).iter().map(|s| s.time_ps).sum::<f64>();
     assert!((verdict.delta_ps - raw / 14.0).abs() < 1.0, "what the user gets");
     let same = StepVerdict::of(&run(1, 1.0), &run(3, 1.0), Terms::default());
     assert_eq!(same.verdict, Verdict::Unchanged, "{}", same.why);
@@ -268,9 +269,16 @@ fn what_runs_differ_by_is_taken_into_account() {
     let (a, b) = (draws.steps(10e9, 12, 0.0), draws.steps(10.1e9, 12, 0.0));
     let alone = StepVerdict::of_times(&a, &b);
     assert_ne!(alone.verdict, Verdict::Unchanged);
-    let terms = Terms { between: Some(Between { variance: (0.1e9_f64).powi(2), df: 3.0 }), ..Terms::default() };
+    let terms =
+        Terms { between: Some(Between { variance: (0.1e9_f64).powi(2), df: 3.0 }), ..Terms::default() };
     let steps = |times: &[f64]| -> Vec<StepTime> {
-        let one = |(i, ps): (usize, &f64)| StepTime { number: i as i64, class: StepClass::Steady, time_ps: *ps, mean_ps: *ps, kind: 0 };
+        let one = |(i, ps): (usize, &f64)| StepTime {
+            number: i as i64,
+            class: StepClass::Steady,
+            time_ps: *ps,
+            mean_ps: *ps,
+            kind: 0,
+        };
         times.iter().enumerate().map(one).collect()
     };
     let known = StepVerdict::of(&steps(&a), &steps(&b), terms);

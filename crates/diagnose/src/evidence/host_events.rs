@@ -367,7 +367,7 @@ mod tests {
         host.event("PjitFunction(step)", 700 * US, 50 * US, &[]);
         host.event("backend_compile", 900 * US, 30 * US, &[]);
         let profile = profile_of(vec![Made::tpu(0), host]);
-        let events = HostEvents::of(&profile, profile.hosts[0].id);
+        let events = HostEvents::of(&profile, profile.devices[0].host);
         let spans = events.spans(Doing::Compile).as_slice();
         assert_eq!(spans, [(100 * US, 600 * US), (900 * US, 930 * US)]);
     }

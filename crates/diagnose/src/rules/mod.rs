@@ -23,6 +23,8 @@ mod idle_inside;
 mod input_bound;
 mod kernel_starved;
 mod large_transfers;
+mod late_host;
+mod late_members;
 mod launch_bound;
 mod low_mfu_explained;
 mod many_small_ops;
@@ -33,8 +35,9 @@ mod periodic_stall;
 mod recompilation;
 mod recomputation;
 mod reduce_heavy;
-mod small_programs;
+mod slow_link;
 mod slower_from_step;
+mod small_programs;
 mod sparse_core;
 mod spill_cliff;
 mod step_jitter;
@@ -68,6 +71,9 @@ pub(super) static ALL: &[&Rule] = &[
     &unknown_flops::RULE,
     &idle_inside::RULE,
     &straggler::RULE,
+    &late_host::RULE,
+    &slow_link::RULE,
+    &late_members::RULE,
     &slower_from_step::RULE,
     &periodic_stall::RULE,
     &step_jitter::RULE,

@@ -75,12 +75,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::clear(format!("{said}, and none was compiled during the capture"));
     }
     let part = host.part(Doing::Compile);
-    let variants = evidence.variants(&several.module);
     let cost = evidence.compile_cost();
     let share = cost.share;
-    // Steps that are longer for it have the first runs in what they are longer by.
+    let variants = evidence.variants(&several.module);
     let first_runs = evidence.of_active(variants.first_runs_ps);
-    let alone = if cost.steps.is_empty() { first_runs } else { 0.0 };
     let mut links = vec![Link::to("hlo-modules").row("modules", &several.module)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
@@ -93,27 +91,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             at_steps(evidence, &cost)
         ),
         evidence: format!(
-            "hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}",
+            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond the fastest run",
+            variants.words(),
             units::duration_ps(host.compiled.ps as f64),
             host.compiled
                 .events
                 .first()
                 .map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
+            units::share(first_runs),
         ),
-        saved: Some((share + alone).min(1.0)),
+        // What steps take beyond the others holds the first runs already.
+        saved: Some(if cost.steps.is_empty() { (share + first_runs).min(1.0) } else { share }),
         assuming: "if one program served all calls".into(),
         lever: variants.lever().into(),
         falsifier: "the number of programs of this name does not grow with more steps".into(),
         status: Status::Derived,
         links,
     };
-    let mut finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);
-    finding.evidence = format!(
-        "{}; {}; first runs of new programs take {} of the active window beyond the fastest run",
-        variants.words(),
-        finding.evidence,
-        units::share(first_runs)
-    );
+    let finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);
     Outcome::found(said, vec![finding])
 }
 

@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let cause = Cause {
         id: RULE.id,
         claim: format!(
-            "{which} {} in a run of {count}: {} the others{}{}",
+            "{which} {} in a run of {count} steps: {} the others{}{}",
             series.listed(&members),
             if worst.share < 1.0 {
                 format!("{} longer than", units::share(worst.share))
@@ -201,7 +201,7 @@ mod tests {
         let found = check(&super::RULE, vec![steps(&[1000, 1000, 1001, 999, 1000, 1500, 1000, 1000])]);
         assert_eq!(found.verdict, Verdict::Found);
         let finding = &found.findings[0];
-        assert!(finding.claim.starts_with("Step 5 of 8: 50.0% longer"), "{}", finding.claim);
+        assert!(finding.claim.starts_with("Step 5 in a run of 8 steps: 50.0% longer"), "{}", finding.claim);
         assert!(finding.evidence.contains("compute +500.0 us"), "{}", finding.evidence);
         // 500 us of an active window of 8480 us: the last op ends 20 us before its step does.
         assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 500.0 / 8480.0)).abs() < 1e-3, "{finding:?}");

@@ -12,7 +12,8 @@ pub(super) fn split(whole: &Report, parts: &[Report], tally: &mut Tally) {
         let Some((all, unit)) = sum(whole, table, column) else { continue };
         let together: f64 =
             parts.iter().filter_map(|part| sum(part, table, column)).map(|(part, _)| part).sum();
-        let is_timed = *column == "self_time_ps" && whole.scope.devices.iter().any(|name| name.contains("TPU"));
+        let is_timed =
+            *column == "self_time_ps" && whole.scope.devices.iter().any(|name| name.contains("TPU"));
         let is_near = is_timed && (together - all).abs() <= CLOCKS * all;
         tally.hold(is_near || is_same(together, all, parts.len()), || {
             let (together, all) = (quoted(together, unit), quoted(all, unit));

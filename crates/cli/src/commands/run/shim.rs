@@ -131,7 +131,10 @@ impl Shim {
 
     /// What was compiled so far, where the framework says it.
     pub(super) fn compiled(&self) -> Compiled {
-        let said = self.files().into_iter().filter(|(_, framework, kind, _)| framework == "jax" && kind == "compiled");
+        let said = self
+            .files()
+            .into_iter()
+            .filter(|(_, framework, kind, _)| framework == "jax" && kind == "compiled");
         let each = said.filter_map(|(.., path)| Compiled::parse(&fs::read_to_string(path).ok()?));
         each.fold(Compiled::default(), |all, one| {
             let count = all.count + one.count;
@@ -252,10 +255,15 @@ mod tests {
         fs::write(said.join(format!("{id}.torch_xla.failed")), "ImportError: no").unwrap();
         assert_eq!(shim.compiled(), Compiled::default());
         fs::write(said.join(format!("{id}.jax.compiled")), "12\njit_step\n9\n2.5\n100.0\n104.0\n").unwrap();
-        fs::write(said.join(format!("{}.jax.compiled", id + 1)), "3\njit_step\n3\n0.5\n100.0\n101.0\n").unwrap();
+        fs::write(said.join(format!("{}.jax.compiled", id + 1)), "3\njit_step\n3\n0.5\n100.0\n101.0\n")
+            .unwrap();
         fs::write(said.join(format!("{}.jax.compiled", id + 2)), "3\njit").unwrap();
         let compiled = shim.compiled();
-        assert_eq!((compiled.count, compiled.times, compiled.name.as_str()), (15, 9, "jit_step"), "of all processes");
+        assert_eq!(
+            (compiled.count, compiled.times, compiled.name.as_str()),
+            (15, 9, "jit_step"),
+            "of all processes"
+        );
         assert_eq!((compiled.seconds, compiled.span), (2.5, 4.0));
         assert_eq!(shim.seen().failure.as_deref(), Some("torch_xla: ImportError: no"));
         let folder = shim.folder.clone();

@@ -48,7 +48,6 @@ const AGAIN_SPAN: f64 = 4.0;
 /// for at least this share of them, is compiled for good: there is no steady state to wait for.
 const AGAIN_SHARE: f64 = 0.25;
 
-
 /// Why looking ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
@@ -112,8 +111,13 @@ impl<'a> Looks<'a> {
                 return Ok(found);
             }
             if began.elapsed() >= self.asked.max_wait {
-                let on = if compiles { format!(", and it compiles: {} programs so far", compiled.count) } else { String::new() };
-                printer.note(format_args!("steps are not steady after {}{on}", super::seconds(began.elapsed())));
+                let on = if compiles {
+                    format!(", and it compiles: {} programs so far", compiled.count)
+                } else {
+                    String::new()
+                };
+                printer
+                    .note(format_args!("steps are not steady after {}{on}", super::seconds(began.elapsed())));
                 let period = pace.or(last).and_then(|pace| pace.period_ps);
                 return Ok(period.map_or(Found::NoSteps, Found::Steps));
             }
@@ -245,7 +249,8 @@ mod tests {
 
     #[test]
     fn a_function_that_is_compiled_for_good_is_told_from_warm_up() {
-        let compiled = |times, seconds, span| Compiled { count: 99, name: "step".into(), times, seconds, span };
+        let compiled =
+            |times, seconds, span| Compiled { count: 99, name: "step".into(), times, seconds, span };
         assert_eq!(again(&compiled(11, 4.0, 5.0)), Some(500_000_000_000));
         assert_eq!(again(&compiled(9, 4.0, 5.0)), None, "too few");
         assert_eq!(again(&compiled(40, 0.9, 1.0)), None, "parameters of many shapes are made at the start");
