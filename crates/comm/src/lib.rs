@@ -15,6 +15,7 @@ pub mod megascale;
 pub mod mesh;
 mod message;
 mod pairs;
+pub mod peers;
 pub mod skew;
 
 pub use exposure::{Counted, DeviceExposure, exposed_by_op};

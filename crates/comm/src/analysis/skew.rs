@@ -1,5 +1,7 @@
 //! Who comes last to collectives, who waits for it, and whether devices communicate alike.
 
+use std::collections::BTreeMap;
+
 use super::Measured;
 use super::groups::Talk;
 use crate::skew::DeviceSkew;
@@ -111,6 +113,14 @@ pub(super) fn values(profile: &Profile, measured: &Measured<'_>, talk: &Talk) ->
             Status::Estimated,
             "The device that comes last to more than half of the collectives that it shares and causes most of the waiting, by 1% of a step or more; unknown where none does.",
         ),
+        Value::new(
+            "last_words",
+            "Who comes last",
+            last_words(profile, talk),
+            Unit::None,
+            Status::Estimated,
+            "By hosts, of the waiting that members caused: the host whose devices caused most of it, or that it changes. `diagnose` says what the late one does instead. Unknown where nobody waits.",
+        ),
         time(
             "last_caused_ps_per_step",
             "Others wait for it",
@@ -150,6 +160,28 @@ fn per_step(measured: &Measured<'_>, device: haloscope_profile::DeviceId, ps: i6
 
 fn step_ps(measured: &Measured<'_>) -> f64 {
     measured.per_step(measured.sum(|d| d.step_ps))
+}
+
+/// Whose devices come last: the host (in a run of one host the device) that causes most of the waiting, or that it changes.
+fn last_words(profile: &Profile, talk: &Talk) -> Option<String> {
+    let mut caused: BTreeMap<&str, i64> = BTreeMap::new();
+    for own in &talk.skew.devices {
+        let device = profile.device(own.device);
+        let name = if profile.hosts.len() > 1 { &profile.host(device.host).name } else { &device.name };
+        let sum = caused.entry(name).or_default();
+        *sum = sum.saturating_add(own.caused_ps);
+    }
+    let all: i64 = units::sum(caused.values().copied());
+    let mut caused: Vec<(&str, i64)> = caused.into_iter().filter(|(_, ps)| *ps > 0).collect();
+    caused.sort_by_key(|(_, ps)| std::cmp::Reverse(*ps));
+    let share = |ps: i64| units::share(ps as f64 / all.max(1) as f64);
+    let first = caused.first()?;
+    if first.1.saturating_mul(2) > all {
+        return Some(format!("{}: {} of the waiting is for it", first.0, share(first.1)));
+    }
+    let words: Vec<String> =
+        caused.iter().take(3).map(|(name, ps)| format!("{name} {}", share(*ps))).collect();
+    Some(format!("changes: {}", words.join(", ")))
 }
 
 /// The device that comes last, where it costs enough.

@@ -1,9 +1,57 @@
-//! Which device makes the others wait.
+//! Which devices, hosts and links make the others wait.
+
+use std::collections::BTreeSet;
 
 use super::Evidence;
+use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks};
+use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
-use haloscope_time::account::Class;
+use haloscope_time::account::{Class, Group};
+use haloscope_time::hosts::late::Late;
 use haloscope_time::hosts::measure::{Measured, OfDevice};
+use haloscope_time::input::feeds;
+use haloscope_time::intervals::Intervals;
+
+use super::host::innermost;
+use super::host_events::{Doing, HostEvents, Named, doing};
+
+/// What devices, hosts and links cost the others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waits {
+    /// Devices that work longer than the others.
+    pub slow: Option<Cost>,
+    /// Hosts that begin late.
+    pub late: Option<Cost>,
+    /// Links that are slower than others, and what they cost.
+    pub links: Option<(SlowLinks, Cost)>,
+    /// What waits are left without all of these, where nobody is to blame: members come at different times, now one, now
+    /// another.
+    pub others: Option<Cost>,
+    /// All waits for members that come late, in exposed communication: a share of the active window.
+    pub waiting: Option<f64>,
+}
+
+/// Shares of the active window.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Cost {
+    /// What would go.
+    pub saved: f64,
+    /// The part of exposed communication that would go.
+    pub communication: f64,
+    /// Whether the step was run again without it; else it is by how much it exceeds the others.
+    pub is_projected: bool,
+}
+
+/// What the late host did where it was late.
+#[derive(Debug, Clone)]
+pub(crate) struct Instead {
+    /// The event on the thread that launches, with its time in the late stretches.
+    pub event: Named,
+    /// Its time on the other hosts in as many steps: a mean over them, picoseconds; `None` where there is no other.
+    pub others_ps: Option<f64>,
+    /// What that is.
+    pub word: &'static str,
+}
 
 impl<'p> Evidence<'p> {
     /// The steps by device and the test for stragglers, or why there is none.
@@ -18,20 +66,84 @@ impl<'p> Evidence<'p> {
 
     /// The share of the active window that is lost to a straggler; `None` where there is none or nobody can tell.
     pub(crate) fn straggler_share(&self) -> Option<f64> {
-        let measured = self.measured().ok()?;
-        let standing = measured.straggler()?.standing?;
-        Some(standing.cost_share * self.share_of_steps())
+        self.waits().slow.map(|cost| cost.saved)
     }
 
-    /// The share of the active window that devices spend in collectives only because one device comes late to all of them:
-    /// what they communicate longer than the straggler itself does. `None` where there is none or nobody can tell.
-    pub(crate) fn waiting_for_straggler(&self) -> Option<f64> {
-        let measured = self.measured().ok()?;
+    /// What waiting for others costs, by cause.
+    pub(crate) fn waits(&self) -> &Waits {
+        self.waits.get_or_init(|| self.find_waits())
+    }
+
+    fn find_waits(&self) -> Waits {
+        let Ok(measured) = self.measured() else { return Waits::default() };
+        let whole = self.share_of_steps();
+        let devices: Vec<_> = measured.devices.iter().map(|d| d.device).collect();
+        let executions = self.ops().iter().map(|op| op.occurrences).sum();
+        let communicates = self.share(Class::Communication) > 0.0;
+        let peers = if communicates && measured.obstacle.is_none() {
+            Peers::of(self.profile, &devices, &measured.steps, executions)
+        } else {
+            None
+        };
+        let cost = |gain: Gain| Cost {
+            saved: gain.saved_share * whole,
+            communication: gain.communication_share * whole,
+            is_projected: true,
+        };
+        let slow: Vec<DeviceId> = measured
+            .slow()
+            .map(|slow| slow.members.iter().map(|at| measured.devices[*at].device.id).collect())
+            .unwrap_or_default();
+        let by_excess = |share: f64| Cost {
+            saved: share * whole,
+            communication: self.waiting_for(measured, &slow),
+            is_projected: false,
+        };
+        let Some(peers) = peers else {
+            return Waits {
+                slow: measured.slow().map(|slow| by_excess(slow.cost_share)),
+                late: measured.late.as_ref().map(|late| Cost {
+                    saved: late.cost_share * whole,
+                    communication: (late.cost_share * whole).min(self.share(Class::Communication)),
+                    is_projected: false,
+                }),
+                ..Waits::default()
+            };
+        };
+        let mut changes: Vec<Change<'_>> = Vec::new();
+        let mut found = Waits::default();
+        if !slow.is_empty() {
+            found.slow = Some(cost(peers.gain(&[Change::Work(&slow)])));
+            changes.push(Change::Work(&slow));
+        }
+        if measured.late.is_some() {
+            found.late = Some(cost(peers.gain(&[Change::Starts])));
+            changes.push(Change::Starts);
+        }
+        let links = peers.slow_links(self.profile);
+        if !links.is_empty() {
+            found.links = Some((links.clone(), cost(peers.gain(&[Change::Links(&links)]))));
+            changes.push(Change::Links(&links));
+        }
+        let explained = peers.gain(&changes);
+        changes.push(Change::Even);
+        let all = peers.gain(&changes);
+        found.others = Some(cost(Gain {
+            saved_share: (all.saved_share - explained.saved_share).max(0.0),
+            communication_share: (all.communication_share - explained.communication_share).max(0.0),
+        }));
+        found.waiting = Some(cost(peers.gain(&[Change::Even])).communication);
+        found
+    }
+
+    /// What devices communicate longer than these do, a share of the active window: without groups, the wait for them.
+    fn waiting_for(&self, measured: &Measured<'_>, slow: &[DeviceId]) -> f64 {
         let communication =
             |device: &OfDevice<'_>| units::sum(device.counted().map(|step| step.communication_ps()));
-        let least = communication(measured.straggler()?);
+        let own = measured.devices.iter().filter(|d| slow.contains(&d.device.id)).map(communication);
+        let Some(least) = own.min() else { return 0.0 };
         let waits = measured.devices.iter().map(|device| (communication(device) - least).max(0));
-        Some(self.of_active(units::sum(waits) as f64).min(self.share(Class::Communication)))
+        self.of_active(units::sum(waits) as f64).min(self.share(Class::Communication))
     }
 
     /// The share of the active window that lies in steps that count: a share of the steps' time times this is one of the
@@ -41,5 +153,89 @@ impl<'p> Evidence<'p> {
         let all = measured.devices.iter().flat_map(|d| d.counted());
         let inside: f64 = all.map(|step| step.duration_ps as f64).sum();
         self.of_active(inside).min(1.0)
+    }
+
+    /// What the thread that launches does on hosts where they are late, against what it does on the others at the same place.
+    /// `None` where it recorded nothing that fills half of the time.
+    pub(crate) fn instead(&self, measured: &Measured<'_>, late: &Late) -> Option<Instead> {
+        let mut own: Vec<Named> = Vec::new();
+        let mut others: Vec<Named> = Vec::new();
+        let hosts: BTreeSet<HostId> = measured.devices.iter().map(|d| d.device.host).collect();
+        for host in hosts.iter().copied() {
+            let steps = |takes: &dyn Fn(HostId) -> bool| -> Intervals {
+                let mut parts = Vec::new();
+                for one in late.steps.iter().filter(|one| takes(one.host)) {
+                    parts.extend(self.idle_of(measured, host, one.step));
+                }
+                Intervals::union_of(parts)
+            };
+            let events = HostEvents::of(self.profile, host);
+            let is_own = |of: HostId| of == host;
+            own.extend(innermost(self.profile, &events, host, &steps(&is_own)));
+            others.extend(innermost(self.profile, &events, host, &steps(&|of| !is_own(of))));
+        }
+        let others_of = |name: &str| -> f64 {
+            let sum: i64 = others.iter().filter(|e| e.name == name).map(|e| e.ps).sum();
+            sum as f64 / hosts.len().saturating_sub(1).max(1) as f64
+        };
+        let mut sums: Vec<Named> = Vec::new();
+        for event in own {
+            match sums.iter_mut().find(|known| known.name == event.name) {
+                Some(known) => {
+                    known.ps = known.ps.saturating_add(event.ps);
+                    known.count += event.count;
+                }
+                None => sums.push(event),
+            }
+        }
+        let more = |event: &Named| event.ps as f64 - others_of(&event.name);
+        let event = sums.into_iter().filter(|e| more(e) > 0.0).max_by(|a, b| more(a).total_cmp(&more(b)))?;
+        // What fills less than half of the time is not what held it up.
+        let late_ps: f64 = late.steps.iter().map(|one| one.late_ps).sum();
+        if more(&event) < 0.5 * late_ps {
+            return None;
+        }
+        let others_ps = (hosts.len() > 1).then(|| others_of(&event.name));
+        let word = word(&event.name);
+        Some(Instead { event, others_ps, word })
+    }
+
+    /// When the devices of a host stood without an op in a step.
+    fn idle_of(&self, measured: &Measured<'_>, host: HostId, step: i64) -> Vec<(i64, i64)> {
+        let mut parts = Vec::new();
+        for account in self.accounts().iter().flatten() {
+            let own =
+                measured.devices.iter().find(|d| d.device.id == account.device && d.device.host == host);
+            let Some(at) = own.and_then(|d| d.steps.iter().find(|s| s.number == step)) else { continue };
+            let span = Intervals::one(at.start_ps, at.end_ps);
+            for class in Class::ALL.into_iter().filter(|c| c.group() == Group::Idle) {
+                parts.extend_from_slice(account.part(class).intersect(&span).as_slice());
+            }
+        }
+        parts
+    }
+}
+
+/// What an event of this name is, in a word.
+fn word(name: &str) -> &'static str {
+    let lower = name.to_ascii_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+    if has(&["gc.py", "collectgarbage", "garbage"]) {
+        return "garbage collection";
+    }
+    if has(&["checkpoint", "save_", "orbax"]) {
+        return "a checkpoint";
+    }
+    if feeds(name) || has(&["dataloader", "iterator", "__next__", "get_next", "next_batch"]) {
+        return "input";
+    }
+    match doing(name).map(|(doing, _)| doing) {
+        Some(Doing::Compile) => "compilation",
+        Some(Doing::Callback) => "a callback",
+        Some(Doing::Read) => "a read of a result",
+        Some(Doing::Transfer) => "a transfer",
+        Some(Doing::Launch) => "the launch itself",
+        Some(Doing::Input) => "input",
+        _ => "other work",
     }
 }

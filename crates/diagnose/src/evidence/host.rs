@@ -236,7 +236,7 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals 
 }
 
 /// What the launching thread does in this time, by the innermost event.
-fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) -> Vec<Named> {
+pub(super) fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) -> Vec<Named> {
     let Some(line) = host.main else { return Vec::new() };
     let line = profile.line(line);
     let plane = profile.plane(line.plane);

@@ -3,7 +3,7 @@
 pub(super) mod collectives;
 pub(super) mod compilations;
 pub(super) mod copies;
-mod devices;
+pub(super) mod devices;
 pub(super) mod host;
 mod host_counts;
 pub(super) mod host_events;
@@ -49,6 +49,7 @@ pub(super) struct Evidence<'p> {
     accounts: OnceCell<Vec<Option<Account>>>,
     spent: OnceCell<Spent>,
     measured: OnceCell<Result<Measured<'p>, String>>,
+    waits: OnceCell<devices::Waits>,
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
@@ -74,6 +75,7 @@ impl<'p> Evidence<'p> {
             accounts: OnceCell::new(),
             spent: OnceCell::new(),
             measured: OnceCell::new(),
+            waits: OnceCell::new(),
             host: OnceCell::new(),
             times: OnceCell::new(),
             pieces: OnceCell::new(),

@@ -1,4 +1,4 @@
-//! One device that works longer than the others, which wait for it.
+//! Devices, a chip or a host that work longer than the others, which wait for them.
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -6,12 +6,13 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_report::Status;
 use haloscope_time::hosts::findings::{FALSIFIER, LEVER, Straggler};
 use haloscope_time::hosts::slow_ops::SlowOps;
+use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {
     id: "straggler",
     standing: Standing::Cause,
     on: ANY,
-    needs: "steps of three devices or more that run the same program",
+    needs: "steps of two devices or more that run the same program; of two, four steps or more",
     threshold: None,
     check,
 };
@@ -24,23 +25,36 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if measured.obstacle.is_some() {
         return Outcome::unknown(measured.verdict());
     }
-    let (Some(one), Some(saved)) = (measured.straggler(), evidence.straggler_share()) else {
+    let (Some(one), Some(cost)) = (measured.straggler(), evidence.waits().slow) else {
         return Outcome::clear(measured.verdict());
     };
     let slow = SlowOps::of(evidence.profile, measured);
-    let found = Straggler::describe(evidence.profile, measured, one, &slow);
+    let Some(found) = Straggler::describe(evidence.profile, measured, one, &slow) else {
+        return Outcome::clear(measured.verdict());
+    };
     let finding = Cause {
         id: RULE.id,
         claim: found.claim,
         evidence: found.evidence,
-        saved: Some(saved),
-        assuming: "if it worked as the others do".into(),
+        saved: Some(cost.saved),
+        assuming: if cost.is_projected {
+            "if its ops took as long as on the others: the steps run again so".into()
+        } else {
+            "if it worked as the others do".into()
+        },
         lever: LEVER.into(),
         falsifier: FALSIFIER.into(),
         status: Status::Estimated,
         links: found.links,
     };
-    Outcome::found(measured.verdict(), vec![finding.into_finding(evidence)])
+    let mut finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    // Where it is not slow in all steps, those in which it is stand out as well.
+    if measured.slow_when() != Some(Pattern::Constant) {
+        for rule in ["slower_from_step", "periodic_stall", "step_jitter"] {
+            finding = finding.explaining(rule, cost.saved);
+        }
+    }
+    Outcome::found(measured.verdict(), vec![finding])
 }
 
 #[cfg(test)]
@@ -85,10 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn two_devices_cannot_tell() {
+    fn of_two_hosts_the_steps_tell_which_is_slow() {
         let hosts = vec![("a", host(600)), ("slow", host(900))];
         let found = check_hosts(&super::RULE, hosts);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].claim.starts_with("slow (slow/TPU:0) works 50.0% longer"), "{found:?}");
+        // Near miss: a difference that costs less than a hundredth of the step.
+        let hosts = vec![("a", host(600)), ("b", host(608))];
+        assert_eq!(check_hosts(&super::RULE, hosts).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn one_device_has_nobody_to_be_compared_with() {
+        let found = check_hosts(&super::RULE, vec![("a", host(600))]);
         assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
-        assert!(found.said.contains("2 devices"), "{}", found.said);
     }
 }

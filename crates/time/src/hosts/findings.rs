@@ -1,6 +1,8 @@
 //! What `hosts` says of a straggler.
 
-use super::measure::{self, Measured, OfDevice, OnDevice};
+use super::late::Late;
+use super::levels::Level;
+use super::measure::{Measured, OfDevice, OnDevice};
 use super::slow_ops::SlowOps;
 use crate::ceiling;
 use crate::stats::quantile;
@@ -28,46 +30,112 @@ pub const LEVER: &str = "run the same program on that host alone: if it is slow 
 pub const FALSIFIER: &str = "the same host is as fast as the others in another capture, or the slow place moves with the data and not with the host";
 
 impl Straggler {
-    /// What is said of a device that is slower than the others.
-    pub fn describe(profile: &Profile, measured: &Measured<'_>, one: &OfDevice<'_>, slow: &SlowOps) -> Self {
-        let others = |of: fn(&OnDevice) -> i64| {
-            let rest = measured.devices.iter().filter(|d| d.device.id != one.device.id);
-            let mut means: Vec<f64> = rest.filter_map(|d| d.mean(of)).collect();
+    /// What is said of devices that are slower than the others; `one` is the slowest of them. `None` where there are none.
+    pub fn describe(
+        profile: &Profile,
+        measured: &Measured<'_>,
+        one: &OfDevice<'_>,
+        slow_ops: &SlowOps,
+    ) -> Option<Self> {
+        let (slow, units) = (measured.slow()?, measured.slow_units(profile)?);
+        let when = measured.slow_when()?;
+        let is_slow = |d: &&OfDevice<'_>| d.is_straggler();
+        let middle = |own: bool, of: fn(&OnDevice) -> i64| {
+            let some = measured.devices.iter().filter(|d| is_slow(d) == own);
+            let mut means: Vec<f64> = some.filter_map(|d| d.mean(of)).collect();
             means.sort_by(f64::total_cmp);
             quantile(&means, 0.5)
         };
-        let own = |of: fn(&OnDevice) -> i64| one.mean(of).unwrap_or(0.0);
-        let (work, usual) = (own(OnDevice::work_ps), others(OnDevice::work_ps));
-        let standing = one.standing;
-        let cost_share = standing.map_or(0.0, |s| s.cost_share);
-        let name = measure::name(profile, one.device);
-        let device = if name == one.device.name { String::new() } else { format!(" ({})", one.device.name) };
-        let all = measured.devices.iter().filter(|d| d.is_straggler()).count();
-        let more = if all > 1 { format!(" {all} devices in all are stragglers.") } else { String::new() };
-        Self {
-            cost_share,
-            excess_ps: (work - usual).max(0.0),
+        let (own, usual) = (middle(true, OnDevice::work_ps), middle(false, OnDevice::work_ps));
+        let devices = measured.devices.len();
+        let whole = match units.level {
+            Level::Host if units.is_one_a_host => format!(" ({})", one.device.name),
+            Level::Host | Level::Chip => format!(" (all of its {})", plural(units.devices, "device")),
+            Level::Device => String::new(),
+        };
+        let (verb, them) = if units.names.len() == 1 { ("works", "it") } else { ("work", "them") };
+        let beyond = match (
+            units.level,
+            measured.devices.iter().filter(|d| d.device.host == one.device.host).count(),
+        ) {
+            (Level::Host, _) if units.is_one_a_host => {
+                "; one device of each host was captured: whether the host is slow or its chip is not known"
+            }
+            (Level::Host, _) => "; the host as a whole, not one chip of it",
+            (_, 2..) => "; the chip, not its host: the host's other devices are as fast as the rest",
+            _ => "",
+        };
+        let t = slow.t.filter(|t| t.is_finite()).map_or_else(String::new, |t| {
+            format!(", t over {} {t:.1}", plural(slow.excess_ps.len(), "step"))
+        });
+        let z = slow.z.filter(|z| z.is_finite()).map_or_else(String::new, |z| {
+            format!("; {z:.1} robust deviations from the {}", plural(devices - units.devices, "other"))
+        });
+        Some(Self {
+            cost_share: slow.cost_share,
+            excess_ps: (own - usual).max(0.0),
             claim: format!(
-                "{name}{device} works {} longer a step than the median of the others, which wait for it: {} of the step time is lost.{more}",
-                units::share(work / usual.max(1.0) - 1.0),
-                units::share(cost_share),
+                "{}{whole} {verb} {} longer a step than the median of the others, which wait for {them}, {}: {} of the step time is lost",
+                units.words(),
+                units::share(slow.factor - 1.0),
+                when.words(),
+                units::share(slow.cost_share),
             ),
             evidence: format!(
-                "work a step {} against {}; exposed communication {} against {}; modified z-score {:.1}; most work in {} of the steps{}",
-                units::duration_ps(work),
+                "work a step {} against {}; exposed communication {} against {}{z}{t}{beyond}{}",
+                units::duration_ps(own),
                 units::duration_ps(usual),
-                units::duration_ps(own(OnDevice::communication_ps)),
-                units::duration_ps(others(OnDevice::communication_ps)),
-                standing.and_then(|s| s.z).unwrap_or(0.0),
-                units::share(standing.map_or(0.0, |s| s.slowest_share)),
-                slow.words(),
+                units::duration_ps(middle(true, OnDevice::communication_ps)),
+                units::duration_ps(middle(false, OnDevice::communication_ps)),
+                slow_ops.words(),
             ),
             links: vec![
                 Link::to("hosts").row("devices", &one.device.name),
                 Link::to("hosts").table("slow_ops"),
                 Link::to("timeline").device(&one.device.name),
             ],
-        }
+        })
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("{count} {word}") } else { format!("{count} {word}s") }
+}
+
+/// What to try where a host begins late.
+pub const LATE_LEVER: &str = "look at what that host does before it launches: its loader, logging, checkpoints, garbage collection, another process; give it more prefetch, or let it launch ahead of the devices";
+/// What would refute it.
+pub const LATE_FALSIFIER: &str = "with that host's work before the launch taken out (a batch made up in memory, garbage collection frozen) the step takes as long";
+
+/// Who begins late, in words: the claim.
+#[must_use]
+pub fn late_words(profile: &Profile, late: &Late) -> String {
+    let (who, when) = (late.who(profile), late.pattern.words());
+    format!(
+        "{who} begins {} later than the others, which wait for it in collectives, {when}: {} of the step time is lost",
+        units::duration_ps(late.mean_ps()),
+        units::share(late.cost_share),
+    )
+}
+
+/// `late_host` as `hosts` says it.
+pub(super) fn late(profile: &Profile, late: &Late) -> Finding {
+    let speedup = ceiling::speedup(late.cost_share);
+    let first = late.steps.first();
+    Finding {
+        id: "late_host",
+        severity: Severity::Warning,
+        claim: late_words(profile, late),
+        evidence: format!("late in {} of {} steps: {}", late.steps.len(), late.of_steps, late.hosts(profile)),
+        ceiling: format!("{speedup:.2}x, if it began with the others"),
+        speedup: Some(speedup),
+        lever: LATE_LEVER.into(),
+        falsifier: LATE_FALSIFIER.into(),
+        status: Status::Estimated,
+        links: std::iter::once(Link::to("hosts").table("steps"))
+            .chain(first.map(|one| Link::to("timeline").window(one.span.0, one.span.1)))
+            .collect(),
+        ..Finding::default()
     }
 }
 
@@ -76,10 +144,10 @@ pub(super) fn straggler(
     measured: &Measured<'_>,
     one: &OfDevice<'_>,
     slow: &SlowOps,
-) -> Finding {
-    let found = Straggler::describe(profile, measured, one, slow);
+) -> Option<Finding> {
+    let found = Straggler::describe(profile, measured, one, slow)?;
     let speedup = ceiling::speedup(found.cost_share);
-    Finding {
+    Some(Finding {
         id: "straggler",
         severity: Severity::Warning,
         claim: found.claim,
@@ -94,5 +162,5 @@ pub(super) fn straggler(
         status: Status::Estimated,
         links: found.links,
         ..Finding::default()
-    }
+    })
 }

@@ -2,11 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
+use super::late::{self, Late};
+use super::levels::Units;
 use crate::account::{self, Account, Class, Group, Times};
+use crate::pattern::Pattern;
 use crate::select::Selection;
 use crate::steps::analysis::in_scope;
 use crate::steps::{StepClass, Steps};
-use crate::straggler::{self, Standing};
+use crate::straggler::{self, Even, Slow, Standing};
 use haloscope_profile::{Device, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
@@ -75,7 +78,7 @@ impl OfDevice<'_> {
     }
 
     pub(crate) fn is_straggler(&self) -> bool {
-        self.standing.is_some_and(|s| s.is_straggler())
+        self.standing.is_some_and(|s| s.is_straggler)
     }
 }
 
@@ -91,6 +94,12 @@ pub struct Measured<'p> {
     pub(crate) common: usize,
     /// Why nobody can tell whether one is slow.
     pub obstacle: Option<String>,
+    /// The devices that work longer than the others, or why there are none; `None` where nobody can tell.
+    slow: Option<Result<Slow, Even>>,
+    /// Who begins later than the others.
+    pub late: Option<Late>,
+    /// Numbers of the steps that all devices ran.
+    pub(crate) numbers: Vec<i64>,
     /// By step number: how many devices ran it, and the least exposed communication of any, picoseconds.
     least: FxHashMap<i64, (usize, i64)>,
 }
@@ -140,7 +149,17 @@ impl<'p> Measured<'p> {
             let (count, own) = least.entry(step.number).or_insert((0, i64::MAX));
             (*count, *own) = (*count + 1, step.communication_ps().min(*own));
         }
-        let mut measured = Self { steps, devices, silent, common: 0, obstacle: None, least };
+        let mut measured = Self {
+            steps,
+            devices,
+            silent,
+            common: 0,
+            obstacle: None,
+            slow: None,
+            late: None,
+            numbers: Vec::new(),
+            least,
+        };
         measured.test();
         Ok(measured)
     }
@@ -158,18 +177,21 @@ impl<'p> Measured<'p> {
         let lengths: Vec<Vec<f64>> = self.devices.iter().map(length).collect();
         self.common = works.first().map_or(0, Vec::len);
         let first = self.devices.first().map(|d| d.program.as_str());
-        self.obstacle = if self.devices.len() < straggler::FEWEST {
-            Some(format!(
-                "{} ran steps; fewer than {} cannot tell which one is slow",
-                if self.devices.len() == 1 {
-                    "one device".into()
-                } else {
-                    format!("{} devices", self.devices.len())
-                },
-                straggler::FEWEST
-            ))
+        self.numbers = self
+            .devices
+            .first()
+            .map(|d| d.counted().filter(is_common).map(|s| s.number).collect())
+            .unwrap_or_default();
+        self.obstacle = if self.devices.len() < 2 {
+            Some("one device ran steps; it has no other to be compared with".into())
         } else if self.common == 0 {
             Some("no step was recorded on all devices".into())
+        } else if self.devices.len() < straggler::FEWEST && self.common < straggler::FEWEST_STEPS {
+            Some(format!(
+                "two devices are told apart by their steps, and they have {} in common; {} are needed",
+                self.common,
+                straggler::FEWEST_STEPS
+            ))
         } else if self.devices.iter().any(|d| Some(d.program.as_str()) != first) {
             Some("the devices run different programs".into())
         } else {
@@ -180,9 +202,14 @@ impl<'p> Measured<'p> {
         }
         let longest = |s: usize| lengths.iter().filter_map(|l| l.get(s).copied()).fold(0.0, f64::max);
         let step_ps: Vec<f64> = (0..self.common).map(longest).collect();
-        for (device, standing) in self.devices.iter_mut().zip(straggler::standings(&works, &step_ps)) {
+        let slow = straggler::slow(&works, &step_ps);
+        let members = slow.as_ref().map_or(&[][..], |slow| slow.members.as_slice());
+        let standings = straggler::standings(&works, &step_ps, members);
+        for (device, standing) in self.devices.iter_mut().zip(standings) {
             device.standing = Some(standing);
         }
+        self.slow = Some(slow);
+        self.late = late::late(&self.devices);
     }
 
     /// The exposed communication of a device in a step beyond that of the device with the least, for which the others wait;
@@ -198,23 +225,68 @@ impl<'p> Measured<'p> {
         all.max_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
+    /// The devices that work longer than the others, where there are some.
+    #[must_use]
+    pub fn slow(&self) -> Option<&Slow> {
+        self.slow.as_ref()?.as_ref().ok()
+    }
+
+    /// The same devices as units of the machine.
+    #[must_use]
+    pub fn slow_units(&self, profile: &Profile) -> Option<Units> {
+        let slow = self.slow()?;
+        let all: Vec<&Device> = self.devices.iter().map(|d| d.device).collect();
+        let mut some: Vec<&Device> = slow.members.iter().filter_map(|at| all.get(*at).copied()).collect();
+        some.sort_by_key(|d| d.id.0);
+        Some(Units::of(profile, &some, &all))
+    }
+
+    /// In which steps they are slow.
+    #[must_use]
+    pub fn slow_when(&self) -> Option<Pattern> {
+        Some(Pattern::of(&self.numbers, &self.slow()?.excess_ps))
+    }
+
     /// What the test found, in words.
     pub fn verdict(&self) -> String {
         if let Some(obstacle) = &self.obstacle {
             return format!("not possible: {obstacle}");
         }
         let over = format!("{} devices and {} steps", self.devices.len(), self.common);
-        let worst = self.devices.iter().filter_map(|d| d.standing.and_then(|s| s.z)).fold(f64::MIN, f64::max);
-        let stragglers = self.devices.iter().filter(|d| d.is_straggler()).count();
-        match stragglers {
-            0 => format!(
-                "none over {over}: largest modified z-score {worst:.1} (limit {:.1})",
-                straggler::LIMIT
-            ),
-            n => format!(
-                "found {n} over {over}: largest modified z-score {worst:.1} (limit {:.1})",
-                straggler::LIMIT
-            ),
+        match &self.slow {
+            Some(Ok(slow)) => {
+                let apart = slow.z.filter(|z| z.is_finite()).map_or_else(String::new, |z| {
+                    format!(", {z:.1} deviations from the rest (limit {:.1})", straggler::LIMIT)
+                });
+                let steady = slow
+                    .t
+                    .filter(|t| t.is_finite())
+                    .map_or_else(String::new, |t| format!(", t over the steps {t:.1}"));
+                format!(
+                    "found {} over {over}: {:.3} times the work of the others{apart}{steady}",
+                    slow.members.len(),
+                    slow.factor
+                )
+            }
+            Some(Err(even)) => {
+                let why = match even {
+                    Even::Cheap(share) => format!(
+                        "those that work longest cost {} of the step time (limit {})",
+                        units::share(*share),
+                        units::share(straggler::SMALLEST_COST)
+                    ),
+                    Even::Usual(share) => format!(
+                        "those that work longest cost {} of the step time, but do not stand apart from the rest",
+                        units::share(*share)
+                    ),
+                    Even::Changing(share) => format!(
+                        "those that work longest cost {} of the step time, but in one step or few",
+                        units::share(*share)
+                    ),
+                };
+                format!("none over {over}: {why}")
+            }
+            None => format!("none over {over}"),
         }
     }
 }
@@ -247,9 +319,4 @@ fn of_device<'p>(device: &'p Device, account: &Account, steps: &Steps) -> OfDevi
         standing: None,
         program: program.map(|(name, _)| name.to_owned()).unwrap_or_default(),
     }
-}
-
-/// The host's name; in a run of one host the device's.
-pub(crate) fn name<'p>(profile: &'p Profile, device: &'p Device) -> &'p str {
-    if profile.hosts.len() > 1 { &profile.host(device.host).name } else { &device.name }
 }

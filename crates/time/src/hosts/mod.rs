@@ -1,6 +1,8 @@
 //! `hosts`: step time by host and device, and whether one of them makes the others wait.
 
 pub mod findings;
+pub mod late;
+pub mod levels;
 pub mod measure;
 pub mod slow_ops;
 mod tables;
@@ -23,7 +25,7 @@ pub static ANALYSIS: Analysis = Analysis {
     params: &[],
     needs: &[
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
-        "three devices or more that run the same program, to tell which one is slow",
+        "two devices or more that run the same program, to tell which one is slow; of two, four steps or more",
     ],
     reads: &[Input::Profile],
     example: "hosts logs",
@@ -55,8 +57,9 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         tables,
         findings: measured
             .straggler()
-            .map(|one| findings::straggler(profile, &measured, one, &slow))
+            .and_then(|one| findings::straggler(profile, &measured, one, &slow))
             .into_iter()
+            .chain(measured.late.as_ref().map(|late| findings::late(profile, late)))
             .collect(),
         ..Report::default()
     })
@@ -90,10 +93,10 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
         Value::new(
             "straggler",
             "Straggler",
-            straggler.map(|one| measure::name(profile, one.device)),
+            measured.slow_units(profile).map(|units| units.words()),
             Unit::None,
             derived,
-            "The host (in a run of one host, the device) that makes the others wait: modified z-score of its work above 3.5, the most work in over half of the steps, and at least 1% of the step time lost. Unknown where there is none or the test is not possible; `straggler_test` says which.",
+            "The hosts, chips or devices that work longer than the others and make them wait: the widest level whose units are slow as a whole. They stand apart from the rest (3.5 robust deviations), from step to step, and cost at least 1% of the step time. Unknown where there are none or the test is not possible; `straggler_test` says which.",
         ),
         Value::new(
             "straggler_device",
@@ -101,19 +104,19 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             straggler.map(|one| one.device.name.as_str()),
             Unit::None,
             derived,
-            "The device that makes the others wait.",
+            "The device that works longest; one of several where a host is slow.",
         ),
         Value::new(
             "straggler_cost_share",
             "Step time lost to it",
             match (straggler, measured.obstacle.is_some()) {
-                (Some(one), _) => one.standing.map(|s| s.cost_share),
+                (Some(_), _) => measured.slow().map(|slow| slow.cost_share),
                 (None, false) => Some(0.0),
                 (None, true) => None,
             },
             Unit::Share,
             Estimated,
-            "Its work beyond the median device's, over the step time: what a step would gain if it worked as the median does and the others do not wait for anything else. 0 where the test found no straggler.",
+            "Their work beyond the median of the others', over the step time: what a step would gain if they worked as the others do and nobody waits for anything else. 0 where the test found no straggler.",
         ),
         Value::new(
             "straggler_test",
@@ -122,6 +125,38 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             Unit::None,
             derived,
             "What the test found, or why it is not possible.",
+        ),
+        Value::new(
+            "straggler_when",
+            "When",
+            measured.slow_when().map(|pattern| pattern.words()),
+            Unit::None,
+            derived,
+            "In which steps it works longer: in every step, more and more, from one on, every so many, or in some.",
+        ),
+        Value::new(
+            "late",
+            "Begins late",
+            measured.late.as_ref().map(|late| late.who(profile)),
+            Unit::None,
+            derived,
+            "The host (or device) that idles or waits for its host while the others are at work already, which then wait for it in collectives: at least 1% of the step time. Unknown where there is none.",
+        ),
+        Value::new(
+            "late_when",
+            "Late in",
+            measured.late.as_ref().map(|late| late.pattern.words()),
+            Unit::None,
+            derived,
+            "In which steps.",
+        ),
+        Value::new(
+            "late_cost_share",
+            "Step time lost to that",
+            measured.late.as_ref().map(|late| late.cost_share),
+            Unit::Share,
+            Estimated,
+            "The time by which the latest begins behind the median of the others in each step, over the step time.",
         ),
         Value::new(
             "work_spread",

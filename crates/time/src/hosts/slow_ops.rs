@@ -59,7 +59,8 @@ impl SlowOps {
         };
         let mut rows: Vec<Row> = Vec::new();
         for (key, (time_ps, category)) in &times[position] {
-            let rest = times.iter().enumerate().filter(|(at, _)| *at != position);
+            let is_other = |at: usize| at != position && !measured.devices[at].is_straggler();
+            let rest = times.iter().enumerate().filter(|(at, _)| is_other(*at));
             let mut rest: Vec<f64> =
                 rest.map(|(_, own)| own.get(key).map_or(0.0, |(time, _)| *time)).collect();
             rest.sort_by(f64::total_cmp);

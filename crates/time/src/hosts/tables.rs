@@ -73,8 +73,8 @@ pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
             flag(
                 "straggler",
                 "Straggler",
-                "z-score above 3.5, slowest in over half of the steps, cost at least 1%.",
-                one.standing.map(|s| s.is_straggler())
+                "It, or the host or chip that it is part of, stands apart from the others by 3.5 robust deviations, from step to step, at a cost of 1% of the step time or more.",
+                one.standing.map(|s| s.is_straggler)
             ),
             count(
                 "steps",

@@ -1,0 +1,648 @@
+//! What a run would take if slow devices, late hosts and slow links did as their peers do.
+//!
+//! Steps in a row are one graph ([`crate::critical_path`]); parts of it are given the lengths that their peers have, and it
+//! runs again: what nobody waits for any more goes, what others would have waited for anyway stays. The length of a
+//! collective by itself is counted from the arrival of its last member, so that groups of one collective can be held against
+//! each other although their members come at different times.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use super::critical_path::{self, Graph, Lengths, NONE, Role, Schedule};
+use super::group_lists::Groups;
+use super::groups::Extent;
+use super::links::factor;
+use super::mesh::{Mesh, axes_of};
+use super::message;
+use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
+use haloscope_time::account::{Class, Group};
+use haloscope_time::hlo_costs::Costs;
+use haloscope_time::op_meta::OpMeta;
+use haloscope_time::stats::{mean, quantile};
+use haloscope_time::steps::{Step, StepClass, Steps};
+
+/// Steps are put into one graph up to so many nodes.
+const NODES: usize = 300_000;
+/// Of long runs so many stretches of steps are looked at, evenly spread.
+const STRETCHES: usize = 4;
+/// A stretch is no longer than this many steps.
+const STEPS: usize = 32;
+/// Measured times may contradict that members waited for each other in one of so many executions.
+const CONTRADICTED: usize = 4;
+/// A group of devices is slow from this many times the time of its peers on.
+const SLOW_GROUP: f64 = 1.3;
+/// ... in collectives with this share of its time.
+const CONSISTENT: f64 = 0.7;
+/// A collective counts as slower in a group from here on.
+const SLOWER: f64 = 1.15;
+/// An axis is slow if another carries this many times as much: that one axis is a ring and another a line makes up to two.
+const SLOW_AXIS: f64 = 1.8;
+/// What takes less is latency rather than bandwidth, picoseconds.
+const BANDWIDTH_PS: f64 = 50e6;
+/// Axes that take less than this share of the time say little.
+const AXIS_SHARE: f64 = 0.005;
+/// A slow group's excess is this share of the time at least.
+const GROUP_SHARE: f64 = 0.001;
+
+/// An op: its program and name.
+type Op = (Option<u64>, String);
+/// Devices of a group, by row.
+type Members = Vec<u32>;
+
+/// Stretches of steps as graphs.
+pub struct Peers<'p> {
+    stretches: Vec<Stretch<'p>>,
+    /// Own lengths of collectives: by op and group, picoseconds.
+    lengths: BTreeMap<Op, BTreeMap<Members, Vec<f64>>>,
+    /// Those that go on beside other ops, and share the links with others.
+    asynchronous: BTreeSet<Op>,
+}
+
+struct Stretch<'p> {
+    graph: Graph<'p>,
+    length_ps: i64,
+    exposed_ps: f64,
+    /// It begins with the first step of the run, before which nobody knows what devices did.
+    is_first: bool,
+}
+
+/// A change towards what peers do.
+#[derive(Debug, Clone, Copy)]
+pub enum Change<'a> {
+    /// These devices take as long for each execution of an op as the others do.
+    Work(&'a [DeviceId]),
+    /// No device idles or waits for its host longer than the others do at the same place.
+    Starts,
+    /// Collectives take as long in slow groups, and on slow axes, as in their peers.
+    Links(&'a SlowLinks),
+    /// All devices take as long for each execution of an op, and none starts later.
+    Even,
+}
+
+/// What a change gives.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Gain {
+    /// The share of the steps' time that would go, 0 to 1.
+    pub saved_share: f64,
+    /// The exposed communication that would go, a share of the steps' time, mean over devices.
+    pub communication_share: f64,
+}
+
+/// Groups and axes over which collectives are slower than over their peers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SlowLinks {
+    /// Groups of devices, slowest first.
+    pub groups: Vec<SlowGroup>,
+    /// An axis of the mesh.
+    pub axis: Option<SlowAxis>,
+    /// By which factor the length of each op in each group is to be multiplied.
+    factors: BTreeMap<Op, BTreeMap<Members, f64>>,
+}
+
+/// A group of devices that is slower than the other groups of the same collectives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowGroup {
+    /// Its members.
+    pub devices: Vec<DeviceId>,
+    /// Its time in collectives over that of its peers.
+    pub ratio: f64,
+    /// How many ops that is of.
+    pub ops: usize,
+    /// How many peers it has, at least.
+    pub peers: usize,
+    /// The op that it loses most in: name, its time and that of the peers, picoseconds, and their bus bandwidths, bytes a
+    /// second.
+    pub worst: Worst,
+}
+
+/// An op in a slow group against the same op in the others.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Worst {
+    /// The op's name.
+    pub op: String,
+    /// Its time in the slow group, from the arrival of the last member, picoseconds.
+    pub own_ps: f64,
+    /// In the other groups: the median.
+    pub peers_ps: f64,
+    /// Its bus bandwidth in the slow group, bytes a second.
+    pub rate: Option<f64>,
+    /// In the other groups.
+    pub peers_rate: Option<f64>,
+}
+
+/// An axis of the mesh that carries less than another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowAxis {
+    /// The axis in words.
+    pub name: String,
+    /// Its bus bandwidth over all large collectives along it, bytes a second.
+    pub rate: f64,
+    /// The axis that carries most, and how much.
+    pub best: (String, f64),
+    /// What runs along the slow one.
+    pub kinds: Vec<String>,
+}
+
+/// What is known of a collective.
+struct Known {
+    axis: String,
+    kind: String,
+    members: u64,
+    bytes: Option<f64>,
+}
+
+impl<'p> Peers<'p> {
+    /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
+    /// has no steps that all devices ran, or nothing says who waits for whom.
+    #[must_use]
+    pub fn of(profile: &'p Profile, devices: &[&'p Device], steps: &Steps, executions: u64) -> Option<Self> {
+        let counts = |s: &&Step| s.class != StepClass::Edge && devices.iter().all(|d| s.on(d.id).is_some());
+        let rows: Vec<&Step> = steps.rows.iter().filter(counts).collect();
+        if devices.len() < 2 || rows.is_empty() {
+            return None;
+        }
+        let nodes = 2 * usize::try_from(executions).ok()? / steps.rows.len().max(1);
+        let size = (NODES / nodes.max(1)).clamp(1, STEPS);
+        let mut chunks: Vec<&[&Step]> = rows.chunks(size).collect();
+        if chunks.len() > STRETCHES {
+            let all = chunks.len();
+            chunks = (0..STRETCHES).map(|i| chunks[(2 * i + 1) * all / (2 * STRETCHES)]).collect();
+        }
+        let mut stretches = Vec::new();
+        for chunk in chunks {
+            let span = |device: &&'p Device| {
+                let (first, last) = (chunk.first()?.on(device.id)?, chunk.last()?.on(device.id)?);
+                (first.start_ps < last.end_ps).then_some((*device, (first.start_ps, last.end_ps)))
+            };
+            let spans: Vec<(&Device, (i64, i64))> = devices.iter().filter_map(span).collect();
+            let (graph, facts) = critical_path::build(profile, &spans).ok()?;
+            let moved =
+                |t: &critical_path::Transfer| graph.nodes[t.issued_by as usize].class == Class::Communication;
+            let executions = facts.joined + graph.transfers.iter().filter(|t| moved(t)).count();
+            let is_known = facts.joined > 0
+                && facts.guessed == 0
+                && !facts.several_lanes
+                && facts.contradicted.saturating_mul(CONTRADICTED) <= executions;
+            if !is_known {
+                return None;
+            }
+            let schedule = graph.run(&graph.lengths);
+            let length_ps = graph.length(&schedule);
+            let exposed_ps = exposed(&graph, &schedule);
+            let first = |s: &&&Step| rows.first().is_some_and(|r| r.number == s.number);
+            let is_first = chunk.first().filter(first).is_some();
+            stretches.push(Stretch { graph, length_ps, exposed_ps, is_first });
+        }
+        let (mut lengths, mut asynchronous) = (BTreeMap::new(), BTreeSet::new());
+        for Stretch { graph, .. } in &stretches {
+            collect(graph, &mut lengths);
+            let issuers = graph.transfers.iter().map(|t| graph.nodes[t.issued_by as usize].op);
+            asynchronous.extend(issuers.filter(|op| *op != NONE).map(|op| key(&graph.ops[op as usize].meta)));
+        }
+        Some(Self { stretches, lengths, asynchronous })
+    }
+
+    /// What these changes give together.
+    #[must_use]
+    pub fn gain(&self, changes: &[Change<'_>]) -> Gain {
+        let (mut before, mut after, mut exposed_ps) = (0.0, 0.0, 0.0);
+        for one in &self.stretches {
+            let mut lengths = one.graph.lengths.clone();
+            for change in changes {
+                match change {
+                    Change::Work(slow) => even_work(&one.graph, &mut lengths, Some(slow)),
+                    Change::Starts => even_starts(&one.graph, &mut lengths),
+                    Change::Links(links) => even_links(&one.graph, &mut lengths, links),
+                    Change::Even => {
+                        even_work(&one.graph, &mut lengths, None);
+                        even_starts(&one.graph, &mut lengths);
+                    }
+                }
+            }
+            let is_start = |change: &Change<'_>| matches!(change, Change::Starts | Change::Even);
+            let together = (one.is_first && changes.iter().any(is_start)).then(|| begun_together(&one.graph));
+            let graph = together.as_ref().unwrap_or(&one.graph);
+            let schedule = graph.run(&lengths);
+            before += one.length_ps as f64;
+            after += graph.length(&schedule) as f64;
+            exposed_ps += one.exposed_ps - exposed(graph, &schedule);
+        }
+        if before <= 0.0 {
+            return Gain::default();
+        }
+        Gain {
+            saved_share: ((before - after) / before).clamp(0.0, 1.0),
+            communication_share: (exposed_ps / before).clamp(0.0, 1.0),
+        }
+    }
+
+    /// The groups and axes that are slower than their peers.
+    #[must_use]
+    pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
+        let known = self.known(profile);
+        let all_ps: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
+        let mut links = SlowLinks::default();
+        self.find_groups(&known, all_ps, &mut links);
+        let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
+        if is_tpu {
+            self.find_axis(&known, all_ps, &mut links);
+        }
+        links
+    }
+
+    fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
+        #[derive(Default)]
+        struct Sums {
+            own: f64,
+            peers: f64,
+            slower: f64,
+            ops: usize,
+            fewest: usize,
+            worst: Option<(f64, Worst)>,
+            factors: BTreeMap<Op, f64>,
+        }
+        let mut sums: BTreeMap<&Members, Sums> = BTreeMap::new();
+        for (op, groups) in &self.lengths {
+            let of_size = |n: usize| groups.iter().filter(move |(members, _)| members.len() == n);
+            for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
+                let peers: Vec<f64> =
+                    of_size(members.len()).filter(|(m, _)| *m != members).map(|(_, l)| median(l)).collect();
+                let (time, peer) = (median(own), median(&peers));
+                if peers.is_empty() || peer <= 0.0 {
+                    continue;
+                }
+                let count = own.len() as f64;
+                let sum = sums.entry(members).or_default();
+                sum.own += time * count;
+                sum.peers += peer * count;
+                sum.slower += if time > SLOWER * peer { time * count } else { 0.0 };
+                sum.ops += 1;
+                sum.fewest = if sum.fewest == 0 { peers.len() } else { sum.fewest.min(peers.len()) };
+                if time > peer {
+                    sum.factors.insert(op.clone(), peer / time);
+                }
+                let excess = (time - peer) * count;
+                if sum.worst.as_ref().is_none_or(|(most, _)| excess > *most) {
+                    let moved = known.get(op).and_then(Known::moved);
+                    let rate = |ps: f64| moved.map(|bytes| bytes / (ps / 1e12));
+                    let worst = Worst {
+                        op: op.1.clone(),
+                        own_ps: time,
+                        peers_ps: peer,
+                        rate: rate(time),
+                        peers_rate: rate(peer),
+                    };
+                    sum.worst = Some((excess, worst));
+                }
+            }
+        }
+        for (members, sum) in sums {
+            let is_slow = sum.own >= SLOW_GROUP * sum.peers
+                && sum.slower >= CONSISTENT * sum.own
+                && sum.own - sum.peers >= GROUP_SHARE * all_ps;
+            let Some((_, worst)) = sum.worst.filter(|_| is_slow) else { continue };
+            for (op, by) in sum.factors {
+                links.factors.entry(op).or_default().insert(members.clone(), by);
+            }
+            links.groups.push(SlowGroup {
+                devices: members.iter().map(|d| DeviceId(*d)).collect(),
+                ratio: sum.own / sum.peers.max(1.0),
+                ops: sum.ops,
+                peers: sum.fewest,
+                worst,
+            });
+        }
+        links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    }
+
+    fn find_axis(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
+        #[derive(Default)]
+        struct Sums {
+            moved: f64,
+            time_ps: f64,
+            groups: f64,
+            kinds: BTreeSet<String>,
+            ops: Vec<Op>,
+        }
+        let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
+        for (op, groups) in &self.lengths {
+            let Some((one, moved)) = known.get(op).and_then(|k| Some((k, k.moved()?))) else { continue };
+            // Slow groups are told of already.
+            let slow = links.factors.get(op);
+            let usual =
+                groups.iter().filter(|(m, _)| m.len() > 1 && slow.is_none_or(|s| !s.contains_key(*m)));
+            let lengths: Vec<f64> = usual.flat_map(|(_, l)| l.iter().copied()).collect();
+            let time_ps = median(&lengths);
+            if lengths.is_empty()
+                || one.axis.contains('+')
+                || one.members < 2
+                || self.asynchronous.contains(op)
+            {
+                continue;
+            }
+            let own = sums.entry(&one.axis).or_default();
+            own.ops.push(op.clone());
+            if time_ps < BANDWIDTH_PS {
+                continue;
+            }
+            own.moved += moved * lengths.len() as f64;
+            own.time_ps += time_ps * lengths.len() as f64;
+            own.groups = own.groups.max(groups.len() as f64);
+            own.kinds.insert(one.kind.clone());
+        }
+        let rate = |s: &Sums| if s.time_ps > 0.0 { s.moved / (s.time_ps / 1e12) } else { 0.0 };
+        let counts = |s: &&Sums| s.time_ps / s.groups.max(1.0) >= AXIS_SHARE * all_ps;
+        let rated: Vec<(&str, f64, &Sums)> =
+            sums.iter().filter(|(_, s)| counts(s)).map(|(axis, s)| (*axis, rate(s), s)).collect();
+        let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let slow = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else {
+            return;
+        };
+        for op in &slow.2.ops {
+            for members in self.lengths.get(op).into_iter().flat_map(BTreeMap::keys) {
+                links
+                    .factors
+                    .entry(op.clone())
+                    .or_default()
+                    .entry(members.clone())
+                    .or_insert(slow.1 / best.1);
+            }
+        }
+        links.axis = Some(SlowAxis {
+            name: slow.0.to_owned(),
+            rate: slow.1,
+            best: (best.0.to_owned(), best.1),
+            kinds: slow.2.kinds.iter().cloned().collect(),
+        });
+    }
+
+    /// What is known of the collectives that were measured.
+    fn known(&self, profile: &Profile) -> BTreeMap<Op, Known> {
+        let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
+        let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
+        for stretch in &self.stretches {
+            let Some(device) = stretch.graph.devices.first() else { continue };
+            let costs = Costs::new(profile, profile.device(device.id));
+            for op in &stretch.graph.ops {
+                let key = key(&op.meta);
+                if op.class != Class::Communication
+                    || !self.lengths.contains_key(&key)
+                    || found.contains_key(&key)
+                {
+                    continue;
+                }
+                let module = op.meta.program_id.and_then(|id| costs.program(id));
+                let Some(groups) = Groups::of(module, &op.meta, None) else { continue };
+                let instruction = module.and_then(|m| Some((m, message::collective(m, &op.meta.name)?)));
+                let size = instruction
+                    .and_then(|(m, i)| message::bytes(m, i))
+                    .or_else(|| message::bytes_of_text(&op.meta.expression));
+                let word = message::word(&op.meta);
+                let kind = if word.is_empty() {
+                    instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
+                } else {
+                    word.to_owned()
+                };
+                bytes.insert(key.clone(), (kind, size));
+                found.insert(key, (op.meta.clone(), groups, module.map(Extent::of)));
+            }
+        }
+        let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
+        let one = |(key, (_, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
+            let (kind, size) = bytes.remove(&key).unwrap_or_default();
+            let known = Known {
+                axis: axes_of(&groups, mesh.as_ref()),
+                kind,
+                members: groups.size.unwrap_or(0),
+                bytes: size,
+            };
+            (key, known)
+        };
+        found.into_iter().map(one).collect()
+    }
+}
+
+impl SlowLinks {
+    /// Whether none is slow.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty() && self.axis.is_none()
+    }
+
+    /// What the slow groups have in common: two devices where a group of two is slow, one that is in all of several slow
+    /// groups, else all members of the slowest.
+    #[must_use]
+    pub fn common(&self) -> Vec<DeviceId> {
+        if let Some(pair) = self.groups.iter().find(|g| g.devices.len() == 2) {
+            return pair.devices.clone();
+        }
+        let Some(first) = self.groups.first() else { return Vec::new() };
+        let in_all: Vec<DeviceId> = first
+            .devices
+            .iter()
+            .copied()
+            .filter(|d| self.groups.iter().all(|g| g.devices.contains(d)))
+            .collect();
+        if in_all.is_empty() { first.devices.clone() } else { in_all }
+    }
+}
+
+impl Known {
+    /// Bytes over each device's links, the factor of its kind in it.
+    fn moved(&self) -> Option<f64> {
+        self.bytes.zip(factor(&self.kind, self.members)).map(|(bytes, by)| bytes * by).filter(|b| *b > 0.0)
+    }
+}
+
+fn key(meta: &OpMeta<'_>) -> Op {
+    (meta.program_id, meta.name.to_string())
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() { 0.0 } else { quantile(&sorted, 0.5) }
+}
+
+/// Time that devices stand in collectives, mean over devices, picoseconds.
+fn exposed(graph: &Graph<'_>, schedule: &Schedule) -> f64 {
+    let mut sum = 0.0;
+    for (at, node) in (0_u32..).zip(&graph.nodes) {
+        if node.op != NONE && node.class == Class::Communication {
+            sum += (schedule.node[at as usize] - graph.arrival(schedule, at)).max(0) as f64;
+        }
+    }
+    sum / graph.devices.len().max(1) as f64
+}
+
+/// The own lengths of the collectives of a stretch, by op and group.
+fn collect(graph: &Graph<'_>, all: &mut BTreeMap<Op, BTreeMap<Members, Vec<f64>>>) {
+    for ((op, members), lengths) in by_group(graph, &graph.lengths) {
+        let own = lengths.into_iter().map(|ps| ps as f64).filter(|ps| *ps > 0.0);
+        all.entry(key(&graph.ops[op as usize].meta)).or_default().entry(members).or_default().extend(own);
+    }
+}
+
+/// Own lengths by op (a row of the graph's) and group.
+fn by_group(graph: &Graph<'_>, lengths: &Lengths) -> BTreeMap<(u32, Members), Vec<i64>> {
+    let mut joins: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        if let Role::Join { barrier } = node.role {
+            let known = joins.entry(barrier).or_insert((node.op, i64::MAX));
+            known.1 = known.1.min(lengths.node[at]);
+        }
+    }
+    let mut found: BTreeMap<(u32, Members), Vec<i64>> = BTreeMap::new();
+    for (barrier, (op, length)) in joins {
+        found.entry((op, members(graph, barrier))).or_default().push(length);
+    }
+    let mut moves: BTreeMap<u32, (u32, Vec<i64>)> = BTreeMap::new();
+    for (row, transfer) in graph.transfers.iter().enumerate().filter(|(_, t)| !t.is_hidden) {
+        let issuer = &graph.nodes[transfer.issued_by as usize];
+        if issuer.class == Class::Communication {
+            moves.entry(transfer.barrier).or_insert((issuer.op, Vec::new())).1.push(lengths.transfer[row]);
+        }
+    }
+    for (barrier, (op, mut own)) in moves {
+        own.sort_unstable();
+        found.entry((op, members(graph, barrier))).or_default().push(own[own.len() / 2]);
+    }
+    found
+}
+
+/// The devices of a barrier.
+fn members(graph: &Graph<'_>, barrier: u32) -> Members {
+    let device = |node: &u32| graph.devices[graph.device_of(*node) as usize].id.0;
+    let mut members: Members = graph.barriers[barrier as usize].members.iter().map(device).collect();
+    members.sort_unstable();
+    members
+}
+
+fn times(length: i64, factor: f64) -> i64 {
+    (length as f64 * factor).round() as i64
+}
+
+/// Executions by op and how many pieces of it came before on the device: the device's row and the node.
+fn executions(
+    graph: &Graph<'_>,
+    takes: impl Fn(&critical_path::Node) -> bool,
+) -> BTreeMap<(u32, u32), Vec<(u32, usize)>> {
+    let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut same: BTreeMap<(u32, u32), Vec<(u32, usize)>> = BTreeMap::new();
+    for (at, node) in graph.nodes.iter().enumerate().filter(|(_, node)| takes(node)) {
+        let device = graph.device_of(at as u32);
+        let nth = before.entry((device, node.op)).or_default();
+        same.entry((node.op, *nth)).or_default().push((device, at));
+        *nth += 1;
+    }
+    same
+}
+
+/// Gives executions on slow devices the mean length that the others' median has; without slow ones each the median of all.
+fn even_work(graph: &Graph<'_>, lengths: &mut Lengths, slow: Option<&[DeviceId]>) {
+    let is_slow: Vec<bool> =
+        graph.devices.iter().map(|d| slow.is_none_or(|slow| slow.contains(&d.id))).collect();
+    let works = |node: &critical_path::Node| {
+        node.role == Role::Work && node.op != NONE && node.class.group() == Group::Working
+    };
+    for nodes in executions(graph, works).into_values() {
+        let length = |takes: bool| -> Vec<f64> {
+            let some =
+                nodes.iter().filter(|(device, _)| slow.is_none() || is_slow[*device as usize] == takes);
+            some.map(|(_, at)| lengths.node[*at] as f64).collect()
+        };
+        let (own, others) = (length(true), length(false));
+        let (Some(own), false) = (mean(&own), others.is_empty()) else { continue };
+        let usual = median(&others);
+        for (device, at) in &nodes {
+            if slow.is_none() {
+                lengths.node[*at] = usual.round() as i64;
+            } else if is_slow[*device as usize] && own > 0.0 {
+                lengths.node[*at] = times(lengths.node[*at], usual / own);
+            }
+        }
+    }
+}
+
+/// Caps what a device idles or waits for its host at one place by the median of what the others do there.
+fn even_starts(graph: &Graph<'_>, lengths: &mut Lengths) {
+    // By the op before which it is, and how many executions of it came before: device and nodes.
+    let mut places: BTreeMap<(u32, u32), Vec<(u32, Vec<usize>)>> = BTreeMap::new();
+    for lane in &graph.lanes {
+        let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut open: Vec<usize> = Vec::new();
+        for at in lane.first..lane.end {
+            let node = &graph.nodes[at as usize];
+            let waits = matches!(node.class, Class::HostTransfer | Class::Infeed);
+            if waits || (node.op == NONE && node.class.group() == Group::Idle) {
+                open.push(at as usize);
+            }
+            if node.op == NONE || waits {
+                continue;
+            }
+            let nth = seen.entry(node.op).or_default();
+            if !open.is_empty() {
+                places.entry((node.op, *nth)).or_default().push((lane.device, std::mem::take(&mut open)));
+            }
+            *nth += 1;
+        }
+    }
+    let devices = graph.devices.len();
+    for found in places.into_values() {
+        let sum = |nodes: &[usize]| nodes.iter().map(|at| lengths.node[*at] as f64).sum::<f64>();
+        let sums: Vec<f64> = found.iter().map(|(_, nodes)| sum(nodes)).collect();
+        let mut changes: Vec<(usize, f64)> = Vec::new();
+        for (position, (_, nodes)) in found.iter().enumerate() {
+            let mut others: Vec<f64> =
+                sums.iter().enumerate().filter(|(at, _)| *at != position).map(|(_, s)| *s).collect();
+            others.resize(devices.saturating_sub(1).max(others.len()), 0.0);
+            let (own, usual) = (sums[position], median(&others));
+            if usual < own {
+                changes.extend(nodes.iter().map(|at| (*at, usual / own)));
+            }
+        }
+        for (at, by) in changes {
+            lengths.node[at] = times(lengths.node[at], by);
+        }
+    }
+}
+
+/// The graph with no device that begins later than the median of the others does.
+fn begun_together<'p>(graph: &Graph<'p>) -> Graph<'p> {
+    let mut together = graph.clone();
+    let starts: Vec<f64> = graph.devices.iter().map(|d| d.start_ps as f64).collect();
+    for (at, device) in together.devices.iter_mut().enumerate() {
+        let others: Vec<f64> =
+            starts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, start)| *start).collect();
+        if !others.is_empty() {
+            device.start_ps = device.start_ps.min(median(&others).round() as i64);
+        }
+    }
+    together
+}
+
+/// Gives collectives in slow groups the lengths of their peers.
+fn even_links(graph: &Graph<'_>, lengths: &mut Lengths, links: &SlowLinks) {
+    let ops: Vec<Option<&BTreeMap<Members, f64>>> =
+        graph.ops.iter().map(|op| links.factors.get(&key(&op.meta))).collect();
+    let of = |op: u32, barrier: u32| {
+        ops.get(op as usize).copied().flatten()?.get(&members(graph, barrier)).copied()
+    };
+    for (at, node) in graph.nodes.iter().enumerate() {
+        if let Role::Join { barrier } = node.role
+            && let Some(by) = of(node.op, barrier)
+        {
+            lengths.node[at] = times(lengths.node[at], by);
+        }
+    }
+    for (row, transfer) in graph.transfers.iter().enumerate() {
+        if let Some(by) = of(graph.nodes[transfer.issued_by as usize].op, transfer.barrier) {
+            lengths.transfer[row] = times(lengths.transfer[row], by);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

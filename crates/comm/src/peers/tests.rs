@@ -1,0 +1,117 @@
+use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
+
+use super::*;
+use haloscope_time::select::Scoped;
+
+const US: i64 = 1_000_000;
+const STEPS_RUN: i64 = 6;
+const OPS: [(&str, &str, &str); 3] = [
+    ("fusion.1", "loop fusion", "%fusion.1 = f32[8]{0} fusion(%a)"),
+    (
+        "all-reduce.1",
+        "all-reduce",
+        "%all-reduce.1 = f32[1048576]{0} all-reduce(%a), channel_id=1, replica_groups={{0,1},{2,3},{4,5},{6,7}}, use_global_device_ids=true",
+    ),
+    (
+        "all-reduce.2",
+        "all-reduce",
+        "%all-reduce.2 = f32[8]{0} all-reduce(%a), channel_id=2, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true",
+    ),
+];
+
+/// Eight devices of one host. In each step a device begins so late, works so long, meets its neighbour for so long, and then all meet:
+/// microseconds by device.
+fn profile(late: [i64; 8], work: [i64; 8], meets: [i64; 4]) -> Profile {
+    let mut lines: Vec<[Line; 2]> =
+        (0..8).map(|_| [Line::new(1, "Steps"), Line::new(2, "XLA Ops")]).collect();
+    let mut now = 0;
+    for step in 0..STEPS_RUN {
+        let arrives = |d: usize| now + (late[d] + work[d]) * US;
+        let met = |g: usize| arrives(2 * g).max(arrives(2 * g + 1)) + meets[g] * US;
+        let end = (0..4).map(met).max().unwrap_or(0) + 10 * US;
+        for (d, [steps, ops]) in lines.iter_mut().enumerate() {
+            steps.events.push(Event::at(10 + step, now, end - now));
+            ops.events.push(Event::at(1, now + late[d] * US, work[d] * US));
+            ops.events.push(Event::at(2, arrives(d), met(d / 2) - arrives(d)));
+            ops.events.push(Event::at(3, met(d / 2), end - met(d / 2)));
+        }
+        now = end;
+    }
+    let planes = lines.into_iter().enumerate().map(|(d, lines)| {
+        let mut plane = Plane { name: format!("/device:TPU:{d}"), ..Plane::default() };
+        plane
+            .stat_metadata
+            .push((1, StatMetadata { id: 1, name: "hlo_category".into(), description: String::new() }));
+        for (id, (name, category, expression)) in (1_i64..).zip(OPS) {
+            let meta = EventMetadata {
+                id,
+                name: expression.into(),
+                display_name: name.into(),
+                stats: vec![Stat { metadata_id: 1, value: Value::Str(category.into()) }],
+                ..EventMetadata::default()
+            };
+            plane.event_metadata.push((id, meta));
+        }
+        for step in 0..STEPS_RUN {
+            let id = 10 + step;
+            let meta = EventMetadata { id, name: step.to_string(), ..EventMetadata::default() };
+            plane.event_metadata.push((id, meta));
+        }
+        plane.lines = lines.into_iter().collect();
+        plane
+    });
+    let bytes = Space { planes: planes.collect(), ..Space::default() }.to_bytes();
+    Profile::from_files(vec![("host.xplane.pb".into(), Box::new(bytes) as Box<_>)])
+}
+
+fn with<T>(profile: &Profile, look: impl FnOnce(&Peers<'_>) -> T) -> T {
+    let asked = Scoped::new(profile, &haloscope_report::scope::Scope::default());
+    let devices = asked.selection().unwrap().devices.clone();
+    let steps = Steps::find(profile, &devices);
+    look(&Peers::of(profile, &devices, &steps, 8 * 3 * STEPS_RUN as u64).unwrap())
+}
+
+#[test]
+fn a_slow_device_costs_what_it_works_longer() {
+    let mut work = [500; 8];
+    work[5] = 700;
+    let profile = profile([0; 8], work, [100; 4]);
+    let gain = with(&profile, |peers| peers.gain(&[Change::Work(&[DeviceId(5)])]));
+    // Of steps of 810 us; seven devices wait for 200 of them.
+    assert!((gain.saved_share - 200.0 / 810.0).abs() < 1e-3, "{gain:?}");
+    assert!((gain.communication_share - 200.0 / 810.0 * 7.0 / 8.0).abs() < 1e-3, "{gain:?}");
+    // To make another as fast as it is gives nothing.
+    let none = with(&profile, |peers| peers.gain(&[Change::Work(&[DeviceId(1)]), Change::Starts]));
+    assert!(none.saved_share < 1e-6, "{none:?}");
+}
+
+#[test]
+fn a_late_start_costs_what_it_is_late() {
+    let mut late = [3; 8];
+    late[2] = 203;
+    let profile = profile(late, [500; 8], [100; 4]);
+    let gain = with(&profile, |peers| peers.gain(&[Change::Starts]));
+    assert!((gain.saved_share - 200.0 / 813.0).abs() < 2e-3, "{gain:?}");
+}
+
+#[test]
+fn a_slow_pair_is_named_with_what_the_others_wait_for_it() {
+    let profile = profile([0; 8], [500; 8], [100, 100, 400, 100]);
+    with(&profile, |peers| {
+        let links = peers.slow_links(&profile);
+        assert_eq!(links.common(), [DeviceId(4), DeviceId(5)]);
+        assert!((links.groups[0].ratio - 4.0).abs() < 0.05, "{links:?}");
+        assert_eq!((links.groups.len(), links.axis.is_none()), (1, true));
+        let gain = peers.gain(&[Change::Links(&links)]);
+        assert!((gain.saved_share - 300.0 / 910.0).abs() < 2e-3, "{gain:?}");
+    });
+}
+
+#[test]
+fn equal_groups_are_not_slow_nor_is_one_whose_member_comes_late() {
+    // The wait for a late member is not the link's: by itself the collective takes as long.
+    let mut work = [500; 8];
+    work[4] = 800;
+    let profile = profile([0; 8], work, [100, 104, 98, 101]);
+    assert!(with(&profile, |peers| peers.slow_links(&profile)).is_empty());
+}
