@@ -109,10 +109,7 @@ fn one_hot(
             let &[left, right] = hlo.operands.as_slice() else { return None };
             let counts = [left, right].map(|side| counted(module, side, calls, depth));
             // Two counts make a unit matrix or a mask, and no lookup.
-            let classes = match counts {
-                [Some(classes), None] | [None, Some(classes)] => classes,
-                _ => return None,
-            };
+            let ([Some(classes), None] | [None, Some(classes)]) = counts else { return None };
             let outermost = calls.first().copied().unwrap_or(index);
             let maker = (outermost != asked).then_some(outermost);
             (classes >= FEWEST_CLASSES).then_some(Made { classes, maker })

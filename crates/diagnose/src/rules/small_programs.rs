@@ -234,13 +234,13 @@ mod tests {
         (0..count).map(|n| format!("jit_op{}({})", n % kinds, 70 + n % kinds)).collect()
     }
 
-    fn both(planes: Vec<Made>) -> [Outcome; 2] {
-        [&super::EAGER, &super::LOOP].map(|rule: &'static Rule| check(rule, planes.clone()))
+    fn both(planes: &[Made]) -> [Outcome; 2] {
+        [&super::EAGER, &super::LOOP].map(|rule: &'static Rule| check(rule, planes.to_vec()))
     }
 
     #[test]
     fn a_step_of_many_programs_is_eager() {
-        let [eager, looped] = both(run(&names(10, 10), true));
+        let [eager, looped] = both(&run(&names(10, 10), true));
         assert_eq!(eager.verdict, Verdict::Found, "{eager:?}");
         assert!(eager.findings[0].claim.contains("10 in each of 10 steps"), "{eager:?}");
         // Of the gaps, half of the time, one in ten stays.
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn one_small_program_many_times_a_step_is_a_loop() {
-        let [eager, looped] = both(run(&names(1, 20), true));
+        let [eager, looped] = both(&run(&names(1, 20), true));
         assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
         assert!(looped.findings[0].claim.contains("launched 20 times a step"), "{looped:?}");
         assert_eq!(eager.verdict, Verdict::Clear, "{eager:?}");
@@ -261,7 +261,7 @@ mod tests {
     fn a_small_step_is_neither() {
         // Ten steps are too few to say anything; six in each step are no loop, and of one kind.
         for names in [names(1, 1), names(1, 6)] {
-            for outcome in both(run(&names, true)) {
+            for outcome in both(&run(&names, true)) {
                 assert_eq!(outcome.verdict, Verdict::Clear, "{outcome:?}");
             }
         }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn without_steps_or_programs_nobody_can_tell() {
-        let [_, looped] = both(run(&names(1, 20), false));
+        let [_, looped] = both(&run(&names(1, 20), false));
         assert_eq!(looped.verdict, Verdict::Unknown, "{looped:?}");
     }
 }
