@@ -92,11 +92,13 @@ pub struct Terms {
     pub margin: f64,
     /// What whole runs of one program differ by, where several are known.
     pub between: Option<Between>,
+    /// Runs that the baseline's steps are of.
+    pub baseline_runs: usize,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { margin: MARGIN, between: None }
+        Self { margin: MARGIN, between: None, baseline_runs: 1 }
     }
 }
 
@@ -233,7 +235,7 @@ fn alike(baseline: &[StepTime], experiment: &[StepTime]) -> (Vec<f64>, Vec<f64>)
 fn judge(a: Series<'_>, b: Series<'_>, base: f64, terms: Terms) -> StepVerdict {
     let delta_ps = mean(b.all) - mean(a.all);
     let share = |ps: f64| (base > 0.0).then(|| ps / base);
-    let found = Evidence::of(a, b, base, terms.between);
+    let found = Evidence::of(a, b, base, terms);
     let test = |gap: Gap| {
         let (low, high) = gap.interval(0.05);
         Test { delta: gap.delta_ps, low, high, p: gap.p }

@@ -63,7 +63,8 @@ impl Against {
         let mut steps: Vec<StepTime> = all.iter().flat_map(|a| a.steps.iter().copied()).collect();
         // Warm-up stands at the start of a series.
         steps.sort_by_key(|step| step.class != StepClass::WarmUp);
-        let said = StepVerdict::of(&steps, &b.steps, Terms { margin, between });
+        let said =
+            StepVerdict::of(&steps, &b.steps, Terms { margin, between, baseline_runs: baselines.len() });
         let is_comparable = anyway || comparable::are_comparable(&facts);
         let both = metrics::table(baseline.metrics()?, run.metrics()?, is_comparable);
         let ops = if is_comparable { Regressions::of(a, b, said.clone()) } else { Regressions::default() };

@@ -9,7 +9,7 @@ use haloscope_time::significance::{
 use haloscope_time::special::{normal_two_sided, t_critical};
 use haloscope_time::stats::{mean, quantile, robust_deviation};
 
-use super::STEP_P;
+use super::{LEAST_STEPS, STEP_P, Terms};
 
 /// Chances of the level from some step on are asked of many steps, and must be below this after that.
 const ONSET_P: f64 = 0.001;
@@ -159,7 +159,8 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Looks at two runs; the baseline's step takes `base` picoseconds.
-    pub(super) fn of(a: Series<'_>, b: Series<'_>, base: f64, between: Option<Between>) -> Self {
+    pub(super) fn of(a: Series<'_>, b: Series<'_>, base: f64, terms: Terms) -> Self {
+        let between = terms.between;
         let (sa, sb) = (a.settled(), b.settled());
         let found = onset(sa, sb, base).map(|(at, delta_ps)| Onset {
             at: at + b.warm_up,
@@ -167,7 +168,8 @@ impl Evidence {
             delta_ps,
         });
         let found = found.or_else(|| {
-            let (at, delta) = onset(sb, sa, base)?;
+            // Runs that follow each other are not one: the next may be at another level.
+            let (at, delta) = onset(sb, sa, base).filter(|_| terms.baseline_runs < 2)?;
             Some(Onset { at: at + a.warm_up, is_in_experiment: false, delta_ps: -delta })
         });
         // Neighbours are alike where a level begins, too: that is no noise.
@@ -178,7 +180,7 @@ impl Evidence {
         let grows = inflation(&[a1, a2, b1, b2]);
         Self {
             mean: Gap::of_means(a.all, b.all, grows, between),
-            usual: usual(sa, sb, grows, between),
+            usual: usual(sa, sb, base, grows, between),
             few: if found.is_some() { few(a2, b2, base) } else { few(sa, sb, base) },
             onset: found,
             rank_p: mann_whitney(a.all, b.all),
@@ -187,7 +189,7 @@ impl Evidence {
 }
 
 /// The shift of the usual steps, by ranks: exact for few steps.
-fn usual(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<Gap> {
+fn usual(a: &[f64], b: &[f64], base: f64, grows: f64, between: Option<Between>) -> Option<Gap> {
     let (found, plain) = (shift(a, b)?, mann_whitney(a, b)?);
     let within = found.error * grows.sqrt();
     let (error, df) = with_between(within, f64::INFINITY, between);
@@ -199,7 +201,20 @@ fn usual(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<G
     } else {
         softened(plain, grows)
     };
+    // Without the steps that are far off, where there are any, means tell more than ranks of few steps can.
+    let (x, y) = (near_usual(a, base), near_usual(b, base));
+    let is_cut = x.len() + y.len() < a.len() + b.len() && x.len().min(y.len()) >= LEAST_STEPS;
+    let of_near =
+        Gap::of_means(&x, &y, grows, between).filter(|near| is_cut && near.delta_ps * found.delta > 0.0);
+    let p = of_near.map_or(p, |near| near.p.min(p));
     Some(Gap { delta_ps: found.delta, error_ps: error, df, p })
+}
+
+/// The steps that are not far off their run's median, either way.
+fn near_usual(run: &[f64], base: f64) -> Vec<f64> {
+    let level = median(run);
+    let far = (SLOW_DEVIATIONS * robust_deviation(run, level)).max(SLOW_SHARE * base.min(level));
+    run.iter().copied().filter(|ps| (ps - level).abs() < far).collect()
 }
 
 /// An error with that of whole runs, and its degrees of freedom (Satterthwaite).
