@@ -44,7 +44,12 @@ fn each_breakdown_divides_the_same_time() {
             near(total(&report, table, "self_ps"), all, 0.0, &format!("{run} {table}"));
             near(total(&report, table, "self_share"), 1.0, 1e-9, &format!("{run} {table}"));
         }
-        near(number(&report, "busy_ps") - number(&report, "left_ps"), all, 2.0, run);
+        // Where ops of several streams run at once their times are more than the busy time, and nothing is left of it.
+        let busy = number(&report, "busy_ps");
+        assert_eq!(unknown(&report, "left_ps"), busy < all, "{run}");
+        if !unknown(&report, "left_ps") {
+            near(busy - number(&report, "left_ps"), all, 2.0, run);
+        }
         // Time beyond the roofline is a part of the time.
         if !unknown(&report, "shortfall_share") {
             assert!((0.0..=1.0).contains(&number(&report, "shortfall_share")), "{run}");

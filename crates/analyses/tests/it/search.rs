@@ -23,18 +23,23 @@ fn place(hit: &Hit) -> String {
     format!("{},{},{}", hit.start_ps, hit.track, hit.event)
 }
 
-/// Places and durations of the events whose label or long name holds a text, by a look at each.
+/// Places and durations of the events whose label holds a text, or, where no label does, whose long name does, by a look at each.
 fn slowly(profile: &Profile, text: &str, window: (i64, i64), min_ps: i64) -> Vec<(i64, u32, u32, i64)> {
+    let holds = |name: &str| name.to_lowercase().contains(text);
+    let in_labels = profile.planes.iter().any(|plane| {
+        let source = profile.source_of(plane);
+        (0..plane.metas.len() as u32).any(|meta| holds(&plane.meta_label(source, meta)))
+    });
     let mut all = Vec::new();
     for line in &profile.lines {
         let plane = profile.plane(line.plane);
         let source = profile.source_of(plane);
         for event in profile.events(line).iter() {
-            let names =
-                [plane.meta_label(source, event.meta), source.text(plane.metas[event.meta as usize].name)];
+            let label = plane.meta_label(source, event.meta);
+            let long = source.text(plane.metas[event.meta as usize].name);
             let length = event.end_ps - event.start_ps;
             let inside = event.start_ps < window.1 && event.end_ps.max(event.start_ps + 1) > window.0;
-            if names.iter().any(|n| n.to_lowercase().contains(text)) && inside && length >= min_ps {
+            if (holds(&label) || !in_labels && holds(&long)) && inside && length >= min_ps {
                 all.push((event.start_ps, line.id.0, event.index as u32, length));
             }
         }
