@@ -29,7 +29,7 @@ const STRETCHES: usize = 4;
 /// A stretch is no longer than this many steps.
 const STEPS: usize = 32;
 /// Measured times may contradict that members waited for each other in one of so many executions.
-const CONTRADICTED: usize = 10;
+const CONTRADICTED: usize = 50;
 /// A group of devices is slow from this many times the time of its peers on.
 const SLOW_GROUP: f64 = 1.3;
 /// ... in collectives with this share of its time.
