@@ -29,7 +29,7 @@ const STRETCHES: usize = 4;
 /// A stretch is no longer than this many steps.
 const STEPS: usize = 32;
 /// Measured times may contradict that members waited for each other in one of so many executions.
-const CONTRADICTED: usize = 4;
+const CONTRADICTED: usize = 50;
 /// A group of devices is slow from this many times the time of its peers on.
 const SLOW_GROUP: f64 = 1.3;
 /// ... in collectives with this share of its time.
@@ -57,6 +57,8 @@ pub struct Peers<'p> {
     lengths: BTreeMap<Op, BTreeMap<Members, Vec<f64>>>,
     /// Those that go on beside other ops, and share the links with others.
     asynchronous: BTreeSet<Op>,
+    /// Measured times bear out that members waited for each other, so that steps may be run again.
+    pub is_sound: bool,
 }
 
 struct Stretch<'p> {
@@ -96,6 +98,9 @@ pub struct SlowLinks {
     pub groups: Vec<SlowGroup>,
     /// An axis of the mesh.
     pub axis: Option<SlowAxis>,
+    /// What the synchronous collectives of the slowest group, or along the slow axis, take beyond their peers': a share of the
+    /// steps' time.
+    pub excess_share: f64,
     /// By which factor the length of each op in each group is to be multiplied.
     factors: BTreeMap<Op, BTreeMap<Members, f64>>,
 }
@@ -169,7 +174,7 @@ impl<'p> Peers<'p> {
             let all = chunks.len();
             chunks = (0..STRETCHES).map(|i| chunks[(2 * i + 1) * all / (2 * STRETCHES)]).collect();
         }
-        let mut stretches = Vec::new();
+        let (mut stretches, mut is_sound) = (Vec::new(), true);
         for chunk in chunks {
             let span = |device: &&'p Device| {
                 let (first, last) = (chunk.first()?.on(device.id)?, chunk.last()?.on(device.id)?);
@@ -177,13 +182,8 @@ impl<'p> Peers<'p> {
             };
             let spans: Vec<(&Device, (i64, i64))> = devices.iter().filter_map(span).collect();
             let (graph, facts) = critical_path::build(profile, &spans).ok()?;
-            let moved =
-                |t: &critical_path::Transfer| graph.nodes[t.issued_by as usize].class == Class::Communication;
-            let executions = facts.joined + graph.transfers.iter().filter(|t| moved(t)).count();
-            let is_known = facts.joined > 0
-                && facts.guessed == 0
-                && !facts.several_lanes
-                && facts.contradicted.saturating_mul(CONTRADICTED) <= executions;
+            let is_known = facts.joined > 0 && facts.guessed == 0 && !facts.several_lanes;
+            is_sound &= facts.contradicted.saturating_mul(CONTRADICTED) <= facts.joined;
             if !is_known {
                 return None;
             }
@@ -200,7 +200,7 @@ impl<'p> Peers<'p> {
             let issuers = graph.transfers.iter().map(|t| graph.nodes[t.issued_by as usize].op);
             asynchronous.extend(issuers.filter(|op| *op != NONE).map(|op| key(&graph.ops[op as usize].meta)));
         }
-        Some(Self { stretches, lengths, asynchronous })
+        Some(Self { stretches, lengths, asynchronous, is_sound })
     }
 
     /// What these changes give together.
@@ -256,6 +256,7 @@ impl<'p> Peers<'p> {
         struct Sums {
             own: f64,
             peers: f64,
+            synchronous: f64,
             slower: f64,
             ops: usize,
             fewest: usize,
@@ -263,7 +264,9 @@ impl<'p> Peers<'p> {
             factors: BTreeMap<Op, f64>,
         }
         let mut sums: BTreeMap<&Members, Sums> = BTreeMap::new();
-        for (op, groups) in &self.lengths {
+        // Hops of a permute are unlike by design: neighbours, and the way around.
+        let is_hop = |op: &Op| known.get(op).is_some_and(|k| k.kind == "collective-permute");
+        for (op, groups) in self.lengths.iter().filter(|(op, _)| !is_hop(op)) {
             let of_size = |n: usize| groups.iter().filter(move |(members, _)| members.len() == n);
             for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
                 let peers: Vec<f64> =
@@ -278,6 +281,9 @@ impl<'p> Peers<'p> {
                 sum.peers += peer * count;
                 sum.slower += if time > SLOWER * peer { time * count } else { 0.0 };
                 sum.ops += 1;
+                if !self.asynchronous.contains(op) {
+                    sum.synchronous += (time - peer) * count;
+                }
                 sum.fewest = if sum.fewest == 0 { peers.len() } else { sum.fewest.min(peers.len()) };
                 if time > peer {
                     sum.factors.insert(op.clone(), peer / time);
@@ -302,6 +308,7 @@ impl<'p> Peers<'p> {
                 && sum.slower >= CONSISTENT * sum.own
                 && sum.own - sum.peers >= GROUP_SHARE * all_ps;
             let Some((_, worst)) = sum.worst.filter(|_| is_slow) else { continue };
+            links.excess_share = links.excess_share.max(sum.synchronous / all_ps.max(1.0));
             for (op, by) in sum.factors {
                 links.factors.entry(op).or_default().insert(members.clone(), by);
             }
@@ -360,6 +367,8 @@ impl<'p> Peers<'p> {
         let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else {
             return;
         };
+        let beyond = slow.2.time_ps * (1.0 - slow.1 / best.1) / slow.2.groups.max(1.0);
+        links.excess_share = links.excess_share.max(beyond / all_ps.max(1.0));
         for op in &slow.2.ops {
             for members in self.lengths.get(op).into_iter().flat_map(BTreeMap::keys) {
                 links

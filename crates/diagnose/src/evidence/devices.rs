@@ -24,6 +24,8 @@ pub(crate) struct Waits {
     pub late: Option<Cost>,
     /// Links that are slower than others, and what they cost.
     pub links: Option<(SlowLinks, Cost)>,
+    /// Whether collectives of several groups could be compared.
+    pub links_known: bool,
     /// What waits are left without all of these, where nobody is to blame: members come at different times, now one, now
     /// another.
     pub others: Option<Cost>,
@@ -99,8 +101,15 @@ impl<'p> Evidence<'p> {
             communication: self.waiting_for(measured, &slow),
             is_projected: false,
         };
-        let Some(peers) = peers else {
+        let Some(peers) = peers.as_ref().filter(|peers| peers.is_sound) else {
+            // Links are known by the collectives alone; what they cost by their own excess.
+            let links = peers.as_ref().map(|peers| peers.slow_links(self.profile));
             return Waits {
+                links: links.filter(|links| !links.is_empty()).map(|links| {
+                    let saved = links.excess_share * whole;
+                    (links, Cost { saved, communication: saved, is_projected: false })
+                }),
+                links_known: peers.is_some(),
                 slow: measured.slow().map(|slow| by_excess(slow.cost_share)),
                 late: measured.late.as_ref().map(|late| Cost {
                     saved: late.cost_share * whole,
@@ -111,7 +120,7 @@ impl<'p> Evidence<'p> {
             };
         };
         let mut changes: Vec<Change<'_>> = Vec::new();
-        let mut found = Waits::default();
+        let mut found = Waits { links_known: true, ..Waits::default() };
         if !slow.is_empty() {
             found.slow = Some(cost(peers.gain(&[Change::Work(&slow)])));
             changes.push(Change::Work(&slow));

@@ -25,7 +25,7 @@ const WORTH: f64 = 0.005;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
-    if waits.waiting.is_none() {
+    if !waits.links_known {
         return Outcome::unknown(
             "nothing says which devices took part in which collective, in steps that all of them ran",
         );
@@ -45,7 +45,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         claim: said.clone(),
         evidence: evidence_words,
         saved: Some(cost.saved),
-        assuming: "if it carried as much as its peers: the steps run again so, the waits of the others with it".into(),
+        assuming: if cost.is_projected {
+            "if it carried as much as its peers: the steps run again so, the waits of the others with it".into()
+        } else {
+            "if it carried as much as its peers".into()
+        },
         lever: "look at the links of these chips (error counters, retraining, a cable or an optical switch), and swap or drain the machine; until then place the program so that its heaviest axis does not cross them".into(),
         falsifier: "the same devices are as slow after the program's axes were swapped: then it is what they send; an axis that is a line and not a ring carries half by design".into(),
         status: Status::Estimated,
