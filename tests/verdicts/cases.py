@@ -6,8 +6,8 @@ the run over that of the same base and seed without it: no rule knows it.
 """
 
 MIB, GIB = 1 << 20, 1 << 30
-# Rules that say that collectives cost time: true of most runs on many chips, and no fault.
-INHERENT = ("exposed_communication",)
+# Rules that say what a program's design costs, collectives and waits for copies: true of most runs, and no fault.
+INHERENT = ("exposed_communication", "exposed_copies")
 
 
 def base(chip, program, hosts, chips, steps, profiled=None, **more):

@@ -21,6 +21,9 @@ def _read(folder, name):
 
 
 def _kind(scenario, truth):
+    if scenario.get("straggler") and scenario.get("input", {}).get("bound"):
+        # Two faults at once: no one ceiling is what removing both gives.
+        return None
     periodic = scenario.get("periodic")
     if periodic and periodic.get("hosts"):
         return "late input of one host", truth["hosts"][periodic["hosts"][0]]
@@ -54,7 +57,7 @@ def runs(folder):
         twin = twins.get((scenario["chip"], scenario["seed"], *_programs(scenario)))
         kind = _kind(scenario, truth)
         if not twin or not kind:
-            print(f"skip   {each.name}: it has no twin of its base and seed")
+            print(f"skip   {each.name}: it has no twin of its base and seed, or two faults")
             continue
         first = next(one["first"] for one in cases.KINDS if one["name"] == kind[0])
         gain = truth["step_time_ms"]["mean"] / _read(twin, "truth.json")["step_time_ms"]["mean"]
