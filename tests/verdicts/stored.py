@@ -12,7 +12,6 @@ FIELDS = [
     ("hbm_factor", "HBM slower", None),
     ("inject_in", "an op of one program of two", None),
     ("slow_links", "a slow link", None),
-    ("callback", "callback", None),
 ]
 
 

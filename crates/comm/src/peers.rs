@@ -575,10 +575,14 @@ fn even_work(graph: &Graph<'_>, lengths: &mut Lengths, slow: Option<&[DeviceId]>
     }
 }
 
+/// The op before which a device waits, and how many executions of it came before.
+type Place = (u32, u32);
+/// A device, and its nodes without work.
+type Waits = (u32, Vec<usize>);
+
 /// Caps what a device idles or waits for its host at one place by the median of what the others do there.
 fn even_starts(graph: &Graph<'_>, lengths: &mut Lengths) {
-    // By the op before which it is, and how many executions of it came before: device and nodes.
-    let mut places: BTreeMap<(u32, u32), Vec<(u32, Vec<usize>)>> = BTreeMap::new();
+    let mut places: BTreeMap<Place, Vec<Waits>> = BTreeMap::new();
     for lane in &graph.lanes {
         let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
         let mut open: Vec<usize> = Vec::new();

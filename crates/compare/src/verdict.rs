@@ -304,9 +304,8 @@ fn decide(said: &mut StepVerdict, found: &Evidence, base: f64) {
         return;
     };
     let all = says(found, base, said.margin);
-    let slower = match direction(&all, found, said.delta_ps) {
-        Some(slower) => slower,
-        None => return same_or_not(said, found, of_means, base),
+    let Some(slower) = direction(&all, found, said.delta_ps) else {
+        return same_or_not(said, found, of_means, base);
     };
     said.verdict = if slower { Verdict::Slower } else { Verdict::Faster };
     let (own, against): (Vec<&Says>, Vec<&Says>) = all.iter().partition(|says| says.slower == slower);

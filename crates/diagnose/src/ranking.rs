@@ -187,7 +187,7 @@ mod tests {
             ranked(&all).into_iter().map(|(_, finding)| finding.id).collect()
         };
         assert_eq!(ids(0.05), ["late_host", "exposed_communication"]);
-        assert_eq!(ids(0.01), ["exposed_communication", "late_host"]);
+        assert_eq!(ids(0.005), ["exposed_communication", "late_host"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ macro_rules! thresholds {
 // Add a line for each number a rule compares with; keep them sorted by subject.
 thresholds! {
     WORTH_A_WARNING: "worth_a_warning", "share of the active window that a cause costs", Share, 0.05, 0.5, OURS;
-    FAULT: "fault", "share of the active window that a fault costs, for it to stand before what the program's design costs", Share, 0.02, 0.10, OURS;
+    FAULT: "fault", "share of the active window that a fault costs, for it to stand before what the program's design costs", Share, 0.01, 0.10, OURS;
     GAP: "gap", "time that neither FLOPs nor bytes explain, of the time of an op or program", Share, 0.10, 0.30, PRACTICE;
     OP_WORTH: "op_worth", "share of the active window that one op could save, for it to be named", Share, 0.01, 0.05, OURS;
     DATA_FORMATTING: "data_formatting", "share of the active window in copies and changes of layout", Share, 0.05, 0.10, PRACTICE;

@@ -80,7 +80,7 @@ fn a_cut_file_is_said_before_all_else_by_every_answer() {
     let answers = |length: usize| {
         let profile = load::from_bytes("cut.xplane.pb", whole[..length].to_vec()).unwrap();
         let ask = |a: &&Analysis| analysis::run(a, &profile, &Scope::default(), &Params::default()).ok();
-        analyses::ALL.iter().filter_map(|a| ask(a)).collect::<Vec<_>>()
+        analyses::ALL.iter().filter_map(ask).collect::<Vec<_>>()
     };
     let cut = answers(whole.len() - 100);
     assert!(cut.len() > 5);

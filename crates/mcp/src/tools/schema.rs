@@ -56,7 +56,7 @@ pub(super) fn shared(others: Others) -> Vec<(String, Value)> {
         Others::One => properties.push(property("other", "string", "run to hold against it")),
         Others::Many => properties.push(property("other", "string", "runs to hold against it, by comma")),
         Others::Baseline => {
-            properties.push(property("baseline", "string", "runs it is held against, by comma"))
+            properties.push(property("baseline", "string", "runs it is held against, by comma"));
         }
     }
     properties.extend(scope_properties());

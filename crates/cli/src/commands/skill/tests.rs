@@ -8,6 +8,7 @@ const OTHER_WORDS: &[&str] = &[
     "faster",
     "unchanged",
     "undecided",
+    "steps_to_decide",
     "not comparable",
     "measured",
     "derived",
