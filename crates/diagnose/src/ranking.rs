@@ -19,6 +19,8 @@ pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
         let place = place(*a, x).cmp(&place(*b, y));
         place.then(gain(y).total_cmp(&gain(x))).then(y.severity.cmp(&x.severity)).then(x.id.cmp(y.id))
     });
+    // Said by `explained_by` of the others from here on.
+    all.iter_mut().for_each(|(_, finding)| finding.explains.clear());
     all
 }
 

@@ -223,6 +223,8 @@ export interface Finding {
   readonly status: Status;
   /** Where to look at the evidence. */
   readonly links: readonly Link[];
+  /** The finding of the same report, by its id, whose symptom this one is, in part or whole; its time counts there. */
+  readonly explained_by: string | null;
 }
 
 /** A place where evidence can be looked at: a question with a scope, a table of its answer, a row of that table. */

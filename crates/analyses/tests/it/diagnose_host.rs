@@ -73,7 +73,7 @@ fn slow_step(name: &str, truth: &serde_json::Value, report: &Report) {
     match steps[..] {
         [step] => {
             let claim = &found.unwrap().claim;
-            assert!(claim.starts_with(&format!("Step {step} of ")), "{name}: {claim}");
+            assert!(claim.starts_with(&format!("Step {step} in a run of ")), "{name}: {claim}");
         }
         _ => assert!(found.is_none(), "{name}: {found:?}"),
     }
@@ -98,5 +98,5 @@ fn the_projects_own_run_waits_for_input_and_has_its_slow_step() {
     assert!(found.claim.ends_with("the slowest stage is `TokenizeAndPack`"), "{}", found.claim);
     let report = ask(&open("tpu-train"), "diagnose", &[]);
     let found = finding(&report, "step_jitter").unwrap();
-    assert!(found.claim.starts_with("Step 5 of 7"), "{}", found.claim);
+    assert!(found.claim.starts_with("Step 5 in a run of 7 steps"), "{}", found.claim);
 }
