@@ -78,8 +78,23 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .filter(|op| Class::of(&op.meta) == Class::Communication)
         .map(|op| evidence.of_active(op.self_ps as f64))
         .sum();
-    let finding = finding.explaining("exposed_communication", others + as_communication);
+    let mut finding = finding.explaining("exposed_communication", others + as_communication);
+    if is_late_caller(evidence) {
+        finding = finding.explaining("late_host", share);
+    }
     Outcome::found(said, vec![finding])
+}
+
+/// Whether the device that begins later than the others is the one that calls most: then the call is why.
+fn is_late_caller(evidence: &Evidence<'_>) -> bool {
+    let late = evidence.measured().ok().and_then(|measured| measured.late.as_ref());
+    let Some(late) = late.filter(|late| !late.steps.is_empty()) else { return false };
+    let calls = evidence.callback_times();
+    let caller = calls.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, ps)| **ps > 0.0);
+    let caller = caller.and_then(|(position, _)| evidence.selection.devices.get(position));
+    let holds =
+        |id| late.steps.iter().filter(|step| step.devices.contains(&id)).count() * 2 > late.steps.len();
+    caller.is_some_and(|device| holds(device.id))
 }
 
 /// Devices that do not call wait in the next collective for the one that does: by as much as it calls for longer than they do,
