@@ -48,6 +48,7 @@ export function finding(id: string, about: Partial<Finding> = {}): Finding {
     evidence: "",
     ceiling: "",
     speedup: null,
+    explained_by: null,
     lever: "",
     falsifier: "",
     status: "derived",

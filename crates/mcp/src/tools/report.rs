@@ -147,9 +147,6 @@ fn finding(finding: &Finding) -> Item {
     if let Some(speedup) = finding.speedup {
         fields.insert("speedup".into(), json!(speedup));
     }
-    if let Some(cause) = finding.explained_by {
-        fields.insert("explained_by".into(), json!(cause));
-    }
     if let Some(link) = finding.links.first() {
         fields.insert("look".into(), json!(call(link)));
     }
