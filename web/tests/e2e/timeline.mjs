@@ -140,7 +140,8 @@ export const timelineSteps = {
     assert.ok((await area.locator("tbody tr").count()) >= 1);
     await area.getByRole("button", { name: "By op" }).click();
     await area.getByText(first, { exact: true }).first().click();
-    await waitForParam(page, "q", /^\^.*\$$/);
+    await waitForParam(page, "exact", /^1$/);
+    await waitForParam(page, "q", /./);
     await page.getByRole("button", { name: "Clear search" }).click();
     await page.keyboard.press("Escape");
     await area.waitFor({ state: "detached" });

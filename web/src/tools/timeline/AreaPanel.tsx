@@ -156,7 +156,7 @@ function AreaTotals({ run, model, totals, tab, onTab, search }: AreaTotalsProps)
     setTimeout(() => setCopied(""), 3000);
   };
   const self = totals.by_category.reduce((sum, one) => sum + one.self_ps, 0);
-  const row = table.rows.findIndex((one) => search.form.regex && exactName(String(one[0])).text === search.form.text);
+  const row = table.rows.findIndex((one) => search.form.exact && String(one[0]) === search.form.text);
   return (
     <>
       <dl class="tl-sums">
