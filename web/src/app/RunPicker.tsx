@@ -27,44 +27,39 @@ export function RunPicker({ runs }: { readonly runs: Runs | null }) {
           {`${run.hosts.length} ${run.hosts.length === 1 ? "host" : "hosts"} · ${formatBytes(run.size_bytes, 3)} · ${formatDate(run.modified_ms)}`}
         </span>
       )}
-      <Replaced id={id} />
-      <Arrived />
+      <span role="status" class="run-new">
+        <Replaced id={id} />
+        <Arrived />
+      </span>
     </div>
   );
 }
 
 /** The files of the run that is shown are others now: what is on the page, drawings and tiles too, is of the former ones. */
 function Replaced({ id }: { readonly id: string }) {
+  if (!replaced.value.has(id)) return null;
   return (
-    <span role="status" class="run-new">
-      {replaced.value.has(id) && (
-        <button type="button" class="quiet" data-tip="What is shown is of the files as they were" onClick={() => location.reload()}>
-          The files of this run were replaced: load it again
-        </button>
-      )}
-    </span>
+    <button type="button" class="quiet" data-tip="What is shown is of the files as they were" onClick={() => location.reload()}>
+      The files of this run were replaced: load it again
+    </button>
   );
 }
 
 /** A run that came while the page was open: it is not gone to by itself. */
 function Arrived() {
   const one = arrived.value;
-  const isShown = one !== null && one.id !== runId.value;
+  if (one === null || one.id === runId.value) return null;
   return (
-    <span role="status" class="run-new">
-      {isShown && (
-        <button
-          type="button"
-          class="quiet"
-          data-tip={one.path}
-          onClick={() => {
-            arrived.value = null;
-            go({ run: one.id });
-          }}
-        >
-          {`New run: ${one.name}`}
-        </button>
-      )}
-    </span>
+    <button
+      type="button"
+      class="quiet"
+      data-tip={one.path}
+      onClick={() => {
+        arrived.value = null;
+        go({ run: one.id });
+      }}
+    >
+      {`New run: ${one.name}`}
+    </button>
   );
 }
