@@ -63,6 +63,8 @@ pub(crate) struct AnalysisArgs {
     pub limit: usize,
     pub width: Option<usize>,
     pub colour: Option<bool>,
+    /// The ids of the values that the short form shows, where that is asked for.
+    pub brief: Option<&'static [&'static str]>,
 }
 
 /// The options that choose a part of a run.
@@ -116,14 +118,42 @@ pub(crate) fn output_args() -> Vec<Arg> {
     ]
 }
 
+/// The options that choose between an answer's short form and the whole; none where it has no short form.
+pub(crate) fn brief_args(analysis: &Analysis) -> Vec<Arg> {
+    let arg = |id: &'static str, help: &'static str| {
+        Arg::new(id).long(id).action(ArgAction::SetTrue).help(help).help_heading("Output")
+    };
+    if analysis.brief().is_none() {
+        return Vec::new();
+    }
+    vec![
+        arg("all", "The whole answer, not its first screen: every finding, table and remark")
+            .conflicts_with("brief"),
+        arg(
+            "brief",
+            "The first screen only; without --format that is so anyway; for --format table and markdown",
+        ),
+    ]
+}
+
+/// Whether an analysis that has a short form is asked for it.
+fn is_brief(analysis: &Analysis, matches: &ArgMatches) -> bool {
+    if analysis.brief().is_none() {
+        return false;
+    }
+    let has = |id: &str| matches.get_one::<String>(id).is_some();
+    matches.get_flag("brief") || !matches.get_flag("all") && !has("format") && !has("table")
+}
+
 /// The part of a run that was asked for.
 ///
 /// # Errors
 /// [`Failure`] for a scope that cannot be understood.
 pub(crate) fn scope_of(matches: &ArgMatches) -> Result<Scope, Failure> {
+    // A command may take only some of them.
     Ok(Scope::from_words(|key| match key {
-        "steady" => matches.get_flag("steady").then_some("1"),
-        key => matches.get_one::<String>(key).map(String::as_str),
+        "steady" => matches.try_get_one::<bool>("steady").ok().flatten().filter(|yes| **yes).map(|_| "1"),
+        key => matches.try_get_one::<String>(key).ok().flatten().map(String::as_str),
     })?)
 }
 
@@ -170,6 +200,7 @@ impl AnalysisArgs {
             }),
             scope,
             params,
+            brief: is_brief(analysis, matches).then(|| analysis.brief()).flatten(),
             ..Self::output(matches)?
         })
     }
@@ -207,6 +238,7 @@ impl AnalysisArgs {
                 Some("never") => Some(false),
                 _ => None,
             },
+            brief: None,
         })
     }
 }

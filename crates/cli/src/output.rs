@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use haloscope_report::present::{self, Layout};
-use haloscope_report::{Report, Table, Tree};
+use haloscope_report::{Report, RunWords, Table, Tree, quoted};
 
 use crate::args::{AnalysisArgs, Format};
 use crate::{Failure, Printer};
@@ -28,16 +28,20 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
         };
         return Err(Failure::Usage(format!("`{}` has no table `{id}`", report.analysis), hint));
     }
+    let (one, both) = run_words(report, asked);
     let layout = Layout {
         width: asked.width.unwrap_or(printer.width()),
         limit: asked.limit,
         colour: asked.colour.unwrap_or(printer.colour()),
         only: asked.table.as_deref(),
+        runs: RunWords { one: &one, both: &both },
     };
-    let form = Form::new(report, asked, asked.format)?;
+    let form = Form::new(report, asked, asked.format, asked.brief)?;
     // Files first: whoever reads stdout may go away.
     for (format, path) in &asked.also {
-        let form = Form::new(report, asked, *format)?;
+        // Without a word about it the first screen is for the screen.
+        let brief = asked.brief.filter(|_| asked.format != Format::Fitting);
+        let form = Form::new(report, asked, *format, brief)?;
         let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
         to_file(path, |out| form.put(report, &layout, out))?;
     }
@@ -55,11 +59,30 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
     Ok(())
 }
 
+/// What the runs are called in commands that are printed, as they were typed: the run, and the runs to compare.
+fn run_words(report: &Report, asked: &AnalysisArgs) -> (String, String) {
+    let word = |path: &PathBuf| quoted(&path.to_string_lossy());
+    let Some(run) = asked.run.as_ref().map(word) else {
+        let words = RunWords::default();
+        return (words.one.to_owned(), words.both.to_owned());
+    };
+    let others: Vec<String> = asked.others.iter().map(word).collect();
+    let both = match (report.analysis, others.is_empty()) {
+        (_, true) => format!("{run} OTHER"),
+        // `check RUN --baseline BASELINE` is `compare BASELINE RUN`.
+        ("check", false) => format!("{} {run}", others[0]),
+        (_, false) => format!("{run} {}", others.join(" ")),
+    };
+    (run, both)
+}
+
 /// What of a report is written, and how.
 enum Form<'a> {
     Texts,
     Table,
+    Brief(&'static [&'static str]),
     Markdown,
+    MarkdownBrief(&'static [&'static str]),
     Json,
     Junit,
     Csv(Rows<'a>),
@@ -70,7 +93,12 @@ impl<'a> Form<'a> {
     ///
     /// # Errors
     /// [`Failure`] where the report holds nothing that the format is for.
-    fn new(report: &'a Report, asked: &AnalysisArgs, format: Format) -> Result<Self, Failure> {
+    fn new(
+        report: &'a Report,
+        asked: &AnalysisArgs,
+        format: Format,
+        brief: Option<&'static [&'static str]>,
+    ) -> Result<Self, Failure> {
         let has_texts = !report.texts.is_empty();
         Ok(match format {
             Format::Fitting if has_texts && report.tables.is_empty() && report.trees.is_empty() => {
@@ -81,8 +109,8 @@ impl<'a> Form<'a> {
                 let message = format!("`{}` gives no text", report.analysis);
                 return Err(Failure::Usage(message, "leave --format out for its tables".into()));
             }
-            Format::Fitting | Format::Table => Self::Table,
-            Format::Markdown => Self::Markdown,
+            Format::Fitting | Format::Table => brief.map_or(Self::Table, Self::Brief),
+            Format::Markdown => brief.map_or(Self::Markdown, Self::MarkdownBrief),
             Format::Json => Self::Json,
             Format::Junit if present::has_tests(report) => Self::Junit,
             Format::Junit => {
@@ -101,7 +129,9 @@ impl<'a> Form<'a> {
         match self {
             Self::Texts => present::texts(report, out),
             Self::Table => present::table(report, layout, out),
+            Self::Brief(numbers) => present::brief(report, numbers, layout, out),
             Self::Markdown => present::markdown(report, layout, out),
+            Self::MarkdownBrief(numbers) => present::markdown_brief(report, numbers, layout, out),
             Self::Json => present::json(report, out),
             Self::Junit => present::junit(report, out),
             Self::Csv(Rows::Table(table)) => present::csv(table, out),

@@ -9,6 +9,11 @@ use crate::Failure;
 /// Columns of an output that is not a terminal.
 const DEFAULT_WIDTH: usize = 80;
 
+/// The width that the environment asks for, whatever stdout is.
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
 /// Where a command writes.
 pub struct Printer {
     out: BufWriter<Box<dyn Write + Send>>,
@@ -29,7 +34,7 @@ impl Printer {
         Self {
             out: BufWriter::new(Box::new(io::stdout())),
             err: Box::new(io::stderr()),
-            width: size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)),
+            width: columns().or_else(|| size.map(|(width, _)| usize::from(width.0))).unwrap_or(DEFAULT_WIDTH),
             colour: terminal && !refused,
         }
     }

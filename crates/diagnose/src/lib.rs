@@ -10,6 +10,7 @@ mod ranking;
 mod rule;
 mod rules;
 mod thresholds;
+mod verdict;
 
 use evidence::Evidence;
 use haloscope_program::hlo::counters;
@@ -20,7 +21,7 @@ use haloscope_time::ceiling;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use protocol::{Baseline, Given};
-use rule::{Checked, Verdict};
+use rule::{Checked, Standing, Verdict};
 use thresholds::Threshold;
 
 /// The analysis, as the registry holds it.
@@ -43,7 +44,11 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     reads: &[Input::Profile],
     example: "diagnose logs",
-    also: &[Also::Report, Also::Tool],
+    also: &[
+        Also::Report,
+        Also::Tool,
+        Also::Brief(&["latency_ps", "flop_share_of_peak", "hbm_share_of_peak", "regime", "gap_share"]),
+    ],
     run: Run::Between(run),
 };
 
@@ -72,7 +77,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
         Threshold::table(),
     ];
     Ok(Report {
-        values: values(&baseline, &evidence, &checked, &causes),
+        values: values(&baseline, &evidence, &checked, &ranked),
         tables,
         findings: ranked.into_iter().map(|(_, finding)| finding).collect(),
         ..Report::default()
@@ -83,11 +88,20 @@ fn values(
     baseline: &Baseline,
     evidence: &Evidence<'_>,
     checked: &[Checked],
-    causes: &[Finding],
+    ranked: &[(Standing, Finding)],
 ) -> Vec<Value> {
     let unknown = checked.iter().filter(|one| one.outcome.verdict == Verdict::Unknown).count();
-    let first = causes.first();
+    let causes = || ranked.iter().filter(|(standing, _)| standing.costs_time()).map(|(_, finding)| finding);
+    let first = causes().next();
     let mut all = vec![
+        Value::new(
+            "verdict",
+            "Verdict",
+            Some(verdict::sentence(ranked)),
+            Unit::None,
+            first.map_or(Status::Derived, |finding| finding.status),
+            "The first cause and its ceiling in one sentence; without a fault, the largest cost of the design, else what the time goes to.",
+        ),
         Value::new(
             "first_cause",
             "First cause",
@@ -110,7 +124,7 @@ fn values(
         Value::new(
             "cause_count",
             "Causes found",
-            Some(causes.len()),
+            Some(causes().count()),
             Unit::Count,
             Status::Derived,
             "Findings that cost time.",

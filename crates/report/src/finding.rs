@@ -130,13 +130,27 @@ impl Link {
         Self { window_ps: Some([start_ps, end_ps]), ..self }
     }
 
-    /// What to type behind the program's name to see it; the run goes behind the analysis.
+    /// The question with its parameters and scope, as on a command line behind the program's name, without the run.
     #[must_use]
-    pub fn command(&self) -> String {
-        let mut words = vec![self.analysis.to_owned()];
-        words.extend(self.params.iter().map(|(id, value)| format!("--{id} {value}")));
+    pub fn question(&self) -> String {
+        Self { table: "", ..self.clone() }.words(self.analysis.to_owned())
+    }
+
+    /// What to type to see it.
+    #[must_use]
+    pub fn command(&self, runs: &RunWords<'_>) -> String {
+        let run = if self.analysis == "compare" { runs.both } else { runs.one };
+        self.words(format!("haloscope {} {run}", self.analysis))
+    }
+
+    fn words(&self, first: String) -> String {
+        let mut words = vec![first];
+        words.extend(self.params.iter().map(|(id, value)| format!("--{id} {}", quoted(value))));
+        if !self.table.is_empty() && self.analysis != "timeline" {
+            words.push(format!("--table {}", self.table));
+        }
         if !self.devices.is_empty() {
-            words.push(format!("--devices {}", self.devices.join(",")));
+            words.push(format!("--devices {}", quoted(&self.devices.join(","))));
         }
         words.extend(self.steps.iter().map(|steps| format!("--steps {steps}")));
         if let Some([from, to]) = self.window_ps {
@@ -144,4 +158,29 @@ impl Link {
         }
         words.join(" ")
     }
+}
+
+/// What runs are called in commands that are printed, each quoted as a shell wants it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunWords<'a> {
+    /// The run that an answer is about.
+    pub one: &'a str,
+    /// The runs that are compared, the baseline first.
+    pub both: &'a str,
+}
+
+impl Default for RunWords<'_> {
+    fn default() -> Self {
+        Self { one: "RUN", both: "RUN OTHER" }
+    }
+}
+
+/// A word as a shell takes it: as it is where nothing in it means something there.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -21,7 +21,7 @@ mod value;
 
 pub use column::{Cell, Column, Kind};
 pub use error::Error;
-pub use finding::{Finding, Link, Severity};
+pub use finding::{Finding, Link, RunWords, Severity, quoted};
 pub use rows::{Columns, Row};
 pub use table::{Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};

@@ -9,6 +9,7 @@ import { RooflineChart } from "../tools/roofline/Chart";
 import { roofPoints } from "../tools/roofline/geometry";
 import { stepPoints } from "../tools/steps/points";
 import { StepChart } from "../widgets/chart/StepChart";
+import { DamageBanner, Headline } from "../widgets/Headline";
 import { Panel } from "../widgets/Panel";
 import { FindingCard } from "../widgets/Finding";
 import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../widgets/Report";
@@ -25,6 +26,7 @@ export function ReportPage({ data }: { readonly data: ReportData }) {
     return answer === undefined ? [] : [{ id, title, answer }];
   });
   const overview = data.reports["overview"]?.report ?? answers.find(({ answer }) => answer.report !== undefined)?.answer.report ?? null;
+  const diagnosis = data.reports["diagnose"]?.report ?? null;
   return (
     <>
       <header class="report-head">
@@ -44,6 +46,8 @@ export function ReportPage({ data }: { readonly data: ReportData }) {
         ))}
       </nav>
       <main>
+        {overview !== null && <DamageBanner report={overview} />}
+        {diagnosis !== null && <Headline report={diagnosis} />}
         <FindingsPart answers={answers} />
         {data.timeline !== null && (
           <section id="timeline" aria-labelledby="timeline-h">

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 
 import { PHONE, counts, param, rested, settled, visit, waitForParam } from "./browser.mjs";
 import { ask } from "./server.mjs";
-import { checkCards } from "./walk.mjs";
+import { checkCards, checkHeadline } from "./walk.mjs";
 
 const card = (page, id) => page.locator(`.card[data-id="${id}"] .card-value`);
 
@@ -29,35 +29,37 @@ async function moved(page, name, matches) {
 }
 
 export const demoSteps = {
-  "the overview leads with what bounds the run": async (page, origin) => {
+  "the overview leads with the verdict, then five numbers": async (page, origin) => {
     await visit(page, origin, {});
-    assert.equal(
-      await page
-        .locator("main .loaded > *")
-        .first()
-        .evaluate((one) => one.matches(".finding.lead")),
-      true,
-    );
+    await checkHeadline(page, (await ask(origin, "report/diagnose")).body);
+    const top = async (what) => (await page.locator(what).first().boundingBox()).y;
+    assert.ok((await top("main .headline")) < (await top("main .card")), "the verdict stands below the numbers");
+    assert.equal(await page.locator("main .cards").first().locator("[data-id]").count(), 5);
+    await page.getByRole("link", { name: "Why, and what to do" }).click();
+    await waitForParam(page, "page", /^diagnose$/);
+    await checkHeadline(page, (await ask(origin, "report/diagnose")).body);
+    await page.goBack();
+    await settled(page);
   },
   "steps in the scope bar change the numbers and the address": async (page, origin) => {
-    const before = await card(page, "step_count").innerText();
+    const before = await card(page, "step_time_mean_ps").innerText();
     await scopeTo(page, "steps", "2-3");
     await moved(page, "steps", /^2-3$/);
     const { body } = await ask(origin, "report/overview", { steps: "2-3" });
     await checkCards(page, body, "overview");
-    assert.notEqual(await card(page, "step_count").innerText(), before);
+    assert.notEqual(await card(page, "step_time_mean_ps").innerText(), before);
   },
   "the scope survives a reload, and Back takes it away": async (page, origin) => {
-    const scoped = await card(page, "active_window_ps").innerText();
+    const scoped = await card(page, "step_time_mean_ps").innerText();
     await page.reload();
     await settled(page);
-    assert.equal(await card(page, "active_window_ps").innerText(), scoped);
+    assert.equal(await card(page, "step_time_mean_ps").innerText(), scoped);
     assert.match(await page.getByRole("button", { name: /^steps/ }).innerText(), /2-3/);
     assert.match(await page.locator(".covers").innerText(), /steps 2-3/);
     await page.goBack();
     await moved(page, "steps", /^$/);
     await checkCards(page, (await ask(origin, "report/overview")).body, "overview");
-    assert.notEqual(await card(page, "active_window_ps").innerText(), scoped);
+    assert.notEqual(await card(page, "step_time_mean_ps").innerText(), scoped);
   },
   "steady only leaves out the odd steps": async (page, origin) => {
     const before = await card(page, "step_time_mean_ps").innerText();
@@ -393,7 +395,7 @@ export const demoSteps = {
     await counts(page.getByRole("alert"), 0);
     await notice.getByRole("button", { name: "Clear the scope" }).click();
     await moved(page, "steps", /^$/);
-    await card(page, "bound_by").or(page.locator('.unknown-values [data-id="bound_by"]')).waitFor();
+    await card(page, "device_type").or(page.locator('.unknown-values [data-id="device_type"]')).waitFor();
   },
   "a scope that cannot be read says what is expected": async (page, origin) => {
     await visit(page, origin, { steps: "many" });

@@ -131,7 +131,7 @@ async function checkNumbers(page, origin, run, id, problems) {
   }
   try {
     await checkCards(page, body, id);
-    if (id === "overview") await checkLead(page, body);
+    if (id === "diagnose") await checkHeadline(page, body);
   } catch (error) {
     problems.push(error.message);
   }
@@ -145,15 +145,13 @@ export async function checkCards(page, report, where) {
   const unknown = await page.locator(".unknown-values [data-id]").evaluateAll((all) => all.map((one) => one.dataset.id));
   for (const id of unknown) assert.ok([null, "unknown"].includes(report.values[id].value), `${where} ${id} is known`);
   const ids = new Set([...shown.map(([id]) => id), ...unknown]);
-  const headline = where === "overview" ? ["device_type", "bound_by", "capture_span_ps", "active_window_ps"] : Object.keys(report.values);
+  const headline = where === "overview" ? ["device_type", "step_time_mean_ps", "flop_share_of_peak"] : Object.keys(report.values).filter((id) => id !== "verdict");
   for (const id of headline) assert.ok(ids.has(id), `${where} does not show ${id}`);
 }
 
-/** The first thing on the overview is what bounds the run, or that the averages are diluted. */
-async function checkLead(page, report) {
-  if (report.findings.length === 0) return;
-  const first = await page.locator("main .loaded > *").first();
-  const lead = report.findings.find((finding) => /dilut/.test(finding.id)) ?? report.findings[0];
-  const words = (await first.innerText()).replaceAll(/\s+/g, " ");
-  assert.ok(words.startsWith(lead.claim.replaceAll("`", "")), `the overview begins with ${words.slice(0, 80)}`);
+/** The headline is the diagnosis in one sentence, as the API has it. */
+export async function checkHeadline(page, diagnosis) {
+  const words = (await page.locator("main .headline").first().innerText()).replaceAll(/\s+/g, " ");
+  const verdict = diagnosis.values.verdict.value.replaceAll("`", "").replaceAll(/\s+/g, " ");
+  assert.ok(words.startsWith(verdict), `the page begins with ${words.slice(0, 80)}, not with ${verdict}`);
 }

@@ -17,6 +17,8 @@ use crate::root;
 
 /// A larger seed is left out.
 const LARGEST_BYTES: usize = 256 * 1024;
+/// A packed file of the fixtures holds no more.
+const MOST_UNPACKED: u64 = 64 * 1024 * 1024;
 /// Of each list, the parts that a slice keeps.
 const KEPT: usize = 6;
 
@@ -41,15 +43,12 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 _ => slices(&bytes),
             }
         } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
-            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let proto = StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?;
+            let proto = unpacked(&path)?;
             if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
-            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            vec![StatValue::unzip(&packed, LARGEST_BYTES as u64)?]
-        } else if file.ends_with(".json.gz") && name == "profile_load" {
-            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            json_slices(&StatValue::unzip(&packed, LARGEST_BYTES as u64)?)
+            vec![unpacked(&path)?]
+        } else if file.ends_with("trace.json.gz") && name == "profile_load" {
+            json_slices(&unpacked(&path)?)
         } else {
             Vec::new()
         };
@@ -59,6 +58,12 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         }
     }
     Ok(written)
+}
+
+/// What a packed file holds.
+fn unpacked(path: &Path) -> Result<Vec<u8>> {
+    let packed = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    StatValue::unzip(&packed, MOST_UNPACKED).with_context(|| format!("cannot unpack {}", path.display()))
 }
 
 /// The chunks that Riegeli's own writer made of two records, one of each packing and form.

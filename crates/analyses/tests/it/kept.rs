@@ -28,7 +28,7 @@ fn inputs() -> Vec<PathBuf> {
 
 /// What people see: JSON, tables, Markdown.
 fn shown(report: &Report) -> Vec<String> {
-    let layout = Layout { width: 100, limit: 0, colour: true, only: None };
+    let layout = Layout { width: 100, limit: 0, colour: true, only: None, ..Layout::default() };
     let mut all = vec![report.to_json(), format!("{report:?}")];
     for write in [present::table, present::markdown] {
         let mut out = Vec::new();

@@ -14,7 +14,7 @@ use haloscope_store::{Cache, Indexes, Question};
 use haloscope_time::analysis::{self, Analysis, Others, Param, ParamKind};
 
 use super::source_root;
-use crate::args::{AnalysisArgs, Format, output_args, scope_args};
+use crate::args::{AnalysisArgs, Format, brief_args, output_args, scope_args};
 use crate::output::write;
 use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer, cache_args, progress};
@@ -78,6 +78,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
         .args(source_root(analysis))
         .args(scope_args())
         .args(output_args())
+        .args(brief_args(analysis))
         .arg(cache_args::arg())
 }
 

@@ -1,9 +1,10 @@
-//! `haloscope demo`: the overview of a profile that comes with the program, and the page over it.
+//! `haloscope demo`: what is wrong with a run that comes with the program, and the page over it.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use haloscope_analyses as analyses;
 use haloscope_profile::Profile;
 use haloscope_profile::load;
+use haloscope_report::RunWords;
 use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
 use haloscope_store::Store;
@@ -12,25 +13,28 @@ use haloscope_time::analysis::{self, Params};
 use super::serve;
 use crate::{Failure, Printer};
 
-/// A JAX training loop on CPU, recorded by `fixtures/record.py`.
-const PROFILE: &[u8] =
-    include_bytes!("../../../../fixtures/runs/cpu-train/plugins/profile/2026_01_01_00_00_00/host0.xplane.pb");
-const NAME: &str = "host0.xplane.pb";
+/// A training loop on a TPU whose input comes late: `fixtures/README.md` says how it was made.
+const PROFILE: &[u8] = include_bytes!(
+    "../../../../fixtures/runs/tpu-input-bound/plugins/profile/2026_01_01_00_00_00/tpu-host.xplane.pb"
+);
+/// Where it stands in the project, for the commands that are printed.
+const RUN: &str = "fixtures/runs/tpu-input-bound";
+const NAME: &str = "tpu-host.xplane.pb";
 
 pub(super) fn command() -> Command {
     Command::new("demo")
-        .about("Shows the main job on a profile that comes with the program: a small training loop in JAX, on CPU")
+        .about("Shows the main job on a profile that comes with the program: a training loop on a TPU, and why it is slow")
         .arg(
             Arg::new("no-serve")
                 .long("no-serve")
                 .action(ArgAction::SetTrue)
-                .help("Prints the overview and ends, without serving the page"),
+                .help("Prints the diagnosis and ends, without serving the page"),
         )
         .args(serve::address_args())
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    overview(&profile()?, printer)?;
+    diagnosis(&profile()?, printer)?;
     if matches.get_flag("no-serve") {
         return Ok(0);
     }
@@ -44,9 +48,14 @@ fn profile() -> Result<Profile, Failure> {
     Ok(load::from_bytes(NAME, PROFILE.to_vec())?)
 }
 
-fn overview(profile: &Profile, printer: &mut Printer) -> Result<(), Failure> {
-    let Some(analysis) = analyses::find("overview") else { return Ok(()) };
+fn diagnosis(profile: &Profile, printer: &mut Printer) -> Result<(), Failure> {
+    let Some(analysis) = analyses::find("diagnose") else { return Ok(()) };
     let report = analysis::run(analysis, profile, &Scope::default(), &Params::default())?;
-    let layout = Layout { width: printer.width(), colour: printer.colour(), ..Layout::default() };
-    printer.data(|out| present::table(&report, &layout, out))
+    let layout = Layout {
+        width: printer.width(),
+        colour: printer.colour(),
+        runs: RunWords { one: RUN, both: "" },
+        ..Layout::default()
+    };
+    printer.data(|out| present::brief(&report, analysis.brief().unwrap_or_default(), &layout, out))
 }

@@ -15,6 +15,7 @@ mod run;
 mod serve;
 mod skill;
 mod source_root;
+mod timeline;
 mod version;
 mod xprof;
 
@@ -40,6 +41,7 @@ const OTHERS: &[Other] = &[
     Other { command: run::command, run: run::run },
     Other { command: mcp::command, run: mcp::run },
     Other { command: xprof::command, run: xprof::run },
+    Other { command: timeline::command, run: timeline::run },
     Other { command: export::command, run: export::run },
     Other { command: report::command, run: report::run },
     Other { command: skill::command, run: skill::run },

@@ -15,6 +15,7 @@ mod gate;
 mod hosts;
 mod ledger;
 mod program;
+mod see;
 mod serving;
 mod small;
 mod stated;

@@ -48,7 +48,7 @@ impl Drop for Serving {
 #[test]
 fn the_demo_serves_the_profile_it_shows() {
     let server = Serving::start(&["demo", "--port", "0"]);
-    assert!(server.before.contains("Step time"), "{}", server.before);
+    assert!(server.before.contains("Devices wait for input"), "{}", server.before);
     let runs = server.get("/api/runs");
     assert!(runs.starts_with("HTTP/1.1 200"), "{runs}");
     assert!(runs.contains("\"demo\""), "{runs}");

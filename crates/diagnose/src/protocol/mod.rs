@@ -114,7 +114,7 @@ pub(super) fn table(given: &Given<'_, '_>) -> Table {
     ];
     let mut rows = Vec::new();
     for (place, step) in steps.into_iter().enumerate() {
-        let see = step.see.first().map_or(Cell::Unknown, |link| link.command().into());
+        let see = step.see.first().map_or(Cell::Unknown, |link| link.question().into());
         let row = row![
             count("step", "Step", "Its place in the protocol.", place + 1),
             text("question", "Question", "What is asked.", step.question),

@@ -13,7 +13,7 @@ use haloscope_time::stats::quantile;
 
 pub(super) static RULE: Rule = Rule {
     id: "many_small_ops",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: &[DeviceKind::Tpu, DeviceKind::Gpu],
     needs: "ops with their executions, of several lengths",
     threshold: Some(&SMALL_OPS),
@@ -60,6 +60,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let most: Vec<String> =
         small.iter().take(3).map(|op| format!("{} ({} times)", op.meta.name, op.occurrences)).collect();
+    let mut links = vec![Link::to("ops")];
+    // Kernels are what a GPU launches.
+    if evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu) {
+        links.push(Link::to("kernels").table("durations"));
+    }
     let finding = Cause {
         id: RULE.id,
         claim: format!(
@@ -73,7 +78,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         lever: "fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a kernel of one's own".into(),
         falsifier: "with twice the batch the time of these ops doubles: then it is their work, not their start".into(),
         status: Status::Estimated,
-        links: vec![Link::to("ops"), Link::to("kernels").table("durations")],
+        links,
     };
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }

@@ -79,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let share = cost.share;
     let variants = evidence.variants(&several.module);
     let first_runs = evidence.of_active(variants.first_runs_ps);
-    let mut links = vec![Link::to("hlo-modules").row("modules", &several.module)];
+    let mut links = vec![Link::to("hlo modules").row("modules", &several.module)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
         id: RULE.id,

@@ -1,17 +1,14 @@
 //! A part of the timeline: what ran between two times on some tracks, added up and event by event.
 
-use haloscope_profile::LineId;
-use haloscope_report::scope::Scope;
+use haloscope_report::scope::{Scope, StepRange};
 use haloscope_report::units;
-use haloscope_timeline::{Search, Timeline, Track, Tracks};
+use haloscope_timeline::{Absent, SliceQuery, Timeline, TimelineSlice, Track};
 use serde_json::{Value as Json, json};
 
 use crate::{Arguments, Budget, Draft, Field, Refusal, Rows, Tool, object, property};
 
 /// Rows of each list unless more are asked for.
 const LIMIT: usize = 50;
-/// Of what is on by default: the tracks of devices that show what ran.
-const USUAL: [&str; 4] = ["ops", "async", "stream", "modules"];
 
 pub(super) fn tool() -> Tool {
     let own = [
@@ -43,24 +40,26 @@ pub(super) fn tool() -> Tool {
 
 fn slice(run: &str, timeline: &Timeline, arguments: &Arguments) -> Result<Draft, Refusal> {
     let tracks = timeline.tracks();
-    let limit = arguments.count("limit", 1)?.unwrap_or(LIMIT);
-    let chosen = chosen(tracks, arguments)?;
-    let (start, end, of) = window(timeline, tracks, arguments)?;
-    let lines: Vec<LineId> = chosen.iter().map(|(_, track)| LineId(track.id)).collect();
-    let totals = timeline.totals(start, end, &lines, limit)?;
-    let (from, to, most) = (start.to_string(), end.to_string(), limit.to_string());
-    let name = arguments.text("name")?;
-    let search = Search::from_words(|key| match key {
-        "start" => Some(from.as_str()),
-        "end" => Some(to.as_str()),
-        "limit" => Some(most.as_str()),
-        "q" => name.as_deref(),
-        _ => None,
-    })?;
-    let found = timeline.search(&search, Some(&lines))?;
+    let query = SliceQuery {
+        devices: arguments.text("device")?.into_iter().collect(),
+        track: arguments.text("track")?,
+        window_ps: match arguments.text("window")? {
+            Some(text) => Scope::from_words(|key| (key == "window").then_some(text.as_str()))?.window_ps,
+            None => None,
+        },
+        steps: arguments.count("step", 0)?.map(|step| StepRange::parse(&step.to_string())).transpose()?,
+        name: arguments.text("name")?,
+        limit: arguments.count("limit", 1)?.unwrap_or(LIMIT),
+    };
+    let TimelineSlice { window_ps: (start, end), window_is, chosen, totals, found } =
+        timeline.slice(&query).map_err(refusal)?;
 
     let mut draft = Draft::about("timeline_slice");
-    draft.head.extend([("run", json!(run)), ("window_ps", json!([start, end])), ("window_is", json!(of))]);
+    draft.head.extend([
+        ("run", json!(run)),
+        ("window_ps", json!([start, end])),
+        ("window_is", json!(window_is)),
+    ]);
     draft.values = vec![
         value(
             "busy_ps",
@@ -153,110 +152,22 @@ fn rows(id: &str, title: &str, columns: &[(&str, &str)], rows: Vec<Vec<Json>>) -
     }
 }
 
-type Chosen<'a> = Vec<(&'a haloscope_timeline::Group, &'a Track)>;
-
-/// The tracks that are asked for: of the device named, else of the first one; of a host where there is no device.
-fn chosen<'a>(tracks: &'a Tracks, arguments: &Arguments) -> Result<Chosen<'a>, Refusal> {
-    let all = || tracks.groups.iter().flat_map(|group| group.tracks.iter().map(move |track| (group, track)));
-    let track = arguments.text("track")?;
-    if let Some(id) = track.as_deref().and_then(|text| text.parse::<u32>().ok()) {
-        let found: Chosen<'_> = all().filter(|(_, track)| track.id == id).collect();
-        let ids: Vec<String> = all().map(|(_, track)| track.id.to_string()).collect();
-        return if found.is_empty() {
-            Err(Refusal::unknown("track", &id.to_string(), &ids, "`tracks` of an answer lists them"))
-        } else {
-            Ok(found)
-        };
-    }
-    let device = match arguments.text("device")? {
-        Some(name) => {
-            let names: Vec<&str> = tracks.groups.iter().filter_map(|group| group.device.as_deref()).collect();
-            if !names.contains(&name.as_str()) {
-                return Err(Refusal::unknown(
-                    "device",
-                    &name,
-                    &names,
-                    "call again with one that the run has",
-                ));
-            }
-            Some(name)
-        }
-        None => None,
-    };
-    let of_device = |group: &haloscope_timeline::Group| match &device {
-        Some(name) => group.device.as_ref() == Some(name),
-        None => true,
-    };
-    let wanted = |kind: &str| match track.as_deref() {
-        Some(word) => word == kind,
-        None => USUAL.contains(&kind),
-    };
-    let mut found: Chosen<'_> =
-        all().filter(|(group, track)| of_device(group) && wanted(track.kind) && !track.counter).collect();
-    // One device says it: all of them at once would be many lists in one.
-    if device.is_none() {
-        let first = found
-            .iter()
-            .find(|(group, _)| group.device.is_some())
-            .or_else(|| found.first())
-            .map(|(group, _)| group.id.clone());
-        found.retain(|(group, _)| Some(&group.id) == first.as_ref());
-    }
-    if found.is_empty() && track.is_none() {
-        found = all().filter(|(group, track)| of_device(group) && !track.counter).collect();
-    }
-    if found.is_empty() {
-        let mut kinds: Vec<&str> = all().map(|(_, track)| track.kind).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        return Err(Refusal::unknown(
-            "track",
-            track.as_deref().unwrap_or("any"),
-            &kinds,
-            "call again with a kind of track that the run has",
-        ));
-    }
-    Ok(found)
-}
-
-/// The window that is asked for, and what it is.
-fn window(
-    timeline: &Timeline,
-    tracks: &Tracks,
-    arguments: &Arguments,
-) -> Result<(i64, i64, String), Refusal> {
-    if let Some(text) = arguments.text("window")? {
-        let scope = Scope::from_words(|key| (key == "window").then_some(text.as_str()))?;
-        if let Some((start, end)) = scope.window_ps {
-            return Ok((start, end, "as asked".to_owned()));
-        }
-    }
-    let ruler = timeline.steps();
-    if let Some(number) = arguments.count("step", 0)? {
-        let found = ruler.steps.iter().find(|step| usize::try_from(step.number).ok() == Some(number));
-        return match found {
-            Some(step) => Ok((step.start_ps, step.end_ps, format!("step {number}"))),
-            None => {
-                let known: Vec<String> = ruler.steps.iter().map(|step| step.number.to_string()).collect();
-                Err(Refusal::unknown(
-                    "step",
-                    &number.to_string(),
-                    &known,
-                    "`report` with analysis steps lists them",
-                ))
-            }
-        };
-    }
-    let steady: Vec<_> =
-        ruler.steps.iter().filter(|step| step.class == "steady" && step.end_ps > step.start_ps).collect();
-    if let Some(step) = steady.get(steady.len() / 2) {
-        return Ok((step.start_ps, step.end_ps, format!("step {}, a steady one", step.number)));
-    }
-    if tracks.end_ps <= tracks.start_ps {
-        return Err(Refusal::new(
+/// What to call next where the run has no such part.
+fn refusal(absent: Absent) -> Refusal {
+    match absent {
+        Absent::Other(error) => error.into(),
+        Absent::Events => Refusal::new(
             "the run has no events with a place in time",
             "`report` with analysis inspect says what it holds",
-        ));
+        ),
+        Absent::Word { what, found, known } => {
+            let next = match what {
+                "step" => "`report` with analysis steps lists them",
+                "track" if found.parse::<u32>().is_ok() => "`tracks` of an answer lists them",
+                "track" => "call again with a kind of track that the run has",
+                _ => "call again with one that the run has",
+            };
+            Refusal::unknown(what, &found, &known, next)
+        }
     }
-    Ok((tracks.start_ps, tracks.end_ps, "the whole capture: no steady step was found".to_owned()))
 }

@@ -2,9 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::brief::{Brief, action, claim};
 use super::columns::Format;
 use super::{Layout, tree, words};
-use crate::{Cell, Column, Finding, Kind, Quality, Report, Severity, Status, Table, Text, Tree, Value};
+use crate::{
+    Cell, Column, Finding, Kind, Quality, Report, RunWords, Severity, Status, Table, Text, Tree, Value,
+};
 use escape::{code, line, prose};
 
 mod escape;
@@ -19,7 +22,7 @@ const INDENT: &str = "&nbsp;&nbsp;&nbsp;";
 /// # Errors
 /// What the writer says.
 pub fn markdown(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page { out, limit: layout.limit };
+    let mut page = Page { out, limit: layout.limit, runs: layout.runs };
     if let Some(id) = layout.only {
         if let Some(tree) = report.tree(id) {
             return page.tree(tree);
@@ -44,9 +47,57 @@ pub fn markdown(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io
     if source.is_empty() { Ok(()) } else { writeln!(page.out, "{}", prose(&source.join("; "))) }
 }
 
+/// Writes the short form of a report as Markdown, for a comment on a change: the verdict, the first findings with one action each,
+/// the values of these ids.
+///
+/// # Errors
+/// What the writer says.
+pub fn markdown_brief(
+    report: &Report,
+    numbers: &[&str],
+    layout: &Layout<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let brief = Brief::of(report, numbers, layout.runs.one);
+    writeln!(out, "## haloscope {}\n", line(report.analysis))?;
+    for remark in &brief.remarks {
+        writeln!(out, "> {}\n", prose(remark))?;
+    }
+    if let Some(verdict) = brief.verdict {
+        writeln!(out, "**{}**\n", prose(verdict))?;
+    }
+    for (at, finding) in brief.findings.iter().enumerate() {
+        let mut parts = Vec::new();
+        parts.extend(claim(at, &brief).map(prose));
+        if finding.speedup.is_some() {
+            let estimated = if finding.status == Status::Estimated { " (estimated)" } else { "" };
+            parts.push(format!("gain at most {}{estimated}", prose(&finding.ceiling)));
+        }
+        if !finding.lever.is_empty() {
+            parts.push(format!("try: {}", prose(action(&finding.lever))));
+        }
+        parts.extend(
+            finding
+                .links
+                .first()
+                .map(|link| words::links(std::slice::from_ref(link), &layout.runs))
+                .map(|see| prose(&see)),
+        );
+        writeln!(out, "{}. {}", at + 1, parts.join("; "))?;
+    }
+    if !brief.findings.is_empty() {
+        writeln!(out)?;
+    }
+    if !brief.numbers.is_empty() {
+        writeln!(out, "{}\n", prose(&brief.numbers.join(" · ")))?;
+    }
+    writeln!(out, "{}: {}", line(&brief.more), code(&brief.command))
+}
+
 struct Page<'a> {
     out: &'a mut dyn Write,
     limit: usize,
+    runs: RunWords<'a>,
 }
 
 impl Page<'_> {
@@ -73,7 +124,7 @@ impl Page<'_> {
                 words::severity(finding.severity),
                 prose(&finding.claim)
             )?;
-            let links = words::links(&finding.links);
+            let links = words::links(&finding.links, &self.runs);
             let parts = [
                 ("evidence", &finding.evidence),
                 ("gain at most", &finding.ceiling),

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use super::grid::Grid;
 use super::text::{clean, cut, width, wrap};
 use super::{tree, words};
-use crate::{Finding, Kind, Quality, Report, ScopeSummary, Severity, Status, Table, Text, Tree, Value};
+use crate::{
+    Finding, Kind, Quality, Report, RunWords, ScopeSummary, Severity, Status, Table, Text, Tree, Value,
+};
 
 /// How a report is laid out.
 #[derive(Debug, Clone, Copy)]
@@ -18,16 +20,18 @@ pub struct Layout<'a> {
     pub colour: bool,
     /// Show only the table with this id, and nothing else.
     pub only: Option<&'a str>,
+    /// What the runs are called in commands that are printed.
+    pub runs: RunWords<'a>,
 }
 
 impl Default for Layout<'_> {
     fn default() -> Self {
-        Self { width: 80, limit: 20, colour: false, only: None }
+        Self { width: 80, limit: 20, colour: false, only: None, runs: RunWords::default() }
     }
 }
 
 /// Narrower terminals are written to as if they had this many columns.
-const NARROWEST: usize = 40;
+pub(super) const NARROWEST: usize = 40;
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -38,7 +42,8 @@ const DIM: &str = "2";
 /// What the writer says.
 pub fn table(report: &Report, layout: &Layout<'_>, out: &mut dyn Write) -> io::Result<()> {
     let width = layout.width.max(NARROWEST);
-    let mut page = Page { out, width, limit: layout.limit, colour: layout.colour, started: false };
+    let mut page =
+        Page { out, width, limit: layout.limit, colour: layout.colour, runs: layout.runs, started: false };
     if let Some(id) = layout.only {
         if let Some(tree) = report.tree(id) {
             return page.tree(tree);
@@ -79,6 +84,7 @@ struct Page<'a> {
     width: usize,
     limit: usize,
     colour: bool,
+    runs: RunWords<'a>,
     started: bool,
 }
 
@@ -132,10 +138,15 @@ impl Page<'_> {
             ("gain at most", &finding.ceiling),
             ("try", &finding.lever),
             ("refuted if", &finding.falsifier),
-            ("see", &words::links(&finding.links)),
         ];
         for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
             self.labelled(&format!("  {label}"), DIM, 16, text)?;
+        }
+        let links = finding.links.iter().take(words::MOST_LINKS);
+        let lines = links.flat_map(|link| words::command_lines(link, &self.runs, self.width - 16));
+        for (i, line) in lines.enumerate() {
+            let label = if i == 0 { "  see" } else { "" };
+            writeln!(self.out, "{}{}{line}", self.paint(DIM, label), " ".repeat(16 - label.len()))?;
         }
         Ok(())
     }

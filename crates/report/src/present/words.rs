@@ -1,10 +1,11 @@
 //! Numbers and remarks in words, as every presentation for people writes them.
 
+use super::text::{clean, cut, width, wrap};
 use crate::units;
-use crate::{Cell, Column, Gate, Kind, Link, Report, ScopeSummary, Severity, Unit, Value};
+use crate::{Cell, Column, Gate, Kind, Link, Report, RunWords, ScopeSummary, Severity, Unit, Value};
 
 /// Links that people are shown of a finding; JSON has all.
-const MOST_LINKS: usize = 3;
+pub(super) const MOST_LINKS: usize = 3;
 
 /// The word for how much something matters.
 pub(super) fn severity(severity: Severity) -> &'static str {
@@ -80,17 +81,43 @@ pub(super) fn mixed(kind: Kind, cell: &Cell, unit: Option<&Cell>, unknown: &str)
     if kind == Kind::Change { change(cell, unit, unknown) } else { quantity(cell, unit, unknown) }
 }
 
-/// Where to look, as what to type behind the program's name and the run.
-pub(super) fn links(links: &[Link]) -> String {
-    let word = |link: &Link| {
-        let place = match (&link.row, link.table) {
-            (_, "") => String::new(),
-            (None, table) => format!(" ({table})"),
-            (Some(row), table) => format!(" ({table}: {row})"),
-        };
-        format!("`{}`{place}", link.command())
+/// What to type to see the evidence, and the row to look at as a remark.
+fn command(link: &Link, runs: &RunWords<'_>) -> (String, Option<String>) {
+    (link.command(runs), link.row.as_ref().map(|row| format!("# {row}")))
+}
+
+/// Where to look, in one line; the commands stand between backticks.
+pub(super) fn links(links: &[Link], runs: &RunWords<'_>) -> String {
+    let word = |link: &Link| match command(link, runs) {
+        (command, Some(row)) => format!("`{command}` {row}"),
+        (command, None) => format!("`{command}`"),
     };
     links.iter().take(MOST_LINKS).map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// A command over as many lines as it needs, joined as a shell joins them.
+pub(super) fn shell_lines(command: &str, columns: usize) -> Vec<String> {
+    let command = clean(command);
+    if width(&command) <= columns {
+        return vec![command.into_owned()];
+    }
+    let mut lines = wrap(&command, columns.saturating_sub(2));
+    let last = lines.len().saturating_sub(1);
+    lines[..last].iter_mut().for_each(|line| line.push_str(" \\"));
+    lines
+}
+
+/// The command of a link likewise, with the row to look at behind it.
+pub(super) fn command_lines(link: &Link, runs: &RunWords<'_>, columns: usize) -> Vec<String> {
+    let (command, row) = command(link, runs);
+    let mut lines = shell_lines(&command, columns);
+    if let Some(row) = row.map(|row| clean(&row).into_owned()) {
+        match lines.last_mut() {
+            Some(line) if width(line) + 2 + width(&row) <= columns => *line = format!("{line}  {row}"),
+            _ => lines.push(cut(&row, columns).into_owned()),
+        }
+    }
+    lines
 }
 
 /// The part of the run that was asked for; empty for all of it.

@@ -41,6 +41,8 @@ pub enum Also {
     Report,
     /// Among the tools for agents by itself, because it is asked for often; each costs words of every conversation.
     Tool,
+    /// On one screen of a terminal, unless all is asked for: its verdict, its first findings, the values of these ids.
+    Brief(&'static [&'static str]),
 }
 
 /// One question and how it is answered.
@@ -139,6 +141,15 @@ impl Analysis {
     #[must_use]
     pub fn slug(&self) -> String {
         self.id.replace(' ', "-")
+    }
+
+    /// The ids of the values that its short form shows; `None` where it has none.
+    #[must_use]
+    pub fn brief(&self) -> Option<&'static [&'static str]> {
+        self.also.iter().find_map(|also| match also {
+            Also::Brief(numbers) => Some(*numbers),
+            Also::Report | Also::Tool => None,
+        })
     }
 
     /// Its name as words of a command line.

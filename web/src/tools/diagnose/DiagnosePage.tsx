@@ -4,6 +4,7 @@ import { hrefOf, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { TableExport } from "../../widgets/Export";
 import { FindingCard } from "../../widgets/Finding";
+import { DamageBanner, Headline } from "../../widgets/Headline";
 import { Panel } from "../../widgets/Panel";
 import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
 import { Loaded } from "../../widgets/States";
@@ -60,6 +61,8 @@ function Diagnosis({ report }: { readonly report: Report }) {
   const thresholds = tableOf(report, "thresholds");
   return (
     <>
+      <DamageBanner report={report} />
+      <Headline report={report} />
       {caveats.map((finding) => (
         <FindingCard key={finding.claim} finding={finding} report={report} lead />
       ))}
@@ -67,7 +70,7 @@ function Diagnosis({ report }: { readonly report: Report }) {
       <Panel title="Causes, the costliest first" note={causes.length === 0 ? "" : "bar: share of the time that would go at most"}>
         {causes.length === 0 ? <NoCause report={report} checks={checks} /> : <CauseList causes={causes} report={report} />}
       </Panel>
-      <ValueCards report={report} />
+      <ValueCards report={report} ids={Object.keys(report.values).filter((id) => id !== "verdict")} />
       {protocol.length > 0 && (
         <Panel title="Step by step" note="the order in which to look, and what was seen">
           <ProtocolList steps={protocol} report={report} />

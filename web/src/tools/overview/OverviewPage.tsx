@@ -3,6 +3,7 @@ import type { Finding, Report } from "../../api/types";
 import { hrefOf } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { StepChart } from "../../widgets/chart/StepChart";
+import { DamageBanner } from "../../widgets/Headline";
 import { Panel } from "../../widgets/Panel";
 import { FindingCard } from "../../widgets/Finding";
 import { ProvenanceFoot, QualityList, ScopeNote, ValueCards } from "../../widgets/Report";
@@ -14,28 +15,11 @@ import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { stepPoints } from "../steps/points";
 import { WaterfallPanel } from "./WaterfallPanel";
-import { TopCauses } from "./TopCauses";
+import { RunVerdict, TopCauses } from "./TopCauses";
 import { ActivityPanel, AllValues, SideBySidePanel, TimeBars, TopOps } from "./panels";
 
-/** The contract's headline ids, in the order a reader asks for them. */
-const HEADLINE = [
-  "device_type",
-  "device_count",
-  "bound_by",
-  "capture_span_ps",
-  "active_window_ps",
-  "device_busy_ps",
-  "duty_cycle",
-  "idle_share_of_capture",
-  "idle_share_of_active_window",
-  "step_count",
-  "step_time_mean_ps",
-  "step_time_p50_ps",
-  "flop_rate",
-  "flop_share_of_peak",
-  "hbm_rate",
-  "hbm_share_of_peak",
-];
+/** What a reader asks for first; all other values are a click away. */
+const HEADLINE = ["device_type", "step_time_mean_ps", "flop_share_of_peak", "hbm_share_of_peak", "idle_share_of_active_window"];
 
 /** Tables that the panels show in full. */
 const DRAWN = new Set(["rates", "time", "idle", "top_ops"]);
@@ -64,15 +48,17 @@ function Overview({ report }: { readonly report: Report }) {
   const others = report.findings.filter((finding) => !isDilution(finding));
   return (
     <>
+      <DamageBanner report={report} />
+      <RunVerdict />
       {bySeverity(diluted).map((finding) => (
         <FindingCard finding={finding} report={report} lead />
-      ))}
-      {bySeverity(others).map((finding, i) => (
-        <FindingCard finding={finding} report={report} lead={i === 0} />
       ))}
       <ScopeNote report={report} />
       <ValueCards report={report} ids={HEADLINE} />
       <TopCauses />
+      {bySeverity(others).map((finding) => (
+        <FindingCard finding={finding} report={report} />
+      ))}
       <div class="columns">
         <div class="stack">
           <TimeBars table={tableOf(report, "time")} colours="bound" />

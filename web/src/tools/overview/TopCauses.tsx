@@ -2,6 +2,7 @@
 
 import { hrefOf } from "../../state/route";
 import { useAnalyses, useReport } from "../../state/resource";
+import { Headline } from "../../widgets/Headline";
 import { Panel } from "../../widgets/Panel";
 import { Loaded } from "../../widgets/States";
 import { Words } from "../../widgets/Words";
@@ -10,10 +11,35 @@ import { parted } from "../diagnose/read";
 
 const MOST = 3;
 
-/** Asked for after the overview itself is there; an older server has no diagnosis. */
+/** An older server has no diagnosis. */
+function useListed(): boolean {
+  return useAnalyses().data?.analyses.some((info) => info.id === "diagnose") ?? false;
+}
+
+/** Asked for after the overview itself is there. */
 export function TopCauses() {
-  const listed = useAnalyses().data?.analyses.some((info) => info.id === "diagnose") ?? false;
-  return listed ? <Teaser /> : null;
+  return useListed() ? <Teaser /> : null;
+}
+
+/** The diagnosis in one sentence, and the way to it. */
+export function RunVerdict() {
+  return useListed() ? <Sentence /> : null;
+}
+
+function Sentence() {
+  const report = useReport("diagnose");
+  return (
+    <Loaded from={report} what="the verdict" aside>
+      {(data) => (
+        <Headline report={data}>
+          {" "}
+          <a href={hrefOf({ page: "diagnose" })} data-nav="diagnose">
+            Why, and what to do
+          </a>
+        </Headline>
+      )}
+    </Loaded>
+  );
 }
 
 function Teaser() {

@@ -204,10 +204,13 @@ fn a_finding_says_where_to_look() {
         Link::to("ops").param("by", "category").row("ops", "copy").window(1_000_000, 2_500_000),
         Link::to("timeline").device("TPU:0").steps("2-5"),
     ];
-    let text = text(&report, &Layout::default());
-    assert!(text.contains("`ops --by category --window 1000000ps..2500000ps`"), "{text}");
-    assert!(text.contains("(ops: copy)"), "{text}");
-    assert!(text.contains("`timeline --devices TPU:0 --steps 2-5`"), "{text}");
+    let text = text(
+        &report,
+        &Layout { width: 120, runs: RunWords { one: "'a log'", both: "" }, ..Layout::default() },
+    );
+    let ops = "haloscope ops 'a log' --by category --table ops --window 1000000ps..2500000ps  # copy\n";
+    assert!(text.contains(ops), "{text}");
+    assert!(text.contains("haloscope timeline 'a log' --devices TPU:0 --steps 2-5\n"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! What findings say to type is a command, and answers.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use haloscope_analyses::ALL;
+use haloscope_profile::load;
+use haloscope_report::scope::Scope;
+use haloscope_report::{Report, RunWords};
+use haloscope_time::analysis::{self, Params};
+
+use crate::support::{inside, process, root, widest};
+
+/// Every answer of every analysis on every run of the project's own.
+fn reports(mut each: impl FnMut(&str, &Report)) {
+    let mut runs: Vec<_> =
+        fs::read_dir(root().join("fixtures/runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    runs.sort();
+    for run in runs {
+        let profile = load::open(&load::find(&run).unwrap()).unwrap();
+        for analysis in ALL {
+            if let Ok(report) = analysis::run(analysis, &profile, &Scope::default(), &Params::default()) {
+                each(run.to_str().unwrap(), &report);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_see_of_every_finding_answers() {
+    let mut seen = BTreeSet::new();
+    reports(|run, report| {
+        for link in report.findings.iter().flat_map(|finding| &finding.links) {
+            // Windows differ from finding to finding; what can be wrong is the rest.
+            let kind =
+                (run.to_owned(), link.analysis, link.params.clone(), link.table, link.window_ps.is_some());
+            if !seen.insert(kind) {
+                continue;
+            }
+            let command = link.command(&RunWords { one: run, both: &format!("{run} {run}") });
+            let words: Vec<&str> = command.split(' ').skip(1).collect();
+            let outcome = inside(&words);
+            assert_eq!(outcome.code, 0, "{command}\n{}", outcome.stderr);
+            assert!(!outcome.stdout.is_empty(), "{command}");
+        }
+    });
+    assert!(seen.len() > 20, "{}", seen.len());
+}
+
+/// A terminal of 80 columns and 45 lines: the verdict is still on it when the command ends.
+#[test]
+fn diagnose_is_one_screen() {
+    let mut read = 0;
+    reports(|run, report| {
+        if report.analysis != "diagnose" {
+            return;
+        }
+        read += 1;
+        let outcome = process(&["diagnose", run]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.lines().count() < 45, "{run}\n{}", outcome.stdout);
+        assert!(widest(&outcome.stdout) <= 80, "{run}\n{}", outcome.stdout);
+        let verdict = report.value("verdict").and_then(|value| value.value.as_text()).unwrap();
+        let one_line = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(one_line.contains(verdict), "{verdict}\n{}", outcome.stdout);
+        let whole = process(&["diagnose", run, "--all"]).stdout;
+        assert!(whole.contains("What was checked") && !outcome.stdout.contains("What was checked"), "{run}");
+        let markdown = process(&["diagnose", run, "--brief", "--format", "markdown"]).stdout;
+        assert!(markdown.lines().count() < 25, "{run}\n{markdown}");
+        assert!(markdown.contains("--all"), "{run}\n{markdown}");
+    });
+    assert!(read > 3, "{read}");
+}
+
+#[test]
+fn the_timeline_lists_what_ran() {
+    let run = root().join("fixtures/runs/tpu-train");
+    let run = run.to_str().unwrap();
+    let outcome = inside(&["timeline", run, "--window", "0ms..1000ms", "--track", "ops", "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let rows = |at: usize| report["tables"][at]["rows"].as_array().unwrap().len();
+    assert!(rows(0) > 0 && rows(1) > 0, "{report}");
+    let outcome = inside(&["timeline", run, "--devices", "TPU:99"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("TPU:99") && outcome.stderr.contains("TPU:0"), "{}", outcome.stderr);
+    assert_eq!(inside(&["timeline", run, "--steps", "999"]).code, 2);
+}
