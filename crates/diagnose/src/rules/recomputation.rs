@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         lever: "where memory is left, keep what is dear to compute and cheap to hold: a policy such as `dots_saveable`, or checkpoints around fewer layers".into(),
         falsifier: "with a policy that keeps everything the backward pass takes as long".into(),
         status: Status::Derived,
-        links: vec![Link::to("memory profile"), Link::to("ops").row("ops", first.meta.name.as_ref())],
+        links: vec![Link::to("ops").row("ops", first.meta.name.as_ref())],
     };
     let finding = Finding { severity: Severity::Info, ..finding.into_finding(evidence) };
     Outcome::found(said, vec![finding])
