@@ -4,7 +4,8 @@
                                   [--only NAME]
 
 PYTHON must have jax; without it a virtual environment is made in OUT. Without the programs nothing is tested, and that is said.
-A busy machine is allowed for: bounds widen by what two measurements of the same steps in the same process differ.
+The sums that must hold in every report hold in each of these runs (`inspect --selfcheck`), however busy the machine was.
+A busy machine is allowed for elsewhere: bounds widen by what two measurements of the same steps in the same process differ.
 """
 
 import argparse
@@ -64,6 +65,18 @@ def asked(binary, analysis, folder):
     if not done.stdout.startswith("{"):
         raise Failed(f"{analysis}: {done.stderr[-500:]}")
     return json.loads(done.stdout)
+
+
+def contradictions(binary, folder):
+    """Where answers on the run contradict each other."""
+    command = [binary, "inspect", "--selfcheck", str(folder), "--format", "json", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if not done.stdout.startswith("{"):
+        raise Failed(f"inspect --selfcheck: {done.stderr[-500:]}")
+    table = rows(json.loads(done.stdout), "selfcheck")
+    if not table:
+        raise Failed("inspect --selfcheck looked at nothing")
+    return [row for row in table if row["verdict"] != "holds"]
 
 
 def check(name, said, overview, ops, diagnosis):
@@ -142,6 +155,10 @@ def main():
             try:
                 said = measured(python, programs, name, folder)
                 answers = [asked(binary, analysis, folder) for analysis in ("overview", "ops", "diagnose")]
+                broken = contradictions(binary, folder)
+                for row in broken:
+                    print(f"FAILED  {name}: {row}", flush=True)
+                failed += bool(broken)
                 print(f"ok      {name}: {check(name, said, *answers)}", flush=True)
                 break
             except Failed as error:

@@ -16,7 +16,7 @@ use haloscope_time::roofline::Work;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::{self, Summary};
 use haloscope_time::steps::{Step, StepClass, StepInstance, StepSource, Steps};
-use haloscope_time::{busy, quality};
+use haloscope_time::{busy, cure, quality};
 
 /// The samples of one run. Of every step the times of [`RunSamples::ops`] and of [`RunSamples::remainders`] add up to
 /// [`StepTime::time_ps`].
@@ -90,14 +90,14 @@ impl<'p> RunSamples<'p> {
         let (profile, scope) = (asked.profile, &asked.scope);
         let selection = asked.selection()?.clone();
         let mut steps = Steps::find(profile, &selection.devices);
-        quality::steps(&steps, notes);
+        quality::steps(profile, &steps, notes);
         if steps.rows.is_empty() {
             notes.add(
                 "active_window_is_the_step",
                 Severity::Info,
                 "the run has no steps: its time from the first op to the last stands for one",
                 "there is one sample of each time, so that nothing tells a difference from noise",
-                "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+                cure::MARK_STEPS.for_run(profile),
             );
             steps.rows.extend(active_window(profile, &selection));
             if steps.rows.is_empty() {

@@ -61,7 +61,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
         return Err(quality::no_ops(profile, &evidence.selection));
     }
     quality::remarks(profile, &evidence.selection, evidence.ops(), notes);
-    quality::steps(evidence.steps(), notes);
+    quality::steps(evidence.profile, evidence.steps(), notes);
     let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
     let ranked = ranking::ranked(&checked);
     let causes: Vec<Finding> =

@@ -8,6 +8,7 @@ use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::counters;
+use haloscope_time::cure::Cure;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 
@@ -196,7 +197,11 @@ fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
     } else {
         (
             "no hardware counters were recorded".to_owned(),
-            "on a TPU v6e or v7x, capture with tpu_perf_counters in jax.profiler.ProfileOptions.advanced_configuration",
+            Cure::jax_or(
+                "on a TPU v6e or v7x, capture with tpu_perf_counters in jax.profiler.ProfileOptions.advanced_configuration",
+                "on a TPU v6e or v7x, capture with `haloscope capture --option tpu_perf_counters=true`",
+            )
+            .for_run(profile),
         )
     };
     notes.add(

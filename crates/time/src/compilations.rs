@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::intervals::Intervals;
 use haloscope_profile::{HostId, PlaneKind, Profile};
-use haloscope_report::units;
 
 /// Events of one name on one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +29,27 @@ pub struct Compilations {
     pub events: Vec<CompileEvents>,
     /// Time in which some thread of a host compiles, summed over hosts: events inside one another count once.
     pub busy_ps: i64,
+    /// The part of it that lies in a call of a jitted function, by the name that its program has.
+    programs: BTreeMap<String, i64>,
+    /// The part of which nothing says for which program it is.
+    unnamed_ps: i64,
+}
+
+impl Compilations {
+    /// Time in which some thread of a host compiles programs of this name, picoseconds, summed over hosts; `None` where some
+    /// compilation does not say what it is for and none says that it is for these.
+    #[must_use]
+    pub fn of_program(&self, name: &str) -> Option<i64> {
+        self.programs.get(name).copied().or((self.unnamed_ps == 0).then_some(0))
+    }
+}
+
+/// The name of the program that a call of a jitted function compiles: `jit_step` of `PjitFunction(step)`. JAX keeps letters,
+/// digits and `_` of a function's name.
+fn program_of_call(name: &str) -> Option<String> {
+    let function = name.strip_prefix("PjitFunction(")?.strip_suffix(')')?;
+    let kept = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    Some(format!("jit_{}", function.chars().map(kept).collect::<String>()))
 }
 
 /// Functions of compilers' clients and of frameworks that compile a program. Whole names, so that an op called
@@ -68,6 +88,7 @@ pub fn is_compilation(name: &str) -> bool {
 pub fn find(profile: &Profile, takes: impl Fn(HostId) -> bool) -> Compilations {
     let mut rows: BTreeMap<(HostId, String), CompileEvents> = BTreeMap::new();
     let mut spans: BTreeMap<HostId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut named: BTreeMap<(HostId, String), Vec<(i64, i64)>> = BTreeMap::new();
     for plane in
         profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Host | PlaneKind::OtherHost))
     {
@@ -80,9 +101,25 @@ pub fn find(profile: &Profile, takes: impl Fn(HostId) -> bool) -> Compilations {
         if !compiles.contains(&true) {
             continue;
         }
+        let calls: Vec<Option<String>> =
+            (0..plane.metas.len()).map(|meta| program_of_call(&label(meta))).collect();
         for line in profile.lines_of(plane.id) {
-            let is_one = |event: &haloscope_profile::Event| compiles.get(event.meta as usize) == Some(&true);
-            for event in profile.events(line).iter().filter(is_one) {
+            // Calls that are open: events come by start, those around before those inside.
+            let mut open: Vec<(i64, &str)> = Vec::new();
+            for event in profile.events(line).iter() {
+                while open.last().is_some_and(|(end_ps, _)| *end_ps <= event.start_ps) {
+                    open.pop();
+                }
+                if let Some(Some(program)) = calls.get(event.meta as usize) {
+                    open.push((event.end_ps, program));
+                }
+                if compiles.get(event.meta as usize) != Some(&true) {
+                    continue;
+                }
+                if let Some((_, program)) = open.iter().rev().find(|(end_ps, _)| *end_ps >= event.end_ps) {
+                    let of_program = named.entry((plane.host, (*program).to_owned())).or_default();
+                    of_program.push((event.start_ps, event.end_ps));
+                }
                 let name = label(event.meta as usize);
                 let name = name.split_once('#').map_or(&*name, |(name, _)| name).to_owned();
                 let length = event.end_ps - event.start_ps;
@@ -104,13 +141,33 @@ pub fn find(profile: &Profile, takes: impl Fn(HostId) -> bool) -> Compilations {
     }
     let mut events: Vec<CompileEvents> = rows.into_values().collect();
     events.sort_by_key(|row| std::cmp::Reverse(row.total_ps));
-    let busy_ps = units::sum(spans.into_values().map(|spans| Intervals::union_of(spans).length()));
-    Compilations { events, busy_ps }
+    let mut found = Compilations { events, ..Compilations::default() };
+    for (host, spans) in spans {
+        let all = Intervals::union_of(spans);
+        let mut known = Intervals::default();
+        for ((_, program), spans) in named.range((host, String::new())..).take_while(|(key, _)| key.0 == host)
+        {
+            let own = Intervals::union_of(spans.clone());
+            let ps = found.programs.entry(program.clone()).or_default();
+            *ps = ps.saturating_add(own.length());
+            known = known.union(&own);
+        }
+        found.busy_ps = found.busy_ps.saturating_add(all.length());
+        found.unnamed_ps = found.unnamed_ps.saturating_add(all.minus(&known).length());
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_compilation;
+    use super::{is_compilation, program_of_call};
+
+    #[test]
+    fn a_call_says_which_program_is_compiled() {
+        assert_eq!(program_of_call("PjitFunction(step)").as_deref(), Some("jit_step"));
+        assert_eq!(program_of_call("PjitFunction(<lambda>)").as_deref(), Some("jit__lambda_"));
+        assert_eq!(program_of_call("$pjit.py:300 cache_miss"), None);
+    }
 
     #[test]
     fn compilations_are_told_by_whole_names() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::nesting::walk_nested;
+use crate::nesting::walk_own;
 use crate::select::Selection;
 use haloscope_profile::{LineKind, Profile};
 use haloscope_report::Error;
@@ -36,17 +36,21 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
         let cut = first.and_then(|position| selection.window(position));
         for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::Thread) {
             let mut here: FxHashMap<u32, Sum> = FxHashMap::default();
-            walk_nested(profile.events(line).iter(), cut, |event, self_ps| {
-                let inside =
-                    cut.map_or(event.end_ps - event.start_ps, |c| c.overlap(event.start_ps, event.end_ps));
-                if cut.is_some() && inside == 0 {
-                    return;
-                }
-                let sum = here.entry(event.meta).or_default();
-                sum.occurrences += 1;
-                sum.total_ps = sum.total_ps.saturating_add(inside);
-                sum.self_ps = sum.self_ps.saturating_add(self_ps);
-            });
+            walk_own(
+                || profile.events(line).iter(),
+                cut,
+                |event, self_ps| {
+                    let inside = cut
+                        .map_or(event.end_ps - event.start_ps, |c| c.overlap(event.start_ps, event.end_ps));
+                    if cut.is_some() && inside == 0 {
+                        return;
+                    }
+                    let sum = here.entry(event.meta).or_default();
+                    sum.occurrences += 1;
+                    sum.total_ps = sum.total_ps.saturating_add(inside);
+                    sum.self_ps = sum.self_ps.saturating_add(self_ps);
+                },
+            );
             let mut here: Vec<_> = here.into_iter().collect();
             here.sort_unstable_by_key(|(meta, _)| *meta);
             for (meta, part) in here {
@@ -73,7 +77,7 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
             duration(
                 "self_ps",
                 "Self time",
-                "Time less that of events directly inside on the same thread, summed over threads.",
+                "Time in which it was the innermost event of its thread, summed over threads: time less that of events inside. Of two that cross, the later has the time of both.",
                 sum.self_ps
             ),
             share(

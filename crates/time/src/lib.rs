@@ -12,6 +12,7 @@ pub mod ceiling;
 pub mod compilations;
 pub mod counters;
 pub mod cpu_work;
+pub mod cure;
 pub mod data_type;
 pub mod device_pass;
 pub mod event_groups;

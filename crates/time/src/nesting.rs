@@ -1,5 +1,7 @@
 //! Walks over nested events: how long each ran by itself, and which is the innermost one.
 
+use rustc_hash::FxHashMap;
+
 use super::intervals::Intervals;
 use haloscope_profile::Event;
 
@@ -54,6 +56,25 @@ pub fn walk_innermost(events: impl Iterator<Item = Event>, mut each: impl FnMut(
         innermost.push(event, &mut each);
     }
     innermost.finish(each);
+}
+
+/// Walks the events of a thread and gives each with its self time: when it was the innermost one. That is what [`walk_nested`]
+/// gives of events that nest. Of two that cross, the later one has the time of both, so that self times are never below zero
+/// and add up to the time in which any event ran. Parents must come before children.
+pub fn walk_own<I: Iterator<Item = Event>>(
+    events: impl Fn() -> I,
+    cut: Option<&Intervals>,
+    mut each: impl FnMut(Event, i64),
+) {
+    let mut own: FxHashMap<usize, i64> = FxHashMap::default();
+    walk_innermost(events(), |event, from, to| {
+        let length = cut.map_or(to - from, |c| c.overlap(from, to));
+        let sum = own.entry(event.index).or_default();
+        *sum = sum.saturating_add(length);
+    });
+    for event in events() {
+        each(event, own.get(&event.index).copied().unwrap_or(0));
+    }
 }
 
 /// [`walk_innermost`] for events that are handed in one by one.
@@ -117,6 +138,27 @@ mod tests {
         let mut seen = Vec::new();
         walk_nested(events.into_iter(), None, |e, own| seen.push((e.index, own)));
         assert_eq!(seen, [(0, 300), (2, 0), (1, 300), (4, 200), (3, 100)]);
+    }
+
+    #[test]
+    fn self_times_of_events_that_cross_add_up_to_the_wall() {
+        let event = |index, start_ps, end_ps| Event { index, meta: 0, start_ps, end_ps };
+        // Two that cross inside of a third, which they cover, and one without length.
+        let crossing = [event(0, 0, 300), event(1, 0, 200), event(2, 100, 300), event(3, 300, 300)];
+        let own = |events: &[Event], cut: Option<&Intervals>| {
+            let mut seen = Vec::new();
+            walk_own(|| events.iter().copied(), cut, |e, own| seen.push((e.index, own)));
+            seen.sort_unstable();
+            seen
+        };
+        assert_eq!(own(&crossing, None), [(0, 0), (1, 100), (2, 200), (3, 0)]);
+        assert_eq!(own(&crossing, Some(&Intervals::one(50, 150))), [(0, 0), (1, 50), (2, 50), (3, 0)]);
+        // Where events nest it is what they have less those inside.
+        let nested = [event(0, 0, 100), event(1, 10, 40), event(2, 20, 30), event(3, 60, 80)];
+        let mut other = Vec::new();
+        walk_nested(nested.into_iter(), None, |e, own| other.push((e.index, own)));
+        other.sort_unstable();
+        assert_eq!(own(&nested, None), other);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Remarks on the data: what is missing, cut or guessed, what that costs, and which capture option cures it.
 
+use super::cure::{self, Cure};
 use super::op_lines::holds_ops;
 use super::ops::Op;
 use super::select::Selection;
@@ -40,10 +41,10 @@ pub fn no_ops(profile: &Profile, selection: &Selection<'_>) -> Error {
 /// Remarks that concern ops, times and rates.
 pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     peaks(selection, notes);
-    uncounted_flops(ops, notes);
-    unattributed_kernels(ops, notes);
+    uncounted_flops(profile, selection, ops, notes);
+    unattributed_kernels(profile, ops, notes);
     impossible_rates(selection, ops, notes);
-    refused_rates(selection, ops, notes);
+    refused_rates(profile, selection, ops, notes);
     events(profile, selection, notes);
 }
 
@@ -85,7 +86,24 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
     }
 }
 
-fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
+/// How FLOPs of custom calls come to be counted. Profilers of GPUs count none in libraries' kernels.
+#[must_use]
+pub fn count_flops(profile: &Profile, selection: &Selection<'_>) -> &'static str {
+    static OF_TPU: Cure = Cure {
+        jax: "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
+        tensorflow: "capture with kernel profiling (xla_xprof_enable_custom_call_tracing in LIBTPU_INIT_ARGS)",
+        pytorch: "give pallas_call a cost_estimate, or capture with kernel profiling \
+                  (xla_xprof_enable_custom_call_tracing in LIBTPU_INIT_ARGS)",
+        any: "give the kernel a cost estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
+    };
+    if selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu) {
+        OF_TPU.for_run(profile)
+    } else {
+        "no profiler counts what a library's kernel computes: state the FLOPs of the model with `compute mfu`"
+    }
+}
+
+fn uncounted_flops(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let calls: Vec<&Op<'_>> =
         ops.iter().filter(|op| op.flops.is_none() && op.meta.category.contains("custom-call")).collect();
@@ -97,9 +115,13 @@ fn uncounted_flops(ops: &[Op<'_>], notes: &mut Notes) {
     notes.add(
         "uncounted_custom_calls",
         if share > 0.1 { Severity::Warning } else { Severity::Info },
-        format!("custom calls without a FLOP count: {}, with {} of op time", calls.len(), units::share(share)),
+        format!(
+            "custom calls without a FLOP count: {}, with {} of op time",
+            calls.len(),
+            units::share(share)
+        ),
         "FLOP rates, intensity and MFU are too low by what these kernels compute",
-        "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
+        count_flops(profile, selection),
     );
 }
 
@@ -128,7 +150,7 @@ fn impossible_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes
 }
 
 /// More FLOPs a second than a processor can do.
-fn refused_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
+fn refused_rates(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     let Some(most) = selection.peaks().flops_at_most else { return };
     let rate = |op: &Op<'_>| {
         let work = op.work(op.total_ps);
@@ -148,11 +170,15 @@ fn refused_rates(selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
         ),
         "their events end before their work does and nothing says when it did: their time is too short and their rates \
          are not shown",
-        "capture with JAX 0.10 or later, whose profiler says when each op was done",
+        Cure::jax_or(
+            "capture with JAX 0.10 or later, whose profiler says when each op was done",
+            "capture with a newer XLA, whose profiler says when each op was done (`end:` events)",
+        )
+        .for_run(profile),
     );
 }
 
-fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {
+fn unattributed_kernels(profile: &Profile, ops: &[Op<'_>], notes: &mut Notes) {
     let all: i64 = units::sum(ops.iter().map(|op| op.self_ps));
     let time: i64 =
         units::sum(ops.iter().filter(|op| op.meta.category == "kernel without HLO op").map(|op| op.self_ps));
@@ -163,7 +189,7 @@ fn unattributed_kernels(ops: &[Op<'_>], notes: &mut Notes) {
             if share > 0.1 { Severity::Warning } else { Severity::Info },
             format!("kernels with {} of the kernel time name no HLO op", units::share(share)),
             "they are listed under their own names, without FLOPs; XProf leaves them out of its op tables",
-            "kernels in command buffers (CUDA graphs) lose their names: capture with --xla_gpu_enable_command_buffer=",
+            cure::NAME_KERNELS.for_run(profile),
         );
     }
 }
@@ -332,14 +358,14 @@ pub fn dropped(profile: &Profile, notes: &mut Notes) {
 }
 
 /// Remarks on how steps were found and which ones statistics leave out.
-pub fn steps(steps: &Steps, notes: &mut Notes) {
+pub fn steps(profile: &Profile, steps: &Steps, notes: &mut Notes) {
     if steps.rows.is_empty() {
         notes.add(
             "no_steps",
             Severity::Warning,
             format!("no steps: {}", steps.source.explain()),
             "step times are unknown",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            cure::MARK_STEPS.for_run(profile),
         );
     }
     if steps.source.is_inferred() {
@@ -348,7 +374,7 @@ pub fn steps(steps: &Steps, notes: &mut Notes) {
             Severity::Info,
             format!("no step markers; steps are {}", steps.source.explain()),
             "if a step of yours launches that program several times, steps are counted too small",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            cure::MARK_STEPS.for_run(profile),
         );
     }
     let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();

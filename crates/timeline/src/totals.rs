@@ -12,7 +12,7 @@ use super::{Timeline, label, nests};
 use haloscope_profile::{Device, Event, Line, LineId, LineKind, MetaIdx};
 use haloscope_report::Error;
 use haloscope_time::intervals::Intervals;
-use haloscope_time::nesting::walk_nested;
+use haloscope_time::nesting::walk_own;
 use haloscope_time::op_lines::holds_ops;
 use haloscope_time::op_meta::is_container;
 use haloscope_time::op_sums::Sums;
@@ -193,7 +193,7 @@ impl Timeline {
         match line.kind {
             // All of them are ops.
             LineKind::XlaOps | LineKind::Stream if rows.is_some() => {}
-            _ if nests => walk_nested(inside(), Some(cut), |event, own| add(&event, own)),
+            _ if nests => walk_own(inside, Some(cut), |event, own| add(&event, own)),
             _ => inside().for_each(|event| add(&event, 0)),
         }
         let mut named: Vec<_> = sums.into_iter().map(|(meta, sum)| (meta, sum, nests)).collect();

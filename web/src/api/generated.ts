@@ -887,3 +887,20 @@ export interface HostClock {
   /** How it was found. */
   readonly method: string;
 }
+
+/** The classes of an account of time in the order in which bars stack them: the column that holds each, its name, whether an op
+ * works, waits or none runs, and whether it lies outside of the active window. */
+export const TIME_CLASSES = [
+  { id: "compute_ps", name: "compute", group: "working", outside: false },
+  { id: "copy_ps", name: "copies and layout changes", group: "working", outside: false },
+  { id: "overhead_ps", name: "programs' own overhead", group: "working", outside: false },
+  { id: "communication_ps", name: "exposed communication", group: "waiting", outside: false },
+  { id: "async_wait_ps", name: "waits for asynchronous copies", group: "waiting", outside: false },
+  { id: "host_transfer_ps", name: "transfers to and from the host", group: "waiting", outside: false },
+  { id: "infeed_ps", name: "infeed and outfeed", group: "waiting", outside: false },
+  { id: "inside_ps", name: "idle inside programs", group: "idle", outside: false },
+  { id: "input_ps", name: "idle while the host prepares input", group: "idle", outside: false },
+  { id: "between_ps", name: "between programs", group: "idle", outside: false },
+  { id: "after_ps", name: "after the last op", group: "idle", outside: true },
+  { id: "before_ps", name: "before the first op", group: "idle", outside: true },
+] as const;

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use haloscope_time::account::{Class, Group};
 #[cfg(test)]
 use serde_json::Value as Json;
 use syn::{
@@ -182,7 +183,7 @@ impl Shapes {
                 }
             }
         }
-        out
+        out + &time_classes()
     }
 
     /// What of a value is not of the shape with this name.
@@ -226,6 +227,27 @@ impl Shapes {
             _ => bail!("{value} is no {}", ty.typescript()),
         }
     }
+}
+
+/// The classes of an account of time, as bars stack them: what a device is for, what it waits for, and when it runs nothing.
+fn time_classes() -> String {
+    let mut all: Vec<Class> = Class::ALL.into_iter().rev().collect();
+    all.sort_by_key(|class| match class.group() {
+        Group::Working => 0,
+        Group::Waiting => 1,
+        Group::Idle => 2,
+    });
+    let one = |class: &Class| {
+        let (column, name) = (class.column().id, class.phrase());
+        let group = class.group().word();
+        let outside = matches!(class, Class::Before | Class::After);
+        format!("  {{ id: \"{column}\", name: \"{name}\", group: \"{group}\", outside: {outside} }},\n")
+    };
+    let rows: String = all.iter().map(one).collect();
+    format!(
+        "\n/** The classes of an account of time in the order in which bars stack them: the column that holds each, its name, whether an op\n * works, waits or none runs, and whether it lies outside of the active window. */\n\
+         export const TIME_CLASSES = [\n{rows}] as const;\n"
+    )
 }
 
 impl Type {

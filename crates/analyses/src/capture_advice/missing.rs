@@ -4,6 +4,7 @@ use super::table::{Setting, settings};
 use haloscope_profile::{DeviceKind, Mark, Plane, PlaneKind, Profile};
 use haloscope_program::allocator;
 use haloscope_time::counters;
+use haloscope_time::cure::{KEEP_PROGRAMS, MARK_STEPS, WrittenIn};
 use haloscope_time::input;
 use haloscope_time::ops::Op;
 use haloscope_time::select::Selection;
@@ -64,7 +65,9 @@ pub fn parts(
     let is_accelerator = devices.iter().any(|d| d.kind != DeviceKind::Cpu);
     let has_custom_calls = ops.iter().any(|op| op.meta.category.contains("custom-call"));
     let steps = selection.map(|s| Steps::find(profile, &s.devices).source);
-    let part = |id, label, state, serves| Part { id, label, state, serves, cure: cure(id, state) };
+    let written_in = WrittenIn::of(profile);
+    let part =
+        |id, label, state, serves| Part { id, label, state, serves, cure: cure(id, state, written_in) };
     let of = |found: bool| if found { State::Recorded } else { State::Lacking };
     let of_some = |applies: bool, found: &dyn Fn() -> bool| match (applies, found) {
         (true, found) => of(found()),
@@ -136,16 +139,25 @@ pub fn parts(
 }
 
 /// What to do about a part that is lacking: from the table of settings where one names it.
-fn cure(id: &str, state: State) -> String {
+fn cure(id: &str, state: State, written_in: WrittenIn) -> String {
     if state != State::Lacking {
         return String::new();
+    }
+    if id == "step_markers" {
+        return MARK_STEPS.for_framework(written_in).to_owned();
+    }
+    if id == "programs" {
+        return KEEP_PROGRAMS.for_framework(written_in).to_owned();
+    }
+    // TensorFlow has options of the same names in a class of its own, and no advanced ones.
+    if written_in == WrittenIn::TensorFlow {
+        return of_tensorflow(id).to_owned();
     }
     if let Some(setting) = settings().iter().find(|setting| setting.lacks == id) {
         return said(setting);
     }
     match id {
         "device_ops" => "device_tracer_level=1 in ProfileOptions, and capture while the program runs",
-        "programs" => "enable_hlo_proto=true in ProfileOptions (the default), and a program that runs during the capture",
         "input_stages" => {
             "host_tracer_level=2 in ProfileOptions: pipelines of tf.data and Grain then state their stages; code of your own shows \
              under its name with jax.profiler.TraceAnnotation"
@@ -158,6 +170,29 @@ fn cure(id: &str, state: State) -> String {
         _ => "",
     }
     .to_owned()
+}
+
+/// The same for TensorFlow.
+fn of_tensorflow(id: &str) -> &'static str {
+    match id {
+        "device_ops" => {
+            "device_tracer_level=1 in tf.profiler.experimental.ProfilerOptions, and capture while the program runs"
+        }
+        "python_calls" => "python_tracer_level=1 in tf.profiler.experimental.ProfilerOptions",
+        "input_stages" => {
+            "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions: the iterators of tf.data are stages; code of your \
+             own shows under its name with tf.profiler.experimental.Trace"
+        }
+        "host_events" => "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions",
+        "allocations" => {
+            "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions, and a capture in which something is allocated"
+        }
+        "kernel_details" => "--xla_xprof_enable_custom_call_tracing=true in LIBTPU_INIT_ARGS",
+        "hardware_counters" => "capture with `haloscope capture --option tpu_perf_counters=true`",
+        "sparse_cores" => "capture with `haloscope capture --option tpu_num_sparse_cores_to_trace=4`",
+        "capture_times" => "a newer TensorFlow, which writes a Task Environment plane",
+        _ => "",
+    }
 }
 
 fn said(setting: &Setting) -> String {
@@ -218,18 +253,25 @@ mod tests {
     #[test]
     fn what_is_lacking_names_its_cure() {
         for id in ["device_ops", "programs", "host_events", "input_stages", "allocations", "capture_times"] {
-            assert!(!cure(id, State::Lacking).is_empty(), "{id}");
+            assert!(!cure(id, State::Lacking, WrittenIn::Jax).is_empty(), "{id}");
         }
         assert_eq!(
-            cure("kernel_details", State::Lacking),
+            cure("kernel_details", State::Lacking, WrittenIn::Jax),
             "--xla_xprof_enable_custom_call_tracing=true in LIBTPU_INIT_ARGS"
         );
         assert_eq!(
-            cure("hardware_counters", State::Lacking),
+            cure("hardware_counters", State::Lacking, WrittenIn::Jax),
             "tpu_perf_counters=true in advanced_configuration"
         );
-        assert!(cure("step_markers", State::Lacking).starts_with("jax.profiler.StepTraceAnnotation"));
-        assert_eq!(cure("python_calls", State::Recorded), "");
+        assert!(
+            cure("step_markers", State::Lacking, WrittenIn::Jax).contains("jax.profiler.StepTraceAnnotation")
+        );
+        for part in ["step_markers", "programs", "host_events", "input_stages", "python_calls", "allocations"]
+        {
+            let said = cure(part, State::Lacking, WrittenIn::TensorFlow);
+            assert!(!said.is_empty() && !said.contains("jax"), "{part}: {said}");
+        }
+        assert_eq!(cure("python_calls", State::Recorded, WrittenIn::Jax), "");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use haloscope_report::{Gate, Notes, Report, Severity, Status, Table, Unit, Value
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
-use haloscope_time::{ops, quality};
+use haloscope_time::{cure, ops, quality};
 
 /// Whether the sums that must hold are looked at.
 const SELFCHECK: Param = Param {
@@ -181,14 +181,14 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
         notes.add("no_ops", Severity::Error, reason, "no analysis of ops, rates or limits", "");
     }
     quality::remarks(profile, &selection, &ops, notes);
-    quality::steps(&Steps::find(profile, &selection.devices), notes);
+    quality::steps(profile, &Steps::find(profile, &selection.devices), notes);
     if profile.modules.is_empty() {
         notes.add(
             "no_hlo_modules",
             Severity::Warning,
             "the profile holds no HLO module",
             "no graph, no memory analysis, and on GPU and CPU no FLOPs",
-            "capture with enable_hlo_proto (on by default in JAX), and start the profiler before the programs first run",
+            cure::KEEP_PROGRAMS.for_run(profile),
         );
     }
     for module in &profile.modules {

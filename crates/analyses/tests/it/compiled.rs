@@ -9,7 +9,9 @@ use haloscope_profile::load;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Gate, Report, Table};
 use haloscope_time::analysis::{self, Params};
+use haloscope_time::compilations::{self, Compilations};
 
+use crate::made::{Made, US};
 use crate::support::{ask, column, number, traces, words};
 
 fn hlo(name: &str) -> PathBuf {
@@ -118,4 +120,40 @@ fn a_regression_shows_its_relayouts() {
     let bytes = |report: &Report| number(report, "relayout_bytes");
     assert!(bytes(&after) > bytes(&before), "{} and {}", bytes(&before), bytes(&after));
     assert!(number(&after, "relayout_ps") > 0.0);
+}
+
+/// A host that calls jitted functions, each of which compiles for all but the first and last microsecond.
+fn compiling(calls: &[(&str, i64, i64)]) -> Compilations {
+    let mut host = Made::named("/host:CPU");
+    host.line("python", 0, &[]);
+    for (call, start, length) in calls {
+        host.event(call, start * US, length * US, &[]);
+        host.event("backend_compile", (start + 1) * US, (length - 2) * US, &[]);
+    }
+    compilations::find(&crate::made::profile(vec![host]), |_| true)
+}
+
+#[test]
+fn time_of_compiling_is_that_of_the_program_that_was_compiled() {
+    let found = compiling(&[("PjitFunction(step)", 0, 102), ("PjitFunction(norm)", 200, 32)]);
+    assert_eq!(found.busy_ps, 130 * US);
+    assert_eq!(found.of_program("jit_step"), Some(100 * US));
+    assert_eq!(found.of_program("jit_norm"), Some(30 * US));
+    // All of it is for others.
+    assert_eq!(found.of_program("jit_other"), Some(0));
+    // Where one call does not say what it compiles, it may be for any: but what others name is theirs.
+    let found = compiling(&[("PjitFunction(step)", 0, 102), ("$pjit.py:300 cache_miss", 200, 32)]);
+    assert_eq!(found.of_program("jit_step"), Some(100 * US));
+    assert_eq!(found.of_program("jit_other"), None);
+    assert_eq!(compiling(&[]).of_program("jit_step"), Some(0));
+}
+
+#[test]
+fn no_program_is_given_what_was_compiled_for_others() {
+    let Some(folder) = traces("faults/recompile") else { return };
+    // The host's events do not say for which program it compiled.
+    let report = ask(&open(&folder), "hlo modules", &[]);
+    let found = report.findings.iter().find(|finding| finding.id == "recompilation").unwrap();
+    assert!(found.ceiling.contains("do not say for which program"), "{}", found.ceiling);
+    assert!(found.lever.contains("once, outside of the loop"), "what differs decides: {}", found.lever);
 }

@@ -168,6 +168,52 @@ fn without_stages_idle_time_is_not_put_down_to_input() {
     assert_eq!(number(&report, "input_idle_share"), 0.0);
 }
 
+/// Two devices of a host: the first copies and runs no step, the second runs steps; iterators work before and within them.
+fn fed(first_start: i64, count: i64) -> haloscope_profile::Profile {
+    let mut idle = Made::tpu(0);
+    let copy = idle.op("copy.1", "copy", 0, 8);
+    idle.line("XLA Ops", 0, &[(copy, 0, 10 * US)]);
+    let mut tpu = Made::tpu(1);
+    let op = tpu.op("fusion.1", "loop fusion", 1, 1);
+    let at = |n: i64| 1000 * US + n * 100 * US;
+    let steps: Vec<_> = (0..count).map(|n| (tpu.meta(&n.to_string(), &[]), at(n), 100 * US)).collect();
+    tpu.line("Steps", 0, &steps);
+    tpu.line(
+        "XLA Ops",
+        0,
+        &(0..count).flat_map(|n| [(op, at(n), 20 * US), (op, at(n) + 80 * US, 20 * US)]).collect::<Vec<_>>(),
+    );
+    let mut host = Made::named("/host:CPU");
+    host.line("tf_data_iterator_resource/1", 0, &[]);
+    for n in 0..count {
+        host.event("Iterator::Prefetch", first_start * US + n * 100 * US, 50 * US, &[]);
+    }
+    profile(vec![idle, tpu, host])
+}
+
+#[test]
+fn a_host_feeds_all_its_devices() {
+    // From 25 us to 75 us of each step: within the gap of the second device.
+    let report = ask(&fed(1025, 3), "input", &[]);
+    assert_eq!(text(&report, "verdict"), Some("input-bound"));
+    assert_eq!(text(&report, "slowest_stage"), Some("Iterator::Prefetch"));
+    near(number(&report, "input_idle_share"), 0.5, 1e-6, "half of each step");
+    near(number(&report, "supply_rate"), 20_000.0, 1.0, "50 us each");
+    assert!(!report.quality.iter().any(|q| q.id == "no_input_stages"));
+}
+
+#[test]
+fn stages_at_other_times_are_not_called_missing() {
+    let report = ask(&fed(100, 1), "input", &[]);
+    assert_eq!(report.value("verdict").unwrap().value, Cell::Unknown);
+    let note = report.quality.iter().find(|q| q.id == "no_input_stages").unwrap();
+    assert!(
+        note.message.contains("Iterator::Prefetch") && note.message.contains("none worked in"),
+        "{note:?}"
+    );
+    assert!(text(&report, "message").unwrap().contains("worked at other times only"));
+}
+
 #[test]
 fn a_thread_of_a_data_loader_counts_without_stages() {
     let report = ask(&made(40 * US, &[("data_loader_worker/9", "decode", "", 0, 55)]), "input", &[]);

@@ -9,6 +9,7 @@ mod cache;
 mod capture;
 mod command_line;
 mod damaged;
+mod doors;
 mod errors;
 mod flags;
 mod gate;

@@ -7,14 +7,14 @@ use std::process::{Child, Stdio};
 use crate::support::{FIXTURES, command, process};
 
 /// A server that ends with the test.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     address: String,
     before: String,
 }
 
 impl Serving {
-    fn start(args: &[&str]) -> Self {
+    pub(crate) fn start(args: &[&str]) -> Self {
         let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut before = String::new();
@@ -30,11 +30,34 @@ impl Serving {
     }
 
     fn get(&self, path: &str) -> String {
+        self.send(&format!("GET {path} HTTP/1.1"), "")
+    }
+
+    fn send(&self, first: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        write!(
+            stream,
+            "{first}\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// What an answer holds behind its head.
+    pub(crate) fn body(&self, path: &str) -> String {
+        let answer = self.get(path);
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    /// The same of a message that is posted.
+    pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        let answer = self.send(&format!("POST {path} HTTP/1.1"), body);
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 }
 

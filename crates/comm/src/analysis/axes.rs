@@ -6,8 +6,10 @@ use super::Measured;
 use super::groups::Talk;
 use crate::links::{factor, rate};
 use crate::{Collective, Execution};
+use haloscope_profile::Profile;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, row};
+use haloscope_time::cure::Cure;
 
 /// Sums over collectives that go along the same axes.
 #[derive(Default)]
@@ -121,17 +123,32 @@ const FAR_BELOW: f64 = 0.5;
 /// What moving it at the peak would save, a share of a step, that is worth naming.
 const WORTH: f64 = 0.01;
 
+static LINKS: Cure = Cure::jax_or(
+    "order the devices of the mesh so that this axis lies along one axis of the slice (`jax.make_mesh` does), or use an axis that wraps around; other traffic at the same time shares the links",
+    "order the devices of the mesh so that this axis lies along one axis of the slice, or use an axis that wraps around; other traffic at the same time shares the links",
+);
+
 /// Synchronous collectives with large messages that move far slower than the links along one axis could, waiting left out.
-pub(super) fn findings(measured: &Measured<'_>, talk: &Talk) -> Vec<Finding> {
-    let slow =
-        measured.comm.collectives.iter().enumerate().filter_map(|(at, one)| slow(measured, talk, at, one));
+pub(super) fn findings(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Finding> {
+    let slow = measured
+        .comm
+        .collectives
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| slow(profile, measured, talk, at, one));
     let mut slow: Vec<Finding> = slow.collect();
     slow.sort_by(|a, b| b.speedup.unwrap_or(1.0).total_cmp(&a.speedup.unwrap_or(1.0)));
     slow.truncate(3);
     slow
 }
 
-fn slow(measured: &Measured<'_>, talk: &Talk, at: usize, one: &Collective<'_>) -> Option<Finding> {
+fn slow(
+    profile: &Profile,
+    measured: &Measured<'_>,
+    talk: &Talk,
+    at: usize,
+    one: &Collective<'_>,
+) -> Option<Finding> {
     let (moved, fastest) = (moved(one, talk.members(at))?, talk.skew.transfer_ps[at]?);
     if one.is_asynchronous() || one.bytes? < LARGE {
         return None;
@@ -169,7 +186,7 @@ fn slow(measured: &Measured<'_>, talk: &Talk, at: usize, one: &Collective<'_>) -
         ),
         ceiling: format!("{speedup:.2}x: {} a step, at that rate", units::duration_ps(saved)),
         speedup: Some(speedup),
-        lever: "order the devices of the mesh so that this axis lies along one axis of the slice (`jax.make_mesh` does), or use an axis that wraps around; other traffic at the same time shares the links".into(),
+        lever: LINKS.for_run(profile).into(),
         falsifier: "the same collective alone in a program is as slow on these devices: then the links are, not their use".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").row("ops", name.to_string()), Link::to("comm").row("axes", talk.axes[at].clone())],

@@ -10,11 +10,13 @@ mod tables;
 mod values;
 
 use crate::{Collective, Communication, Counted, Form};
+use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity};
 use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
+use haloscope_time::cure;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
@@ -79,7 +81,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     if comm.devices.is_empty() {
         return Err(quality::no_ops(profile, selection));
     }
-    quality::steps(&steps, notes);
+    quality::steps(profile, &steps, notes);
     quality::events(profile, selection, notes);
     let seen = |d: &&&haloscope_profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
     let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
@@ -89,7 +91,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     let count = comm.devices.iter().map(|d| d.steps).sum();
     let measured = Measured { comm, steps, by_step: counted.by_step, count };
-    remarks(&measured, scope, notes);
+    remarks(profile, &measured, scope, notes);
     let talk = groups::Talk::new(profile, &measured, params, notes)?;
     let mut values = values::all(&measured);
     values.extend(skew::values(profile, &measured, &talk));
@@ -111,7 +113,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let mut findings = findings::all(profile, &measured, &talk);
     findings.extend(skew::findings(profile, &measured, &talk));
     findings.extend(sizes::finding(&measured, &talk));
-    findings.extend(axes::findings(&measured, &talk));
+    findings.extend(axes::findings(profile, &measured, &talk));
     findings.sort_by_key(|one| std::cmp::Reverse(one.severity));
     Ok(Report { values, tables, findings, ..Report::default() })
 }
@@ -123,7 +125,7 @@ fn unpaired(comm: &Communication<'_>) -> (usize, usize) {
     executions.fold((0, 0), |(all, lacking), e| (all + 1, lacking + usize::from(e.unpaired.is_some())))
 }
 
-fn remarks(measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
+fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
     let outside = measured.outside();
     if outside > 0 && !scope.cuts_time() {
         let what =
@@ -154,7 +156,7 @@ fn remarks(measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
             Severity::Info,
             "times are not by step: the whole of what was selected stands for one step",
             "times a step are those of the active window",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            cure::MARK_STEPS.for_run(profile),
         );
     }
     if let Some(words) = tables::disagreement(measured) {

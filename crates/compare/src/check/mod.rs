@@ -292,5 +292,5 @@ fn remarks(asked: &Scoped<'_>, notes: &mut Notes) {
     // Whoever asks for what such a run does not have is told so at the check itself.
     let Ok(selection) = asked.selection() else { return };
     quality::events(asked.profile, selection, notes);
-    quality::steps(&Steps::find(asked.profile, &selection.devices), notes);
+    quality::steps(asked.profile, &Steps::find(asked.profile, &selection.devices), notes);
 }

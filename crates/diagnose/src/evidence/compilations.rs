@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use haloscope_profile::Decoded;
 use haloscope_program::variants::Difference;
+use haloscope_time::cure::Cure;
 
 use super::Evidence;
 
@@ -50,24 +51,8 @@ impl Variants {
     }
 
     /// What to try, by what differs.
-    pub(crate) fn lever(&self) -> &'static str {
-        match self.difference {
-            Some(Difference::Nothing) => {
-                "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is made anew is a new function to its cache; jax_explain_cache_misses says so"
-            }
-            Some(Difference::Computation) => {
-                "pass what changes as an argument and not as a constant: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which"
-            }
-            Some(Difference::Shapes(_)) => {
-                "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded"
-            }
-            Some(Difference::Count(..)) => {
-                "give the function the same arguments each time: the structure of a pytree, optional values that are sometimes None"
-            }
-            None => {
-                "give the function arguments of one shape, type and sharding: pad or bucket the batch, keep Python numbers that change out of static arguments; jax_log_compiles and jax_explain_cache_misses say what differed"
-            }
-        }
+    pub(crate) fn cure(&self) -> &'static Cure {
+        Difference::cure(self.difference.as_ref())
     }
 }
 
@@ -98,14 +83,5 @@ mod tests {
             assert_eq!(variants.difference, None);
             assert!(variants.words().contains("nobody knows"));
         });
-    }
-
-    #[test]
-    fn what_differs_says_what_to_do() {
-        let lever = |difference| Variants { difference, first_runs_ps: 0.0 }.lever();
-        assert!(lever(Some(Difference::Nothing)).contains("once, outside of the loop"));
-        let shapes = Difference::Shapes(vec![(3, vec!["f32[8]".into(), "f32[9]".into()])]);
-        assert!(lever(Some(shapes)).contains("one shape"));
-        assert!(lever(Some(Difference::Computation)).contains("as an argument"));
     }
 }

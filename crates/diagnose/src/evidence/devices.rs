@@ -60,7 +60,7 @@ impl<'p> Evidence<'p> {
     pub(crate) fn measured(&self) -> Result<&Measured<'p>, &str> {
         let measure = || {
             let steps = self.steps().clone();
-            Measured::of(&self.selection, self.scope, steps, self.accounts())
+            Measured::of(self.profile, &self.selection, self.scope, steps, self.accounts())
                 .map_err(|error| error.to_string())
         };
         self.measured.get_or_init(measure).as_ref().map_err(String::as_str)

@@ -25,6 +25,7 @@ use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_time::account::{self, Account, Class, Spent, Times};
+use haloscope_time::cure::{Cure, WrittenIn};
 use haloscope_time::hosts::measure::Measured;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::phase;
@@ -54,6 +55,7 @@ pub(super) struct Evidence<'p> {
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
     series: OnceCell<Option<StepSeries>>,
+    written_in: OnceCell<WrittenIn>,
 }
 
 impl<'p> Evidence<'p> {
@@ -80,6 +82,7 @@ impl<'p> Evidence<'p> {
             times: OnceCell::new(),
             pieces: OnceCell::new(),
             series: OnceCell::new(),
+            written_in: OnceCell::new(),
         })
     }
 
@@ -147,6 +150,11 @@ impl<'p> Evidence<'p> {
             let op_type = op.meta.tf_op.rsplit_once(':').map_or("", |(_, op_type)| op_type);
             phase::is_of_training(&op.meta.framework_op, op_type)
         })
+    }
+
+    /// What to try, in the words of the framework that the run was written in.
+    pub(super) fn cure(&self, cure: &Cure) -> String {
+        cure.for_framework(*self.written_in.get_or_init(|| WrittenIn::of(self.profile))).to_owned()
     }
 
     /// Mean time of the steps that statistics are taken over, picoseconds; `None` without steps.

@@ -37,11 +37,18 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let finding = Cause {
         id: RULE.id,
-        claim: format!("Command buffers hide the HLO op of kernels with {} of the kernel time", units::share(share)),
+        claim: format!(
+            "Command buffers hide the HLO op of kernels with {} of the kernel time",
+            units::share(share)
+        ),
         evidence: format!("{said}; {launches} launches of graphs were recorded"),
         saved: None,
         assuming: "as nothing would be faster: ops, layers and FLOPs of these kernels are not known".into(),
-        lever: "for a capture that is read by op, run with --xla_gpu_enable_command_buffer= (empty); leave them on otherwise".into(),
+        lever: if evidence.profile.modules.is_empty() {
+            "for a capture that is read by op, run without CUDA or HIP graphs; leave them on otherwise".into()
+        } else {
+            "for a capture that is read by op, run with --xla_gpu_enable_command_buffer= (empty); leave them on otherwise".into()
+        },
         falsifier: "the same kernels have no HLO op without command buffers either".into(),
         status: Status::Derived,
         links: vec![Link::to("kernels"), Link::to("ops").param("by", "category")],

@@ -9,6 +9,7 @@ use haloscope_report::Status;
 use haloscope_report::units;
 
 use super::recompilation::{Again, at_steps};
+use haloscope_time::cure::Cure;
 
 pub(super) static RULE: Rule = Rule {
     id: "compilation_in_window",
@@ -17,6 +18,13 @@ pub(super) static RULE: Rule = Rule {
     needs: "host events that name compilations (`backend_compile`, `Compile`)",
     threshold: Some(&HOST_CAUSE),
     check,
+};
+
+static LEVER: Cure = Cure {
+    jax: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)",
+    tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it anew",
+    pytorch: "run each graph once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled graphs on disk (torch_xla.runtime.initialize_cache)",
+    any: "run each program once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled programs on disk",
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -46,11 +54,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let calls = if calls.is_empty() { String::new() } else { format!(" (in {})", calls.join(", ")) };
     let finding = Cause {
         id: RULE.id,
-        claim: format!("Devices wait for {} of the active window while the host compiles{calls}{}", units::share(share), at_steps(evidence, &cost)),
+        claim: format!(
+            "Devices wait for {} of the active window while the host compiles{calls}{}",
+            units::share(share),
+            at_steps(evidence, &cost)
+        ),
         evidence: format!("{said}; {}", evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if everything had been compiled before".into(),
-        lever: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)".into(),
+        lever: evidence.cure(&LEVER),
         falsifier: "a capture that begins after the first steps shows the same gaps".into(),
         status: Status::Derived,
         links: evidence.links_of(&part),

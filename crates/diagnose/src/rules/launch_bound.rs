@@ -8,6 +8,7 @@ use crate::thresholds::{Grade, HOST_CAUSE};
 use haloscope_profile::DeviceKind;
 use haloscope_report::Status;
 use haloscope_report::units;
+use haloscope_time::cure::Cure;
 use haloscope_time::stats::quantile;
 
 pub(super) static RULE: Rule = Rule {
@@ -17,6 +18,20 @@ pub(super) static RULE: Rule = Rule {
     needs: "host events of launches (`PjitFunction`, `Execute`, `cuLaunchKernel`)",
     threshold: Some(&HOST_CAUSE),
     check,
+};
+
+static ON_GPU: Cure = Cure {
+    jax: "launch kernels in command buffers (--xla_gpu_enable_command_buffer), fuse small ones, or jit more of the program at once",
+    tensorflow: "let XLA fuse small kernels (`tf.function(jit_compile=True)`), put several steps into one call (steps_per_execution of Keras), or give each kernel more to do (a larger batch)",
+    pytorch: "launch kernels in graphs (CUDA graphs), fuse small ones (`torch.compile`), or give each kernel more to do (a larger batch)",
+    any: "launch kernels in graphs (CUDA graphs), fuse small ones, or compile more of the program at once",
+};
+
+static ON_TPU: Cure = Cure {
+    jax: "launch fewer and larger programs: jit the whole step, put several steps into one program (lax.scan), pass fewer arguments",
+    tensorflow: "launch fewer and larger programs: the whole step in one `tf.function`, several steps in one call (steps_per_execution of Keras), fewer arguments",
+    pytorch: "launch fewer and larger graphs: one `torch_xla.sync()` a step, no reads of tensors within it, several steps in one graph",
+    any: "launch fewer and larger programs: the whole step in one, or several steps, with fewer arguments",
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -65,11 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{}; {}", ran.join(", "), evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if launches were ahead of the device".into(),
-        lever: if is_gpu {
-            "launch kernels in command buffers (--xla_gpu_enable_command_buffer), fuse small ones, or jit more of the program at once".into()
-        } else {
-            "launch fewer and larger programs: jit the whole step, put several steps into one program (lax.scan), pass fewer arguments".into()
-        },
+        lever: if is_gpu { evidence.cure(&ON_GPU) } else { evidence.cure(&ON_TPU) },
         falsifier: "the gaps stay as long with programs or kernels of twice the size".into(),
         status: Status::Derived,
         links: evidence.links_of(&part),

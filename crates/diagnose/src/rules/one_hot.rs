@@ -8,6 +8,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, ONE_HOT};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::cure::Cure;
 
 pub(super) static RULE: Rule = Rule {
     id: "one_hot_product",
@@ -16,6 +17,13 @@ pub(super) static RULE: Rule = Rule {
     needs: "the HLO of the programs, in which a product's operands stand",
     threshold: Some(&ONE_HOT),
     check,
+};
+
+static LEVER: Cure = Cure {
+    jax: "index the table (`table[ids]`, `jnp.take`) in place of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    tensorflow: "index the table (`tf.gather`, `tf.nn.embedding_lookup`) in place of `tf.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    pytorch: "index the table (`table[ids]`, `torch.nn.Embedding`) in place of `one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    any: "index the table in place of multiplying it by a one-hot matrix; its gradient is then a scatter-add",
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -48,7 +56,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(share),
         assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
-        lever: "index the table (`table[ids]`, `jnp.take`) in place of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add".into(),
+        lever: evidence.cure(&LEVER),
         falsifier: "with the indexed table the gather and its scatter-add take as long: so it may be where the table is sharded over its rows, or has few of them".into(),
         status: Status::Derived,
         links: vec![

@@ -9,6 +9,7 @@ use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status};
 use haloscope_time::account::Class;
+use haloscope_time::cure::Cure;
 use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +36,11 @@ pub(super) fn is_uncounted(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
         && !is_nothing()
 }
 
+static LEVER: Cure = Cure::jax_or(
+    "give a Pallas kernel a cost estimate (`pl.pallas_call(..., cost_estimate=pl.CostEstimate(...))`), or state FLOPs per token: `compute mfu`",
+    "state FLOPs per token, which need no count of the kernel's: `compute mfu`",
+);
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
         return Outcome::unknown("the profile does not say the ops' categories, by which kernels are known");
@@ -55,7 +61,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: common(ops.iter().copied()),
         saved: None,
         assuming: "this changes what is known, not the time".into(),
-        lever: "give the kernel a cost estimate (`pl.pallas_call(..., cost_estimate=pl.CostEstimate(...))`), or state FLOPs per token: `compute mfu`".into(),
+        lever: evidence.cure(&LEVER),
         falsifier: "the kernels move data and compute nothing".into(),
         status: Status::Measured,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), Link::to("compute mfu")],

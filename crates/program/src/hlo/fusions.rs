@@ -132,15 +132,15 @@ fn fusion(
         ),
         float(
             "flops",
-            "FLOPs",
+            "FLOPs by shapes",
             Unit::Flop,
-            "Of one execution, by XLA's cost analysis.",
+            "Of one execution, by XLA's cost analysis. The count for the device, in `ops` and on the timeline, may differ.",
             cost.flops.map(|flops| flops as f64)
         ),
         bytes(
             "bytes",
-            "Bytes",
-            "Read and written by one execution: what its body really reads of each operand, and its results.",
+            "Bytes by shapes",
+            "Read and written by one execution: what its body really reads of each operand, and its results, in any memory. The count for the device, in `ops` and on the timeline, may differ.",
             cost.bytes_accessed
         ),
         bytes("bytes_in", "Operands", "Bytes of its operands, padding included.", operands),

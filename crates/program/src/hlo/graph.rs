@@ -225,15 +225,15 @@ impl Writer<'_, '_> {
             ),
             float(
                 "flops",
-                "FLOPs",
+                "FLOPs by shapes",
                 Unit::Flop,
-                "FLOPs of one execution, by XLA's cost analysis.",
+                "FLOPs of one execution, by XLA's cost analysis. The count for the device, in `ops` and on the timeline, may differ.",
                 cost.flops.map(|v| v as f64)
             ),
             bytes(
                 "bytes",
-                "Bytes",
-                "Bytes that one execution reads and writes, by XLA's cost analysis.",
+                "Bytes by shapes",
+                "Bytes that one execution reads and writes in any memory, by XLA's cost analysis. The count for the device, in `ops` and on the timeline, may differ.",
                 cost.bytes_accessed
             ),
             text(

@@ -270,9 +270,9 @@ impl Found<'_> {
             ),
             float(
                 "flops",
-                "FLOPs",
+                "FLOPs by shapes",
                 Unit::Flop,
-                "FLOPs of one execution, by the rules of XLA's cost analysis.",
+                "FLOPs of one execution, by the rules of XLA's cost analysis. The count for the device, in `ops` and on the timeline, may differ.",
                 self.program.decoded.costs.instruction(self.index).flops.map(|v| v as f64)
             ),
             text(

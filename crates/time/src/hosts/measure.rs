@@ -6,6 +6,7 @@ use super::late::{self, Late};
 use super::levels::Units;
 pub use super::on_device::{OfDevice, OnDevice};
 use crate::account::{self, Account};
+use crate::cure;
 use crate::pattern::Pattern;
 use crate::select::Selection;
 use crate::steps::Steps;
@@ -46,7 +47,7 @@ impl<'p> Measured<'p> {
     pub(crate) fn new(profile: &'p Profile, selection: &Selection<'p>, scope: &Scope) -> Result<Self, Error> {
         let steps = Steps::find(profile, &selection.devices);
         let accounts = account::of_selection(profile, selection);
-        Self::of(selection, scope, steps, &accounts)
+        Self::of(profile, selection, scope, steps, &accounts)
     }
 
     /// The same of steps and accounts that somebody has found already.
@@ -54,6 +55,7 @@ impl<'p> Measured<'p> {
     /// # Errors
     /// Those of `Measured::new`.
     pub fn of(
+        profile: &Profile,
         selection: &Selection<'p>,
         scope: &Scope,
         mut steps: Steps,
@@ -62,8 +64,9 @@ impl<'p> Measured<'p> {
         steps.rows.retain(|step| in_scope(step, scope));
         if steps.rows.is_empty() {
             return Err(Error::Nothing(format!(
-                "no steps to compare devices by: {}. Wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
-                steps.source.explain()
+                "no steps to compare devices by: {}. To have them, {}",
+                steps.source.explain(),
+                cure::MARK_STEPS.for_run(profile)
             )));
         }
         let mut devices = Vec::new();

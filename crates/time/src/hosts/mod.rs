@@ -38,7 +38,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let measured = Measured::new(profile, selection, scope)?;
-    quality::steps(&measured.steps, notes);
+    quality::steps(profile, &measured.steps, notes);
     quality::devices_without_ops(&measured.silent, notes);
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);

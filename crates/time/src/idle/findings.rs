@@ -3,6 +3,7 @@
 use super::tables::Placed;
 use crate::account::{Class, Times};
 use crate::ceiling;
+use crate::cure;
 use crate::overview::findings::diluted;
 use crate::usage::Usage;
 use haloscope_profile::Profile;
@@ -30,7 +31,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
     if share(idle) < SMALL {
         return None;
     }
-    let (what, lever, falsifier) = advice(main);
+    let (what, lever, falsifier) = advice(profile, main);
     let own = |class: &Class| format!("{} {}", class.phrase(), units::share(share(sums.of(*class))));
     let parts: Vec<_> = classes.iter().filter(|class| sums.of(**class) > 0).map(own).collect();
     let longest = gaps.first().map(|Placed { gap, on }| {
@@ -46,7 +47,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
         ),
         evidence: format!("of the active window: {}{}", parts.join(", "), longest.unwrap_or_default()),
         ceiling: format!("{:.2}x, if no device were idle", ceiling::speedup(share(idle))),
-        lever: lever.into(),
+        lever,
         falsifier: falsifier.into(),
         status: Status::Derived,
         speedup: Some(ceiling::speedup(share(idle))),
@@ -56,21 +57,24 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
 }
 
 /// What a class is in a sentence, what to try, and what would refute it.
-fn advice(class: Class) -> (&'static str, &'static str, &'static str) {
+fn advice(profile: &Profile, class: Class) -> (&'static str, String, &'static str) {
     match class {
         Class::Input => (
             "while the host prepares input",
-            "prefetch, cache or parallelise the input pipeline: `ops --on host`",
+            "prefetch, cache or parallelise the input pipeline: `ops --on host`".into(),
             "the step time does not change with synthetic input",
         ),
         Class::Inside => (
             "inside programs",
-            "look at the longest gaps on the timeline: waits for the host or for other devices that no op shows, or kernels that are launched one by one",
+            "look at the longest gaps on the timeline: waits for the host or for other devices that no op shows, or kernels that are launched one by one".into(),
             "the gaps stay where they are when the program runs alone on the device",
         ),
         _ => (
             "between programs",
-            "launch ahead: no blocking reads of results each step, fewer and larger programs, steps in a loop on the device (lax.scan)",
+            format!(
+                "launch ahead: no blocking reads of results each step, fewer and larger programs, {}",
+                cure::STEPS_ON_DEVICE.for_run(profile)
+            ),
             "a capture with less tracing on the host shows no such gaps",
         ),
     }

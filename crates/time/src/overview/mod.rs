@@ -41,7 +41,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         return Err(quality::no_ops(profile, selection));
     }
     quality::remarks(profile, selection, &ops, notes);
-    quality::steps(&steps, notes);
+    quality::steps(profile, &steps, notes);
     let sums = Sums::of(&ops);
     let peaks = selection.peaks();
     let rates = Rates::new(&usage, &sums, &peaks);

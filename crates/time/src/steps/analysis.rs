@@ -7,7 +7,7 @@ use crate::select::Scoped;
 use crate::stats::Summary;
 use crate::steps::series::StepSeries;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
-use crate::{busy, ceiling, quality};
+use crate::{busy, ceiling, cure, quality};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
@@ -37,11 +37,12 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let mut steps = Steps::find(profile, &selection.devices);
     if steps.rows.is_empty() {
         return Err(Error::Nothing(format!(
-            "no steps: {}. Wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
-            steps.source.explain()
+            "no steps: {}. To have them, {}",
+            steps.source.explain(),
+            cure::MARK_STEPS.for_run(profile)
         )));
     }
-    quality::steps(&steps, notes);
+    quality::steps(profile, &steps, notes);
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }

@@ -54,8 +54,8 @@ export function GraphBar({ info }: { readonly info: AnalysisInfo }) {
           onChange={(event) => go({ view: { colour: event.currentTarget.value === "time" ? "" : event.currentTarget.value } }, "replace")}
         >
           <option value="time">measured time</option>
-          <option value="flops">FLOPs</option>
-          <option value="bytes">bytes</option>
+          <option value="flops">FLOPs by shapes</option>
+          <option value="bytes">bytes by shapes</option>
         </select>
       </label>
       <label class="field check">

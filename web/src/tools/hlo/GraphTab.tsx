@@ -58,7 +58,7 @@ export function moduleOf(report: Report | null): string {
   return typeof module === "string" ? module : "";
 }
 
-const WORDS = { time: "time", flops: "FLOPs", bytes: "bytes" } as const;
+const WORDS = { time: "time", flops: "FLOPs by shapes", bytes: "bytes by shapes" } as const;
 
 function describe(node: Drawn, by: ColourBy): string {
   const what = node.kind === "instruction" ? node.note : `${node.times > 1 ? `${node.times} alike, ` : ""}${node.note}`;

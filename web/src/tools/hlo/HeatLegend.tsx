@@ -2,7 +2,7 @@ import { amount } from "./say";
 import type { ColourBy } from "./graph";
 import { HEATS, heatFrom } from "./graph";
 
-const TITLES = { time: "Measured time", flops: "FLOPs", bytes: "Bytes accessed" } as const;
+const TITLES = { time: "Measured time", flops: "FLOPs by shapes", bytes: "Bytes by shapes" } as const;
 
 /** What the colours of the graph say. */
 export function HeatLegend({ by, most }: { readonly by: ColourBy; readonly most: number }) {

@@ -80,7 +80,7 @@ function DevicesPanel({ table, whole }: { readonly table: Table | null; readonly
   if (table === null || table.rows.length === 0) return null;
   const name = columnIndex(table, "device");
   const rows = table.rows.slice(0, MOST_DEVICES).map((row) => {
-    const parts = partsOf(table, row).filter((part) => whole === "capture" || !["before_ps", "after_ps"].includes(part.of.id));
+    const parts = partsOf(table, row).filter((part) => whole === "capture" || !part.of.outside);
     const all = parts.reduce((sum, part) => sum + part.ps, 0);
     const working = parts.filter((part) => part.of.group === "working").reduce((sum, part) => sum + part.ps, 0);
     return {

@@ -19,9 +19,6 @@ export interface Fall {
 
 export type Whole = "capture" | "active";
 
-/** Classes that lie outside of the active window. */
-const OUTSIDE = new Set(["before_ps", "after_ps"]);
-
 /** The bars: the whole first, then what it loses class by class; what is left at the end is compute. Classes without time
  * are left out. */
 export function waterfall(table: Table | null, whole: Whole): Fall[] {
@@ -31,7 +28,7 @@ export function waterfall(table: Table | null, whole: Whole): Fall[] {
     const ps = numberAt(row, time);
     const name = textAt(row, 0) ?? "";
     const known = classOf(name);
-    const taken = whole === "capture" || known === null || !OUTSIDE.has(known.id);
+    const taken = whole === "capture" || known === null || !known.outside;
     return ps === null || ps <= 0 || !taken ? [] : [{ name, ps, colour: known?.colour ?? "var(--unknown)" }];
   });
   const all = classes.reduce((sum, one) => sum + one.ps, 0);

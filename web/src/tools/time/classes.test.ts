@@ -33,3 +33,10 @@ it("knows a class by its name, and gives no colour twice", () => {
   expect(classOf("something else")).toBeNull();
   expect(new Set(CLASSES.map((one) => one.colour)).size).toBe(CLASSES.length);
 });
+
+it("stacks what works below what waits, and what waits below idle time", () => {
+  const order = ["working", "waiting", "idle"];
+  const groups = CLASSES.map((one) => order.indexOf(one.group));
+  expect(groups).toEqual([...groups].sort((a, b) => a - b));
+  expect(CLASSES.filter((one) => one.outside).map((one) => one.id)).toEqual(["after_ps", "before_ps"]);
+});

@@ -1,34 +1,32 @@
-/** The classes of an account of time: which columns hold them, what they are called, what colour they have. Pure. */
+/** What the classes of an account of time look like, and the parts of a row that has them. The classes are the server's. Pure. */
 
+import { TIME_CLASSES } from "../../api/generated";
 import { columnIndex, numberAt } from "../../api/read";
 import type { Table } from "../../api/types";
 import type { Cell } from "../../base/format";
 
-export interface TimeClass {
-  /** The column that holds it. */
-  readonly id: string;
-  readonly name: string;
-  readonly colour: string;
-  readonly group: "idle" | "waiting" | "working";
-}
+export type TimeClass = (typeof TIME_CLASSES)[number] & { readonly colour: string };
 
-/** From what a device is for to what lies outside of the program: bars are stacked in this order. */
-export const CLASSES: readonly TimeClass[] = [
-  { id: "compute_ps", name: "compute", colour: "var(--series-1)", group: "working" },
-  { id: "copy_ps", name: "copies and layout changes", colour: "var(--series-0)", group: "working" },
-  { id: "overhead_ps", name: "programs' own overhead", colour: "var(--series-7)", group: "working" },
-  { id: "communication_ps", name: "exposed communication", colour: "var(--series-2)", group: "waiting" },
-  { id: "async_wait_ps", name: "waits for asynchronous copies", colour: "var(--series-6)", group: "waiting" },
-  { id: "host_transfer_ps", name: "transfers to and from the host", colour: "var(--series-3)", group: "waiting" },
-  { id: "infeed_ps", name: "infeed and outfeed", colour: "var(--series-5)", group: "waiting" },
-  { id: "inside_ps", name: "idle inside programs", colour: "var(--idle-1)", group: "idle" },
-  { id: "input_ps", name: "idle while the host prepares input", colour: "var(--series-4)", group: "idle" },
-  { id: "between_ps", name: "between programs", colour: "var(--idle-2)", group: "idle" },
-  { id: "before_ps", name: "before the first op", colour: "var(--idle-0)", group: "idle" },
-  { id: "after_ps", name: "after the last op", colour: "var(--idle-3)", group: "idle" },
-];
+/** A colour for each class: one without is an error of types. */
+const COLOURS: Readonly<Record<(typeof TIME_CLASSES)[number]["id"], string>> = {
+  compute_ps: "var(--series-1)",
+  copy_ps: "var(--series-0)",
+  overhead_ps: "var(--series-7)",
+  communication_ps: "var(--series-2)",
+  async_wait_ps: "var(--series-6)",
+  host_transfer_ps: "var(--series-3)",
+  infeed_ps: "var(--series-5)",
+  inside_ps: "var(--idle-1)",
+  input_ps: "var(--series-4)",
+  between_ps: "var(--idle-2)",
+  before_ps: "var(--idle-0)",
+  after_ps: "var(--idle-3)",
+};
 
-const BY_NAME = new Map(CLASSES.map((one) => [one.name, one]));
+/** In the order in which bars stack them. */
+export const CLASSES: readonly TimeClass[] = TIME_CLASSES.map((one) => ({ ...one, colour: COLOURS[one.id] }));
+
+const BY_NAME = new Map<string, TimeClass>(CLASSES.map((one) => [one.name, one]));
 
 /** The class with this name, as the waterfall's rows are called. */
 export function classOf(name: string): TimeClass | null {

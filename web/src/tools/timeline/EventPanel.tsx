@@ -141,9 +141,9 @@ function Derived({ known }: { readonly known: EventDetails }) {
       <Pair name="module" text={known.module ?? UNKNOWN} />
       <Pair name="framework op" text={known.op_name ?? UNKNOWN} />
       <Pair name="step" text={known.step == null ? UNKNOWN : formatInt(known.step)} />
-      <Pair name="FLOPs" text={of(known.flops, null, (value) => formatQuantity(value, "FLOP"))} />
+      <Pair name="FLOPs, counted for the device" text={of(known.flops, null, (value) => formatQuantity(value, "FLOP"))} />
       <Pair name="FLOP rate" text={of(known.flop_rate, known.flop_share, (value) => formatQuantity(value, "FLOP/s"))} />
-      <Pair name="bytes" text={of(known.bytes, null, formatBytes)} />
+      <Pair name="bytes of main memory" text={of(known.bytes, null, formatBytes)} />
       <Pair name="byte rate" text={of(known.byte_rate, known.byte_share, (value) => formatQuantity(value, "B/s"))} />
       <Pair name="bound by" text={known.bound_by ?? UNKNOWN} />
       <Pair name="peaks of the device" text={peakText} />

@@ -142,27 +142,25 @@ export interface ClassCount {
   readonly id: number;
   readonly name: string;
   readonly count: number;
-  /** Some of the events share slices with others, whose class was counted. */
+  /** Some of the events in view share slices with others, whose class was counted: no class has an exact number. */
   readonly about: boolean;
 }
 
 /** How many events of each class are in view, most first; `id` -1 stands for those of no class. */
 export function classesInView(loaded: Loaded, tracks: readonly number[], table: ClassTable): ClassCount[] {
-  const counts = new Map<number, { count: number; about: boolean }>();
+  const counts = new Map<number, number>();
+  // A slice that several events share counts with the class of the longest: what it adds to one class any other may lack.
+  let about = false;
   for (const track of tracks) {
     eachInView(loaded, track, (part, i) => {
       const id = table.idsOf(part.tile)[part.tile.classes[i] ?? 255] ?? -1;
       const events = part.tile.counts[i] ?? 1;
-      const entry = counts.get(id);
-      if (entry === undefined) counts.set(id, { count: events, about: events > 1 });
-      else {
-        entry.count += events;
-        entry.about ||= events > 1;
-      }
+      counts.set(id, (counts.get(id) ?? 0) + events);
+      about ||= events > 1;
     });
   }
   return [...counts]
-    .map(([id, entry]) => ({ id, name: table.names[id] ?? "", ...entry }))
+    .map(([id, count]) => ({ id, name: table.names[id] ?? "", count, about }))
     .sort((a, b) => (a.id < 0 ? 1 : 0) - (b.id < 0 ? 1 : 0) || b.count - a.count || a.name.localeCompare(b.name));
 }
 

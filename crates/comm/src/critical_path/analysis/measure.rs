@@ -40,7 +40,7 @@ impl<'p> Measured<'p> {
             ));
         }
         let mut steps = Steps::find(profile, &devices);
-        quality::steps(&steps, notes);
+        quality::steps(profile, &steps, notes);
         if !scope.modules.is_empty() {
             quality::not_used("modules", notes);
         }

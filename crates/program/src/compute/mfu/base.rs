@@ -3,6 +3,7 @@
 use haloscope_profile::Profile;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Severity};
+use haloscope_time::cure;
 use haloscope_time::ops;
 use haloscope_time::quality;
 use haloscope_time::roofline::add_known;
@@ -29,7 +30,7 @@ impl Base {
     ) -> Self {
         let mut steps = Steps::find(profile, &selection.devices);
         if !steps.rows.is_empty() {
-            quality::steps(&steps, notes);
+            quality::steps(profile, &steps, notes);
         }
         steps.rows.retain(|step| {
             step.class != StepClass::Edge
@@ -78,7 +79,7 @@ impl Base {
             Severity::Info,
             "the run has no steps that can be counted",
             "the active window, from the first op to the last, stands for one step",
-            "mark steps with jax.profiler.StepTraceAnnotation",
+            cure::MARK_STEPS.for_run(profile),
         );
         let steps = Steps { source: haloscope_time::steps::StepSource::None, rows: Vec::new() };
         let usage = Usage::measure(profile, selection, &steps);

@@ -427,9 +427,9 @@ fn matmuls(subject: &Subject<'_>) -> Matmuls {
             text("types", "Types", "Element types of left and right operand and result.", types),
             float(
                 "flops",
-                "FLOPs",
+                "FLOPs by shapes",
                 Unit::Flop,
-                "2 batch M N K, of one execution.",
+                "2 batch M N K, of one execution. The count for the device, in `ops` and on the timeline, may differ.",
                 product.flops().map(|flops| flops as f64)
             ),
             float("run_flops", "In a run", Unit::Flop, "The same in one run of the program.", run_flops),
@@ -533,12 +533,12 @@ fn categories(subject: &Subject<'_>) -> Table {
             count("executed", "Executed", "Executions in one run of the program.", row.tally.executed()),
             float(
                 "flops",
-                "FLOPs",
+                "FLOPs by shapes",
                 Unit::Flop,
-                "In one run of the program, by XLA's cost analysis, loops counted by their trip counts.",
+                "In one run of the program, by XLA's cost analysis, loops counted by their trip counts. The count for the device, in `ops` and on the timeline, may differ.",
                 row.flops.map(|flops| flops as f64)
             ),
-            bytes("bytes", "Bytes", "Read and written in one run, likewise.", row.bytes),
+            bytes("bytes", "Bytes by shapes", "Read and written in one run, likewise.", row.bytes),
         ];
         table.push(row);
     }

@@ -13,6 +13,7 @@ use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::compilations::{self, Compilations};
+use haloscope_time::cure;
 use haloscope_time::programs::{self, Program, ProgramTime};
 use haloscope_time::select::Scoped;
 
@@ -87,7 +88,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
                 Severity::Warning,
                 "the profile holds none of the programs that ran",
                 "nothing is known of what is in them",
-                "capture with `enable_hlo_proto` left on",
+                cure::KEEP_PROGRAMS.for_run(profile),
             );
             Vec::new()
         }
@@ -103,8 +104,8 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         scope.hosts.is_empty() || scope.hosts.iter().any(|wanted| wanted == name)
     };
     let compiled = compilations::find(profile, takes);
-    let variants = variants(&rows);
-    let findings = findings(&verdict, &variants, &compiled);
+    let variants = variants(&rows, &compiled);
+    let findings = findings(profile, &verdict, &variants, &compiled);
     let values = values(&rows, &verdict, &variants, &compiled, profile.is_program());
     let tables =
         vec![table(profile, &rows), variant_table(profile, &variants), compile_table(profile, &compiled)];
@@ -211,10 +212,12 @@ struct Variant<'r> {
     host: HostId,
     programs: usize,
     fingerprints: usize,
-    differ_in: String,
+    difference: Difference,
+    /// Time in which the capture compiled for this name; `None` where nobody can tell.
+    compile_ps: Option<i64>,
 }
 
-fn variants<'r>(rows: &'r [Row<'_>]) -> Vec<Variant<'r>> {
+fn variants<'r>(rows: &'r [Row<'_>], compiled: &Compilations) -> Vec<Variant<'r>> {
     let mut of_name: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.module.is_some()) {
         of_name.entry(&row.name).or_default().push(row);
@@ -230,8 +233,14 @@ fn variants<'r>(rows: &'r [Row<'_>]) -> Vec<Variant<'r>> {
         fingerprints.sort_unstable();
         fingerprints.dedup();
         let modules: Vec<&Module> = here.iter().filter_map(|row| row.module).collect();
-        let differ_in = Difference::of(&modules, fingerprints.len()).words();
-        found.push(Variant { name, host, programs: here.len(), fingerprints: fingerprints.len(), differ_in });
+        found.push(Variant {
+            name,
+            host,
+            programs: here.len(),
+            fingerprints: fingerprints.len(),
+            difference: Difference::of(&modules, fingerprints.len()),
+            compile_ps: compiled.of_program(name),
+        });
     }
     found.sort_by_key(|variant| (std::cmp::Reverse(variant.programs), variant.name));
     found
@@ -337,7 +346,13 @@ fn variant_table(profile: &Profile, variants: &[Variant<'_>]) -> Table {
                 "differ_in",
                 "Differ in",
                 "Parameters whose shapes differ, or that only the rest does.",
-                variant.differ_in.as_str()
+                variant.difference.words()
+            ),
+            duration(
+                "compile_ps",
+                "Compiling",
+                "Time in which some thread of a host compiled for a function of this name, inside of the capture; unknown where the host's events do not say what they compile.",
+                variant.compile_ps
             ),
             text("host", "Host", "The first host that has them.", host_name(profile, variant.host)),
         ];
@@ -431,58 +446,92 @@ fn values(
     ]
 }
 
-fn findings(verdict: &Verdict, variants: &[Variant<'_>], compiled: &Compilations) -> Vec<Finding> {
+fn findings(
+    profile: &Profile,
+    verdict: &Verdict,
+    variants: &[Variant<'_>],
+    compiled: &Compilations,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     if verdict.word == "eager" {
         findings.push(Finding {
             id: "eager_execution",
             severity: Severity::Warning,
-            claim: format!("{} programs on a host, {} of them single ops: this runs eagerly", verdict.programs, verdict.small),
-            evidence: format!("{} of {} executions are of single ops", verdict.small_launches, verdict.launches),
-            ceiling: "the time between programs: see the idle time that `haloscope overview` shows".to_owned(),
-            lever: "compile the whole step as one program (`jax.jit`, `torch.compile`, `tf.function(jit_compile=True)`)".to_owned(),
+            claim: format!(
+                "{} programs on a host, {} of them single ops: this runs eagerly",
+                verdict.programs, verdict.small
+            ),
+            evidence: format!(
+                "{} of {} executions are of single ops",
+                verdict.small_launches, verdict.launches
+            ),
+            ceiling: "the time between programs: see the idle time that `haloscope overview` shows"
+                .to_owned(),
+            lever: cure::ONE_PROGRAM.for_run(profile).to_owned(),
             falsifier: "the device is busy all the time although it runs that many programs".to_owned(),
             status: Status::Estimated,
             ..Finding::default()
         });
     }
-    if let Some(worst) = variants.first() {
-        let built_in_capture = compiled.busy_ps > 0;
-        findings.push(Finding {
-            id: "recompilation",
-            severity: if built_in_capture { Severity::Warning } else { Severity::Info },
-            claim: format!("{} was built {} times", worst.name, worst.programs),
-            evidence: format!("the programs differ in {}", worst.differ_in),
-            ceiling: if built_in_capture {
-                format!("{} of compiling inside the capture", units::duration_ps(compiled.busy_ps as f64))
-            } else {
-                "the compilations lie outside of this capture".to_owned()
-            },
-            lever: "keep shapes, types and static arguments the same from call to call: pad to a few sizes"
-                .to_owned(),
-            falsifier: "the programs are of different functions that happen to share a name".to_owned(),
-            status: Status::Derived,
-            ..Finding::default()
-        });
-    } else if compiled.busy_ps > 0 {
-        findings.push(Finding {
-            id: "compilation_in_capture",
-            severity: Severity::Info,
-            claim: format!(
-                "{} of the capture went into compiling",
-                units::duration_ps(compiled.busy_ps as f64)
-            ),
-            evidence: compiled
-                .events
-                .first()
-                .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
-            ceiling: "this time, at the first call only".to_owned(),
-            lever: "start the capture after a few calls".to_owned(),
-            falsifier: "the events are there in a later capture too: then something is built again and again"
-                .to_owned(),
-            status: Status::Measured,
-            ..Finding::default()
-        });
+    // The name that was compiled longest while the capture ran, else the one with most programs.
+    let worst = variants.iter().rev().max_by_key(|one| (one.compile_ps.unwrap_or(0), one.programs));
+    findings.extend(worst.map(|worst| built_again(profile, worst, compiled)));
+    if compiled.busy_ps > 0 && worst.is_none_or(|worst| worst.compile_ps == Some(0)) {
+        findings.push(compiling(compiled));
     }
     findings
+}
+
+/// Several programs of one name.
+fn built_again(profile: &Profile, worst: &Variant<'_>, compiled: &Compilations) -> Finding {
+    let all = units::duration_ps(compiled.busy_ps as f64);
+    let (severity, ceiling) = match worst.compile_ps {
+        _ if compiled.busy_ps == 0 => {
+            (Severity::Info, "the compilations lie outside of this capture".to_owned())
+        }
+        Some(0) => (Severity::Info, "its compilations lie outside of this capture".to_owned()),
+        Some(ps) => (
+            Severity::Warning,
+            format!(
+                "{} of compiling for it inside the capture, of {all} for all programs",
+                units::duration_ps(ps as f64)
+            ),
+        ),
+        None => (
+            Severity::Warning,
+            format!(
+                "its part of {all} of compiling inside the capture: the host's events do not say for which program"
+            ),
+        ),
+    };
+    Finding {
+        id: "recompilation",
+        severity,
+        claim: format!("{} was built {} times", worst.name, worst.programs),
+        evidence: format!("the programs differ in {}", worst.difference.words()),
+        ceiling,
+        lever: Difference::cure(Some(&worst.difference)).for_run(profile).to_owned(),
+        falsifier: "the programs are of different functions that happen to share a name".to_owned(),
+        status: Status::Derived,
+        ..Finding::default()
+    }
+}
+
+/// Compilations that no name with several programs explains.
+fn compiling(compiled: &Compilations) -> Finding {
+    Finding {
+        id: "compilation_in_capture",
+        severity: Severity::Info,
+        claim: format!("{} of the capture went into compiling", units::duration_ps(compiled.busy_ps as f64)),
+        evidence: compiled
+            .events
+            .first()
+            .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
+        ceiling: "this time, at the first call only".to_owned(),
+        lever: "start the capture after a few calls".to_owned(),
+        falsifier: "the events are there in a later capture too: then something is built again and again"
+            .to_owned(),
+        status: Status::Measured,
+        ..Finding::default()
+    }
 }

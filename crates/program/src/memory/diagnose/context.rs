@@ -9,6 +9,7 @@ use crate::program_memory::Group;
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
+use haloscope_time::cure::{Cure, WrittenIn};
 
 /// Memory of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) struct Context<'a, 'm> {
     pub(super) runtime_fragmentation: Option<(String, f64)>,
     /// For each heap event the pass of the instruction whose buffer it is about.
     pub(super) phases: Vec<Option<Phase>>,
+    /// The framework, whose words cures are said in.
+    pub(super) written_in: WrittenIn,
 }
 
 impl<'a, 'm> Context<'a, 'm> {
@@ -35,12 +38,19 @@ impl<'a, 'm> Context<'a, 'm> {
         totals: Totals,
         capacity: Option<Capacity>,
         runtime_fragmentation: Option<(String, f64)>,
+        written_in: WrittenIn,
     ) -> Self {
-        let mut this = Self { attribution, totals, capacity, runtime_fragmentation, phases: Vec::new() };
+        let phases = Vec::new();
+        let mut this = Self { attribution, totals, capacity, runtime_fragmentation, phases, written_in };
         if this.is_training() == Some(true) {
             this.phases = this.phases_of_events();
         }
         this
+    }
+
+    /// What to try, in the words of the framework.
+    pub(super) fn cure(&self, cure: &Cure) -> String {
+        cure.for_framework(self.written_in).to_owned()
     }
 
     pub(super) fn module(&self) -> &'m Module {

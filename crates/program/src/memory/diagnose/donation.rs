@@ -9,9 +9,17 @@ use super::context::{Context, size};
 use super::thresholds::DONATION_SHARE;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
+use haloscope_time::cure::Cure;
 
 /// An input without an output that takes it over: its bytes, its name, and whether its value becomes an output.
 type Input = (i64, String, bool);
+
+static LEVER: Cure = Cure {
+    jax: "jax.jit(..., donate_argnums or donate_argnames) for what the call replaces",
+    tensorflow: "keep what the call replaces in a tf.Variable and assign to it, so that its buffer is used again",
+    pytorch: "update in place what the call replaces, so that its buffer is used again",
+    any: "donate to the call what it replaces, so that its buffer is used again",
+};
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!("{} of the peak", units::share(DONATION_SHARE));
@@ -75,7 +83,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             units::bytes(bytes as f64),
             units::bytes(carried_on as f64)
         ),
-        lever: "jax.jit(..., donate_argnums or donate_argnames) for what the call replaces".to_owned(),
+        lever: context.cure(&LEVER),
         falsifier: "the caller uses the inputs again after the call".to_owned(),
         status: if context.of_peak(carried_on) >= DONATION_SHARE {
             Status::Derived

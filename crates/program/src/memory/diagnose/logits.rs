@@ -7,6 +7,14 @@ use crate::attribution::bucket;
 use crate::program_memory::Group;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
+use haloscope_time::cure::Cure;
+
+static OF_TRAINING: Cure = Cure::jax_or(
+    "compute logits and cross-entropy over chunks of tokens (a scan with jax.checkpoint, or a fused linear \
+     cross-entropy kernel), shard the vocabulary, or keep logits in bf16",
+    "compute logits and cross-entropy over chunks of tokens that are computed again on the way back (or a fused linear \
+     cross-entropy kernel), shard the vocabulary, or keep logits in bf16",
+);
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!("{} of the peak", units::share(LOGITS_SHARE));
@@ -50,12 +58,11 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             units::bytes(saved as f64)
         ),
         lever: if is_training {
-            "compute logits and cross-entropy over chunks of tokens (a scan with jax.checkpoint, or a fused linear \
-             cross-entropy kernel), shard the vocabulary, or keep logits in bf16"
+            context.cure(&OF_TRAINING)
         } else {
             "compute logits for the last token only, or over chunks of the batch; shard the vocabulary"
-        }
-        .to_owned(),
+                .to_owned()
+        },
         falsifier: "the peak stays where it is when the loss is computed in chunks".to_owned(),
         status: if is_guess { Status::Estimated } else { Status::Derived },
         ..Finding::default()

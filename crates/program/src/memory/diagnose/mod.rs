@@ -146,7 +146,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     let capacity = context::capacity(profile, scope, program.entry.host, space, params.quantity(&CAPACITY));
     let runtime = context::runtime_fragmentation(profile, program.entry.host);
-    let context = Context::new(&attribution, totals, capacity, runtime);
+    let context =
+        Context::new(&attribution, totals, capacity, runtime, haloscope_time::cure::WrittenIn::of(profile));
     super::remark_trace(&memory, &program.label(), notes);
     let outcomes: Vec<_> = RULES_OF_DIAGNOSIS.iter().map(|rule| (rule.id, (rule.check)(&context))).collect();
     let mut rows = Vec::new();

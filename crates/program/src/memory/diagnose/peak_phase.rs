@@ -6,6 +6,14 @@ use super::thresholds::{BACKWARD_AFTER, FORWARD_BEFORE};
 use crate::attribution::Phase;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
+use haloscope_time::cure::Cure;
+
+static BACKWARD: Cure = Cure::jax_or(
+    "save fewer activations (jax.checkpoint), reduce or scatter gradients as they come, and donate what the update \
+     replaces",
+    "save fewer activations, reduce or scatter gradients as they come, and use the buffers again of what the update \
+     replaces",
+);
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!(
@@ -58,13 +66,10 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             Phase::Forward => {
                 "make what one layer or the loss needs at once smaller: chunked cross-entropy, attention that keeps no \
                  scores, smaller microbatches. Saving fewer activations does not help here"
+                    .to_owned()
             }
-            Phase::Backward => {
-                "save fewer activations (jax.checkpoint), reduce or scatter gradients as they come, and donate what the \
-                 update replaces"
-            }
-        }
-        .to_owned(),
+            Phase::Backward => context.cure(&BACKWARD),
+        },
         falsifier: "the curve of `memory peak` has its maximum elsewhere".to_owned(),
         status,
         ..Finding::default()

@@ -8,6 +8,15 @@ use super::thresholds::REMAT_SHARE;
 use crate::attribution::{Attributed, Phase};
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
+use haloscope_time::cure::Cure;
+
+static LEVER: Cure = Cure {
+    jax: "jax.checkpoint with a policy such as dots_with_no_batch_dims_saveable or save_only_these_names: elementwise \
+          and broadcast results are computed again",
+    tensorflow: "tf.recompute_grad around the layer: its results are computed again on the way back",
+    pytorch: "torch_xla.utils.checkpoint around the layer: its results are computed again on the way back",
+    any: "compute elementwise and broadcast results again on the way back in place of keeping them",
+};
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!("{} of the peak", units::share(REMAT_SHARE));
@@ -47,10 +56,11 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             largest(&cheap),
             units::bytes(kept_bytes as f64)
         ),
-        ceiling: format!("{} less, if what they are computed from is kept anyway", units::bytes(bytes as f64)),
-        lever: "jax.checkpoint with a policy such as dots_with_no_batch_dims_saveable or save_only_these_names: elementwise \
-                and broadcast results are computed again"
-            .to_owned(),
+        ceiling: format!(
+            "{} less, if what they are computed from is kept anyway",
+            units::bytes(bytes as f64)
+        ),
+        lever: context.cure(&LEVER),
         falsifier: "their inputs are not kept: then these must be, and nothing is saved".to_owned(),
         status: Status::Estimated,
         ..Finding::default()

@@ -8,6 +8,18 @@ use super::thresholds::{SAME_SHAPE_COUNT, SAME_SHAPE_SHARE};
 use crate::attribution::Attributed;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
+use haloscope_time::cure::Cure;
+
+static LEVER: Cure = Cure {
+    jax: "one value for each layer or microbatch is kept: scan over layers with jax.checkpoint, save fewer values, or \
+          accumulate in place",
+    tensorflow: "one value for each layer or microbatch is kept: compute layers again on the way back (tf.recompute_grad), save \
+                 fewer values, or accumulate in place",
+    pytorch: "one value for each layer or microbatch is kept: compute layers again on the way back \
+              (torch_xla.utils.checkpoint), save fewer values, or accumulate in place",
+    any: "one value for each layer or microbatch is kept: compute layers again on the way back, save fewer values, or \
+          accumulate in place",
+};
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!("{SAME_SHAPE_COUNT} or more with {} of the peak", units::share(SAME_SHAPE_SHARE));
@@ -33,11 +45,13 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         severity: Severity::Warning,
         claim: format!("{} temporaries of {shape} are alive at once: {}", group.len(), size(context, bytes)),
         evidence: format!("{each} each: {}", largest(group)),
-        ceiling: format!("{} less, if one were alive at a time", units::bytes((bytes - bytes / group.len() as i64) as f64)),
-        lever: "one value for each layer or microbatch is kept: scan over layers with jax.checkpoint, save fewer values, or \
-                accumulate in place"
+        ceiling: format!(
+            "{} less, if one were alive at a time",
+            units::bytes((bytes - bytes / group.len() as i64) as f64)
+        ),
+        lever: context.cure(&LEVER),
+        falsifier: "they are needed together, as the weights of several devices that a collective gathers"
             .to_owned(),
-        falsifier: "they are needed together, as the weights of several devices that a collective gathers".to_owned(),
         status: Status::Derived,
         ..Finding::default()
     });

@@ -1,5 +1,7 @@
 //! What the devices waited for input, and what the hosts could supply.
 
+use std::collections::BTreeMap;
+
 use crate::account::{self, Account, Class, Times};
 use crate::input::{Pipeline, Stage};
 use crate::intervals::Intervals;
@@ -26,10 +28,12 @@ pub(super) struct OfDevice<'p> {
 pub(super) struct OfHost {
     pub id: HostId,
     pub pipeline: Pipeline,
-    /// Steps that were counted on its first device.
+    /// Steps that were counted on its devices, each once.
     pub batches: usize,
-    /// When they ran.
-    steps: Vec<(i64, i64)>,
+    /// When each of them ran on any of these.
+    steps: Vec<Intervals>,
+    /// Stages that the profile names of this host at any time, whether or not in a counted step.
+    pub named: Vec<String>,
 }
 
 pub(super) struct Measured<'p> {
@@ -77,11 +81,24 @@ impl<'p> Measured<'p> {
             if hosts.iter().any(|h| h.id == one.device.host) {
                 continue;
             }
-            let parts = one.periods.iter().map(|(_, start, end)| (*start, *end)).collect();
-            let pipeline = Pipeline::of(profile, one.device.host, Some(&Intervals::union_of(parts)));
-            let own = one.periods.iter().filter(|(step, ..)| step.is_some());
-            let own: Vec<(i64, i64)> = own.map(|(_, start, end)| (*start, *end)).collect();
-            hosts.push(OfHost { id: one.device.host, pipeline, batches: own.len(), steps: own });
+            let id = one.device.host;
+            // A host feeds all its devices, also those that run no step of their own.
+            let periods = || devices.iter().filter(|d| d.device.host == id).flat_map(|d| &d.periods);
+            let parts = periods().map(|(_, start, end)| (*start, *end)).collect();
+            let pipeline = Pipeline::of(profile, id, Some(&Intervals::union_of(parts)));
+            let mut steps: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
+            for (step, start, end) in periods() {
+                if let Some(step) = step {
+                    steps.entry(*step).or_default().push((*start, *end));
+                }
+            }
+            let named = if pipeline.stages.is_empty() {
+                Pipeline::of(profile, id, None).stages.into_iter().map(|stage| stage.name).collect()
+            } else {
+                pipeline.stages.iter().map(|stage| stage.name.clone()).collect()
+            };
+            let steps: Vec<Intervals> = steps.into_values().map(Intervals::union_of).collect();
+            hosts.push(OfHost { id, pipeline, batches: steps.len(), steps, named });
         }
         Self { devices, hosts, steps, silent }
     }
@@ -94,6 +111,15 @@ impl<'p> Measured<'p> {
     /// Whether the periods are steps.
     pub(super) fn has_steps(&self) -> bool {
         self.devices.iter().any(|d| d.periods.iter().any(|(step, ..)| step.is_some()))
+    }
+
+    /// What is counted, in words.
+    pub(super) fn counted(&self) -> &'static str {
+        match self.count() {
+            1 if self.has_steps() => "the one step that counts",
+            _ if self.has_steps() => "the steps that count",
+            _ => "the active window",
+        }
     }
 
     /// A time of the devices, mean over them and their steps, picoseconds.
@@ -123,6 +149,12 @@ impl<'p> Measured<'p> {
 
     pub(super) fn has_stages(&self) -> bool {
         self.hosts.iter().any(|h| !h.pipeline.stages.is_empty())
+    }
+
+    /// The stages that the profile names where none of them worked in what is counted, those of one host after the other.
+    pub(super) fn outside(&self) -> Vec<&str> {
+        let named = self.hosts.iter().flat_map(|h| h.named.iter().map(String::as_str));
+        if self.has_stages() { Vec::new() } else { named.collect() }
     }
 
     /// Whether waiting for input can be told from other idle time.
@@ -191,7 +223,7 @@ impl OfHost {
     pub(super) fn supply(&self, stage: &Stage) -> Option<f64> {
         let wall = self.pipeline.groups.get(stage.group)?;
         let least = wall.length() / 10 / i64::try_from(self.steps.len().max(1)).ok()?;
-        let works = |(start, end): &&(i64, i64)| wall.overlap(*start, *end) > least;
+        let works = |step: &&Intervals| wall.intersect(step).length() > least;
         self.pipeline.supply(stage, self.steps.iter().filter(works).count() as f64)
     }
 }

@@ -5,6 +5,7 @@ mod measure;
 mod tables;
 
 use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
+use crate::cure::{self, Cure};
 use crate::quality;
 use crate::select::Scoped;
 use haloscope_profile::Profile;
@@ -39,11 +40,11 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         return Err(quality::no_ops(profile, selection));
     }
     quality::devices_without_ops(&measured.silent, notes);
-    quality::steps(&measured.steps, notes);
+    quality::steps(profile, &measured.steps, notes);
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
-    remarks(&measured, notes);
+    remarks(profile, &measured, notes);
     quality::events(profile, selection, notes);
     let mut tables = vec![tables::stages(profile, &measured), tables::classes(&measured)];
     if measured.has_steps() {
@@ -58,32 +59,56 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     })
 }
 
-fn remarks(measured: &Measured<'_>, notes: &mut Notes) {
+fn remarks(profile: &Profile, measured: &Measured<'_>, notes: &mut Notes) {
     if !measured.has_steps() {
         notes.add(
             "input_without_steps",
             Severity::Info,
             "no step was counted: times are of the whole active window",
             "batches a second are unknown",
-            "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+            cure::MARK_STEPS.for_run(profile),
         );
     }
     if !measured.has_stages() {
         let unseen = measured.hosts.iter().all(|h| !h.pipeline.has_events);
+        let outside = measured.outside();
         notes.add(
             "no_input_stages",
             Severity::Warning,
-            if unseen {
-                "the profile has no event of a host's thread"
-            } else {
-                "no event of the hosts' threads is a stage of an input pipeline that is known here"
+            match outside.first() {
+                _ if unseen => "the profile has no event of a host's thread".to_owned(),
+                Some(first) => format!(
+                    "stages of an input pipeline were recorded ({}, first of all {first}), and none worked in {}",
+                    outside.len(),
+                    measured.counted()
+                ),
+                None => {
+                    "no event of the hosts' threads is a stage of an input pipeline that is known here".to_owned()
+                }
             },
-            "idle time of the devices cannot be put down to input, and no stage can be named",
-            "use Grain or tf.data, which annotate their stages, or wrap yours in jax.profiler.TraceAnnotation with \
-             _ipl_stage_id, _ipl_stage_name and _ipl_stage_cat; capture with host_tracer_level 2",
+            if outside.is_empty() {
+                "idle time of the devices cannot be put down to input, and no stage can be named"
+            } else {
+                "what is read before the first counted step, or behind the last, counts in none"
+            },
+            if outside.is_empty() {
+                ANNOTATE_STAGES.for_run(profile)
+            } else {
+                "capture several steps in a row: what is read between two of them then counts"
+            },
         );
     }
 }
+
+static ANNOTATE_STAGES: Cure = Cure {
+    jax: "use Grain or tf.data, which annotate their stages, or wrap yours in jax.profiler.TraceAnnotation with _ipl_stage_id, \
+          _ipl_stage_name and _ipl_stage_cat; capture with host_tracer_level 2",
+    tensorflow: "read by tf.data, whose iterators are stages, and capture with host_tracer_level 2",
+    pytorch: "wrap the stages of your loader in torch_xla.debug.profiler.Trace with _ipl_stage_id, _ipl_stage_name and \
+              _ipl_stage_cat; capture with host_tracer_level 2",
+    any: "use Grain or tf.data, which annotate their stages, or annotate yours with _ipl_stage_id, _ipl_stage_name and \
+          _ipl_stage_cat; capture with host_tracer_level 2",
+};
 
 /// The verdict in a sentence.
 fn message(measured: &Measured<'_>) -> String {
@@ -102,9 +127,13 @@ fn message(measured: &Measured<'_>) -> String {
             format!("Not input-bound: {share} of the {what} is waiting for input. Look at other time.")
         }
         Verdict::Unknown => format!(
-            "Not known: the devices are idle between programs for {} of the {what}, and the profile names no stage of an \
-             input pipeline",
-            measured.between_share().map_or_else(|| "an unknown share".to_owned(), units::share)
+            "Not known: the devices are idle between programs for {} of the {what}, and {}",
+            measured.between_share().map_or_else(|| "an unknown share".to_owned(), units::share),
+            if measured.outside().is_empty() {
+                "the profile names no stage of an input pipeline"
+            } else {
+                "the stages of an input pipeline that the profile names worked at other times only"
+            }
         ),
     }
 }
