@@ -55,7 +55,12 @@ pub fn all(profile: &Profile) -> Vec<Carried<'_>> {
             let Ok(row) = u32::try_from(row) else { break };
             let value = plane.meta_stats(source, row).find(|s| s.metadata_id == stat).and_then(|s| s.value);
             if let Some(StatValue::Bytes(bytes) | StatValue::Str(bytes)) = value {
-                found.push(Carried { name: source.text(meta.name), host: plane.host, plane: plane.id, bytes });
+                found.push(Carried {
+                    name: source.text(meta.name),
+                    host: plane.host,
+                    plane: plane.id,
+                    bytes,
+                });
             }
         }
     }
@@ -73,11 +78,8 @@ pub fn any(profile: &Profile) -> bool {
 #[must_use]
 pub fn named<'k, 'p>(all: &'k [Carried<'p>], text: &str) -> Vec<&'k Carried<'p>> {
     let by = |fits: &dyn Fn(&Carried<'p>) -> bool| all.iter().filter(|k| fits(k)).collect::<Vec<_>>();
-    let ways: [&dyn Fn(&Carried<'p>) -> bool; 3] = [
-        &|kernel| kernel.name == text,
-        &|kernel| kernel.op() == text,
-        &|kernel| kernel.name.contains(text),
-    ];
+    let ways: [&dyn Fn(&Carried<'p>) -> bool; 3] =
+        [&|kernel| kernel.name == text, &|kernel| kernel.op() == text, &|kernel| kernel.name.contains(text)];
     ways.into_iter().map(by).find(|found| !found.is_empty()).unwrap_or_default()
 }
 

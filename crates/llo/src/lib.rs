@@ -33,4 +33,4 @@ pub use module::Module;
 pub use opcode::{Category, Opcode, Unit};
 pub use source_map::{Frame, Info, SourceMap};
 pub use target::{Chip, Target};
-pub use utilization::{UNITS, UnitUse, UnitIdx, Utilization};
+pub use utilization::{UNITS, UnitIdx, UnitUse, Utilization};

@@ -86,7 +86,10 @@ mod tests {
             Target { chip_number, variant: variant.into(), ..Target::default() }.chip()
         };
         assert_eq!((chip(4, "lite"), chip(4, "")), (Some(Chip::V5e), Some(Chip::V5p)));
-        assert_eq!((chip(3, ""), chip(5, ""), chip(6, "")), (Some(Chip::V4), Some(Chip::V6e), Some(Chip::V7x)));
+        assert_eq!(
+            (chip(3, ""), chip(5, ""), chip(6, "")),
+            (Some(Chip::V4), Some(Chip::V6e), Some(Chip::V7x))
+        );
         assert_eq!((chip(0, ""), chip(7, "lite")), (None, None));
     }
 }

@@ -109,7 +109,10 @@ mod tests {
         let mut both = Utilization::default();
         both.units[0] = UnitUse { used: vec![1, 0, 0], capacity: 4 };
         both.units[6] = UnitUse { used: vec![0, 2], capacity: 2 };
-        assert_eq!((both.bundles(), both.used(UnitIdx::ScalarAlu, 1), both.used(UnitIdx::ScalarAlu, 2)), (3, 2, 0));
+        assert_eq!(
+            (both.bundles(), both.used(UnitIdx::ScalarAlu, 1), both.used(UnitIdx::ScalarAlu, 2)),
+            (3, 2, 0)
+        );
         assert_eq!([0, 1, 2, 9].map(|bundle| both.is_empty(bundle)), [false, false, true, true]);
         assert_eq!((both.share(1), both.share(2)), ((2, 6), (0, 6)));
     }

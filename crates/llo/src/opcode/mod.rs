@@ -133,7 +133,8 @@ impl Opcode {
     /// Whether it is there for a trace: tracing a custom call's regions adds such instructions, and so changes the kernel.
     #[must_use]
     pub fn is_trace(self) -> bool {
-        self.known_name().is_some_and(|name| name.starts_with("VECTOR_TRACE") || name == "VECTOR_SET_TRACEMARK")
+        self.known_name()
+            .is_some_and(|name| name.starts_with("VECTOR_TRACE") || name == "VECTOR_SET_TRACEMARK")
     }
 
     /// Whether it starts a copy between memories. Waiting for one does not.
@@ -168,7 +169,10 @@ mod tests {
         assert_eq!(Opcode(50).name(), "VECTOR_LOAD");
         assert_eq!((Opcode(50).category(), Opcode(50).unit()), (Category::LoadStore, Unit::LoadStore));
         // Weights and results are the matrix unit's, whatever XProf calls them.
-        assert_eq!((Opcode(168).unit(), Opcode(375).unit(), Opcode(193).unit()), (Unit::Mxu, Unit::Mxu, Unit::Mxu));
+        assert_eq!(
+            (Opcode(168).unit(), Opcode(375).unit(), Opcode(193).unit()),
+            (Unit::Mxu, Unit::Mxu, Unit::Mxu)
+        );
         for unknown in [Opcode(52), Opcode(699), Opcode(u32::MAX)] {
             assert_eq!(unknown.name(), format!("UNKNOWN_{}", unknown.0));
             assert_eq!((unknown.category(), unknown.unit()), (Category::Other, Unit::Other));
@@ -177,7 +181,8 @@ mod tests {
 
     #[test]
     fn copies_and_waits_for_them_are_told_apart() {
-        let kind = |number| (Opcode(number).is_copy(), Opcode(number).is_copy_wait(), Opcode(number).is_trace());
+        let kind =
+            |number| (Opcode(number).is_copy(), Opcode(number).is_copy_wait(), Opcode(number).is_trace());
         assert_eq!(kind(211), (true, false, false));
         assert_eq!(kind(248), (false, true, false));
         assert_eq!(kind(156), (false, false, true));

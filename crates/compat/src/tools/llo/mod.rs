@@ -91,11 +91,25 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn of(mode: &'a str, data: serde_json::Value) -> Self {
         let note = "Static / modelled compiler schedule estimate (NOT measured hardware counters)";
-        Self { status: "OK", semantics: SEMANTICS, semantics_note: Some(note), mode, data: Some(data), error: None }
+        Self {
+            status: "OK",
+            semantics: SEMANTICS,
+            semantics_note: Some(note),
+            mode,
+            data: Some(data),
+            error: None,
+        }
     }
 
     fn refusal(mode: &'a str, status: &'static str, error: impl Into<String>) -> Self {
-        Self { status, semantics: SEMANTICS, semantics_note: None, mode, data: None, error: Some(error.into()) }
+        Self {
+            status,
+            semantics: SEMANTICS,
+            semantics_note: None,
+            mode,
+            data: None,
+            error: Some(error.into()),
+        }
     }
 }
 

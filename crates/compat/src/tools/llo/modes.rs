@@ -142,7 +142,11 @@ pub(super) fn opcodes<'a>(module: &'a Module<'_>) -> Opcodes<'a> {
     }
     let mut top: Vec<OpcodeCount> = by_opcode
         .into_iter()
-        .map(|(opcode, count)| OpcodeCount { opcode: name(opcode), count, category: opcode.category().word() })
+        .map(|(opcode, count)| OpcodeCount {
+            opcode: name(opcode),
+            count,
+            category: opcode.category().word(),
+        })
         .collect();
     top.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.opcode.cmp(&b.opcode)));
     top.truncate(TOP);
@@ -187,7 +191,8 @@ pub(super) fn registers<'a>(module: &'a Module<'_>) -> Registers<'a> {
     let peak_by_register_type = words(&Liveness::peaks(&stretches));
     stretches.sort_by_key(|stretch| (std::cmp::Reverse(stretch.total()), stretch.first));
     // Stretches of one total may lie between each other's bundles only if they do not overlap: in order they stay.
-    let bundles = stretches.iter().flat_map(|stretch| (stretch.first..=stretch.last).map(move |b| (b, stretch)));
+    let bundles =
+        stretches.iter().flat_map(|stretch| (stretch.first..=stretch.last).map(move |b| (b, stretch)));
     let hottest_bundles = bundles.take(HOTTEST).map(|(bundle, stretch)| Hot {
         bundle,
         region: path(module, i64::from(bundle)),
@@ -203,7 +208,8 @@ pub(super) fn registers<'a>(module: &'a Module<'_>) -> Registers<'a> {
 }
 
 pub(super) fn spills(module: &Module<'_>) -> Value {
-    let listed: Vec<Value> = module.constants.iter().filter_map(|c| c.allocation.as_ref()).map(allocation).collect();
+    let listed: Vec<Value> =
+        module.constants.iter().filter_map(|c| c.allocation.as_ref()).map(allocation).collect();
     let unique = module.allocations();
     let bytes = |only_spills: bool| -> i64 {
         let counted = unique.values().filter(|a| !only_spills || a.is_spill);
@@ -296,7 +302,8 @@ pub(super) fn sources(module: &Module<'_>, bundle: i64) -> Value {
     let infos = module.infos();
     let mut lines = BTreeSet::new();
     if let Some(map) = &module.source_map {
-        let inside = module.instructions.iter().zip(&infos).filter(|(i, _)| i.bundle.map(i64::from) == Some(bundle));
+        let inside =
+            module.instructions.iter().zip(&infos).filter(|(i, _)| i.bundle.map(i64::from) == Some(bundle));
         let of_bundle = inside.filter_map(|(_, info)| map.infos.get((*info)? as usize));
         lines.extend(of_bundle.filter_map(|info| map.line_of(info)));
     }
