@@ -53,8 +53,8 @@ class Asked:
         return json.loads(self.bytes(**params))
 
     def report(self, analysis, **params):
-        query = urllib.parse.urlencode(params)
-        status, body = self.http.bytes(f"/api/v1/runs/{urllib.parse.quote(self.run, safe='')}/{analysis}?{query}")
+        query = urllib.parse.urlencode({"run": self.run, **params})
+        status, body = self.http.bytes(f"/api/report/{analysis}?{query}")
         return json.loads(body) if status == 200 else None
 
 

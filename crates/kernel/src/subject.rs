@@ -45,7 +45,7 @@ pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Ve
                 whole - all.len()
             ),
             "none, if all hosts run one program",
-            "`--host` shows another's",
+            "`--hosts` shows another's",
         );
     }
     if all.is_empty() {
@@ -126,7 +126,7 @@ impl<'p> Subject<'p> {
                 Severity::Warning,
                 format!("several programs of one name have an op {}", subject.module.op),
                 "its measured time is unknown: LLO does not say which program it is of",
-                "give the programs names of their own, or select one with --module",
+                "give the programs names of their own, or select one with --modules",
             );
         }
         if subject.model.most().is_none() {
