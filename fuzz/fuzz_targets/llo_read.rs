@@ -24,7 +24,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let live = Liveness::new(&module);
     let (values, registers) = (live.values(), live.registers());
-    assert!(values.iter().chain(&registers).all(|stretch| stretch.first <= stretch.last && stretch.total() > 0));
+    assert!(
+        values.iter().chain(&registers).all(|stretch| stretch.first <= stretch.last && stretch.total() > 0)
+    );
     let _ = (Liveness::peaks(&registers), module.infos(), module.allocations());
     let model = haloscope_kernel::model::Model::new(&module);
     let _ = (model.most(), model.least(), model.hot().map(|hot| hot.once.busiest()));

@@ -39,7 +39,9 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
             let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             match name {
                 "hlo_decode" => embedded(&bytes, b"Hlo Proto"),
-                "hlo_parse" => embedded(&bytes, b"Hlo Proto").iter().filter_map(|proto| text(proto)).collect(),
+                "hlo_parse" => {
+                    embedded(&bytes, b"Hlo Proto").iter().filter_map(|proto| text(proto)).collect()
+                }
                 "index_open" => reports(bytes),
                 "llo_read" => embedded(&bytes, b"llo_proto"),
                 _ => slices(&bytes),
