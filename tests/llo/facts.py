@@ -56,13 +56,15 @@ def facts_of_one(asked, op):
         ],
     }
     source = ask("kernel-source")
-    if source.value("instructions_with_source"):
+    # The corpus counts instructions that the source map names, also those of which it has a primitive and no line.
+    with_source = sum(row["instructions"] for row in source.rows("primitives") if row["name"])
+    if with_source:
         scopes = collections.Counter()
         for row in source.rows("scopes"):
             for scope in (row["name"] or "").split("/"):
                 scopes[scope] += row["instructions"]
         del scopes[""]
-        facts["instructions_with_source"] = source.value("instructions_with_source")
+        facts["instructions_with_source"] = with_source
         facts["instructions_by_scope"] = dict(scopes)
         for key, table in (("line", "lines"), ("primitive", "primitives")):
             rows = source.rows(table)
