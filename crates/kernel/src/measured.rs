@@ -25,10 +25,13 @@ impl Measured {
     }
 }
 
-/// Times by HLO module and op.
+/// The name of an HLO module and of an op.
+type Key = (String, String);
+
+/// Times by HLO module and op, of each program of that name.
 #[derive(Debug, Default)]
 pub struct Times {
-    rows: BTreeMap<(String, String), Vec<(Option<u64>, Measured)>>,
+    rows: BTreeMap<Key, Vec<(Option<u64>, Measured)>>,
 }
 
 impl Times {
