@@ -132,6 +132,9 @@ fn all() -> Vec<Stage> {
         Stage::new("parity", Busy, 12, "python3 tests/parity/run.py {shared}/traces --bin {bin}")
             .needs(&["program"])
             .reads("{shared}/traces"),
+        Stage::new("llo", Busy, 30, "python3 tests/llo/run.py {shared}/llo-kernels --bin {bin} --traces {shared}/traces")
+            .needs(&["program"])
+            .reads("{shared}/llo-kernels/compare_llo.py"),
         Stage::new("xprof-fixtures", Busy, 23, "python3 tests/parity/live.py --bin {bin}")
             .nightly("python3 tests/parity/live.py --bin {bin} --live")
             .needs(&["program", "xprof-packages"]),

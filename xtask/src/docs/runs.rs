@@ -16,7 +16,7 @@ pub(super) struct Runs(Vec<Profile>);
 
 impl Runs {
     /// Opens all runs below `fixtures/runs`, and as the last one the first files of the first two as a run of two hosts:
-    /// some tables are only there for several.
+    /// some tables are only there for several. Then a kernel with its LLO, which no run of a folder has.
     ///
     /// # Errors
     /// A run that cannot be read.
@@ -29,7 +29,8 @@ impl Runs {
         ensure!(runs.len() > 1, "{} holds fewer than two runs", folder.display());
         let two = runs.iter().flat_map(|r| r.files.first().cloned()).take(2).collect();
         let together = Run { files: two, path: folder, chosen_from: 1 };
-        let opened = runs.iter().chain([&together]).map(load::open).collect::<Result<_, _>>();
+        let kernels = load::find(&root.join("fixtures/kernels/crowded.v5e.xplane.pb.gz"))?;
+        let opened = runs.iter().chain([&together, &kernels]).map(load::open).collect::<Result<_, _>>();
         Ok(Self(opened?))
     }
 

@@ -34,12 +34,18 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
     }
     for path in files {
         let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let seeds = if file.ends_with(".xplane.pb") {
+        let seeds = if file.ends_with(".xplane.pb.gz") && name == "llo_read" {
+            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            embedded(&StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?, b"llo_proto")
+        } else if file.ends_with(".xplane.pb") {
             let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             match name {
-                "hlo_decode" => hlo_protos(&bytes),
-                "hlo_parse" => hlo_protos(&bytes).iter().filter_map(|proto| text(proto)).collect(),
+                "hlo_decode" => embedded(&bytes, b"Hlo Proto"),
+                "hlo_parse" => {
+                    embedded(&bytes, b"Hlo Proto").iter().filter_map(|proto| text(proto)).collect()
+                }
                 "index_open" => reports(bytes),
+                "llo_read" => embedded(&bytes, b"llo_proto"),
                 _ => slices(&bytes),
             }
         } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
@@ -162,12 +168,12 @@ fn shorten(plane: &mut Plane) {
     }
 }
 
-/// The HLO modules that a profile carries.
-fn hlo_protos(bytes: &[u8]) -> Vec<Vec<u8>> {
+/// The messages that a profile carries in a stat of this name: HLO modules, the LLO of kernels.
+fn embedded(bytes: &[u8], stat: &[u8]) -> Vec<Vec<u8>> {
     let space = SpaceView::parse(bytes);
     let mut protos = Vec::new();
     for plane in &space.planes {
-        let id = plane.stat_metadata.iter().find(|(_, m)| m.name == b"Hlo Proto").map(|(key, _)| *key);
+        let id = plane.stat_metadata.iter().find(|(_, m)| m.name == stat).map(|(key, _)| *key);
         let stats =
             plane.event_metadata.iter().flat_map(|(_, m)| m.stats()).filter(|s| Some(s.metadata_id) == id);
         protos.extend(stats.filter_map(|stat| match stat.value {

@@ -31,6 +31,7 @@ mod groups;
 mod hlo_graph;
 mod input;
 mod kept;
+mod kernel;
 mod lanes;
 mod large;
 mod made;

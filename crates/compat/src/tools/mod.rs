@@ -7,6 +7,7 @@ mod inference_profile;
 mod input_pipeline_analyzer;
 mod kernel_stats;
 mod kernel_utilization;
+mod llo;
 mod megascale_stats;
 mod memory_profile;
 mod memory_viewer;
@@ -63,6 +64,10 @@ pub const TOOLS: &[&Tool] = &[
     &megascale_stats::TOOL,
     &utilization_viewer::TOOL,
     &kernel_utilization::TOOL,
+    &llo::TOOL,
+    &llo::STATIC,
+    &llo::ANALYSIS,
+    &llo::DEBUG,
     &smart_suggestion::TOOL,
     &tool_names::TOOL,
 ];

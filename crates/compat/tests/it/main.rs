@@ -8,6 +8,7 @@ mod hlo_stats;
 mod inference_profile;
 mod input_pipeline_analyzer;
 mod kernel_stats;
+mod llo;
 mod made;
 mod megascale_stats;
 mod memory_profile;

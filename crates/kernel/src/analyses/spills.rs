@@ -1,0 +1,159 @@
+//! `kernel spills`: what found no register, and what that costs.
+
+use haloscope_llo::SpillKind;
+use haloscope_report::{Cell, Error, Notes, Report, Severity, Status, Table, Unit, Value, row};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::select::Scoped;
+use rustc_hash::FxHashMap;
+
+use super::{ROWS, cut};
+use crate::lines::Lines;
+use crate::subject::{NEEDS, OP, Subject};
+
+const WITHOUT: Param = Param {
+    id: "without",
+    doc: "the compiler's schedule analysis of the stage packed-bundles-no-spills-fills: then what the spills cost is known",
+    kind: ParamKind::Document,
+    default: "",
+};
+
+/// The analysis, as the registry holds it.
+pub static ANALYSIS: Analysis = Analysis {
+    id: "kernel spills",
+    label: "Spills",
+    group: MenuGroup::Work,
+    question: "Does a TPU kernel spill registers, on which lines, and does it cost anything?",
+    params: &[OP, WITHOUT],
+    needs: NEEDS,
+    reads: &[Input::Profile],
+    example: "kernel spills logs --op layernorm",
+    also: &[],
+    run: Run::Of(run),
+};
+
+/// The number of bundles in a schedule analysis: the words `total scheduled bundles:`.
+fn total_bundles(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("total scheduled bundles:"))?;
+    line.trim().parse().ok()
+}
+
+fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
+    let subject = Subject::choose(asked, params, notes)?;
+    let module = &subject.module;
+    let text = params.text(&WITHOUT);
+    let without = total_bundles(text);
+    if !text.is_empty() && without.is_none() {
+        return Err(Error::Usage(
+            "`without`: expected a schedule analysis with a line `total scheduled bundles:`, found none"
+                .into(),
+        ));
+    }
+    let found: Vec<_> = module
+        .instructions
+        .iter()
+        .enumerate()
+        .filter_map(|(row, i)| Some((row, i, module.spill(i)?)))
+        .collect();
+    let count = |kind| found.iter().filter(|each| each.2 == kind).count() as u64;
+    let runs = |kind| -> Option<f64> {
+        found
+            .iter()
+            .filter(|each| each.2 == kind)
+            .map(|each| subject.model.runs.get(each.1.group).copied().flatten())
+            .sum()
+    };
+    let (lines, by_id) = (Lines::new(module), module.by_id());
+    cut(notes, "spills", found.len());
+    let rows = found.iter().take(ROWS).map(|(row, instruction, kind)| {
+        row![
+            text(
+                "kind",
+                "Kind",
+                "Whether a vector or a scalar is stored (spill) or loaded again (fill).",
+                kind.word()
+            ),
+            count(
+                "bundle",
+                "Bundle",
+                "Its bundle; unknown where it was not scheduled.",
+                instruction.bundle.map(u64::from)
+            ),
+            text("opcode", "Opcode", "The instruction.", instruction.opcode.name().into_owned()),
+            float(
+                "runs",
+                "Runs",
+                Unit::Count,
+                "Times that it runs in one run of the kernel, every branch taken.",
+                subject.model.runs.get(instruction.group).copied().flatten()
+            ),
+            text("region", "Region", "Path of its region.", module.path(instruction.group)),
+            text(
+                "value_source",
+                "Value's source",
+                "Line of the value that it stores; of a fill, its own where it has one.",
+                value_source(&subject, &lines, &by_id, *row)
+            ),
+        ]
+    });
+    let table = Table::of("spills", "Spills and fills", rows);
+    let allocations = module.allocations();
+    let of_spills = allocations.values().filter(|allocation| allocation.is_spill);
+    let spill_bytes = of_spills.fold(0_i64, |sum, allocation| sum.saturating_add(allocation.bytes));
+    let length = i64::try_from(module.bundles()).ok();
+    let cost = length.zip(without.and_then(|n| i64::try_from(n).ok())).map(|(with, without)| with - without);
+    if cost.is_none() && count(SpillKind::VectorSpill) > 0 {
+        notes.add(
+            "unknown_cost",
+            Severity::Info,
+            "the profile does not say how long the kernel would be without its spills",
+            "their cost is unknown: often it is nothing, because loads and stores had room",
+            "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true`, and give the schedule analysis of packed-bundles-no-spills-fills with --without",
+        );
+    }
+    let mut values = subject.values();
+    let of =
+        |id, label, value: Option<u64>, doc| Value::new(id, label, value, Unit::Count, Status::Derived, doc);
+    values.extend([
+        of("vector_spills", "Vector spills", Some(count(SpillKind::VectorSpill)), "Instructions that store a vector for want of a register."),
+        of("vector_fills", "Vector fills", Some(count(SpillKind::VectorFill)), "Instructions that load one again."),
+        of("scalar_spills", "Scalar spills", Some(count(SpillKind::ScalarSpill)), "Instructions that store a scalar for want of a register; the compiler's tables do not count these."),
+        of("scalar_fills", "Scalar fills", Some(count(SpillKind::ScalarFill)), "Instructions that load one again."),
+        Value::new("vector_spill_runs", "Vector spills that run", runs(SpillKind::VectorSpill), Unit::Count, Status::Estimated, "Times that they run in one run of the kernel, every branch taken."),
+        Value::new("spill_bytes", "Memory for spills", Some(spill_bytes), Unit::Bytes, Status::Derived, "Allocations for values that found no register, each once, in all memories."),
+        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room (--without). 0 where they had room; unknown without a dump."),
+    ]);
+    Ok(Report { values, tables: vec![table], ..Report::default() })
+}
+
+/// Where the value of a spill comes from: the line of the instruction whose result is stored.
+fn value_source(
+    subject: &Subject<'_>,
+    lines: &Lines<'_, '_>,
+    by_id: &FxHashMap<i32, usize>,
+    row: usize,
+) -> Cell {
+    let own = lines.line(row);
+    let of_value = || {
+        let instruction = subject.module.instructions.get(row)?;
+        let ids = subject.module.operands(instruction).iter().filter_map(|operand| match operand {
+            haloscope_llo::Operand::Result(id) => Some(*id),
+            _ => None,
+        });
+        ids.filter_map(|id| lines.line(*by_id.get(&id)?)).next_back()
+    };
+    own.or_else(of_value).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total_bundles;
+
+    #[test]
+    fn the_length_is_read_of_a_schedule_analysis() {
+        let text =
+            "Schedule analysis:\n\ttotal scheduled bundles:    756\n\tempty scheduled bundles:    13\n";
+        assert_eq!(total_bundles(text), Some(756));
+        assert_eq!(total_bundles("total scheduled bundles: many"), None);
+        assert_eq!(total_bundles("empty scheduled bundles: 3"), None);
+    }
+}

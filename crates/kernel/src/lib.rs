@@ -1,0 +1,12 @@
+//! What a TPU kernel does, bundle by bundle: of every op whose LLO the profile carries, Pallas kernels and fusions alike; and the
+//! analyses that say it.
+
+mod analyses;
+pub mod carried;
+pub mod chip;
+pub mod lines;
+pub mod measured;
+pub mod model;
+mod subject;
+
+pub use analyses::{bundles, list, opcodes, overview, regions, registers, source, spills};
