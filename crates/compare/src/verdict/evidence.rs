@@ -8,7 +8,7 @@ use haloscope_time::significance::{
     Moments, closer, difference, error_alike, fisher, inflation, mann_whitney, normal_deviations, pooled,
     shift,
 };
-use haloscope_time::special::{t_critical, t_two_sided};
+use haloscope_time::special::{normal_two_sided, t_critical, t_two_sided};
 use haloscope_time::stats::{mean, quantile, robust_deviation};
 
 use super::{LEAST_STEPS, STEP_P, Terms};
@@ -319,7 +319,9 @@ fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
     }
     let (x, y) = (near_usual(other, base), near_usual(after, base));
     let against = pooled(&Moments::of(&x)?, &Moments::of(&y)?, 1e-4 * base)?;
-    let p = softened(against.p, inflation(&[other, before, after]), x.len(), y.len());
+    // The level of a run by itself has been corrected for neighbours that are alike already.
+    let grows = inflation(&[other, before, after]);
+    let p = normal_two_sided(normal_deviations(against.p) / grows.sqrt()).max(against.p);
     if p >= ONSET_P || agree(other, after, off) < ONSET_ABOVE {
         return None;
     }
