@@ -67,6 +67,12 @@ SLOWER = [
     (run("dense_v6e4", "dense_v6e4"), run("from_a_step", "dense_v6e4", seed=79, slow_steps={str(step): 1.06 for step in range(5, 40)}), "from a step on"),
 ]
 
+# One step that is slow, in one run only: an outlier, and no change of the step time, either way round.
+OUTLIERS = [
+    (run("dense_v6e4", "dense_v6e4"), run("one_slow_step", "dense_v6e4", seed=82, slow_steps={"6": 2.5})),
+    (run("cnn_v6e32", "cnn_v6e32"), run("one_slow_step_cnn", "cnn_v6e32", seed=83, slow_steps={"5": 4.0})),
+]
+
 # One program with another batch, and the shapes (tokens of a batch, per device) that must be named.
 BATCH = (run("dense_v6e4", "dense_v6e4"),
          run("batch_24", "dense_v6e4", seed=81, runs=[dict(program="dense_v6e4_batch", count=10)]), ["4,1024", "6,1024"])

@@ -123,6 +123,14 @@ def of_slower(answer, way):
     return faults
 
 
+def of_outlier(answer):
+    """What is wrong with the answer about a run with one slow step."""
+    faults = [] if answer.verdict in SAME else [f"the step is {answer.verdict}: {answer.values['verdict_why']}"]
+    if "an outlier" not in answer.values["verdict_why"]:
+        faults.append(f"no outlier is told: {answer.values['verdict_why']}")
+    return faults
+
+
 def of_batch(answer, shapes):
     """What is wrong with the answer about another batch."""
     faults = [] if answer.verdict == "not comparable" else [f"the verdict is {answer.verdict}"]
@@ -211,6 +219,10 @@ def main():
             if way != "usual steps":
                 back, *_ = runs.pair(experiment, baseline)
                 tell(f"{experiment[0]}, back", back, [] if back is None or back.verdict == "faster" else [f"the step is {back.verdict}"])
+    for pair in filter(is_asked, cases.OUTLIERS):
+        for baseline, experiment in (pair, pair[::-1]):
+            answer, *_ = runs.pair(baseline, experiment)
+            tell(f"{baseline[0]} and {experiment[0]}", answer, of_outlier(answer) if answer else [])
     if is_asked(cases.BATCH):
         answer, *_ = runs.pair(*cases.BATCH[:2])
         tell(cases.BATCH[1][0], answer, of_batch(answer, cases.BATCH[2]) if answer else [])

@@ -6,10 +6,12 @@
 //! `idle`, `steps` and `hosts` sum), and *hidden* while the core computes or copies.
 
 pub mod analysis;
+mod blame;
 pub mod critical_path;
 mod exposure;
 pub mod group_lists;
 pub mod groups;
+pub mod last;
 pub mod links;
 pub mod megascale;
 pub mod mesh;

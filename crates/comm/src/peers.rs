@@ -96,6 +96,8 @@ pub struct Gain {
 pub struct SlowLinks {
     /// Groups of devices, slowest first.
     pub groups: Vec<SlowGroup>,
+    /// The two devices of a slow group between which the hops of permutes are slow too, where hops tell one pair.
+    pub pair: Option<(DeviceId, DeviceId)>,
     /// An axis of the mesh.
     pub axis: Option<SlowAxis>,
     /// What the synchronous collectives of the slowest group, or along the slow axis, take beyond their peers': a share of the
@@ -321,6 +323,43 @@ impl<'p> Peers<'p> {
             });
         }
         links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        links.pair = self.find_pair(known, &links.common());
+    }
+
+    /// Of a slow group the two members between which permutes are slower than between the others, hop against hop of the same op.
+    /// The first and the last may be far from each other by design: a line is closed by the way around.
+    fn find_pair(&self, known: &BTreeMap<Op, Known>, among: &[DeviceId]) -> Option<(DeviceId, DeviceId)> {
+        const HOPS: usize = 3;
+        let mut rows: Members = among.iter().map(|device| device.0).collect();
+        rows.sort_unstable();
+        if rows.len() < HOPS {
+            return None;
+        }
+        let mut sums: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
+        for (op, groups) in &self.lengths {
+            if known.get(op).is_none_or(|one| one.kind != "collective-permute") {
+                continue;
+            }
+            let hops: Vec<((u32, u32), f64, f64)> = groups
+                .iter()
+                .filter_map(|(members, own)| match members[..] {
+                    [a, b] if rows.binary_search(&a).is_ok() && rows.binary_search(&b).is_ok() => {
+                        Some(((a, b), median(own), own.len() as f64))
+                    }
+                    _ => None,
+                })
+                .collect();
+            for (hop, time, count) in hops.iter().filter(|_| hops.len() >= HOPS) {
+                let others: Vec<f64> = hops.iter().filter(|o| o.0 != *hop).map(|o| o.1).collect();
+                let sum = sums.entry(*hop).or_default();
+                *sum = (sum.0 + time * count, sum.1 + median(&others) * count);
+            }
+        }
+        let ends = (*rows.first()?, *rows.last()?);
+        let is_slow = |(own, others): (f64, f64)| others > 0.0 && own >= SLOW_GROUP * others;
+        let mut slow = sums.iter().filter(|(_, sum)| is_slow(**sum)).map(|(hop, _)| *hop);
+        let only = slow.next().filter(|hop| *hop != ends)?;
+        slow.next().is_none().then_some((DeviceId(only.0), DeviceId(only.1)))
     }
 
     fn find_axis(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
@@ -440,10 +479,13 @@ impl SlowLinks {
         self.groups.is_empty() && self.axis.is_none()
     }
 
-    /// What the slow groups have in common: two devices where a group of two is slow, one that is in all of several slow
-    /// groups, else all members of the slowest.
+    /// What the slow groups have in common: the two devices whose hops are slow, two where a group of two is slow, one that is in
+    /// all of several slow groups, else all members of the slowest.
     #[must_use]
     pub fn common(&self) -> Vec<DeviceId> {
+        if let Some((a, b)) = self.pair {
+            return vec![a, b];
+        }
         if let Some(pair) = self.groups.iter().find(|g| g.devices.len() == 2) {
             return pair.devices.clone();
         }
@@ -658,4 +700,4 @@ fn even_links(graph: &Graph<'_>, lengths: &mut Lengths, links: &SlowLinks) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

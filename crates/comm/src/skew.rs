@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::blame::{self, Met};
 use super::group_lists::Groups;
 use super::{Collective, Communication, Execution, Form};
 use haloscope_profile::{DeviceId, Profile};
@@ -50,8 +51,11 @@ pub struct DeviceSkew {
     pub shared: usize,
     /// Those in which it came last, and made others wait by more than the uncertainty.
     pub last: usize,
-    /// For how long the others waited for it, each execution by the mean over the others, picoseconds.
+    /// For how long the others waited for it, each execution by the mean over the others, picoseconds. What it had waited for
+    /// another before counts as the other's.
     pub caused_ps: i64,
+    /// The same summed over the others, picoseconds.
+    pub blamed_ps: f64,
     /// How long it waited for others, picoseconds of exposed time.
     pub waited_ps: i64,
     /// Exposed time of which is known how much was waiting.
@@ -104,6 +108,7 @@ fn find_in(
         .collect();
     let clocks = Clocks::of(communication, &meetings);
     let mut skew = Skew::start(communication, &clocks);
+    let mut met: Vec<Met> = Vec::new();
     for ((at, one), own) in communication.collectives.iter().enumerate().zip(&meetings) {
         let mut fastest: Vec<f64> = Vec::new();
         for meeting in own {
@@ -111,13 +116,18 @@ fn find_in(
             match meeting.waits(one, &clocks) {
                 Some(waits) => {
                     fastest.extend(meeting.fastest(one));
-                    skew.add(one, at, meeting, &waits, clocks.uncertainty(one, meeting));
+                    met.push(skew.add(one, at, meeting, &waits, &clocks));
                 }
                 None => skew.disagreeing += 1,
             }
         }
         let mean = fastest.iter().sum::<f64>() / fastest.len().max(1) as f64;
         skew.transfer_ps[at] = (!fastest.is_empty()).then_some(mean);
+    }
+    let blame = blame::of(met);
+    for own in &mut skew.devices {
+        let all = blame.get(&own.device).copied().unwrap_or_default();
+        (own.caused_ps, own.blamed_ps) = (all.mean_ps.round() as i64, all.sum_ps);
     }
     skew
 }
@@ -136,6 +146,7 @@ impl Skew {
             shared: 0,
             last: 0,
             caused_ps: 0,
+            blamed_ps: 0.0,
             waited_ps: 0,
             known_exposed_ps: 0,
             exposed_ps: exposed.get(&device).copied().unwrap_or(0),
@@ -149,11 +160,18 @@ impl Skew {
     }
 
     /// Counts one meeting. `waits` are those of its members.
-    fn add(&mut self, one: &Collective<'_>, at: usize, meeting: &Meeting, waits: &[i64], uncertainty: i64) {
+    fn add(
+        &mut self,
+        one: &Collective<'_>,
+        at: usize,
+        meeting: &Meeting,
+        waits: &[i64],
+        clocks: &Clocks,
+    ) -> Met {
+        let uncertainty = clocks.uncertainty(one, meeting);
         let longest = waits.iter().copied().max().unwrap_or(0);
         let last =
             (longest > uncertainty).then(|| waits.iter().enumerate().min_by_key(|(_, w)| **w)).flatten();
-        let others = waits.len().saturating_sub(1).max(1) as i64;
         for (position, (member, wait)) in meeting.members.iter().zip(waits).enumerate() {
             let execution = &one.executions[*member];
             let own = (*wait).min(execution.exposed_ps).max(0);
@@ -166,9 +184,18 @@ impl Skew {
             device.known_exposed_ps = device.known_exposed_ps.saturating_add(execution.exposed_ps);
             if last.is_some_and(|(latest, _)| latest == position) {
                 device.last += 1;
-                let caused = haloscope_report::units::sum(waits.iter().copied()) / others;
-                device.caused_ps = device.caused_ps.saturating_add(caused);
             }
+        }
+        let device = |member: &usize| one.executions[*member].device;
+        let ends = meeting.members.iter().map(|member| {
+            let execution = &one.executions[*member];
+            let own = clocks.of.get(&execution.device).map_or(0, |clock| clock.0);
+            execution.end_ps.saturating_sub(own)
+        });
+        Met {
+            end_ps: ends.min().unwrap_or(0),
+            waits: meeting.members.iter().map(device).zip(waits.iter().copied()).collect(),
+            last: last.and_then(|(latest, _)| meeting.members.get(latest)).map(device),
         }
     }
 
@@ -191,15 +218,6 @@ impl Skew {
             transfer_ps: is_known.then_some(transfer),
             unknown_ps: unknown,
         }
-    }
-
-    /// The device that comes last most, where it does so in more than half of what it shares and makes the others wait for the
-    /// largest part of what is waited.
-    #[must_use]
-    pub fn latest(&self) -> Option<&DeviceSkew> {
-        let all: i64 = haloscope_report::units::sum(self.devices.iter().map(|d| d.caused_ps));
-        let most = self.devices.iter().max_by_key(|d| (d.caused_ps, std::cmp::Reverse(d.device.0)))?;
-        (most.last * 2 > most.shared && most.caused_ps.saturating_mul(2) > all).then_some(most)
     }
 }
 

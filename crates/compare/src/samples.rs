@@ -51,6 +51,8 @@ pub struct StepTime {
     pub mean_ps: f64,
     /// Steps of one kind run the same program for most of their time; kinds of two runs that are equal are the same.
     pub kind: u64,
+    /// A program runs in it for most of its time that no step before it ran: it was compiled or loaded then.
+    pub is_new_program: bool,
 }
 
 /// An op of a run with what it took in each step.
@@ -132,6 +134,9 @@ impl<'p> RunSamples<'p> {
         let ops = together(parts, &counts, &peaks);
         for (at, step) in times.iter_mut().enumerate() {
             step.kind = kind(&ops, at);
+        }
+        for at in first_of_programs(&ops, times.len()) {
+            times[at].is_new_program = true;
         }
         Ok(Self { profile, selection, peaks, source: steps.source, steps: times, ops, remainders })
     }
@@ -224,6 +229,32 @@ fn kind(ops: &[SampledOp<'_>], at: usize) -> u64 {
     })
 }
 
+/// The steps, but for the first, in which a program has most of the op time that no step before ran. By id: a new compilation
+/// has another one.
+fn first_of_programs(ops: &[SampledOp<'_>], steps: usize) -> Vec<usize> {
+    let mut programs: Vec<(u64, Vec<f64>)> = Vec::new();
+    for op in ops {
+        let Some(id) = op.meta.program_id else { continue };
+        let row = programs.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
+            programs.push((id, vec![0.0; steps]));
+            programs.len() - 1
+        });
+        for (sum, ps) in programs[row].1.iter_mut().zip(&op.step_ps) {
+            *sum += ps;
+        }
+    }
+    let all = |at: usize| ops.iter().filter_map(|op| op.step_ps.get(at)).sum::<f64>();
+    let mut found: Vec<usize> = programs
+        .iter()
+        .filter_map(|(_, times)| times.iter().position(|ps| *ps > 0.0).map(|at| (at, times[at])))
+        .filter(|(at, ps)| *at > 0 && *ps > MOST_OF_A_STEP * all(*at))
+        .map(|(at, _)| at)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// A program's name without its id.
 fn name_of(module: &str) -> &str {
     module.split('(').next().unwrap_or_default()
@@ -241,6 +272,7 @@ fn step_time(step: &Step) -> StepTime {
         time_ps: step.duration_ps() as f64,
         mean_ps: mean(&lengths),
         kind: 0,
+        is_new_program: false,
     }
 }
 

@@ -151,8 +151,12 @@ impl StepVerdict {
         let base = mean(&times(baseline));
         let warm_up =
             |steps: &[StepTime]| steps.iter().take_while(|step| step.class == StepClass::WarmUp).count();
-        let series = |all, steps| Series { all, warm_up: warm_up(steps) };
-        let mut all = judge(series(&a, baseline), series(&b, experiment), base, terms);
+        let mut all = judge(
+            Series { all: &a, warm_up: warm_up(baseline), steps: baseline },
+            Series { all: &b, warm_up: warm_up(experiment), steps: experiment },
+            base,
+            terms,
+        );
         // What the user gets: of runs whose steps are of several kinds, too.
         all.delta_ps = mean(&times(experiment)) - base;
         all.delta_share = (base > 0.0).then(|| all.delta_ps / base);
@@ -161,7 +165,7 @@ impl StepVerdict {
             steady.map(|(_, ps)| *ps).collect()
         };
         let (a, b) = (usual(baseline, &a), usual(experiment, &b));
-        let without = judge(Series { all: &a, warm_up: 0 }, Series { all: &b, warm_up: 0 }, base, terms);
+        let without = judge(Series::plain(&a), Series::plain(&b), base, terms);
         all.usual = (without.verdict != all.verdict && without.verdict != Verdict::Undecided)
             .then_some((without.verdict, without.delta_ps));
         all
@@ -176,7 +180,7 @@ impl StepVerdict {
     /// The same of a part of every step; the baseline's step took `base` picoseconds.
     #[must_use]
     pub fn of_parts(a: &[f64], b: &[f64], base: f64) -> Self {
-        judge(Series { all: a, warm_up: 0 }, Series { all: b, warm_up: 0 }, base, Terms::default())
+        judge(Series::plain(a), Series::plain(b), base, Terms::default())
     }
 
     /// The step times of runs that cannot be compared: no verdict on the difference, for this reason.
@@ -360,7 +364,14 @@ fn few_words(few: &Few) -> String {
         few.slow,
         few.of,
         units::number(few.times)
-    )
+    ) + if few.is_new_program { "; a program ran there for the first time" } else { "" }
+}
+
+/// `1 of the experiment's 12 steps takes ...: an outlier, no change of the step time`, of slow steps that are not told as one.
+fn outlier_words(few: &Few) -> String {
+    let is_outlier = few.slow == 1 && few.others == 0;
+    let so = if is_outlier { ": an outlier, no change of the step time" } else { ", which may be chance" };
+    few_words(few) + so
 }
 
 fn onset_words(onset: &Onset, base: f64) -> String {
@@ -434,7 +445,7 @@ fn same_or_not(said: &mut StepVerdict, found: &Evidence, of_means: Gap, base: f6
         format!("the interval of the difference, {interval}, straddles the margin of {within} of a step")
     };
     if let Some(few) = found.few.filter(|few| !few.is_told) {
-        said.why += &format!("; {}, which may be chance", few_words(&few));
+        said.why += &format!("; {}", outlier_words(&few));
     }
 }
 

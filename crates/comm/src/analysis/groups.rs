@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::Measured;
 use crate::Collective;
 use crate::group_lists::Groups;
+use crate::last::Last;
 use crate::links::Links;
 use crate::mesh::{Assignment, Mesh, Topology, axes_of, device_id};
 use crate::skew::{self, Skew};
@@ -51,6 +52,8 @@ pub(super) struct Talk {
     pub(super) links: Option<Links>,
     /// Who comes late.
     pub(super) skew: Skew,
+    /// Who comes last over all collectives.
+    pub(super) last: Option<Last>,
 }
 
 /// What is known of a program's devices.
@@ -120,7 +123,8 @@ impl Talk {
                 "give the extents of all axes: their product is the number of devices",
             );
         }
-        Ok(Self { groups, axes, physical, links: links(profile, measured), skew })
+        let last = Last::of(profile, &measured.comm, &skew);
+        Ok(Self { groups, axes, physical, links: links(profile, measured), skew, last })
     }
 
     /// The number of members of a collective's groups.

@@ -9,6 +9,7 @@ mod skew;
 mod tables;
 mod values;
 
+use crate::last::Last;
 use crate::{Collective, Communication, Counted, Form};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
@@ -18,7 +19,7 @@ use haloscope_report::{Notes, Report, Severity};
 use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::cure;
 use haloscope_time::quality;
-use haloscope_time::select::Scoped;
+use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
 
 /// The analysis, as the registry holds it.
@@ -49,6 +50,23 @@ struct Measured<'p> {
     count: usize,
 }
 
+impl<'p> Measured<'p> {
+    /// Measures the counted steps of a scope.
+    fn of(profile: &'p Profile, selection: &Selection<'p>, steps: Steps, scope: &Scope) -> Self {
+        let counted = Counted::of(profile, selection, &steps, scope);
+        let comm = Communication::of(profile, selection, &counted);
+        let count = comm.devices.iter().map(|d| d.steps).sum();
+        Self { comm, steps, by_step: counted.by_step, count }
+    }
+}
+
+/// Who comes last to the collectives of a selection, as `comm` says it; `None` where nobody can tell, or nobody waited.
+#[must_use]
+pub fn last(profile: &Profile, selection: &Selection<'_>, steps: &Steps, scope: &Scope) -> Option<Last> {
+    let measured = Measured::of(profile, selection, steps.clone(), scope);
+    groups::Talk::new(profile, &measured, &Params::default(), &mut Notes::default()).ok()?.last
+}
+
 impl Measured<'_> {
     /// The mean over steps and devices of a sum over both.
     fn per_step(&self, sum_ps: i64) -> f64 {
@@ -76,12 +94,12 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let steps = Steps::find(profile, &selection.devices);
-    let counted = Counted::of(profile, selection, &steps, scope);
-    let comm = Communication::of(profile, selection, &counted);
+    let measured = Measured::of(profile, selection, steps, scope);
+    let comm = &measured.comm;
     if comm.devices.is_empty() {
         return Err(quality::no_ops(profile, selection));
     }
-    quality::steps(profile, &steps, notes);
+    quality::steps(profile, &measured.steps, notes);
     quality::events(profile, selection, notes);
     let seen = |d: &&&haloscope_profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
     let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
@@ -89,12 +107,10 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     if !scope.modules.is_empty() {
         quality::not_used("modules", notes);
     }
-    let count = comm.devices.iter().map(|d| d.steps).sum();
-    let measured = Measured { comm, steps, by_step: counted.by_step, count };
     remarks(profile, &measured, scope, notes);
     let talk = groups::Talk::new(profile, &measured, params, notes)?;
     let mut values = values::all(&measured);
-    values.extend(skew::values(profile, &measured, &talk));
+    values.extend(skew::values(&measured, &talk));
     if measured.comm.collectives.is_empty() {
         return Ok(Report { values, tables: vec![tables::devices(profile, &measured)], ..Report::default() });
     }

@@ -1,10 +1,8 @@
 //! Who comes last to collectives, who waits for it, and whether devices communicate alike.
 
-use std::collections::BTreeMap;
-
 use super::Measured;
 use super::groups::Talk;
-use crate::skew::DeviceSkew;
+use crate::last::{Last, Late};
 use haloscope_profile::Profile;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, Value, row};
@@ -34,7 +32,7 @@ pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> 
             duration(
                 "caused_ps",
                 "Others waited",
-                "How long each of the others waited for it in a step, mean over them.",
+                "How long each of the others waited for it in a step, mean over them. What it had waited for another before counts as the other's.",
                 known(own.caused_ps)
             ),
             duration(
@@ -74,12 +72,11 @@ pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> 
 }
 
 /// How exposed time divides, who comes last, and how alike devices are.
-pub(super) fn values(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
+pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
     let parts = talk.skew.parts(&measured.comm);
     let time =
         |id, label, value: Option<f64>, doc| Value::new(id, label, value, Unit::Ps, Status::Estimated, doc);
     let latest = latest(measured, talk);
-    let name = |own: &DeviceSkew| profile.device(own.device).name.clone();
     let imbalance = imbalance(measured);
     let word = imbalance.map(|share| match share {
         share if share > IMBALANCED => "imbalanced",
@@ -108,24 +105,24 @@ pub(super) fn values(profile: &Profile, measured: &Measured<'_>, talk: &Talk) ->
         Value::new(
             "last_device",
             "Comes last",
-            latest.map(name),
+            latest.map(|late| late.name.as_str()),
             Unit::None,
             Status::Estimated,
-            "The device that comes last to more than half of the collectives that it shares and causes most of the waiting, by 1% of a step or more; unknown where none does.",
+            "The device, else the host, else the slice that more than half of the waiting is for, by 1% of a step or more; unknown where there is none. What it had waited for another itself counts as the other's.",
         ),
         Value::new(
             "last_words",
             "Who comes last",
-            last_words(profile, talk),
+            talk.last.as_ref().map(Last::words),
             Unit::None,
             Status::Estimated,
-            "By hosts, of the waiting that members caused: the host whose devices caused most of it, or that it changes. `diagnose` says what the late one does instead. Unknown where nobody waits.",
+            "The one that most of the waiting is for and how long each of the other devices waits for it in a step; or that it changes, and the three that most of it is for. `diagnose` has the same, and says what the late one does instead. Unknown where nobody waits.",
         ),
         time(
             "last_caused_ps_per_step",
             "Others wait for it",
-            latest.map(|own| per_step(measured, own.device, own.caused_ps)),
-            "How long each of the others waits for it in a step.",
+            latest.map(|late| late.caused_ps),
+            "How long each of the other devices waits for it in a step.",
         ),
         Value::new(
             "balance",
@@ -153,41 +150,13 @@ const BALANCED: f64 = 0.01;
 /// What costs less than this share of a step is not worth naming anybody for.
 const WORTH: f64 = 0.01;
 
-fn per_step(measured: &Measured<'_>, device: haloscope_profile::DeviceId, ps: i64) -> f64 {
-    let steps = measured.comm.devices.iter().find(|d| d.device == device).map_or(1, |d| d.steps);
-    ps as f64 / steps.max(1) as f64
-}
-
 fn step_ps(measured: &Measured<'_>) -> f64 {
     measured.per_step(measured.sum(|d| d.step_ps))
 }
 
-/// Whose devices come last: the host (in a run of one host the device) that causes most of the waiting, or that it changes.
-fn last_words(profile: &Profile, talk: &Talk) -> Option<String> {
-    let mut caused: BTreeMap<&str, i64> = BTreeMap::new();
-    for own in &talk.skew.devices {
-        let device = profile.device(own.device);
-        let name = if profile.hosts.len() > 1 { &profile.host(device.host).name } else { &device.name };
-        let sum = caused.entry(name).or_default();
-        *sum = sum.saturating_add(own.caused_ps);
-    }
-    let all: i64 = units::sum(caused.values().copied());
-    let mut caused: Vec<(&str, i64)> = caused.into_iter().filter(|(_, ps)| *ps > 0).collect();
-    caused.sort_by_key(|(_, ps)| std::cmp::Reverse(*ps));
-    let share = |ps: i64| units::share(ps as f64 / all.max(1) as f64);
-    let first = caused.first()?;
-    if first.1.saturating_mul(2) > all {
-        return Some(format!("{}: {} of the waiting is for it", first.0, share(first.1)));
-    }
-    let words: Vec<String> =
-        caused.iter().take(3).map(|(name, ps)| format!("{name} {}", share(*ps))).collect();
-    Some(format!("changes: {}", words.join(", ")))
-}
-
-/// The device that comes last, where it costs enough.
-fn latest<'t>(measured: &Measured<'_>, talk: &'t Talk) -> Option<&'t DeviceSkew> {
-    let own = talk.skew.latest()?;
-    (per_step(measured, own.device, own.caused_ps) >= WORTH * step_ps(measured)).then_some(own)
+/// Who comes last, where it is one and costs enough.
+fn latest<'t>(measured: &Measured<'_>, talk: &'t Talk) -> Option<&'t Late> {
+    talk.last.as_ref()?.one().filter(|one| one.caused_ps >= WORTH * step_ps(measured))
 }
 
 /// Exposed time by device, a step.
@@ -206,42 +175,38 @@ fn imbalance(measured: &Measured<'_>) -> Option<f64> {
 /// A late device; else devices that communicate unlike.
 pub(super) fn findings(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Vec<Finding> {
     match latest(measured, talk) {
-        Some(own) => vec![late(profile, measured, talk, own)],
+        Some(own) => vec![late(measured, talk, own)],
         None => imbalanced(profile, measured).into_iter().collect(),
     }
 }
 
-fn late(profile: &Profile, measured: &Measured<'_>, talk: &Talk, own: &DeviceSkew) -> Finding {
-    let device = profile.device(own.device);
-    let caused = per_step(measured, own.device, own.caused_ps);
+fn late(measured: &Measured<'_>, talk: &Talk, own: &Late) -> Finding {
     let step = step_ps(measured);
-    let speedup = step / (step - caused).max(step * 0.01);
-    let (mean, devices) = (measured.per_step(measured.sum(|d| d.exposed_ps)), measured.comm.devices.len());
+    let speedup = step / (step - own.caused_ps).max(step * 0.01);
+    let waiting = talk.last.as_ref().map_or(0.0, |last| last.waiting_ps);
+    let clocks = talk.skew.devices.iter().filter_map(|d| d.uncertainty_ps).max().unwrap_or(0);
     Finding {
         id: "late_member",
         severity: Severity::Warning,
         claim: format!(
             "{} comes last to collectives: each of the others waits {} a step for it",
-            device.name,
-            units::duration_ps(caused)
+            own.name,
+            units::duration_ps(own.caused_ps)
         ),
         evidence: format!(
-            "last in {} of {} executions; the others' exposed communication is {} a step, mean of all; {} devices seen, clocks known to {}",
-            own.last,
-            own.shared,
-            units::duration_ps(mean),
-            devices,
-            units::duration_ps(talk.skew.devices.iter().filter_map(|d| d.uncertainty_ps).max().unwrap_or(0) as f64),
+            "{} of all waiting, which is {} a step, mean over {} devices; {} executions with several members seen, clocks known to {}",
+            units::share(own.share),
+            units::duration_ps(waiting),
+            measured.comm.devices.len(),
+            talk.skew.seen - talk.skew.disagreeing,
+            units::duration_ps(clocks as f64),
         ),
-        ceiling: format!("{speedup:.2}x: {} a step, if it came with the others", units::duration_ps(caused)),
+        ceiling: format!("{speedup:.2}x: {} a step, if it came with the others", units::duration_ps(own.caused_ps)),
         speedup: Some(speedup),
         lever: "find what it does longer than the others (`hosts`): a slow chip or host, uneven shards, input or logging there".into(),
-        falsifier: "in another capture another device comes last, or it is not slower in the compute before the collective".into(),
+        falsifier: "in another capture another comes last, or it is not slower in the compute before the collective".into(),
         status: Status::Estimated,
-        links: vec![
-            Link::to("comm").row("skew", device.name.clone()),
-            Link::to("hosts").row("devices", device.name.clone()),
-        ],
+        links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("devices")],
         ..Finding::default()
     }
 }

@@ -21,7 +21,7 @@ const OPS: [(&str, &str, &str); 3] = [
 
 /// Eight devices of one host. In each step a device begins so late, works so long, meets its neighbour for so long, and then all meet:
 /// microseconds by device.
-fn profile(late: [i64; 8], work: [i64; 8], meets: [i64; 4]) -> Profile {
+pub(crate) fn profile(late: [i64; 8], work: [i64; 8], meets: [i64; 4]) -> Profile {
     let mut lines: Vec<[Line; 2]> =
         (0..8).map(|_| [Line::new(1, "Steps"), Line::new(2, "XLA Ops")]).collect();
     let mut now = 0;
@@ -37,17 +37,22 @@ fn profile(late: [i64; 8], work: [i64; 8], meets: [i64; 4]) -> Profile {
         }
         now = end;
     }
+    made(&OPS, lines)
+}
+
+/// One host with a TPU for each of these pairs of lines; ops are 1 and on, steps 10 and on.
+fn made(ops: &[(&str, &str, &str)], lines: Vec<[Line; 2]>) -> Profile {
     let planes = lines.into_iter().enumerate().map(|(d, lines)| {
         let mut plane = Plane { name: format!("/device:TPU:{d}"), ..Plane::default() };
         plane
             .stat_metadata
             .push((1, StatMetadata { id: 1, name: "hlo_category".into(), description: String::new() }));
-        for (id, (name, category, expression)) in (1_i64..).zip(OPS) {
+        for (id, (name, category, expression)) in (1_i64..).zip(ops) {
             let meta = EventMetadata {
                 id,
-                name: expression.into(),
-                display_name: name.into(),
-                stats: vec![Stat { metadata_id: 1, value: Value::Str(category.into()) }],
+                name: (*expression).into(),
+                display_name: (*name).into(),
+                stats: vec![Stat { metadata_id: 1, value: Value::Str((*category).into()) }],
                 ..EventMetadata::default()
             };
             plane.event_metadata.push((id, meta));
@@ -114,4 +119,62 @@ fn equal_groups_are_not_slow_nor_is_one_whose_member_comes_late() {
     work[4] = 800;
     let profile = profile([0; 8], work, [100, 104, 98, 101]);
     assert!(with(&profile, |peers| peers.slow_links(&profile)).is_empty());
+}
+
+const RINGS: [(&str, &str, &str); 4] = [
+    ("fusion.1", "loop fusion", "%fusion.1 = f32[8]{0} fusion(%a)"),
+    (
+        "collective-permute.1",
+        "collective-permute",
+        "%collective-permute.1 = f32[1048576]{0} collective-permute(%a), channel_id=3, source_target_pairs={{0,1},{1,2},{2,3},{3,0},{4,5},{5,6},{6,7},{7,4}}",
+    ),
+    (
+        "all-reduce.1",
+        "all-reduce",
+        "%all-reduce.1 = f32[1048576]{0} all-reduce(%a), channel_id=1, replica_groups={{0,1,2,3},{4,5,6,7}}, use_global_device_ids=true",
+    ),
+    (
+        "all-reduce.2",
+        "all-reduce",
+        "%all-reduce.2 = f32[8]{0} all-reduce(%a), channel_id=2, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true",
+    ),
+];
+
+/// Two rings of four: each device hands on to the next, which takes so long by target; the rings meet for so long; then all meet.
+fn rings(hops: [i64; 8], meets: [i64; 2]) -> Profile {
+    let mut lines: Vec<[Line; 2]> =
+        (0..8).map(|_| [Line::new(1, "Steps"), Line::new(2, "XLA Ops")]).collect();
+    let mut now = 0;
+    for step in 0..STEPS_RUN {
+        let got = |d: usize| now + (500 + hops[d]) * US;
+        let met = |ring: usize| (4 * ring..4 * ring + 4).map(got).max().unwrap_or(0) + meets[ring] * US;
+        let end = met(0).max(met(1)) + 10 * US;
+        for (d, [steps, ops]) in lines.iter_mut().enumerate() {
+            steps.events.push(Event::at(10 + step, now, end - now));
+            ops.events.push(Event::at(1, now, 500 * US));
+            ops.events.push(Event::at(2, now + 500 * US, hops[d] * US));
+            ops.events.push(Event::at(3, got(d), met(d / 4) - got(d)));
+            ops.events.push(Event::at(4, met(d / 4), end - met(d / 4)));
+        }
+        now = end;
+    }
+    made(&RINGS, lines)
+}
+
+#[test]
+fn hops_name_the_pair_of_a_slow_ring() {
+    let common = |hops, meets| {
+        let profile = rings(hops, meets);
+        with(&profile, |peers| peers.slow_links(&profile).common())
+    };
+    let pair = |a, b| vec![DeviceId(a), DeviceId(b)];
+    assert_eq!(common([20, 20, 80, 20, 20, 20, 20, 20], [400, 100]), pair(1, 2));
+    let ring: Vec<DeviceId> = (0..4).map(DeviceId).collect();
+    // Hops alike: the ring is slow, and which of its links nobody knows. The way around is long by design.
+    assert_eq!(common([20; 8], [400, 100]), ring);
+    assert_eq!(common([80, 20, 20, 20, 20, 20, 20, 20], [400, 100]), ring);
+    // Two slow hops are no single link.
+    assert_eq!(common([20, 80, 80, 20, 20, 20, 20, 20], [400, 100]), ring);
+    // A slow hop in a ring that is as fast as the other is not said to be a slow link.
+    assert_eq!(common([20, 20, 80, 20, 20, 20, 20, 20], [100, 100]), Vec::new());
 }

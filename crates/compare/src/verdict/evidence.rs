@@ -3,15 +3,18 @@
 //! Each looks at another way of getting slower, and none of them stands for the others: a mean that one step carries has no
 //! shift, a shift can hide behind one slow step, and what begins half way through is in neither.
 
+use haloscope_time::series::{Sample, Series as Levels};
 use haloscope_time::significance::{
-    Moments, difference, error_of, fisher, inflation, mann_whitney, normal_deviations, pooled, shift,
+    Moments, closer, difference, error_alike, fisher, inflation, mann_whitney, normal_deviations, pooled,
+    shift,
 };
-use haloscope_time::special::{normal_two_sided, t_critical};
+use haloscope_time::special::{normal_two_sided, t_critical, t_two_sided};
 use haloscope_time::stats::{mean, quantile, robust_deviation};
 
 use super::{LEAST_STEPS, STEP_P, Terms};
+use crate::StepTime;
 
-/// Chances of the level from some step on are asked of many steps, and must be below this after that.
+/// The chance that a level that begins within a run is that of the other run must be below this.
 const ONSET_P: f64 = 0.001;
 /// A stretch that begins within a run has so many steps at least,
 const ONSET_STEPS: usize = 3;
@@ -19,15 +22,15 @@ const ONSET_STEPS: usize = 3;
 const ONSET_SHARE: f64 = 0.005;
 /// and so large a share of pairs of its steps with others agrees.
 const ONSET_ABOVE: f64 = 0.9;
-/// So many places are looked at.
-const MOST_PLACES: usize = 100;
 /// A slow step is this share of the step above its run's usual ones at least,
 const SLOW_SHARE: f64 = 0.03;
 /// and so many robust deviations.
 const SLOW_DEVIATIONS: f64 = 8.0;
-/// Without a step like it in the other run, slow steps make a difference where they add this share to the mean: one of them,
-/// two of them, more.
-const ONE_ADDS: f64 = 0.10;
+/// One slow step alone is an outlier, however slow, unless it takes longer than all others together,
+const ONE_ADDS: f64 = 1.0;
+/// or adds this share to the mean and a program ran in it for the first time: it was compiled there.
+const NEW_PROGRAM_ADDS: f64 = 0.10;
+/// Without a step like them in the other run, several make a difference where they add this share: two of them, more.
 const TWO_ADD: f64 = 0.03;
 const MORE_ADD: f64 = 0.02;
 /// Where the other run has some like them, they are to be more by this.
@@ -40,9 +43,16 @@ pub(super) struct Series<'s> {
     pub all: &'s [f64],
     /// So many at the start are warm-up.
     pub warm_up: usize,
+    /// What else is known of them; empty of times alone.
+    pub steps: &'s [StepTime],
 }
 
 impl<'s> Series<'s> {
+    /// Times of which nothing else is known.
+    pub(super) fn plain(all: &'s [f64]) -> Self {
+        Self { all, warm_up: 0, steps: &[] }
+    }
+
     /// Those after the warm-up.
     fn settled(&self) -> &'s [f64] {
         self.all.get(self.warm_up..).unwrap_or_default()
@@ -67,8 +77,8 @@ impl Gap {
     /// runs differ by; `None` for fewer than two samples of a run.
     pub(crate) fn of_means(a: &[f64], b: &[f64], grows: f64, between: Option<Between>) -> Option<Self> {
         let (x, y) = (Moments::of(a)?, Moments::of(b)?);
-        let (error, df) = error_of(&x, &y);
-        let (error, df) = with_between(error * grows.sqrt(), df, between);
+        let (error, df) = error_alike(&x, &y, grows);
+        let (error, df) = with_between(error, df, between);
         let test = difference(y.mean - x.mean, error, df)?;
         Some(Self { delta_ps: test.delta, error_ps: error, df, p: test.p })
     }
@@ -127,6 +137,10 @@ pub struct Few {
     pub others: usize,
     /// The slowest over its run's usual step.
     pub times: f64,
+    /// The place of the slowest among the counted steps of its run.
+    pub at: usize,
+    /// A program ran in it for the first time.
+    pub is_new_program: bool,
     /// Whether that is a difference: else nobody can tell.
     pub is_told: bool,
 }
@@ -181,7 +195,7 @@ impl Evidence {
         Self {
             mean: Gap::of_means(a.all, b.all, grows, between),
             usual: usual(sa, sb, base, grows, between),
-            few: if found.is_some() { few(a2, b2, base) } else { few(sa, sb, base) },
+            few: if found.is_some() { few((a, a2), (b, b2), base) } else { few((a, sa), (b, sb), base) },
             onset: found,
             rank_p: mann_whitney(a.all, b.all),
         }
@@ -191,15 +205,17 @@ impl Evidence {
 /// The shift of the usual steps, by ranks: exact for few steps.
 fn usual(a: &[f64], b: &[f64], base: f64, grows: f64, between: Option<Between>) -> Option<Gap> {
     let (found, plain) = (shift(a, b)?, mann_whitney(a, b)?);
-    let within = found.error * grows.sqrt();
-    let (error, df) = with_between(within, f64::INFINITY, between);
+    let count = (2.0 / (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).max(2.0);
+    let within = found.error * (grows / closer(count, grows)).sqrt();
+    let free = if grows > 1.0 { free(a.len(), b.len(), grows) } else { f64::INFINITY };
+    let (error, df) = with_between(within, free, between);
     let wider = if found.error > 0.0 { error / found.error } else { f64::from(u8::from(error > 0.0)) };
     let p = if between.is_some() && error > 0.0 {
         let times = normal_deviations(plain) / wider.max(1.0);
         // With few runs their own spread is not well known.
         difference(times * error, error, df.min(1e6)).map_or(1.0, |test| test.p).max(plain)
     } else {
-        softened(plain, grows)
+        softened(plain, grows, a.len(), b.len())
     };
     // Without the steps that are far off, where there are any, means tell more than ranks of few steps can.
     let (x, y) = (near_usual(a, base), near_usual(b, base));
@@ -226,9 +242,17 @@ fn with_between(error: f64, df: f64, between: Option<Between>) -> (f64, f64) {
     (all.sqrt(), all * all / parts)
 }
 
-/// A p of samples whose neighbours are alike: as far off, by an error that is larger.
-fn softened(p: f64, grows: f64) -> f64 {
-    if grows > 1.0 { normal_two_sided(normal_deviations(p) / grows.sqrt()).max(p) } else { p }
+/// Degrees of freedom of two runs of so many steps that count as fewer.
+fn free(n: usize, m: usize, grows: f64) -> f64 {
+    ((n + m) as f64 / grows - 2.0).max(2.0)
+}
+
+/// A p of samples whose neighbours are alike: as far off, by an error that is larger, of fewer samples.
+fn softened(p: f64, grows: f64, n: usize, m: usize) -> f64 {
+    if grows <= 1.0 {
+        return p;
+    }
+    t_two_sided(normal_deviations(p) / grows.sqrt(), free(n, m, grows)).max(p)
 }
 
 fn median(samples: &[f64]) -> f64 {
@@ -237,8 +261,8 @@ fn median(samples: &[f64]) -> f64 {
     quantile(&sorted, 0.5)
 }
 
-/// Slow steps: how far each is above the usual ones of its own run, so that a shift is none.
-fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
+/// Slow steps of the last steps of two runs: how far each is above the usual ones of its own run, so that a shift is none.
+fn few((all_a, a): (Series<'_>, &[f64]), (all_b, b): (Series<'_>, &[f64]), base: f64) -> Option<Few> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
@@ -261,10 +285,16 @@ fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
     } else {
         (k, a.len(), l, b.len(), levels[0])
     };
-    let share = delta_ps.abs() / base;
+    let (whole, own) = if delta_ps > 0.0 { (all_b, &b) } else { (all_a, &a) };
+    let slowest = (0..own.len()).max_by(|x, y| own[*x].total_cmp(&own[*y])).unwrap_or(0);
+    let at = whole.all.len() - own.len() + slowest;
+    let is_new_program = whole.steps.get(at).is_some_and(|step| step.is_new_program);
+    // Of a step without them.
+    let share = delta_ps.abs() / (base + delta_ps.min(0.0)).max(1e-3 * base);
     let is_told = if less == 0 {
         share
             >= match more {
+                1 if is_new_program => NEW_PROGRAM_ADDS,
                 1 => ONE_ADDS,
                 2 => TWO_ADD,
                 _ => MORE_ADD,
@@ -273,37 +303,29 @@ fn few(a: &[f64], b: &[f64], base: f64) -> Option<Few> {
         share >= BESIDE_OTHERS_ADD && fisher(more, of, less, others) < STEP_P
     };
     let times = if level > 0.0 { (level + most) / level } else { f64::INFINITY };
-    Some(Few { delta_ps, slow: more, of, others: less, times, is_told })
+    Some(Few { delta_ps, slow: more, of, others: less, times, at, is_new_program, is_told })
 }
 
-/// Where a stretch of `run` begins that lasts to its end and is off both the steps before it and the other run; its place, and
-/// how far it is off the other run.
+/// Where a level of `run` begins that lasts to its end and is off both the steps before it and the other run; its place, and
+/// how far it is off the other run. Levels are those that a run has by itself ([`haloscope_time::series`]).
 fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
-    let last = run.len().checked_sub(ONSET_STEPS)?;
-    // Of many steps not every one has to be the first.
-    let places = (2..=last).step_by((run.len() / MOST_PLACES).max(1));
-    let tests = places.clone().count() as f64;
-    let least = 1e-4 * base;
-    let mut best: Option<(f64, usize, f64)> = None;
-    for at in places {
-        let (before, after) = run.split_at(at);
-        let own = pooled(&Moments::of(before)?, &Moments::of(after)?, least)?;
-        let (Some(x), Some(y)) = (Moments::of(other), Moments::of(after)) else { return None };
-        let against = pooled(&x, &y, least)?;
-        let off = median(after) - median(other);
-        let same_way = own.delta * against.delta > 0.0 && off * own.delta > 0.0;
-        let is_far = off.abs() >= ONSET_SHARE * base && own.delta.abs() >= ONSET_SHARE * base;
-        if !same_way || !is_far || own.p.max(against.p) * tests >= ONSET_P {
-            continue;
-        }
-        let p = softened(own.p.max(against.p), inflation(&[other, before, after])) * tests;
-        let stands_off =
-            || agree(other, after, off) >= ONSET_ABOVE && agree(before, after, off) >= ONSET_ABOVE;
-        if p < ONSET_P && best.is_none_or(|(known, ..)| p < known) && stands_off() {
-            best = Some((p, at, mean(after)? - mean(other)?));
-        }
+    let samples: Vec<Sample> = run.iter().map(|ps| Sample { value: *ps, kind: 0 }).collect();
+    let at = Levels::of(&samples)?.changes.last()?.at;
+    let (before, after) = run.split_at_checked(at).filter(|(_, after)| after.len() >= ONSET_STEPS)?;
+    let off = median(after) - median(other);
+    let own = median(after) - median(before);
+    if off * own <= 0.0 || off.abs().min(own.abs()) < ONSET_SHARE * base {
+        return None;
     }
-    best.map(|(_, at, delta)| (at, delta))
+    let (x, y) = (near_usual(other, base), near_usual(after, base));
+    let against = pooled(&Moments::of(&x)?, &Moments::of(&y)?, 1e-4 * base)?;
+    // The level of a run by itself has been corrected for neighbours that are alike already.
+    let grows = inflation(&[other, before, after]);
+    let p = normal_two_sided(normal_deviations(against.p) / grows.sqrt()).max(against.p);
+    if p >= ONSET_P || agree(other, after, off) < ONSET_ABOVE {
+        return None;
+    }
+    Some((at, mean(after)? - mean(other)?))
 }
 
 /// The share of pairs in which the sample of `b` is on that side of the one of `a`.

@@ -145,12 +145,6 @@ fn a_mean_that_few_steps_carry_is_changed() {
     (b[4], b[9]) = (14e9, 14.2e9);
     let verdict = said(&a, &b);
     assert_eq!((verdict.verdict, &verdict.by[..]), (Verdict::Slower, &[By::Few][..]), "{}", verdict.why);
-    // One step that is a little slow may be chance: neither a change nor the same.
-    let mut b = draws.steps(10e9, 12, 0.0);
-    b[4] = 13e9;
-    let verdict = said(&a, &b);
-    assert_eq!(verdict.verdict, Verdict::Undecided, "{}", verdict.why);
-    assert!(verdict.why.contains("which may be chance"), "{}", verdict.why);
     // A run that has such steps itself.
     let (mut a, mut b) = (draws.steps(10e9, 20, 0.0), draws.steps(10e9, 20, 0.0));
     (a[3], a[11], b[6], b[15]) = (14e9, 14e9, 14e9, 14e9);
@@ -180,12 +174,20 @@ fn a_level_that_begins_within_a_run_is_changed() {
         told += usize::from(verdict.verdict == Verdict::Slower && verdict.onset.is_some_and(|o| o.at == 8));
         assert_ne!(said(&b, &a).verdict, Verdict::Slower);
     }
-    assert!(told >= 45, "{told}");
+    // Of 50; of the rest nothing is said: neighbours that are alike could be the cause.
+    assert!(told >= 42, "{told}");
 }
 
 #[test]
 fn outliers_are_in_the_mean_and_the_verdict_without_them_stands_beside() {
-    let step = |time_ps, class| StepTime { number: 0, class, time_ps, mean_ps: time_ps, kind: 0 };
+    let step = |time_ps, class| StepTime {
+        number: 0,
+        class,
+        time_ps,
+        mean_ps: time_ps,
+        kind: 0,
+        is_new_program: false,
+    };
     let steady = |times: &[f64]| times.iter().map(|t| step(*t, StepClass::Steady)).collect::<Vec<_>>();
     let a = steady(&spread(100.0, 10));
     let mut b = steady(&spread(100.1, 10));
@@ -210,7 +212,14 @@ fn steps_of_two_kinds_are_held_against_their_own() {
         let one = |i: i64| {
             let (mean, kind) = if i % 7 < 5 { (10e9, 1) } else { (4e9 * eval, 2) };
             let time_ps = draws.steps(mean, 1, 0.0)[0];
-            StepTime { number: i, class: StepClass::Steady, time_ps, mean_ps: time_ps, kind }
+            StepTime {
+                number: i,
+                class: StepClass::Steady,
+                time_ps,
+                mean_ps: time_ps,
+                kind,
+                is_new_program: false,
+            }
         };
         (0..14).map(one).collect()
     };
@@ -227,32 +236,124 @@ fn steps_of_two_kinds_are_held_against_their_own() {
     assert_ne!(StepVerdict::of(&run(1, 1.0), &other, Terms::default()).verdict, Verdict::NotComparable);
 }
 
-/// Pairs of runs of one program: normal steps, steps that are like the one before, now and then one slow step in either.
+/// One slow step alone is an outlier: neither a change of the step time nor the same, and it is said.
+#[test]
+fn one_slow_step_is_an_outlier_and_no_change() {
+    for seed in 0..50 {
+        let mut draws = Draws::of(seed);
+        let (a, b) = (draws.steps(10e9, 12, 0.0), draws.steps(10e9, 12, 0.0));
+        // It adds 2.5%, 12% and 75% to the mean.
+        for factor in [1.3, 2.5, 10.0] {
+            let mut slow = b.clone();
+            slow[4] *= factor;
+            for (verdict, whose) in [(said(&a, &slow), "experiment"), (said(&slow, &a), "baseline")] {
+                assert_eq!(verdict.verdict, Verdict::Undecided, "{seed} {factor}: {}", verdict.why);
+                let words = format!("1 of the {whose}'s 12 steps takes");
+                assert!(verdict.why.contains(&words), "{}", verdict.why);
+                assert!(verdict.why.contains("an outlier, no change of the step time"), "{}", verdict.why);
+                assert!(verdict.usual_shift.unwrap().delta.abs() < 0.2e9, "the usual steps show nothing");
+            }
+        }
+    }
+}
+
+/// A slow step in which a program ran for the first time was compiled there: that is no chance.
+#[test]
+fn a_slow_step_with_a_new_program_is_a_change() {
+    let run = |seed: u64, slow: f64, is_new: bool| -> Vec<StepTime> {
+        let mut times = Draws::of(seed).steps(10e9, 12, 0.0);
+        times[6] *= slow;
+        let one = |(at, ps): (usize, &f64)| StepTime {
+            number: at as i64,
+            class: StepClass::Steady,
+            time_ps: *ps,
+            mean_ps: *ps,
+            kind: 0,
+            is_new_program: is_new && at == 6,
+        };
+        times.iter().enumerate().map(one).collect()
+    };
+    let of = |slow, is_new| StepVerdict::of(&run(1, 1.0, false), &run(2, slow, is_new), Terms::default());
+    let verdict = of(2.5, true);
+    assert_eq!((verdict.verdict, &verdict.by[..]), (Verdict::Slower, &[By::Few][..]), "{}", verdict.why);
+    assert!(verdict.why.contains("a program ran there for the first time"), "{}", verdict.why);
+    assert_eq!(of(2.5, false).verdict, Verdict::Undecided);
+    // A new program at no cost, and a slow step elsewhere.
+    assert_eq!(of(1.0, true).verdict, Verdict::Unchanged);
+}
+
+/// Pairs of runs of one program that are told apart, of so many pairs: 8 to 27 steps each.
+fn alarms(pairs: u64, mut steps: impl FnMut(&mut Draws, usize) -> Vec<f64>) -> (usize, usize) {
+    let (mut told, mut same) = (0, 0);
+    for seed in 0..pairs {
+        let mut draws = Draws::of(seed * 31 + 7);
+        let mut run = || {
+            let n = 8 + (draws.uniform() * 20.0) as usize;
+            steps(&mut draws, n)
+        };
+        let verdict = said(&run(), &run());
+        told += usize::from(matches!(verdict.verdict, Verdict::Slower | Verdict::Faster));
+        same += usize::from(verdict.verdict == Verdict::Unchanged);
+    }
+    (told, same)
+}
+
+/// Thousands of pairs of runs of one program: independent steps, steps that are like the one before, steps of which some are
+/// far off, and runs with a slow step now and then. At most one pair in a hundred is told apart.
 #[test]
 fn runs_that_do_not_differ_are_seldom_said_to() {
-    let pairs = 600_u64;
-    for (alike, slow, most) in [(0.0, 0.0, 6), (0.3, 0.0, 12), (0.6, 0.0, 24), (0.0, 0.06, 6)] {
-        let (mut alarms, mut same) = (0, 0);
-        for seed in 0..pairs {
-            let mut draws = Draws::of(seed * 31 + (alike * 1000.0) as u64);
-            let mut run = || {
-                let n = 8 + (draws.uniform() * 20.0) as usize;
-                let mut steps = draws.steps(10e9, n, alike);
-                for ps in &mut steps {
-                    // Up to 10% longer.
-                    if draws.uniform() < slow {
-                        *ps *= 1.03 + 0.07 * draws.uniform();
-                    }
-                }
-                steps
-            };
-            let verdict = said(&run(), &run());
-            alarms += usize::from(matches!(verdict.verdict, Verdict::Slower | Verdict::Faster));
-            same += usize::from(verdict.verdict == Verdict::Unchanged);
+    const PAIRS: u64 = 3000;
+    let most = PAIRS as usize / 100;
+    let (white, same) = alarms(PAIRS, |draws, n| draws.steps(10e9, n, 0.0));
+    println!("independent: {white} told apart, {same} the same, of {PAIRS}");
+    assert!(white <= most && same > PAIRS as usize * 8 / 10, "{white} {same}");
+    for alike in [0.3, 0.6] {
+        let (told, same) = alarms(PAIRS, |draws, n| draws.steps(10e9, n, alike));
+        println!("neighbours alike by {alike}: {told} told apart, {same} the same");
+        assert!(told <= most, "neighbours alike by {alike}: {told}");
+    }
+    let (told, same) = alarms(PAIRS, |draws, n| {
+        // Student's t with three degrees of freedom, as wide.
+        let mut one = || {
+            let chi: f64 = (0..3).map(|_| draws.normal().powi(2)).sum();
+            10e9 * (1.0 + 0.004 * draws.normal() / (chi / 3.0).sqrt())
+        };
+        (0..n).map(|_| one()).collect()
+    });
+    println!("heavy tails: {told} told apart, {same} the same");
+    assert!(told <= most, "heavy tails: {told}");
+    let (told, same) = alarms(PAIRS, |draws, n| {
+        let mut steps = draws.steps(10e9, n, 0.0);
+        for ps in &mut steps {
+            // Up to 10% longer.
+            if draws.uniform() < 0.06 {
+                *ps *= 1.03 + 0.07 * draws.uniform();
+            }
         }
-        println!("alike {alike}, slow {slow}: {alarms} alarms, {same} the same, of {pairs}");
-        assert!(alarms <= most, "alike {alike}, slow {slow}: {alarms} alarms of {pairs}");
-        assert!(alike > 0.0 || slow > 0.0 || same as u64 > pairs * 8 / 10, "{same}");
+        steps
+    });
+    println!("slow steps: {told} told apart, {same} the same");
+    assert!(told <= most, "slow steps: {told}");
+}
+
+/// How often a run that is 2% slower is told, of steps that vary by 0.7%: nearly always where steps are independent; where
+/// they are like the one before, they say less.
+#[test]
+fn a_shift_of_two_per_cent_is_told() {
+    for (alike, least) in [(0.0, 90), (0.3, 60), (0.6, 15)] {
+        let (mut told, mut wrong) = (0, 0);
+        for seed in 0..1000 {
+            let mut draws = Draws::of(seed * 17 + 3);
+            let n = 8 + (draws.uniform() * 20.0) as usize;
+            let verdict = said(&draws.steps(10e9, n, alike), &draws.steps(10.2e9, n, alike));
+            told += usize::from(verdict.verdict == Verdict::Slower);
+            wrong += usize::from(verdict.verdict == Verdict::Faster);
+        }
+        println!("neighbours alike by {alike}: {told} of 1000 told");
+        assert!(
+            told >= 10 * least && wrong <= 1,
+            "neighbours alike by {alike}: {told}, {wrong} the other way"
+        );
     }
 }
 
@@ -285,6 +386,7 @@ fn what_runs_differ_by_is_taken_into_account() {
             time_ps: *ps,
             mean_ps: *ps,
             kind: 0,
+            is_new_program: false,
         };
         times.iter().enumerate().map(one).collect()
     };

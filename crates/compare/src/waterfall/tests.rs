@@ -47,6 +47,7 @@ fn run<'p>(profile: &'p Profile, ops: &[Made], remainders: &[(Rest, Vec<f64>)]) 
         time_ps: time(at),
         mean_ps: time(at),
         kind: 0,
+        is_new_program: false,
     };
     run.steps = (0..run.ops[0].step_ps.len()).map(step).collect();
     run

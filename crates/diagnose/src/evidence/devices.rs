@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Evidence;
+use haloscope_comm::analysis;
+use haloscope_comm::last::Last;
 use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks};
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
@@ -69,6 +71,28 @@ impl<'p> Evidence<'p> {
     /// The share of the active window that is lost to a straggler; `None` where there is none or nobody can tell.
     pub(crate) fn straggler_share(&self) -> Option<f64> {
         self.waits().slow.map(|cost| cost.saved)
+    }
+
+    /// Who comes last to collectives and how long the others wait, in the numbers of `comm`; `None` where nobody can tell.
+    pub(crate) fn last(&self) -> Option<&Last> {
+        let find = || {
+            let communicates = self.share(Class::Communication) > 0.0 && self.selection.devices.len() > 1;
+            communicates
+                .then(|| analysis::last(self.profile, &self.selection, self.steps(), self.scope))
+                .flatten()
+        };
+        self.last.get_or_init(find).as_ref()
+    }
+
+    /// The same as the end of a sentence; empty where nobody can tell.
+    pub(crate) fn last_words(&self) -> String {
+        self.last().map_or_else(String::new, |last| {
+            format!(
+                "; devices wait {} a step for members that come late, {}",
+                units::duration_ps(last.waiting_ps),
+                last.words()
+            )
+        })
     }
 
     /// What waiting for others costs, by cause.

@@ -21,6 +21,7 @@ pub(super) mod work;
 
 use std::cell::OnceCell;
 
+use haloscope_comm::last::Last;
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
@@ -51,6 +52,7 @@ pub(super) struct Evidence<'p> {
     spent: OnceCell<Spent>,
     measured: OnceCell<Result<Measured<'p>, String>>,
     waits: OnceCell<devices::Waits>,
+    last: OnceCell<Option<Last>>,
     host: OnceCell<host::HostTime>,
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
@@ -78,6 +80,7 @@ impl<'p> Evidence<'p> {
             spent: OnceCell::new(),
             measured: OnceCell::new(),
             waits: OnceCell::new(),
+            last: OnceCell::new(),
             host: OnceCell::new(),
             times: OnceCell::new(),
             pieces: OnceCell::new(),

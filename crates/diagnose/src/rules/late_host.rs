@@ -53,10 +53,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "late in {} of {} steps: {}{doing}",
+            "late in {} of {} steps: {}{doing}{}",
             late.steps.len(),
             late.of_steps,
-            late.hosts(evidence.profile)
+            late.hosts(evidence.profile),
+            evidence.last_words()
         ),
         saved: Some(cost.saved),
         assuming: if cost.is_projected {

@@ -1,7 +1,11 @@
 //! Members of collectives come at different times, now one last, now another, and nobody is to blame.
+//!
+//! What it costs is known from the steps run again. Where these cannot be run again, because measured times contradict the order of the
+//! collectives, the waits themselves are known still ([`haloscope_comm::last`]).
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
@@ -16,31 +20,42 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Less is the noise of any machine.
+/// Less is the noise of any machine: of steps run again with every op as long as its median, which takes away all noise,
 const WORTH: f64 = 0.03;
+/// and of waits as measured.
+const WAITS_WORTH: f64 = 0.015;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
-    let (Some(cost), Some(waiting)) = (waits.others, waits.waiting) else {
+    let Some((cost, waiting)) = waits.others.zip(waits.waiting).or_else(|| as_measured(evidence)) else {
         return Outcome::unknown(
             "nothing says which devices took part in which collective, in steps that all of them ran",
         );
     };
     let said = format!(
-        "waits for members that come late take {} of the active window, {} of it without a slow device, a late host or a slow link",
+        "waits for members that come late take {} of the active window, {} of it without a slow device, a late host or a slow link{}",
         units::share(waiting),
-        units::share(cost.communication)
+        units::share(cost.communication),
+        evidence.last_words()
     );
-    if cost.saved < WORTH {
+    if cost.saved < if cost.is_projected { WORTH } else { WAITS_WORTH } {
         return Outcome::clear(said);
     }
+    let how = if cost.is_projected {
+        "the steps run again with every op as long as its median over the devices"
+    } else {
+        "what members stand longer in collectives than the one that came last"
+    };
     let finding = Cause {
         id: RULE.id,
         claim: format!(
             "Collectives wait for members that come late for {} of the active window; which comes last changes",
             units::share(cost.communication)
         ),
-        evidence: "no device, host or link is slower than its peers over the run: each takes its turn; the steps run again with every op as long as its median over the devices".into(),
+        evidence: format!(
+            "no device, host or link is slower than its peers over the run: each takes its turn; {how}{}",
+            evidence.last_words()
+        ),
         saved: Some(cost.saved),
         assuming: "if all came together".into(),
         lever: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): input of unlike size, experts or sequences of unlike load, neighbours on the machines; fewer collectives a step also wait less often".into(),
@@ -50,4 +65,72 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
     Outcome::found(said, vec![finding])
+}
+
+/// What is waited, as measured, and the part of it that neither a slow device nor a late host explains.
+fn as_measured(evidence: &Evidence<'_>) -> Option<(Cost, f64)> {
+    let waits = evidence.waits();
+    let waiting = evidence.last()?.waiting_share * evidence.share_of_steps();
+    let explained: f64 = [waits.slow, waits.late].into_iter().flatten().map(|cost| cost.communication).sum();
+    let left = (waiting - explained).max(0.0);
+    Some((Cost { saved: left, communication: left, is_projected: false }, waiting))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::{Outcome, Verdict};
+    use crate::tests::{Made, US, check, in_pairs};
+
+    /// Sixteen steps in each of which another device works so much longer than 500 us.
+    fn in_turn(longer: i64) -> Outcome {
+        let work = move |step: i64, d: usize| {
+            let late = (step * 5 + step / 8) % 8;
+            500 + if d as i64 == late { longer } else { 0 }
+        };
+        check(&super::RULE, in_pairs(16, work, |_, _| 100))
+    }
+
+    #[test]
+    fn waits_for_now_one_now_another_are_found() {
+        let found = in_turn(200);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.contains("which comes last changes"), "{}", finding.claim);
+        // 200 us of steps of 810.
+        assert!((finding.speedup.unwrap() - 810.0 / 610.0).abs() < 0.01, "{finding:?}");
+        let explained = finding.explains.iter().find(|e| e.rule == "exposed_communication").unwrap();
+        assert!((explained.share - 200.0 / 810.0 * 7.0 / 8.0).abs() < 0.01, "{explained:?}");
+        // As `comm` has it: 200 us a step, of seven devices in eight.
+        let words = "; devices wait 175.0 us a step for members that come late, changes: TPU:";
+        assert!(finding.evidence.contains(words), "{}", finding.evidence);
+    }
+
+    #[test]
+    fn equal_devices_are_clear_and_a_slow_one_is_the_stragglers() {
+        assert_eq!(in_turn(0).verdict, Verdict::Clear);
+        let slow = check(&super::RULE, in_pairs(16, |_, d| if d == 3 { 700 } else { 500 }, |_, _| 100));
+        assert_eq!(slow.verdict, Verdict::Clear, "{slow:?}");
+    }
+
+    #[test]
+    fn a_little_lateness_is_a_near_miss() {
+        let found = in_turn(3);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+    }
+
+    #[test]
+    fn one_device_alone_waits_for_nobody_that_is_known() {
+        let mut tpu = Made::tpu(0);
+        let steps: Vec<_> = (0..6).map(|n| (n, n * 1000 * US, 1000 * US)).collect();
+        tpu.steps(&steps);
+        tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
+        let ops = steps.iter().flat_map(|(_, at, _)| {
+            [
+                ("fusion.1", "loop fusion", *at, 500 * US),
+                ("all-reduce.1", "all-reduce", at + 500 * US, 500 * US),
+            ]
+        });
+        tpu.ops(&ops.collect::<Vec<_>>());
+        assert_eq!(check(&super::RULE, vec![tpu]).verdict, Verdict::Unknown);
+    }
 }

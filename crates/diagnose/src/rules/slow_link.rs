@@ -74,12 +74,11 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
         let name = |id: &haloscope_profile::DeviceId| evidence.profile.device(*id).name.clone();
         let common = links.common();
         let names: Vec<String> = common.iter().map(name).collect();
-        let between = if common.len() == 2 {
-            "The link between "
-        } else if common.len() == 1 {
-            "A link of "
-        } else {
-            "A link among "
+        // A collective's members leave together: of a larger group nothing tells which of its links is slow.
+        let (between, which) = match common.len() {
+            2 => ("The link between ", ""),
+            1 => ("A link of ", "; to which of its neighbours is not known"),
+            _ => ("A link among ", "; which of them is not known: members of a group leave together"),
         };
         let worst = &group.worst;
         let rates = worst.rate.zip(worst.peers_rate).map_or_else(String::new, |(own, peers)| {
@@ -98,7 +97,7 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 counted(group.peers as u64, "group")
             ),
             format!(
-                "by {}, from the arrival of the last member on; most in {} with {} against {}{rates}{several}",
+                "by {}, from the arrival of the last member on; most in {} with {} against {}{rates}{several}{which}",
                 counted(group.ops as u64, "op"),
                 worst.op,
                 units::duration_ps(worst.own_ps),
@@ -116,12 +115,86 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 rate(axis.best.1)
             ),
             format!(
-                "bus bandwidth of large synchronous collectives ({}){}, the other axis{}",
+                "bus bandwidth of large synchronous collectives ({}){}, the other axis{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
                 axis.kinds.join(", "),
                 of_peak(axis.rate),
                 of_peak(axis.best.1)
             ),
         ),
         None => ("No link is slow".into(), String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::{Outcome, Verdict};
+    use crate::tests::{Made, US, check, in_pairs};
+
+    /// Six steps in which the pairs take so long to meet, microseconds.
+    fn said(work: [i64; 8], meets: [i64; 4]) -> Outcome {
+        check(&super::RULE, in_pairs(6, |_, d| work[d], |_, pair| meets[pair]))
+    }
+
+    #[test]
+    fn the_two_devices_of_a_slow_pair_are_named_with_what_the_others_wait() {
+        let found = said([500; 8], [100, 100, 400, 100]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(
+            finding.claim.starts_with(
+                "The link between TPU:4, TPU:5 is slow: collectives take 4.0 times as long there as in 3 groups like it"
+            ),
+            "{}",
+            finding.claim
+        );
+        // 300 us of steps of 910.
+        assert!((finding.speedup.unwrap() - 910.0 / 610.0).abs() < 0.01, "{finding:?}");
+        assert!(
+            finding.evidence.contains("all-reduce.1 with 400.0 us against 100.0 us"),
+            "{}",
+            finding.evidence
+        );
+        assert!(!finding.evidence.contains("not known"), "{}", finding.evidence);
+        let explained = finding.explains.iter().find(|e| e.rule == "exposed_communication").unwrap();
+        assert!(explained.share > 0.3, "{explained:?}");
+    }
+
+    #[test]
+    fn equal_pairs_and_a_pair_whose_member_comes_late_are_clear() {
+        assert_eq!(said([500; 8], [100, 104, 98, 101]).verdict, Verdict::Clear);
+        // The wait for a late member is not the link's.
+        let mut work = [500; 8];
+        work[4] = 900;
+        assert_eq!(said(work, [100; 4]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn a_little_slower_and_slow_at_little_cost_are_near_misses() {
+        // 1.2 times as long is within what groups differ by.
+        assert_eq!(said([500; 8], [100, 120, 100, 100]).verdict, Verdict::Clear);
+        // Four times as long, and 0.3% of the step: named, and not worth a finding.
+        let found = said([2000; 8], [2, 2, 8, 2]);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("TPU:4, TPU:5"), "{}", found.said);
+    }
+
+    #[test]
+    fn without_groups_nobody_can_tell() {
+        let device = |d: i64| {
+            let mut tpu = Made::tpu(d);
+            let steps: Vec<_> = (0..6).map(|n| (n, n * 1000 * US, 1000 * US)).collect();
+            tpu.steps(&steps);
+            tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
+            let ops = steps.iter().flat_map(|(_, at, _)| {
+                [
+                    ("fusion.1", "loop fusion", *at, 500 * US),
+                    ("all-reduce.1", "all-reduce", at + 500 * US, 500 * US),
+                ]
+            });
+            tpu.ops(&ops.collect::<Vec<_>>());
+            tpu
+        };
+        assert_eq!(check(&super::RULE, (0..4).map(device).collect()).verdict, Verdict::Unknown);
+        assert_eq!(check(&super::RULE, vec![device(0)]).verdict, Verdict::Unknown);
     }
 }

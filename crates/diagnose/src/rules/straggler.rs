@@ -35,7 +35,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: found.claim,
-        evidence: found.evidence,
+        evidence: found.evidence + &evidence.last_words(),
         saved: Some(cost.saved),
         assuming: if cost.is_projected {
             "if its ops took as long as on the others: the steps run again so".into()

@@ -50,7 +50,9 @@ impl Straggler {
         let devices = measured.devices.len();
         let whole = match units.level {
             Level::Host if units.is_one_a_host => format!(" ({})", one.device.name),
-            Level::Host | Level::Chip => format!(" (all of its {})", plural(units.devices, "device")),
+            Level::Slice | Level::Host | Level::Chip => {
+                format!(" (all of its {})", plural(units.devices, "device"))
+            }
             Level::Device => String::new(),
         };
         let (verb, them) = if units.names.len() == 1 { ("works", "it") } else { ("work", "them") };
@@ -61,6 +63,7 @@ impl Straggler {
             (Level::Host, _) if units.is_one_a_host => {
                 "; one device of each host was captured: whether the host is slow or its chip is not known"
             }
+            (Level::Slice, _) => "; the slice as a whole, not one host of it",
             (Level::Host, _) => "; the host as a whole, not one chip of it",
             (_, 2..) => "; the chip, not its host: the host's other devices are as fast as the rest",
             _ => "",

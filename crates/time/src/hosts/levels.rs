@@ -1,9 +1,9 @@
-//! Of what devices are part: chips, hosts. Slowness lives at the widest level whose units are slow as a whole.
+//! Of what devices are part: chips, hosts, slices. Slowness lives at the widest level whose units are slow as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use haloscope_profile::{Device, HostId, Profile, Stat};
-use haloscope_xspace::wire::{Fields, Value};
+use super::slices::{Slices, number_of};
+use haloscope_profile::{Device, HostId, Profile};
 
 /// A level of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,8 @@ pub enum Level {
     Chip,
     /// Hosts with all their devices that ran.
     Host,
+    /// Slices with all their hosts, of a run over several.
+    Slice,
 }
 
 /// Some devices as units of a level.
@@ -45,6 +47,9 @@ impl Units {
         let is_whole = |own: &[&Device]| own.iter().all(|d| chosen.contains(&d.id.0));
         let devices = some.len();
         let of_host = |device: &Device| hosts.get(&device.host).map_or(&[][..], Vec::as_slice);
+        if let Some(names) = whole_slices(profile, some, all) {
+            return Self { level: Level::Slice, names, devices, is_one_a_host: false };
+        }
         if hosts.len() > 1 && some.iter().all(|d| is_whole(of_host(d))) {
             let own: BTreeSet<HostId> = some.iter().map(|d| d.host).collect();
             let names = own.iter().map(|host| profile.host(*host).name.clone()).collect();
@@ -80,13 +85,19 @@ impl Units {
     }
 }
 
+/// The names of the slices that these devices are as a whole; `None` where they are not, or the run is on one.
+fn whole_slices(profile: &Profile, some: &[&Device], all: &[&Device]) -> Option<Vec<String>> {
+    let slices = Slices::of(profile, all).filter(|_| !some.is_empty())?;
+    let own: BTreeSet<usize> = some.iter().filter_map(|d| slices.place_of(d)).collect();
+    let of_those = all.iter().filter(|d| slices.place_of(d).is_some_and(|at| own.contains(&at)));
+    let mut names: Vec<String> = some.iter().map(|d| slices.name_of(d).to_owned()).collect();
+    names.sort();
+    names.dedup();
+    (of_those.count() == some.len()).then_some(names)
+}
+
 /// The number of a device's chip on its host, of a TPU that states it in `core_details`.
 fn chip(profile: &Profile, device: &Device) -> Option<i64> {
     const CHIP: u32 = 4;
-    let plane = profile.plane(device.plane);
-    let Some(Stat::Bytes(span)) = plane.stat("core_details") else { return None };
-    let fields = Fields::new(profile.source_of(plane).slice(*span), 0).filter(|f| f.number == CHIP);
-    let number =
-        fields.filter_map(|f| if let Value::Varint(value) = f.value { Some(value) } else { None }).last();
-    i64::try_from(number.unwrap_or(0)).ok()
+    number_of(profile, device, CHIP)
 }

@@ -5,6 +5,7 @@ pub mod late;
 pub mod levels;
 pub mod measure;
 mod on_device;
+pub mod slices;
 pub mod slow_ops;
 mod tables;
 
