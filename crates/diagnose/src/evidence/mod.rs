@@ -4,6 +4,7 @@ pub(super) mod collectives;
 pub(super) mod compilations;
 pub(super) mod copies;
 pub(super) mod devices;
+pub(super) mod experts;
 pub(super) mod host;
 mod host_counts;
 pub(super) mod host_events;
@@ -11,6 +12,7 @@ pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
 pub(super) mod one_hot;
+pub(super) mod padding;
 mod places;
 pub(super) mod programs;
 pub(super) mod series;
@@ -54,6 +56,7 @@ pub(super) struct Evidence<'p> {
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
     series: OnceCell<Option<StepSeries>>,
+    padding: OnceCell<Option<Vec<padding::Wasted>>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -80,6 +83,7 @@ impl<'p> Evidence<'p> {
             times: OnceCell::new(),
             pieces: OnceCell::new(),
             series: OnceCell::new(),
+            padding: OnceCell::new(),
         })
     }
 
