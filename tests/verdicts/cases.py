@@ -98,7 +98,7 @@ KINDS = [
     kind("experts out of balance", ("expert_imbalance",), (1.15, 1.5), ("moe_v5p4",), lambda s, x: dict(device_inject={"2": {"expert_mlp": x}}),
          lambda s, x: "TPU:2"),
     kind("slow convolutions and products", ("slow_compute",), (1.5,), ("cnn_v6e32", "moe_v5p4"),
-         lambda s, x: dict(inject={"conv_general_dilated|dot_general|c[df],e[df]|t[ec]+d?,": x})),
+         lambda s, x: dict(inject={"conv_general_dilated|dot_general": x})),
     kind("two faults", ("straggler",), (1.4,), ("cnn_v6e32",),
          lambda s, x: dict(straggler=dict(host=6, factor=x), periodic=dict(every=5, s=0.02, event="save_checkpoint")), lambda s, x: "w-6"),
 ]

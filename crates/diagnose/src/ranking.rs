@@ -184,10 +184,8 @@ mod tests {
         let ids = |standing: Option<Standing>| -> Vec<_> {
             let memory = Finding { severity: Severity::Error, ..finding("donation_missed", None) };
             let outcome = Outcome { standing, ..Outcome::found("", vec![memory]) };
-            let all = [
-                Checked { rule: &MEMORY, outcome },
-                checked(&LATE, vec![finding("late_host", Some(0.02))]),
-            ];
+            let all =
+                [Checked { rule: &MEMORY, outcome }, checked(&LATE, vec![finding("late_host", Some(0.02))])];
             ranked(&all).into_iter().map(|(_, finding)| finding.id).collect()
         };
         assert_eq!(ids(None), ["late_host", "donation_missed"]);

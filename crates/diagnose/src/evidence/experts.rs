@@ -79,7 +79,8 @@ impl<'p> Evidence<'p> {
         let experts: Vec<(Option<u64>, &str)> =
             ops.iter().map(|op| (op.meta.program_id, op.meta.name.as_ref())).collect();
         let mut groups: FxHashMap<(Option<u64>, &str), Group> = FxHashMap::default();
-        let everywhere = |op: &&Op<'p>| op.devices as usize == devices && op.occurrences % devices as u64 == 0;
+        let everywhere =
+            |op: &&Op<'p>| op.devices as usize == devices && op.occurrences % devices as u64 == 0;
         for op in self.ops().iter().filter(computes).filter(everywhere) {
             let key = (op.meta.program_id, op.meta.name.as_ref());
             let group = Group {
@@ -197,8 +198,7 @@ fn is_called(meta: &OpMeta<'_>, words: &[&str]) -> bool {
 
 /// Whether a text holds a word, or one that begins with it: `moe` in `moe_layer` and `MoeBlock_0`, and not in `smoe`.
 fn begins_a_word(text: &str, word: &str) -> bool {
-    text.match_indices(word)
-        .any(|(at, _)| !text[..at].ends_with(|before: char| before.is_ascii_alphabetic()))
+    text.match_indices(word).any(|(at, _)| !text[..at].ends_with(|before: char| before.is_ascii_alphabetic()))
 }
 
 #[cfg(test)]

@@ -89,13 +89,8 @@ const READS_OF_LAUNCHER: [&str; 14] = [
 const PUTS: [&str; 3] = ["BatchedDevicePut", "DevicePut", "DevicePutWithSharding"];
 
 /// Transfers that somebody waits for; copies of GPUs are ops of the device.
-const TRANSFERS: [&str; 5] = [
-    "TransferToDevice",
-    "TransferFromDevice",
-    "H2D Dispatch",
-    "D2H Dispatch",
-    "MapDmaBuffer",
-];
+const TRANSFERS: [&str; 5] =
+    ["TransferToDevice", "TransferFromDevice", "H2D Dispatch", "D2H Dispatch", "MapDmaBuffer"];
 
 const LAUNCHES: [&str; 19] = [
     "PJRT_LoadedExecutable_Execute",
@@ -123,7 +118,9 @@ const LAUNCHES: [&str; 19] = [
 pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
     let whole = name;
     let name = name.split_once('#').map_or(name, |(name, _)| name);
-    if CALLBACKS.iter().any(|part| name.contains(part)) {
+    // Of a Python frame, `$file:line function`, the file says nothing.
+    let called = if name.starts_with('$') { name.rsplit_once(' ').map_or(name, |(_, f)| f) } else { name };
+    if CALLBACKS.iter().any(|part| called.contains(part)) {
         return Some((Doing::Callback, false));
     }
     if is_compilation(whole) {
@@ -490,7 +487,7 @@ mod tests {
         let profile = profile_of(vec![Made::tpu(0), host]);
         let events = HostEvents::of(&profile, profile.devices[0].host);
         let spans = events.spans(Doing::Transfer).as_slice();
-        assert_eq!(spans, [(110 * US, 500 * US), (600 * US, 620 * US)]);
+        assert_eq!(spans, [(110 * US, 120 * US), (130 * US, 500 * US), (600 * US, 620 * US)]);
         let puts = Puts { call: "PjitFunction(step)".into(), calls: (2, 1), arguments: 2.0 };
         assert_eq!(events.puts(&profile), Some(puts));
     }
@@ -528,6 +525,7 @@ mod tests {
             "BufferSequencingEvent::Execute",
             "train",
             "copy_to_host_async",
+            "$pure_callback.py:11 step",
             "items",
             "",
         ];

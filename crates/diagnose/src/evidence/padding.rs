@@ -111,14 +111,19 @@ fn of_pads(module: &Module, index: InstructionIdx, calls: &mut Vec<InstructionId
     match hlo.opcode {
         Opcode::Dot | Opcode::Convolution => {
             module.matmul(index)?;
-            let pads = hlo.operands.iter().take(2).filter_map(|operand| pad(module, *operand, &mut calls.clone(), DEPTH));
+            let pads = hlo
+                .operands
+                .iter()
+                .take(2)
+                .filter_map(|operand| pad(module, *operand, &mut calls.clone(), DEPTH));
             pads.max_by(|a, b| a.0.total_cmp(&b.0))
         }
         Opcode::Fusion if calls.len() < DEPTH => {
             calls.push(index);
             let bodies = hlo.called_computations.iter();
             let inner = bodies.flat_map(|body| module.computation(*body).instructions());
-            let found = inner.filter_map(|inner| of_pads(module, inner, calls)).max_by(|a, b| a.0.total_cmp(&b.0));
+            let found =
+                inner.filter_map(|inner| of_pads(module, inner, calls)).max_by(|a, b| a.0.total_cmp(&b.0));
             calls.pop();
             found
         }

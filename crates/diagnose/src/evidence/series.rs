@@ -229,7 +229,12 @@ impl Evidence<'_> {
         let explains = each_ps - usual >= NAMES * extra && extra > 0.0;
         let in_steps = sum.steps.len() as f64 >= IN_STEPS * own.len() as f64;
         let name = plane.meta_label(self.profile.source_of(plane), meta).into_owned();
-        let found = Meanwhile { name, steps: sum.steps.len(), each_ps, only: usual < ONLY * each_ps };
+        // What is around all steps covers as much of the others as of these, however long each is.
+        let part = |ps: i64, of: &[Window]| {
+            ps as f64 / (units::sum(of.iter().map(|window| window.counted.length())) as f64).max(1.0)
+        };
+        let only = usual < ONLY * each_ps && part(sum.rest, rest) < ONLY * part(sum.own, own);
+        let found = Meanwhile { name, steps: sum.steps.len(), each_ps, only };
         (explains && in_steps).then_some((found, usual))
     }
 

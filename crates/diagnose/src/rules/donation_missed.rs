@@ -33,7 +33,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::unknown("the profile does not hold the programs, in which donation stands");
     }
     let hosts: BTreeSet<_> = evidence.selection.devices.iter().map(|device| device.host).collect();
-    let capacities = hosts.iter().filter_map(|host| capacity::of_host(evidence.profile, evidence.scope, *host));
+    let capacities =
+        hosts.iter().filter_map(|host| capacity::of_host(evidence.profile, evidence.scope, *host));
     let Some(capacity) = capacities.map(|capacity| capacity.bytes).min().filter(|bytes| *bytes > 0) else {
         return Outcome::unknown("how much memory the device has is not known");
     };
@@ -165,7 +166,7 @@ ENTRY e {{
         let found = asked(1 << 14, "1,0", "");
         assert_eq!((found.verdict, found.standing), (Verdict::Found, None), "{found:?}");
         let finding = &found.findings[0];
-        assert!(finding.claim.starts_with("1.00 GiB of inputs of jit_step"), "{finding:?}");
+        assert!(finding.claim.starts_with("1.000 GiB of inputs of jit_step"), "{finding:?}");
         assert!(finding.evidence.contains("params['w']") && finding.speedup.is_none(), "{finding:?}");
     }
 

@@ -113,10 +113,18 @@ mod tests {
     use crate::tests::{Made, US, check};
 
     /// Steps of 1000 us on some chips: attention, experts for so long on each chip and in each step, and the exchange.
-    fn run(scope: &str, chips: usize, experts: impl Fn(usize, i64) -> i64, attention: impl Fn(usize) -> i64) -> Outcome {
+    fn run(
+        scope: &str,
+        chips: usize,
+        experts: impl Fn(usize, i64) -> i64,
+        attention: impl Fn(usize) -> i64,
+    ) -> Outcome {
         let chip = |ordinal: usize| {
             let mut tpu = Made::tpu(ordinal as i64);
-            let scopes = [("fusion.1", "jit(step)/attention/dot:".to_owned()), ("fusion.2", format!("jit(step)/{scope}/dot:"))];
+            let scopes = [
+                ("fusion.1", "jit(step)/attention/dot:".to_owned()),
+                ("fusion.2", format!("jit(step)/{scope}/dot:")),
+            ];
             for (name, path) in scopes {
                 tpu.op(name, "loop fusion", "", &[("tf_op", Value::Str(path))]);
             }

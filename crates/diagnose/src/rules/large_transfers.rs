@@ -64,13 +64,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// The function that is given arrays of the host again and again, in words: a compiled function puts on the device itself only
 /// what is not there yet, NumPy arrays and Python's numbers.
 fn again(puts: Option<&Puts>) -> Option<String> {
-    let puts = puts.filter(|puts| puts.calls.1 >= SEVERAL && puts.calls.1 as f64 >= MOST * puts.calls.0 as f64)?;
+    let puts =
+        puts.filter(|puts| puts.calls.1 >= SEVERAL && puts.calls.1 as f64 >= MOST * puts.calls.0 as f64)?;
     Some(format!(
-        "`{}` puts {} of its arguments on the device in {} of {} calls: they are arrays or numbers of the host each time",
-        puts.call,
-        units::number(puts.arguments),
-        puts.calls.1,
-        puts.calls.0
+        "`{}` puts {:.0} of its arguments on the device in {} of {} calls: they are arrays or numbers of the host each time",
+        puts.call, puts.arguments, puts.calls.1, puts.calls.0
     ))
 }
 
@@ -118,7 +116,9 @@ mod tests {
     fn arguments_that_every_call_transfers_are_told() {
         let found = check(&super::RULE, vec![tpu(), calls(10)]);
         assert!(
-            found.findings[0].claim.contains("`PjitFunction(step)` puts 1 of its arguments on the device in 10 of 10"),
+            found.findings[0]
+                .claim
+                .contains("`PjitFunction(step)` puts 1 of its arguments on the device in 10 of 10"),
             "{found:?}"
         );
         assert!(found.findings[0].lever.contains("device_put"), "{found:?}");

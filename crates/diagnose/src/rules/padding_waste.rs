@@ -100,8 +100,9 @@ mod tests {
     /// A v5e that multiplies for this long and adds for as long; the product has so many FLOPs, the sum so many bytes.
     fn run(each: i64, flops: f64, bytes: f64) -> Made {
         let mut tpu = Made::tpu(0);
-        let stats =
-            |flops: f64, bytes: f64| [("flops", Value::Double(flops)), ("bytes_accessed", Value::Double(bytes))];
+        let stats = |flops: f64, bytes: f64| {
+            [("flops", Value::Double(flops)), ("bytes_accessed", Value::Double(bytes))]
+        };
         tpu.op("d", "convolution", "", &stats(flops, 1e6));
         tpu.op("n", "loop fusion", "", &stats(1e3, bytes));
         tpu.programs(&[("jit_step(7)", 0, 2 * each)]);

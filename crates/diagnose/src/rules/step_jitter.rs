@@ -39,8 +39,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut slow: Vec<Spike> = series.series.spikes.iter().filter(is_slow).copied().collect();
     let count = series.steps.len();
     let beside = series.beside(&slow.iter().map(|spike| spike.at).collect::<Vec<_>>());
-    let over =
-        format!("{count} steps, those that are usual {}", units::duration_ps(series.mean_of(&beside)));
+    let over = format!("{count} steps, those that are usual {}", units::duration_ps(series.mean_of(&beside)));
     let before = slow.len();
     slow.retain(|spike| evidence.usual_doings_ps(&[spike.at], &beside) < ELSEWHERE * spike.extra);
     if slow.is_empty() && before > 0 {
@@ -262,7 +261,9 @@ mod tests {
         }
         tpu.steps(&rows);
         tpu.programs(&rows.iter().map(|(_, at, _)| ("jit_step(7)", *at, 400 * US)).collect::<Vec<_>>());
-        tpu.ops(&rows.iter().map(|(_, at, _)| ("fusion.1", "loop fusion", *at, 400 * US)).collect::<Vec<_>>());
+        tpu.ops(
+            &rows.iter().map(|(_, at, _)| ("fusion.1", "loop fusion", *at, 400 * US)).collect::<Vec<_>>(),
+        );
         vec![tpu, host]
     }
 
@@ -281,9 +282,12 @@ mod tests {
         let text = |text: &str| Value::Str(text.into());
         let mut host = Made::named("/host:CPU");
         let steps: Vec<(i64, i64, i64)> = (0..12)
-            .map(|n| (n, (n * 1000 + if n > 6 { 800 } else { 0 }) * US, if n == 6 { 1800 } else { 1000 } * US))
+            .map(|n| {
+                (n, (n * 1000 + if n > 6 { 800 } else { 0 }) * US, if n == 6 { 1800 } else { 1000 } * US)
+            })
             .collect();
         host.line("python");
+        host.event("$train.py:12 main", 0, 12_800 * US, &[]);
         for (number, at, length) in &steps {
             host.event("train", *at, *length, &[("step_num", Value::Int(*number)), ("_r", Value::Int(1))]);
             if let Some(event) = event.filter(|_| *number == 6) {
