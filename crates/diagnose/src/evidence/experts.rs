@@ -80,7 +80,7 @@ impl<'p> Evidence<'p> {
             ops.iter().map(|op| (op.meta.program_id, op.meta.name.as_ref())).collect();
         let mut groups: FxHashMap<(Option<u64>, &str), Group> = FxHashMap::default();
         let everywhere =
-            |op: &&Op<'p>| op.devices as usize == devices && op.occurrences % devices as u64 == 0;
+            |op: &&Op<'p>| op.devices as usize == devices && op.occurrences.is_multiple_of(devices as u64);
         for op in self.ops().iter().filter(computes).filter(everywhere) {
             let key = (op.meta.program_id, op.meta.name.as_ref());
             let group = Group {
