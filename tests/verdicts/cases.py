@@ -95,6 +95,10 @@ KINDS = [
     kind("slow input", ("input_bound",), (0.003, 0.02), ("dense_v6e4", "cnn_v6e32", "narrow_v6e4"), slow_input),
     kind("slow launches", ("host_bound", "launch_bound", "blocking_reads"), (0.006,), ("dense_v6e4",),
          lambda s, x: dict(block=True, dispatch_s=x)),
+    kind("experts out of balance", ("expert_imbalance",), (1.15, 1.5), ("moe_v5p4",), lambda s, x: dict(device_inject={"2": {"expert_mlp": x}}),
+         lambda s, x: "TPU:2"),
+    kind("slow convolutions and products", ("slow_compute",), (1.5,), ("cnn_v6e32", "moe_v5p4"),
+         lambda s, x: dict(inject={"conv_general_dilated|dot_general": x})),
     kind("two faults", ("straggler",), (1.4,), ("cnn_v6e32",),
          lambda s, x: dict(straggler=dict(host=6, factor=x), periodic=dict(every=5, s=0.02, event="save_checkpoint")), lambda s, x: "w-6"),
 ]

@@ -1,4 +1,4 @@
-//! What stands above what: a cause before its symptoms, every share of time counted once, and what is worth knowing last.
+//! What stands above what: what may end the run, then a cause before its symptoms, every share of time counted once, and what is worth knowing last.
 
 use super::rule::{Checked, Standing, speedup_words};
 use super::thresholds::{FAULT, OP_WORTH, WORTH_A_WARNING};
@@ -6,11 +6,11 @@ use haloscope_report::units;
 use haloscope_report::{Finding, Severity};
 use haloscope_time::ceiling;
 
-/// The findings of all rules: causes by what removing each gives, then what only shows that a cause is there, then what must
+/// The findings of all rules: what may end the run, causes by what removing each gives, then what only shows that a cause is there, then what must
 /// be known of the capture, then what is worth knowing.
 pub(super) fn ranked(checked: &[Checked]) -> Vec<(Standing, Finding)> {
     let found = |one: &Checked| {
-        let standing = one.rule.standing;
+        let standing = one.outcome.standing.unwrap_or(one.rule.standing);
         one.outcome.findings.iter().map(|finding| (standing, finding.clone())).collect::<Vec<_>>()
     };
     let mut all: Vec<(Standing, Finding)> = checked.iter().flat_map(found).collect();
@@ -176,6 +176,21 @@ mod tests {
         let all = [checked(&CAPTURE, vec![capture]), checked(&LATE, vec![finding("late_host", Some(0.02))])];
         let ids: Vec<_> = ranked(&all).into_iter().map(|(_, finding)| finding.id).collect();
         assert_eq!(ids, ["late_host", "few_devices_profiled"]);
+    }
+
+    #[test]
+    fn facts_stand_below_causes_unless_they_may_end_the_run() {
+        static MEMORY: Rule = rule("donation_missed", Standing::Fact);
+        let ids = |standing: Option<Standing>| -> Vec<_> {
+            let memory = Finding { severity: Severity::Error, ..finding("donation_missed", None) };
+            let outcome = Outcome { standing, ..Outcome::found("", vec![memory]) };
+            let all =
+                [Checked { rule: &MEMORY, outcome }, checked(&LATE, vec![finding("late_host", Some(0.02))])];
+            ranked(&all).into_iter().map(|(_, finding)| finding.id).collect()
+        };
+        assert_eq!(ids(None), ["late_host", "donation_missed"]);
+        assert_eq!(ids(Some(Standing::Danger)), ["donation_missed", "late_host"]);
+        assert!(!Standing::Danger.costs_time());
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct Rule {
 /// Where the findings of a rule stand among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
+    /// What may end the run, whatever it costs in time.
+    Danger,
     /// A cause of lost time.
     Cause,
     /// Time that the program's design costs, without anything that went wrong: how it is sharded, what it copies.
@@ -82,12 +84,14 @@ pub(super) struct Outcome {
     pub said: String,
     /// None unless found.
     pub findings: Vec<Finding>,
+    /// Where the findings stand, where that is not where those of the rule do.
+    pub standing: Option<Standing>,
 }
 
 impl Outcome {
     /// The profile cannot tell, for this reason.
     pub(super) fn unknown(why: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Unknown, said: why.into(), findings: Vec::new() }
+        Self { verdict: Verdict::Unknown, said: why.into(), findings: Vec::new(), standing: None }
     }
 
     /// The question does not arise, for this reason.
@@ -103,7 +107,12 @@ impl Outcome {
     /// Found; clear where there are no findings.
     pub(super) fn found(said: impl Into<String>, findings: Vec<Finding>) -> Self {
         let verdict = if findings.is_empty() { Verdict::Clear } else { Verdict::Found };
-        Self { verdict, said: said.into(), findings }
+        Self { verdict, said: said.into(), findings, standing: None }
+    }
+
+    /// The same with findings that stand elsewhere than those of the rule do.
+    pub(super) fn standing(self, standing: Standing) -> Self {
+        Self { standing: Some(standing), ..self }
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
-use super::host_events::{Doing, HostEvents, Named};
+use super::host_events::{Doing, HostEvents, Named, Puts};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, LineId, Profile};
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
@@ -61,6 +61,8 @@ pub(crate) struct HostTime {
     pub pipelines: Vec<Pipeline>,
     /// Compilations after a host's first device began to work and before its last one ended.
     pub compiled: Compiled,
+    /// The function whose calls put most arguments on the device, of the host where they are most.
+    pub puts: Option<Puts>,
     /// The parts of each device.
     pub devices: Vec<OfDevice>,
     /// The thread of each host that launches programs.
@@ -140,6 +142,8 @@ impl Evidence<'_> {
             time.compiled.calls.extend(calls.filter(|name| name.starts_with("PjitFunction(")));
         }
         longest_first(&mut time.compiled.events);
+        let puts = events.values().filter_map(|host| host.puts(self.profile));
+        time.puts = puts.max_by(|a, b| (a.calls.1, &a.call).cmp(&(b.calls.1, &b.call)));
         for ((doing, id), set) in sets {
             let (Some(host), set) = (events.get(&id), Intervals::union_of(set)) else { continue };
             let names = match doing {

@@ -85,17 +85,12 @@ const READS_OF_LAUNCHER: [&str; 14] = [
     "hipDeviceSynchronize",
 ];
 
+/// Calls that put an array on the device. They may return before it is there: another thread moves it.
+const PUTS: [&str; 3] = ["BatchedDevicePut", "DevicePut", "DevicePutWithSharding"];
+
 /// Transfers that somebody waits for; copies of GPUs are ops of the device.
-const TRANSFERS: [&str; 8] = [
-    "BatchedDevicePut",
-    "DevicePut",
-    "DevicePutWithSharding",
-    "TransferToDevice",
-    "TransferFromDevice",
-    "H2D Dispatch",
-    "D2H Dispatch",
-    "MapDmaBuffer",
-];
+const TRANSFERS: [&str; 5] =
+    ["TransferToDevice", "TransferFromDevice", "H2D Dispatch", "D2H Dispatch", "MapDmaBuffer"];
 
 const LAUNCHES: [&str; 19] = [
     "PJRT_LoadedExecutable_Execute",
@@ -123,7 +118,9 @@ const LAUNCHES: [&str; 19] = [
 pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
     let whole = name;
     let name = name.split_once('#').map_or(name, |(name, _)| name);
-    if CALLBACKS.iter().any(|part| name.contains(part)) {
+    // Of a Python frame, `$file:line function`, the file says nothing.
+    let called = if name.starts_with('$') { name.rsplit_once(' ').map_or(name, |(_, f)| f) } else { name };
+    if CALLBACKS.iter().any(|part| called.contains(part)) {
         return Some((Doing::Callback, false));
     }
     if is_compilation(whole) {
@@ -143,7 +140,7 @@ pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
     if is(&READS) {
         // `jnp.asarray` goes to the device; NumPy's and JAX's own annotation come from it.
         (function != "asarray" || !name.starts_with('$')).then_some((Doing::Read, false))
-    } else if is(&TRANSFERS) {
+    } else if is(&PUTS) || is(&TRANSFERS) {
         Some((Doing::Transfer, false))
     } else if is(&READS_OF_LAUNCHER) {
         Some((Doing::Read, true))
@@ -154,6 +151,43 @@ pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
     } else {
         None
     }
+}
+
+/// What an event has to do with the way of an array to the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A call puts it on its way.
+    Put,
+    /// It is moved.
+    ToDevice,
+    /// Neither.
+    Other,
+}
+
+impl Way {
+    /// By the event's name.
+    fn of(name: &str) -> Self {
+        let name = name.split_once(['#', '(']).map_or(name, |(name, _)| name).trim();
+        let last = name.rsplit_once("::").map_or(name, |(_, function)| function);
+        if PUTS.contains(&last) {
+            Self::Put
+        } else if last.starts_with("TransferToDevice") || last == "H2D Dispatch" {
+            Self::ToDevice
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Calls of a compiled function that put arguments of theirs on the device each time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Puts {
+    /// The call, such as `PjitFunction(step)`.
+    pub call: String,
+    /// How often it was called, and how often it put arguments on the device.
+    pub calls: (u64, u64),
+    /// Arguments that such a call puts there, on average.
+    pub arguments: f64,
 }
 
 /// The events of one host that rules look at.
@@ -173,6 +207,7 @@ pub(super) struct HostEvents {
 struct Kept {
     doing: Doing,
     only_launcher: bool,
+    way: Way,
     line: LineId,
     meta: u32,
     start_ps: i64,
@@ -187,6 +222,7 @@ impl HostEvents {
             let source = profile.source_of(plane);
             let label = |meta: u32| plane.meta_label(source, meta);
             let kinds: Vec<_> = (0..plane.metas.len() as u32).map(|meta| doing(&label(meta))).collect();
+            let ways: Vec<Way> = (0..plane.metas.len() as u32).map(|meta| Way::of(&label(meta))).collect();
             let iterators: Vec<bool> = (0..plane.metas.len() as u32)
                 .map(|meta| {
                     label(meta).starts_with("Iterator::") || label(meta).starts_with("IteratorGetNext")
@@ -206,6 +242,7 @@ impl HostEvents {
                     all.kept.push(Kept {
                         doing,
                         only_launcher,
+                        way: ways[event.meta as usize],
                         line: line.id,
                         meta: event.meta,
                         start_ps,
@@ -229,6 +266,10 @@ impl HostEvents {
             spans.entry(kept.doing).or_default().push((kept.start_ps, kept.end_ps));
         }
         all.spans = spans.into_iter().map(|(doing, spans)| (doing, Intervals::union_of(spans))).collect();
+        if let Some(transfer) = all.spans.get(&Doing::Transfer) {
+            let queued = Intervals::union_of(all.queued());
+            all.spans.insert(Doing::Transfer, transfer.union(&queued));
+        }
         if let Some(compile) = all.spans.get(&Doing::Compile) {
             let calls = Intervals::union_of(compiling_calls(profile, host));
             all.spans.insert(Doing::Compile, compile.union(&calls));
@@ -237,6 +278,64 @@ impl HostEvents {
             all.spans.insert(Doing::Input, input_work(profile, host));
         }
         all
+    }
+
+    /// When arrays that were put on the device waited for the thread that moves them: from the end of the call that put the last
+    /// one there to the start of the next transfer on another thread.
+    fn queued(&self) -> Vec<(i64, i64)> {
+        let mut all: Vec<&Kept> = self.kept.iter().filter(|kept| kept.doing == Doing::Transfer).collect();
+        all.sort_by_key(|kept| kept.start_ps);
+        let mut found = Vec::new();
+        let mut put: Option<&Kept> = None;
+        for kept in all {
+            match kept.way {
+                Way::Put => put = Some(kept),
+                Way::ToDevice => {
+                    let last = put.take().filter(|put| put.line != kept.line && put.end_ps < kept.start_ps);
+                    found.extend(last.map(|put| (put.end_ps, kept.start_ps)));
+                }
+                Way::Other => {}
+            }
+        }
+        found
+    }
+
+    /// Of compiled functions that are called from Python the one whose calls put most arguments on the device.
+    pub(super) fn puts(&self, profile: &Profile) -> Option<Puts> {
+        let mut lines: BTreeMap<LineId, Vec<&Kept>> = BTreeMap::new();
+        for kept in self.kept.iter().filter(|kept| kept.way == Way::Put || kept.doing == Doing::Launch) {
+            lines.entry(kept.line).or_default().push(kept);
+        }
+        let mut sums: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+        for (line, mut events) in lines {
+            events.sort_by_key(|kept| (kept.start_ps, -kept.end_ps));
+            let plane = profile.plane(profile.line(line).plane);
+            // The outermost call that is open, and how many arguments it has put on the device.
+            let mut open: Option<(i64, String, u64)> = None;
+            let mut close = |open: Option<(i64, String, u64)>| {
+                let Some((_, name, puts)) = open else { return };
+                let sum = sums.entry(name).or_default();
+                *sum = (sum.0 + 1, sum.1 + u64::from(puts > 0), sum.2 + puts);
+            };
+            for kept in events {
+                if open.as_ref().is_some_and(|open| open.0 <= kept.start_ps) {
+                    close(open.take());
+                }
+                match &mut open {
+                    Some((_, _, puts)) => *puts += u64::from(kept.way == Way::Put),
+                    None if kept.doing == Doing::Launch => {
+                        let name = plane.meta_label(profile.source_of(plane), kept.meta);
+                        if name.starts_with("PjitFunction(") {
+                            open = Some((kept.end_ps, name.into_owned(), 0));
+                        }
+                    }
+                    None => {}
+                }
+            }
+            close(open);
+        }
+        let (call, (calls, with, puts)) = sums.into_iter().max_by_key(|(_, sum)| sum.2)?;
+        Some(Puts { call, calls: (calls, with), arguments: puts as f64 / with.max(1) as f64 })
     }
 
     /// Whether the thread that launches fetches input itself, so that it is known when it waits for some.
@@ -373,6 +472,27 @@ mod tests {
     }
 
     #[test]
+    fn an_array_in_the_queue_of_another_thread_is_on_its_way() {
+        use crate::tests::{Made, US, profile_of};
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("PjitFunction(step)", 100 * US, 80 * US, &[]);
+        host.event("DevicePut", 110 * US, 10 * US, &[]);
+        host.event("DevicePut", 130 * US, 10 * US, &[]);
+        host.event("PjitFunction(step)", 700 * US, 50 * US, &[]);
+        host.line("transfers");
+        host.event("H2D Dispatch", 300 * US, 200 * US, &[]);
+        // Nobody put this one on its way.
+        host.event("H2D Dispatch", 600 * US, 20 * US, &[]);
+        let profile = profile_of(vec![Made::tpu(0), host]);
+        let events = HostEvents::of(&profile, profile.devices[0].host);
+        let spans = events.spans(Doing::Transfer).as_slice();
+        assert_eq!(spans, [(110 * US, 120 * US), (130 * US, 500 * US), (600 * US, 620 * US)]);
+        let puts = Puts { call: "PjitFunction(step)".into(), calls: (2, 1), arguments: 2.0 };
+        assert_eq!(events.puts(&profile), Some(puts));
+    }
+
+    #[test]
     fn events_are_told_by_whole_words() {
         let kind = |name| doing(name).map(|(doing, _)| doing);
         for name in ["backend_compile", "$compiler.py:305 backend_compile", "TfrtTpuCompiler::Compile"] {
@@ -405,6 +525,7 @@ mod tests {
             "BufferSequencingEvent::Execute",
             "train",
             "copy_to_host_async",
+            "$pure_callback.py:11 step",
             "items",
             "",
         ];

@@ -4,6 +4,7 @@ pub(super) mod collectives;
 pub(super) mod compilations;
 pub(super) mod copies;
 pub(super) mod devices;
+pub(super) mod experts;
 pub(super) mod host;
 mod host_counts;
 pub(super) mod host_events;
@@ -11,6 +12,7 @@ pub(super) mod host_ops;
 mod host_words;
 pub(super) mod names;
 pub(super) mod one_hot;
+pub(super) mod padding;
 mod places;
 pub(super) mod programs;
 pub(super) mod series;
@@ -58,6 +60,7 @@ pub(super) struct Evidence<'p> {
     pieces: OnceCell<Vec<work::Piece>>,
     series: OnceCell<Option<StepSeries>>,
     written_in: OnceCell<WrittenIn>,
+    padding: OnceCell<Option<Vec<padding::Wasted>>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -86,6 +89,7 @@ impl<'p> Evidence<'p> {
             pieces: OnceCell::new(),
             series: OnceCell::new(),
             written_in: OnceCell::new(),
+            padding: OnceCell::new(),
         })
     }
 

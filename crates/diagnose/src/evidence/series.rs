@@ -42,6 +42,20 @@ const NAMES: f64 = 0.5;
 const ONLY: f64 = 0.1;
 /// It must be in so many of the steps.
 const IN_STEPS: f64 = 0.75;
+/// What takes this share of the usual steps is a finding of its own, and so it is in steps that have up to so many times as much
+/// of it.
+const USUAL: f64 = 0.05;
+const ALIKE: f64 = 4.0;
+/// What hosts do while devices have no program, by the rule that claims it; `None` stands for waits for input.
+const DOINGS: [(Option<Doing>, &str); 7] = [
+    (Some(Doing::Compile), "compilation_in_window"),
+    (Some(Doing::Callback), "debug_callbacks"),
+    (Some(Doing::Read), "blocking_reads"),
+    (Some(Doing::Transfer), "large_transfers"),
+    (Some(Doing::Launch), "launch_bound"),
+    (Some(Doing::Other), "host_bound"),
+    (None, "input_bound"),
+];
 
 impl Evidence<'_> {
     /// The steps of the scope as a series; `None` where too few count.
@@ -81,30 +95,8 @@ impl Evidence<'_> {
             ("host_offload", share(Class::HostTransfer)),
             ("exposed_copies", share(Class::AsyncWait)),
         ];
-        let ids = [
-            (Some(Doing::Compile), "compilation_in_window"),
-            (Some(Doing::Callback), "debug_callbacks"),
-            (Some(Doing::Read), "blocking_reads"),
-            (Some(Doing::Transfer), "large_transfers"),
-            (Some(Doing::Launch), "launch_bound"),
-            (Some(Doing::Other), "host_bound"),
-            (None, "input_bound"),
-        ];
-        let per_step = |of: &[usize], set: &dyn Fn(&super::host::OfDevice) -> Option<Intervals>| {
-            let mut sum = 0.0;
-            for one in &self.host().devices {
-                let Some(set) = set(one) else { continue };
-                let on = of.iter().filter_map(|at| series.steps.get(*at)?.on(one.device));
-                sum += on.map(|on| set.overlap(on.start_ps, on.end_ps) as f64).sum::<f64>();
-            }
-            sum / of.len().max(1) as f64
-        };
-        for (doing, id) in ids {
-            let set = |one: &super::host::OfDevice| match doing {
-                Some(doing) => one.by_doing.iter().find(|(own, _)| *own == doing).map(|(_, set)| set.clone()),
-                None => Some(one.input.clone()),
-            };
-            let more = per_step(members, &set) - per_step(others, &set);
+        for (doing, id) in DOINGS {
+            let more = self.in_step_ps(series, members, doing) - self.in_step_ps(series, others, doing);
             all.push((id, self.of_active(more.max(0.0) * count)));
         }
         let mut sums: BTreeMap<&'static str, f64> = BTreeMap::new();
@@ -113,6 +105,38 @@ impl Evidence<'_> {
         }
         let worth = sums.into_iter().filter(|(_, share)| *share > 1e-4);
         worth.collect()
+    }
+
+    /// The time without a program in which hosts did one thing, summed over devices: mean over these steps, picoseconds. `None`
+    /// stands for waits for input.
+    fn in_step_ps(&self, series: &StepSeries, of: &[usize], doing: Option<Doing>) -> f64 {
+        let mut sum = 0.0;
+        for one in &self.host().devices {
+            let set = match doing {
+                Some(doing) => one.by_doing.iter().find(|(own, _)| *own == doing).map(|(_, set)| set),
+                None => Some(&one.input),
+            };
+            let Some(set) = set else { continue };
+            let on = of.iter().filter_map(|at| series.steps.get(*at)?.on(one.device));
+            sum += on.map(|on| set.overlap(on.start_ps, on.end_ps) as f64).sum::<f64>();
+        }
+        sum / of.len().max(1) as f64
+    }
+
+    /// What these steps have more than the others of what hosts do in all steps, and which a rule of its own finds there: mean
+    /// over devices and these steps, picoseconds. A compilation is none: it is in no usual step.
+    pub(crate) fn usual_doings_ps(&self, members: &[usize], others: &[usize]) -> f64 {
+        let Some(series) = self.series() else { return 0.0 };
+        let devices = self.host().devices.len().max(1) as f64;
+        let usual_ps = series.mean_of(others) * devices;
+        let more = |doing: Option<Doing>| {
+            let (own, usual) =
+                (self.in_step_ps(series, members, doing), self.in_step_ps(series, others, doing));
+            let is_usual = usual >= USUAL * usual_ps && own <= ALIKE * usual;
+            if is_usual { (own - usual).max(0.0) } else { 0.0 }
+        };
+        let doings = DOINGS.into_iter().filter(|(doing, _)| *doing != Some(Doing::Compile));
+        doings.map(|(doing, _)| more(doing)).sum::<f64>() / devices
     }
 
     /// What the hosts did in these steps and not in the others, where one event of the thread that launches, else of any,
@@ -205,7 +229,12 @@ impl Evidence<'_> {
         let explains = each_ps - usual >= NAMES * extra && extra > 0.0;
         let in_steps = sum.steps.len() as f64 >= IN_STEPS * own.len() as f64;
         let name = plane.meta_label(self.profile.source_of(plane), meta).into_owned();
-        let found = Meanwhile { name, steps: sum.steps.len(), each_ps, only: usual < ONLY * each_ps };
+        // What is around all steps covers as much of the others as of these, however long each is.
+        let part = |ps: i64, of: &[Window]| {
+            ps as f64 / (units::sum(of.iter().map(|window| window.counted.length())) as f64).max(1.0)
+        };
+        let only = usual < ONLY * each_ps && part(sum.rest, rest) < ONLY * part(sum.own, own);
+        let found = Meanwhile { name, steps: sum.steps.len(), each_ps, only };
         (explains && in_steps).then_some((found, usual))
     }
 

@@ -1,5 +1,7 @@
 //! Whether all ops that one limit binds are as slow as each other: then it is not the ops, but what they have in common.
 
+use haloscope_hlo::ElementType;
+use haloscope_profile::chips;
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op;
 use haloscope_time::roofline::MOST_OF_PEAK;
@@ -43,15 +45,18 @@ const WORTH: f64 = 0.03;
 const SHORTEST_PS: f64 = 5e6;
 /// Bytes of one execution from which on an op streams; smaller values stay in nearer memories.
 const STREAMS_BYTES: f64 = 1e6;
-/// One limit binds an op where no other is nearer than this part of it.
-const CLEARLY: f64 = 0.7;
+/// One limit binds an op where no other is nearer than this part of it: of the other two limits that are known well, whose usual
+/// shares of the peak differ by less ([`super::usual`]), and of those that are guesses.
+const CLEARLY: f64 = 0.8;
+const CLEARLY_BY_GUESS: f64 = 0.7;
 /// The ops reach the same where they differ by no more than this.
 const AGREE: f64 = 0.08;
 /// This part of their time must agree.
 const MOST: f64 = 0.6;
 /// The best of them, by time: so much of their time is in ops that reach more.
 const BEST: f64 = 0.15;
-/// A product whose sides are at least this long fills the matrix unit well.
+/// A product whose sides are at least this long fills the matrix unit well. Of a convolution, done as one product of patches and
+/// kernels, the patches and what is summed over have to be so long, and its features whole matrix units.
 const LARGE: u64 = 1024;
 
 /// An op with what limits it.
@@ -130,15 +135,15 @@ impl<'p> Evidence<'p> {
     fn one(&self, op: &Op<'_>, limits: &Limits, roof: Roof) -> Option<One> {
         let own = limits.of(roof);
         let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
-        let next = others
-            .into_iter()
-            .filter(|other| *other != roof)
-            .map(|other| limits.of(other))
-            .fold(0.0, f64::max);
+        let is_near = |other: Roof| {
+            let is_known = matches!(other, Roof::Matrix | Roof::Hbm);
+            limits.of(other) > own * if is_known { CLEARLY } else { CLEARLY_BY_GUESS }
+        };
+        let is_clear = !others.into_iter().any(|other| other != roof && is_near(other));
         let runs = op.occurrences.max(1) as f64;
         let time_ps = op.self_ps as f64;
         let is_long = time_ps / runs >= SHORTEST_PS;
-        if !is_long || own <= 0.0 || next > CLEARLY * own {
+        if !is_long || own <= 0.0 || !is_clear {
             return None;
         }
         let (is_meant, is_sure) = match roof {
@@ -158,16 +163,29 @@ impl<'p> Evidence<'p> {
         self.slices(op).unwrap_or_else(|| op.meta.name.contains("slice"))
     }
 
-    /// Whether an op is one product of 16-bit operands or narrower whose sides are long.
+    /// Whether an op is one product of 16-bit operands or narrower whose sides are long, or a convolution that fills the matrix
+    /// unit as well as such a one.
     fn is_large_product(&self, op: &Op<'_>) -> bool {
+        let is_narrow = |lhs: ElementType, rhs: ElementType| {
+            [lhs, rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16))
+        };
+        if op.meta.category.contains("custom") {
+            return false;
+        }
         let products = self.products(op);
         let is_large = |edge: u64| edge >= LARGE;
-        !op.meta.category.contains("custom")
-            && !products.is_empty()
-            && products.iter().all(|one| {
-                let is_narrow =
-                    [one.lhs, one.rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16));
-                is_narrow && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
+        if !products.is_empty() {
+            return products.iter().all(|one| {
+                is_narrow(one.lhs, one.rhs) && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
+            });
+        }
+        let edge = self.selection.devices.first().and_then(|device| chips::tpu(&device.type_name));
+        let Some(edge) = edge.map(|chip| chip.matrix_edge) else { return false };
+        let convolutions = self.convolutions(op);
+        !convolutions.is_empty()
+            && convolutions.iter().all(|one| {
+                let is_filled = one.n.is_multiple_of(edge) && is_large(one.k) && is_large(one.m);
+                is_narrow(one.lhs, one.rhs) && is_filled
             })
     }
 }

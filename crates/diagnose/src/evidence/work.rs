@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_hlo::{ComputationIdx, InstructionIdx, Matmul, Module, Opcode};
+use haloscope_hlo::{ComputationIdx, InstructionIdx, Matmul, Module, Opcode, Shape};
 
 use super::Evidence;
 use haloscope_profile::{Decoded, DeviceKind, Stat};
@@ -299,7 +299,17 @@ impl Evidence<'_> {
     pub(crate) fn products(&self, op: &Op<'_>) -> Vec<Matmul> {
         let mut found = Vec::new();
         if let Some((decoded, index)) = self.instruction(op) {
-            collect_products(&decoded.module, index, 0, &mut found);
+            collect(&decoded.module, index, 0, &mut found, &Module::matmul);
+        }
+        found
+    }
+
+    /// The convolutions of an op that are no matrix product in themselves, those inside of a fusion too, as the products of patches
+    /// and kernels that they can be done as.
+    pub(crate) fn convolutions(&self, op: &Op<'_>) -> Vec<Matmul> {
+        let mut found = Vec::new();
+        if let Some((decoded, index)) = self.instruction(op) {
+            collect(&decoded.module, index, 0, &mut found, &as_product);
         }
         found
     }
@@ -345,16 +355,53 @@ fn reach(mut shares: Vec<f64>) -> Option<Reach> {
 /// Deeper nesting is no compiler's.
 const DEPTH: u32 = 8;
 
-fn collect_products(module: &Module, index: InstructionIdx, depth: u32, found: &mut Vec<Matmul>) {
-    found.extend(module.matmul(index));
+fn collect(
+    module: &Module,
+    index: InstructionIdx,
+    depth: u32,
+    found: &mut Vec<Matmul>,
+    is_one: &dyn Fn(&Module, InstructionIdx) -> Option<Matmul>,
+) {
+    found.extend(is_one(module, index));
     let hlo = module.instruction(index);
     if depth < DEPTH && hlo.opcode == Opcode::Fusion {
         for inner in
             hlo.called_computations.iter().flat_map(|called| module.computation(*called).instructions())
         {
-            collect_products(module, inner, depth + 1, found);
+            collect(module, inner, depth + 1, found, is_one);
         }
     }
+}
+
+/// A convolution as a product of patches and kernels (im2col): a row for each output position, a column for each output feature,
+/// summed over the kernel's positions and input features. `None` of what is a matrix product in itself, and of those with groups
+/// or holes, which fill the matrix unit otherwise.
+fn as_product(module: &Module, index: InstructionIdx) -> Option<Matmul> {
+    let hlo = module.instruction(index);
+    if hlo.opcode != Opcode::Convolution || module.matmul(index).is_some() {
+        return None;
+    }
+    let attributes = hlo.attributes();
+    let dims = attributes.convolution.as_ref()?;
+    let is_one = |count: Option<i64>| count.unwrap_or(1) == 1;
+    let is_whole =
+        attributes.window.iter().all(|window| window.base_dilation <= 1 && window.window_dilation <= 1);
+    if !is_one(attributes.feature_group_count) || !is_one(attributes.batch_group_count) || !is_whole {
+        return None;
+    }
+    let &[lhs, rhs, ..] = hlo.operands.as_slice() else { return None };
+    let (lhs, rhs) = (&module.instruction(lhs).shape, &module.instruction(rhs).shape);
+    let n = u64::try_from(*rhs.dimensions.get(usize::try_from(dims.kernel_output_feature).ok()?)?).ok()?;
+    let over = |shape: &Shape| shape.element_count()?.checked_div(n);
+    Some(Matmul {
+        m: over(&hlo.shape)?,
+        n,
+        k: over(rhs)?,
+        batch: 1,
+        lhs: lhs.element_type,
+        rhs: rhs.element_type,
+        result: hlo.shape.element_type,
+    })
 }
 
 /// Whether an instruction, or what it calls, multiplies matrices.

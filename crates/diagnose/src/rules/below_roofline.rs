@@ -1,5 +1,7 @@
 //! Ops that take far longer than their FLOPs and bytes explain, and than comparable ops of the run take.
 
+use std::collections::BTreeSet;
+
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::names::{common, counted, framework_tail};
@@ -49,19 +51,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
-    let memory_rate = evidence.memory_rate();
-    let slow = pieces.iter().filter_map(|piece| slow(evidence, piece, memory_rate));
-    let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
-    for one in slow {
-        let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
-        match groups.iter_mut().find(|(own, _)| *own == key) {
-            Some((_, group)) => group.push(one),
-            None => groups.push((key, vec![one])),
-        }
-    }
-    let mut groups: Vec<Vec<Slow<'_, '_>>> = groups.into_iter().map(|(_, group)| group).collect();
-    groups.retain(|group| evidence.of_active(saved_ps(group)) >= OP_WORTH.good);
-    groups.sort_by(|a, b| saved_ps(b).total_cmp(&saved_ps(a)));
+    let groups = groups(evidence);
     let said = format!(
         "{} of the active window is in ops whose least time is known; {} of them far above it{}",
         units::share(evidence.of_active(covered)),
@@ -73,6 +63,29 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     );
     let findings = groups.iter().take(FINDINGS).map(|group| finding(evidence, group)).collect();
     Outcome::found(said, findings)
+}
+
+/// The slow ops that are worth a finding, those of one framework op together, most to save first.
+fn groups<'e, 'p>(evidence: &'e Evidence<'p>) -> Vec<Vec<Slow<'e, 'p>>> {
+    let memory_rate = evidence.memory_rate();
+    let slow = evidence.pieces().iter().filter_map(|piece| slow(evidence, piece, memory_rate));
+    let mut groups: Vec<(String, Vec<Slow<'_, '_>>)> = Vec::new();
+    for one in slow {
+        let key = format!("{} {} {}", one.op.module, framework_tail(&one.op.meta), one.op.meta.category);
+        match groups.iter_mut().find(|(own, _)| *own == key) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((key, vec![one])),
+        }
+    }
+    let mut groups: Vec<Vec<Slow<'_, '_>>> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.retain(|group| evidence.of_active(saved_ps(group)) >= OP_WORTH.good);
+    groups.sort_by(|a, b| saved_ps(b).total_cmp(&saved_ps(a)));
+    groups
+}
+
+/// The ops that a finding here names, and whose time no other rule is to claim: positions in [`Evidence::ops`].
+pub(super) fn claimed(evidence: &Evidence<'_>) -> BTreeSet<usize> {
+    groups(evidence).into_iter().take(FINDINGS).flatten().map(|one| one.piece.op).collect()
 }
 
 fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
@@ -94,6 +107,11 @@ fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece, memory_rate: Option<f
     // Without others to compare with, guessed limits and scattered accesses say nothing.
     let is_sure = matches!(piece.roof, Roof::Matrix | Roof::Hbm) && !is_scattered(op);
     if reach.peers == 0 && !is_sure {
+        return None;
+    }
+    // Padding says more of an op than the roof does without others to compare it with.
+    let is_padded = || evidence.padding().is_some_and(|all| all.iter().any(|one| one.op == piece.op));
+    if reach.peers == 0 && is_padded() {
         return None;
     }
     let saved_ps = |share: f64| {

@@ -61,9 +61,10 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     };
     let reached = uniform.reached;
     let said = format!("{} reach {} of {}; {range}", bound(roof), units::share(reached), roof.words());
+    let memory = evidence.memory_rate().or_else(|| Some(evidence.usual(Roof::Hbm)?.high)).unwrap_or(1.0);
     let held: Vec<(&Op<'_>, f64)> = evidence
         .bound()
-        .filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high)?)))
+        .filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high, memory)?)))
         .collect();
     let saved = evidence.of_active(held.iter().map(|(_, saved)| saved).sum());
     let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good)
@@ -103,24 +104,33 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
 }
 
 /// What an op would take less if this limit let it run at `high` of the peak and not at `reached`; `None` where it is not this
-/// limit that holds it up.
-fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, reached: f64, high: f64) -> Option<f64> {
+/// limit that holds it up. A product that memory limits, and that is slower than it by as much as the others are slower than
+/// usual, is held up by the same. `memory`: what the run's ops reach of HBM, else the most that is usual.
+fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, reached: f64, high: f64, memory: f64) -> Option<f64> {
     let time_ps = op.self_ps as f64;
-    let now = limits.of(roof) / reached.max(0.01);
-    if now < HOLDS.0 * time_ps || now > HOLDS.1 * time_ps {
-        return None;
-    }
+    let holds = |now_ps: f64| (HOLDS.0 * time_ps..=HOLDS.1 * time_ps).contains(&now_ps);
     let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
-    let next =
-        others.into_iter().filter(|other| *other != roof).map(|other| limits.of(other)).fold(0.0, f64::max);
-    let saved = time_ps - (limits.of(roof) / high).max(next);
+    let next = |memory: f64| {
+        let of = |other: Roof| limits.of(other) / if other == Roof::Hbm { memory } else { 1.0 };
+        others.into_iter().filter(|other| *other != roof).map(of).fold(0.0, f64::max)
+    };
+    let own = limits.of(roof);
+    let usual = (own / high).max(next(memory));
+    let slowed = roof == Roof::Matrix && own > 0.0 && holds(usual * high / reached.max(0.01));
+    let saved = if slowed {
+        time_ps - usual
+    } else if holds(own / reached.max(0.01)) {
+        time_ps - (own / high).max(next(1.0))
+    } else {
+        return None;
+    };
     (saved > 0.0).then_some(saved)
 }
 
 fn bound(roof: Roof) -> &'static str {
     match roof {
         Roof::Hbm => "memory-bound ops",
-        _ => "large products",
+        _ => "large products and convolutions",
     }
 }
 

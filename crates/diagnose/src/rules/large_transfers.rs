@@ -2,7 +2,7 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::Doing;
+use crate::evidence::host_events::{Doing, Puts};
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, HOST_CAUSE};
 use haloscope_report::Status;
@@ -16,6 +16,11 @@ pub(super) static RULE: Rule = Rule {
     threshold: Some(&HOST_CAUSE),
     check,
 };
+
+/// Fewer calls are no loop.
+const SEVERAL: u64 = 3;
+/// This part of the calls must transfer for it to be each call's.
+const MOST: f64 = 0.8;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
@@ -32,21 +37,39 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::clear(said);
     }
     let name = part.names.first().map_or("a transfer", |named| named.name.as_str());
+    let again = again(host.puts.as_ref());
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Devices wait for {} of the active window while data moves between host and device, mostly in `{name}`",
-            units::share(share)
+            "Devices wait for {} of the active window while data moves between host and device, mostly in `{name}`{}",
+            units::share(share),
+            again.as_ref().map_or_else(String::new, |again| format!("; {again}")),
         ),
         evidence: evidence.words_of(&part),
         saved: Some(share),
         assuming: "if transfers ran beside programs".into(),
-        lever: "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change".into(),
+        lever: if again.is_some() {
+            "put arguments that stay the same on the device once (`jax.device_put`, `jnp.asarray`) and pass what that gives; put the next batch there while this one is computed"
+        } else {
+            "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
+        }
+        .into(),
         falsifier: "the step is no shorter with input that is already on the device".into(),
         status: Status::Derived,
         links: evidence.links_of(&part),
     };
     Outcome::found(said, vec![finding.into_finding(evidence)])
+}
+
+/// The function that is given arrays of the host again and again, in words: a compiled function puts on the device itself only
+/// what is not there yet, NumPy arrays and Python's numbers.
+fn again(puts: Option<&Puts>) -> Option<String> {
+    let puts =
+        puts.filter(|puts| puts.calls.1 >= SEVERAL && puts.calls.1 as f64 >= MOST * puts.calls.0 as f64)?;
+    Some(format!(
+        "`{}` puts {:.0} of its arguments on the device in {} of {} calls: they are arrays or numbers of the host each time",
+        puts.call, puts.arguments, puts.calls.1, puts.calls.0
+    ))
 }
 
 #[cfg(test)]
@@ -74,6 +97,37 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         let speedup = found.findings[0].speedup.unwrap();
         assert!((speedup - 1.0 / (1.0 - 1800.0 / 9700.0)).abs() < 1e-6, "{found:?}");
+    }
+
+    /// Calls that begin before each program, and puts of 150 us inside of so many of them.
+    fn calls(puts: i64) -> Made {
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for i in 0..10 {
+            let at = (i * 1000 + 740) * US;
+            host.event("PjitFunction(step)", at, 240 * US, &[]);
+            let (name, start) = if i < puts { ("DevicePut", at + 20 * US) } else { ("other", at) };
+            host.event(name, start, 150 * US, &[]);
+        }
+        host
+    }
+
+    #[test]
+    fn arguments_that_every_call_transfers_are_told() {
+        let found = check(&super::RULE, vec![tpu(), calls(10)]);
+        assert!(
+            found.findings[0]
+                .claim
+                .contains("`PjitFunction(step)` puts 1 of its arguments on the device in 10 of 10"),
+            "{found:?}"
+        );
+        assert!(found.findings[0].lever.contains("device_put"), "{found:?}");
+        // Near miss: some calls only, and puts beside the calls.
+        for host in [calls(6), host(750)] {
+            let found = check(&super::RULE, vec![tpu(), host]);
+            assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+            assert!(!found.findings[0].claim.contains("arguments"), "{found:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,9 @@ mod debug_callbacks;
 mod defensive_copies;
 mod diluted_averages;
 mod dominant_op;
+mod donation_missed;
 mod exp_bound;
+mod expert_imbalance;
 mod exposed_communication;
 mod exposed_copies;
 mod few_devices_profiled;
@@ -31,6 +33,7 @@ mod many_small_ops;
 mod megascale;
 mod near_roof;
 mod one_hot;
+mod padding_waste;
 mod periodic_stall;
 mod recompilation;
 mod recomputation;
@@ -70,6 +73,7 @@ pub(super) static ALL: &[&Rule] = &[
     &host_bound::RULE,
     &unknown_flops::RULE,
     &idle_inside::RULE,
+    &expert_imbalance::RULE,
     &straggler::RULE,
     &late_host::RULE,
     &slow_link::RULE,
@@ -90,6 +94,7 @@ pub(super) static ALL: &[&Rule] = &[
     &below_usual::COMPUTE,
     &one_hot::RULE,
     &wide_precision::RULE,
+    &padding_waste::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
     &many_small_ops::RULE,
@@ -98,6 +103,7 @@ pub(super) static ALL: &[&Rule] = &[
     &near_roof::COMPUTE,
     &reduce_heavy::RULE,
     &recomputation::RULE,
+    &donation_missed::RULE,
     &dominant_op::RULE,
     &sparse_core::RULE,
     &fusion_failures::RULE,

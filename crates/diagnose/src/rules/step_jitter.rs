@@ -7,7 +7,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::SLOW_STEPS;
-use haloscope_profile::DeviceId;
+use haloscope_profile::{DeviceId, DeviceKind};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
@@ -25,6 +25,8 @@ pub(super) static RULE: Rule = Rule {
 
 /// A step this many robust deviations above the others is slow.
 const DEVIATIONS: f64 = 4.0;
+/// Where so much of what it has more is in what the host does in all steps, it is no exception.
+const ELSEWHERE: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(series) = evidence.series() else {
@@ -36,8 +38,25 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let is_slow = |spike: &&Spike| spike.share > limit && !of_period.contains(&spike.at);
     let mut slow: Vec<Spike> = series.series.spikes.iter().filter(is_slow).copied().collect();
     let count = series.steps.len();
-    let usual = series.mean_of(&series.beside(&slow.iter().map(|spike| spike.at).collect::<Vec<_>>()));
-    let over = format!("{count} steps, those that are usual {}", units::duration_ps(usual));
+    let beside = series.beside(&slow.iter().map(|spike| spike.at).collect::<Vec<_>>());
+    let over = format!("{count} steps, those that are usual {}", units::duration_ps(series.mean_of(&beside)));
+    let before = slow.len();
+    slow.retain(|spike| evidence.usual_doings_ps(&[spike.at], &beside) < ELSEWHERE * spike.extra);
+    if slow.is_empty() && before > 0 {
+        return Outcome::clear(format!(
+            "{over}; {before} take longer, by more of what the host does in all steps: the rule for that has it"
+        ));
+    }
+    // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
+    if evidence.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu) {
+        let before = slow.len();
+        slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named());
+        if slow.is_empty() && before > 0 {
+            return Outcome::clear(format!(
+                "{over}; {before} take longer, and nothing ran in them alone: on a processor that is what other programs and the scheduler do"
+            ));
+        }
+    }
     if slow.is_empty() {
         let rest = if of_period.is_empty() { "" } else { " but those that come back (periodic stall)" };
         return Outcome::clear(format!("{over}, and none far above it{rest}"));
@@ -121,6 +140,11 @@ impl Grown {
         Self { growth, extra: extra_programs(evidence, series, at, others), device, event }
     }
 
+    /// Whether something ran in that step that runs in no usual one.
+    fn is_named(&self) -> bool {
+        self.event.is_some() || !self.extra.is_empty()
+    }
+
     fn words(&self, evidence: &Evidence<'_>) -> String {
         let mut words = format!("what grew, mean over devices: {}", evidence.growth_words(&self.growth));
         if let Some((device, ps)) = self.device {
@@ -177,6 +201,8 @@ fn extra_programs(evidence: &Evidence<'_>, series: &StepSeries, at: usize, other
 
 #[cfg(test)]
 mod tests {
+    use haloscope_xspace::write::Value;
+
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
 
@@ -220,6 +246,70 @@ mod tests {
             check(&super::RULE, vec![steps(&[1000, 1001, 999, 2000, 1000, 1001, 1000, 2000, 1000, 2000])]);
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
         assert!(found.said.contains("two kinds"), "{}", found.said);
+    }
+
+    /// Steps on a device that works for 400 us in each and waits for a transfer of this length.
+    fn transferring(lengths: &[i64]) -> Vec<Made> {
+        let (mut tpu, mut host) = (Made::tpu(0), Made::named("/host:CPU"));
+        host.line("python");
+        let mut at = 0;
+        let mut rows = Vec::new();
+        for (number, length) in lengths.iter().enumerate() {
+            host.event("TransferToDevice", at + 405 * US, length * US, &[]);
+            rows.push((number as i64, at, (410 + length) * US));
+            at += (410 + length) * US;
+        }
+        tpu.steps(&rows);
+        tpu.programs(&rows.iter().map(|(_, at, _)| ("jit_step(7)", *at, 400 * US)).collect::<Vec<_>>());
+        tpu.ops(
+            &rows.iter().map(|(_, at, _)| ("fusion.1", "loop fusion", *at, 400 * US)).collect::<Vec<_>>(),
+        );
+        vec![tpu, host]
+    }
+
+    #[test]
+    fn more_of_what_all_steps_have_belongs_to_the_rule_that_has_it() {
+        let found = check(&super::RULE, transferring(&[500, 500, 501, 499, 500, 1000, 500, 500]));
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("in all steps"), "{}", found.said);
+        // Transfers that usual steps hardly have are the slow step's own.
+        let found = check(&super::RULE, transferring(&[10, 10, 11, 9, 10, 500, 10, 10]));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+    }
+
+    /// Steps on a processor of 1000 us, but one of 1800 us; what the host does in that one, where it says so.
+    fn on_processor(event: Option<&str>) -> Made {
+        let text = |text: &str| Value::Str(text.into());
+        let mut host = Made::named("/host:CPU");
+        let steps: Vec<(i64, i64, i64)> = (0..12)
+            .map(|n| {
+                (n, (n * 1000 + if n > 6 { 800 } else { 0 }) * US, if n == 6 { 1800 } else { 1000 } * US)
+            })
+            .collect();
+        host.line("python");
+        host.event("$train.py:12 main", 0, 12_800 * US, &[]);
+        for (number, at, length) in &steps {
+            host.event("train", *at, *length, &[("step_num", Value::Int(*number)), ("_r", Value::Int(1))]);
+            if let Some(event) = event.filter(|_| *number == 6) {
+                host.event(event, at + 950 * US, 840 * US, &[]);
+            }
+        }
+        host.line("tf_XLAEigen/1");
+        for (_, at, _) in &steps {
+            let stats = [("hlo_op", text("dot.1")), ("hlo_module", text("jit_step"))];
+            host.event("dot.1", at + 20 * US, 900 * US, &stats);
+        }
+        host
+    }
+
+    #[test]
+    fn on_a_processor_a_slow_step_needs_a_cause() {
+        let found = check(&super::RULE, vec![on_processor(None)]);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("scheduler"), "{}", found.said);
+        let found = check(&super::RULE, vec![on_processor(Some("save_checkpoint"))]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].claim.contains("save_checkpoint"), "{found:?}");
     }
 
     #[test]

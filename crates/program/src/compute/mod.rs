@@ -6,6 +6,7 @@ mod facts;
 mod findings;
 mod grouped;
 pub mod mfu;
+pub mod padded;
 mod shortfall;
 
 use audit::Kind;

@@ -2,7 +2,7 @@
 
 mod casts;
 mod copies;
-mod padding;
+pub(super) mod padding;
 
 use rustc_hash::FxHashMap;
 

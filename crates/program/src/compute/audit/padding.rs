@@ -32,9 +32,23 @@ fn fill(product: &Matmul, edge: u64) -> Option<(f64, String)> {
 /// Padding of less than this in one execution is not worth a row: a scalar takes a tile.
 const SMALL_BYTES: f64 = 16384.0;
 
+/// Elements that are not there, in what one op multiplies or moves.
+pub(in crate::compute) struct Padding<'f, 'a, 'p> {
+    /// Position of the op among the facts.
+    pub(in crate::compute) at: usize,
+    pub(in crate::compute) fact: &'f Fact<'a, 'p>,
+    /// The part of its FLOPs at the matrix unit, or of its bytes, that is padding.
+    pub(in crate::compute) share: f64,
+    /// How much is filled, and by which shape.
+    pub(in crate::compute) detail: String,
+}
+
 /// Ops whose products leave part of the matrix unit idle.
-pub(super) fn products<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], edge: u64) -> Vec<Row<'f, 'a, 'p>> {
-    let row = |fact: &'f Fact<'a, 'p>| {
+pub(in crate::compute) fn of_products<'f, 'a, 'p>(
+    facts: &'f [Fact<'a, 'p>],
+    edge: u64,
+) -> impl Iterator<Item = Padding<'f, 'a, 'p>> {
+    facts.iter().enumerate().filter_map(move |(at, fact)| {
         let (module, index) = fact.hlo.filter(|_| fact.class == Class::Matmul)?;
         let (mut counted, mut padded, mut worst) = (0.0, 0.0, (1.0, String::new()));
         for part in body(module, index) {
@@ -51,33 +65,17 @@ pub(super) fn products<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], edge: u64) -> Vec<
         if waste.is_nan() || waste < SMALL {
             return None;
         }
-        let wasted_ps = match fact.limit {
-            Limit::Floor { compute_ps, memory_ps } => {
-                let without = compute_ps.max(memory_ps);
-                let with = (compute_ps * (1.0 + waste)).max(memory_ps);
-                Some((with - without).min(fact.op.self_ps as f64))
-            }
-            _ => None,
-        };
         let detail =
             format!("fills {:.0}% of the {edge} x {edge} unit: {}", 100.0 * counted / padded, worst.1);
-        Some(Row {
-            kind: Kind::PaddedProduct,
-            what: String::new(),
-            fact,
-            self_ps: fact.op.self_ps,
-            wasted_ps,
-            bytes: None,
-            detail,
-            status: Status::Estimated,
-        })
-    };
-    facts.iter().filter_map(row).collect()
+        Some(Padding { at, fact, share: 1.0 - counted / padded, detail })
+    })
 }
 
 /// Ops that read and write tiles with elements that are not there.
-pub(super) fn bytes<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], peaks: &Peaks) -> Vec<Row<'f, 'a, 'p>> {
-    let row = |fact: &'f Fact<'a, 'p>| {
+pub(in crate::compute) fn of_bytes<'f, 'a, 'p>(
+    facts: &'f [Fact<'a, 'p>],
+) -> impl Iterator<Item = Padding<'f, 'a, 'p>> {
+    facts.iter().enumerate().filter_map(|(at, fact)| {
         let (module, index) = fact.hlo.filter(|_| fact.class.has_limits())?;
         let hlo = module.instruction(index);
         let operands = hlo.operands.iter().map(|operand| &module.instruction(*operand).shape);
@@ -97,19 +95,53 @@ pub(super) fn bytes<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], peaks: &Peaks) -> Vec
         if share.is_nan() || share < SMALL || padded - bytes < SMALL_BYTES {
             return None;
         }
-        // The compiler counts the bytes of whole tiles.
-        let wasted = fact.op.hbm_bytes? * share;
-        let wasted_ps = match (fact.limit, peaks.hbm) {
-            (Limit::Floor { compute_ps, memory_ps }, Some(_)) => {
-                let without = compute_ps.max(memory_ps * (1.0 - share));
-                Some((compute_ps.max(memory_ps) - without).min(fact.op.self_ps as f64))
-            }
-            _ => None,
-        };
         let detail = worst.map(|(more, shape)| {
             let whole = format!("{:.0}% of its tiles are padding", 100.0 * share);
             format!("{whole}; most in {shape} ({})", haloscope_report::units::bytes(more as f64))
         });
+        Some(Padding { at, fact, share, detail: detail.unwrap_or_default() })
+    })
+}
+
+/// The rows of padded products.
+pub(super) fn products<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], edge: u64) -> Vec<Row<'f, 'a, 'p>> {
+    let row = |one: Padding<'f, 'a, 'p>| {
+        let fact = one.fact;
+        let wasted_ps = match fact.limit {
+            Limit::Floor { compute_ps, memory_ps } => {
+                let without = compute_ps.max(memory_ps);
+                let with = (compute_ps / (1.0 - one.share)).max(memory_ps);
+                Some((with - without).min(fact.op.self_ps as f64))
+            }
+            _ => None,
+        };
+        Row {
+            kind: Kind::PaddedProduct,
+            what: String::new(),
+            fact,
+            self_ps: fact.op.self_ps,
+            wasted_ps,
+            bytes: None,
+            detail: one.detail,
+            status: Status::Estimated,
+        }
+    };
+    of_products(facts, edge).map(row).collect()
+}
+
+/// The rows of padded bytes.
+pub(super) fn bytes<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], peaks: &Peaks) -> Vec<Row<'f, 'a, 'p>> {
+    let row = |one: Padding<'f, 'a, 'p>| {
+        let fact = one.fact;
+        // The compiler counts the bytes of whole tiles.
+        let wasted = fact.op.hbm_bytes? * one.share;
+        let wasted_ps = match (fact.limit, peaks.hbm) {
+            (Limit::Floor { compute_ps, memory_ps }, Some(_)) => {
+                let without = compute_ps.max(memory_ps * (1.0 - one.share));
+                Some((compute_ps.max(memory_ps) - without).min(fact.op.self_ps as f64))
+            }
+            _ => None,
+        };
         Some(Row {
             kind: Kind::PaddedBytes,
             what: String::new(),
@@ -117,11 +149,11 @@ pub(super) fn bytes<'f, 'a, 'p>(facts: &'f [Fact<'a, 'p>], peaks: &Peaks) -> Vec
             self_ps: fact.op.self_ps,
             wasted_ps,
             bytes: Some(wasted),
-            detail: detail.unwrap_or_default(),
+            detail: one.detail,
             status: Status::Estimated,
         })
     };
-    facts.iter().filter_map(row).collect()
+    of_bytes(facts).filter_map(row).collect()
 }
 
 #[cfg(test)]
