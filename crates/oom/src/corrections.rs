@@ -39,7 +39,9 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         };
         add(&message.blamed, is);
     }
-    if let Some(required) = message.required.filter(|required| required.slack_bytes > 0 && message.space == "hbm") {
+    if let Some(required) =
+        message.required.filter(|required| required.slack_bytes > 0 && message.space == "hbm")
+    {
         add(
             "G",
             format!(
@@ -77,7 +79,10 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         add("It should not be possible to run out of scoped vmem", is.to_owned());
     }
     if case.buffers.iter().any(|buffer| buffer.what.is_window() && buffer.shape.starts_with("u8[")) {
-        add("u8[...]", "the raw bytes of all copies of a block; the block is what the tag calls the window".to_owned());
+        add(
+            "u8[...]",
+            "the raw bytes of all copies of a block; the block is what the tag calls the window".to_owned(),
+        );
     }
     if let (Some(required), Some(limit), Some(over)) = (message.required, message.limit, message.over)
         && required.bytes == limit.bytes
@@ -85,7 +90,10 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
     {
         add(
             "Used as much as there is",
-            format!("the sizes are rounded: it is {} too much, as the message says behind them", size(over.bytes)),
+            format!(
+                "the sizes are rounded: it is {} too much, as the message says behind them",
+                size(over.bytes)
+            ),
         );
     }
     if message.form == Form::SparseCoreOffset {
@@ -93,7 +101,11 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         add("words", "of 4 bytes; the scratch of all vector subcores lies in one memory, so that each has a part of it".to_owned());
     }
     if message.form == Form::OneAllocation {
-        add("would exceed memory", "one allocation alone is larger than the whole memory: what else is there does not matter".to_owned());
+        add(
+            "would exceed memory",
+            "one allocation alone is larger than the whole memory: what else is there does not matter"
+                .to_owned(),
+        );
     }
     if message.form == Form::RuntimeAllocation {
         add(

@@ -20,9 +20,19 @@ impl Framework {
         let has = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
         if has(&["torch_xla", "torch-xla", "pytorch/xla", "Bad StatusOr access", "pt-xla-profiler"]) {
             Some(Self::PyTorchXla)
-        } else if has(&["CUDA out of memory. Tried", "torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError"]) {
+        } else if has(&["CUDA out of memory. Tried", "torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError"])
+        {
             Some(Self::PyTorch)
-        } else if has(&["jax.errors", "jaxlib", "site-packages/jax/", "jit(", "pjit(", "jit_", "XlaRuntimeError", "pallas_call"]) {
+        } else if has(&[
+            "jax.errors",
+            "jaxlib",
+            "site-packages/jax/",
+            "jit(",
+            "pjit(",
+            "jit_",
+            "XlaRuntimeError",
+            "pallas_call",
+        ]) {
             Some(Self::Jax)
         } else if has(&["tensorflow", "{{node", "ResourceExhaustedError", "keras"]) {
             Some(Self::TensorFlow)

@@ -71,7 +71,8 @@ impl Holding {
             let what = this.count(Group::of(allocation), allocation.size_bytes);
             let is_slots = what == What::Temporary;
             for slot in slots(allocation, is_slots) {
-                let best = slot.iter().min_by_key(|id| rank(names.get(id).map_or("", |(name, _)| *name), module));
+                let best =
+                    slot.iter().min_by_key(|id| rank(names.get(id).map_or("", |(name, _)| *name), module));
                 let Some((name, path)) = best.and_then(|id| names.get(id)) else { continue };
                 let size = if is_slots { slot_bytes(allocation, &slot) } else { allocation.size_bytes };
                 let shape = best.and_then(|id| shape(*id)).unwrap_or_default();
@@ -159,7 +160,9 @@ fn described(
 
 /// The op's name and source line of an instruction.
 pub(crate) fn place(module: &Module, name: &str, buffer: &mut Buffer) {
-    let Some(instruction) = module.instruction_by_name(name).map(|index| module.instruction(index)) else { return };
+    let Some(instruction) = module.instruction_by_name(name).map(|index| module.instruction(index)) else {
+        return;
+    };
     if let Some(op_name) = instruction.op_name() {
         buffer.op_name = short(op_name);
     }
@@ -201,7 +204,11 @@ fn slots(allocation: &BufferAllocation, is_temporary: bool) -> Vec<Vec<i64>> {
 
 fn slot_bytes(allocation: &BufferAllocation, slot: &[i64]) -> i64 {
     let first = slot.first();
-    allocation.assigned.iter().find(|value| Some(&value.buffer_id) == first).map_or(0, |value| value.size_bytes)
+    allocation
+        .assigned
+        .iter()
+        .find(|value| Some(&value.buffer_id) == first)
+        .map_or(0, |value| value.size_bytes)
 }
 
 /// The lower the better a name says what a value is.

@@ -25,10 +25,8 @@ use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Param, 
 use haloscope_time::select::Scoped;
 use haloscope_time::{programs, quality};
 
-pub use case::Case;
 pub use chips::Chip;
-pub use corrections::Correction;
-pub use cures::{Cure, all as cures};
+pub use cures::Cure;
 pub use framework::Framework;
 pub use holding::Holding;
 pub use message::{Buffer, Form, Message, Named, Part, What};
@@ -71,12 +69,12 @@ pub const HLO: Param = Param {
 const CHIP: Param = Param {
     id: "chip",
     doc: "the TPU generation, where neither the text nor its limit tells",
-    kind: ParamKind::Choice(&["", "v4", "v5e", "v5p", "v6e", "v7x"]),
-    default: "",
+    kind: ParamKind::Choice(&["any", "v4", "v5e", "v5p", "v6e", "v7x"]),
+    default: "any",
 };
 
-const LIMIT: Param = Param {
-    id: "limit",
+const CAPACITY: Param = Param {
+    id: "capacity",
     doc: "bytes that a program can get, such as 16.9G; without it what the text or the run says",
     kind: ParamKind::Quantity,
     default: "",
@@ -88,7 +86,7 @@ pub static ANALYSIS: Analysis = Analysis {
     label: "Out of memory",
     group: MenuGroup::Memory,
     question: "What did not fit into memory, and what would make it fit?",
-    params: &[MESSAGE, ASSIGNMENT, USAGE, HLO, CHIP, LIMIT, MODULE],
+    params: &[MESSAGE, ASSIGNMENT, USAGE, HLO, CHIP, CAPACITY, MODULE],
     needs: &[
         "the text of the error (RESOURCE_EXHAUSTED and the like), or a run or dump whose program has a buffer assignment",
         "for the buffers of HBM: the folder that --xla_dump_to=DIR --xla_dump_hlo_as_text wrote; no device is needed to compile",
@@ -186,7 +184,7 @@ fn choose_limit(case: &mut Case<'_>, params: &Params) {
             case.limit = Some(Size::exact(chip.hbm_bytes));
         }
     }
-    if let Some(limit) = params.quantity(&LIMIT) {
+    if let Some(limit) = params.quantity(&CAPACITY) {
         case.limit = Some(Size::exact(limit as i64));
     }
 }
@@ -267,15 +265,17 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
             Severity::Warning,
             "nobody says how much memory the device has",
             "cures say what they save, not whether it fits",
-            "give --chip or --limit",
+            "give --chip or --capacity",
         );
-    } else if capacity.is_some_and(|capacity| capacity.source == Source::Table) && params.quantity(&LIMIT).is_none() {
+    } else if capacity.is_some_and(|capacity| capacity.source == Source::Table)
+        && params.quantity(&CAPACITY).is_none()
+    {
         notes.add(
             "limit_of_data_sheet",
             Severity::Info,
             "the limit is the data sheet's: a program gets a little less, as the runtime keeps some",
             "what fits by less than a few percent may not fit",
-            "give --limit with the number of an error's text",
+            "give --capacity with the number of an error's text",
         );
     }
     let mut report = report::of(&case, &[]);

@@ -28,7 +28,14 @@ fn status(size: Option<Size>) -> Status {
 
 /// The program of a run.
 pub(crate) fn module_value(label: &str) -> Value {
-    Value::new("program", "Program", Some(label), Unit::None, Status::Measured, "The program of the run with the most memory, or the one of --module.")
+    Value::new(
+        "program",
+        "Program",
+        Some(label),
+        Unit::None,
+        Status::Measured,
+        "The program of the run with the most memory, or the one of --module.",
+    )
 }
 
 /// The report.
@@ -48,7 +55,12 @@ pub(crate) fn of(case: &Case<'_>, messages: &[Message]) -> Report {
     if messages.len() > 1 {
         tables.push(message_table(messages, case.message));
     }
-    Report { values: values(case, messages, &cures), tables, findings: vec![finding(case, &cures)], ..Report::default() }
+    Report {
+        values: values(case, messages, &cures),
+        tables,
+        findings: vec![finding(case, &cures)],
+        ..Report::default()
+    }
 }
 
 /// The largest buffer that is known.
@@ -61,7 +73,10 @@ fn largest_buffer<'c>(case: &'c Case<'_>) -> Option<&'c Buffer> {
 fn words(buffer: &Buffer) -> String {
     let mut words = buffer.what.word().to_owned();
     if let Some(operand) = buffer.operand {
-        words += &format!(" of {} {operand}", if buffer.what == What::OutputWindow { "result" } else { "operand" });
+        words += &format!(
+            " of {} {operand}",
+            if buffer.what == What::OutputWindow { "result" } else { "operand" }
+        );
     }
     let shape = if buffer.window.is_empty() { plain(&buffer.shape) } else { plain(&buffer.window) };
     match buffer.levels {
@@ -84,7 +99,9 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
     let text = |id, label, text: Option<String>, doc| {
         Value::new(id, label, text.filter(|text| !text.is_empty()), Unit::None, Status::Measured, doc)
     };
-    let sized = |id, label, size: Option<Size>, doc| Value::new(id, label, bytes(size), Unit::Bytes, status(size), doc);
+    let sized = |id, label, size: Option<Size>, doc| {
+        Value::new(id, label, bytes(size), Unit::Bytes, status(size), doc)
+    };
     let chips: Vec<&str> = case.chips.iter().map(|chip| chip.name).collect();
     let largest = largest_buffer(case);
     let mut all = vec![text(
@@ -108,7 +125,12 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
     if let Some((required, limit)) = message.and_then(|message| message.words) {
         let words = |id, label, n, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
         all.extend([
-            words("required_words", "Words needed", required, "Words of 4 bytes that were asked for, as the compiler for SparseCores counts."),
+            words(
+                "required_words",
+                "Words needed",
+                required,
+                "Words of 4 bytes that were asked for, as the compiler for SparseCores counts.",
+            ),
             words("limit_words", "Words available", limit, "The highest offset in words that it may use."),
         ]);
     }
@@ -118,11 +140,44 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
     });
     all.extend([
         text("subject", "Program or instruction", of, "The module or instruction that the message names."),
-        Value::new("largest", "Largest buffer", largest.map(words), Unit::None, Status::Measured, "The largest buffer by what it is for, its shape and its name."),
-        sized("largest_bytes", "Its size", largest.and_then(|buffer| buffer.size), "Bytes of the largest buffer, padding and copies included."),
-        Value::new("chip", "Chip", (!chips.is_empty()).then(|| chips.join(" or ")), Unit::None, Status::Estimated, "The TPU generations whose limit the message states, or the one that the text names."),
-        Value::new("framework", "Framework", case.framework.map(|framework| framework.name().to_owned()), Unit::None, Status::Estimated, "As names in the text tell."),
-        Value::new("cures_that_fit", "Cures that make it fit", Some(cures.iter().filter(|cure| cure.fits == Some(true)).count()), Unit::Count, Status::Derived, "Cures of the table, each by itself, with which the numbers fit."),
+        Value::new(
+            "largest",
+            "Largest buffer",
+            largest.map(words),
+            Unit::None,
+            Status::Measured,
+            "The largest buffer by what it is for, its shape and its name.",
+        ),
+        sized(
+            "largest_bytes",
+            "Its size",
+            largest.and_then(|buffer| buffer.size),
+            "Bytes of the largest buffer, padding and copies included.",
+        ),
+        Value::new(
+            "chip",
+            "Chip",
+            (!chips.is_empty()).then(|| chips.join(" or ")),
+            Unit::None,
+            Status::Estimated,
+            "The TPU generations whose limit the message states, or the one that the text names.",
+        ),
+        Value::new(
+            "framework",
+            "Framework",
+            case.framework.map(|framework| framework.name().to_owned()),
+            Unit::None,
+            Status::Estimated,
+            "As names in the text tell.",
+        ),
+        Value::new(
+            "cures_that_fit",
+            "Cures that make it fit",
+            Some(cures.iter().filter(|cure| cure.fits == Some(true)).count()),
+            Unit::Count,
+            Status::Derived,
+            "Cures of the table, each by itself, with which the numbers fit.",
+        ),
     ]);
     if message.is_some() {
         all.push(Value::new("messages", "Messages in the text", Some(messages.len()), Unit::Count, Status::Measured, "Different messages of memory that ran out; the report is about the first that is an error and states a limit."));
@@ -146,21 +201,44 @@ fn parts(case: &Case<'_>) -> Table {
         let known = case.holding.map(|holding| holding.total_bytes());
         if let Some((used, known)) = case.used.zip(known) {
             let rest = used.bytes.saturating_sub(known).max(0);
-            parts.push(("code and what else there is".to_owned(), Some(rest), "needed less the others", Status::Estimated));
+            parts.push((
+                "code and what else there is".to_owned(),
+                Some(rest),
+                "needed less the others",
+                Status::Estimated,
+            ));
         }
     } else if case.is_on_chip() {
-        for what in [What::InputWindow, What::OutputWindow, What::Scratch, What::Prefetched, What::Spills, What::Stack, What::Unknown] {
+        for what in [
+            What::InputWindow,
+            What::OutputWindow,
+            What::Scratch,
+            What::Prefetched,
+            What::Spills,
+            What::Stack,
+            What::Unknown,
+        ] {
             let of: Vec<&Buffer> = case.buffers.iter().filter(|buffer| buffer.what == what).collect();
             if !of.is_empty() {
                 let known = of.iter().any(|buffer| buffer.size.is_some());
-                parts.push((format!("{}s", what.word().trim_end_matches('s')), known.then(|| case.bytes_of(|b| b.what == what)), "message", Status::Derived));
+                parts.push((
+                    format!("{}s", what.word().trim_end_matches('s')),
+                    known.then(|| case.bytes_of(|b| b.what == what)),
+                    "message",
+                    Status::Derived,
+                ));
             }
         }
     }
     for part in case.message.map(|message| message.parts.as_slice()).unwrap_or_default() {
         let known = parts.iter().any(|(name, ..)| *name == part.name);
         if !known {
-            parts.push((format!("{} ({})", part.name, list(part.list)), Some(part.size.bytes), "message", Status::Measured));
+            parts.push((
+                format!("{} ({})", part.name, list(part.list)),
+                Some(part.size.bytes),
+                "message",
+                Status::Measured,
+            ));
         }
     }
     let used = case.used.map_or(0, |used| used.bytes);
@@ -168,7 +246,12 @@ fn parts(case: &Case<'_>) -> Table {
         let share = bytes.filter(|_| used > 0).map(|bytes| bytes as f64 / used as f64);
         let status = if bytes.is_some() { *status } else { Status::Unknown };
         row![
-            text("part", "Part", "What the memory is for; parts that the message lists stand with their list.", name.as_str()),
+            text(
+                "part",
+                "Part",
+                "What the memory is for; parts that the message lists stand with their list.",
+                name.as_str()
+            ),
             bytes("bytes", "Bytes", "Its bytes.", *bytes),
             share("share", "Share", "Of what is needed.", share),
             text("by", "Said by", "Where the number comes from.", *by),
@@ -219,9 +302,24 @@ fn largest(case: &Case<'_>) -> Table {
             bytes("bytes", "Bytes", "Its bytes in memory, padding and copies included.", own),
             share("share", "Share", "Of what is needed.", share),
             bytes("padding_bytes", "Padding", "Bytes that its tiled layout adds to its elements.", padding),
-            text("shape", "Shape", "Its shape; of a window that of one copy.", text(if buffer.window.is_empty() { &buffer.shape } else { &buffer.window })),
-            count("copies", "Copies", "Of a window: how many there are, so that transfers hide behind the work.", buffer.levels.map(i64::from)),
-            text("layer", "Layer", "The layer, else the named scopes of the op.", text(&layer(&buffer.op_name))),
+            text(
+                "shape",
+                "Shape",
+                "Its shape; of a window that of one copy.",
+                text(if buffer.window.is_empty() { &buffer.shape } else { &buffer.window })
+            ),
+            count(
+                "copies",
+                "Copies",
+                "Of a window: how many there are, so that transfers hide behind the work.",
+                buffer.levels.map(i64::from)
+            ),
+            text(
+                "layer",
+                "Layer",
+                "The layer, else the named scopes of the op.",
+                text(&layer(&buffer.op_name))
+            ),
             text("op_name", "Op", "The framework's name of the op.", text(&buffer.op_name)),
             text("source", "Source", "File and line of the user's program.", text(&buffer.source)),
         ]
@@ -241,8 +339,18 @@ fn cure_table(cures: &[Cure]) -> Table {
             text("fits", "Fits", "Whether it fits then, by itself: yes, no, or unknown.", fits),
             bytes("saves_bytes", "Saves", "Bytes that are needed less.", cure.saves_bytes),
             bytes("left_bytes", "Needed then", "Bytes that are needed then.", cure.left_bytes),
-            bytes("spare_bytes", "To spare", "Bytes that are free then; negative: bytes that are still too much.", cure.spare_bytes()),
-            bytes("together_bytes", "With those above", "Bytes that are needed with this cure and those above it that are about other buffers.", cure.together_bytes),
+            bytes(
+                "spare_bytes",
+                "To spare",
+                "Bytes that are free then; negative: bytes that are still too much.",
+                cure.spare_bytes()
+            ),
+            bytes(
+                "together_bytes",
+                "With those above",
+                "Bytes that are needed with this cure and those above it that are about other buffers.",
+                cure.together_bytes
+            ),
             text("status", "Status", "How the saving is known.", cure.status.word()),
             prose("what", "What", "What to do.", cure.what.as_str()),
             prose("how", "How", "How, in the framework's words.", cure.how.as_str()),
@@ -260,7 +368,12 @@ fn message_table(messages: &[Message], main: Option<&Message>) -> Table {
             text("space", "Memory", "The memory.", message.space.as_str()),
             bytes("used_bytes", "Needed", "Bytes that were asked for.", bytes(message.required)),
             bytes("limit_bytes", "Available", "Bytes that there were.", bytes(message.limit)),
-            flag("main", "This one", "Whether the report is about it.", main.is_some_and(|main| std::ptr::eq(main, message))),
+            flag(
+                "main",
+                "This one",
+                "Whether the report is about it.",
+                main.is_some_and(|main| std::ptr::eq(main, message))
+            ),
         ]
     });
     Table::of("messages", "Messages in the text", rows)
@@ -277,8 +390,11 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
         "gpu" => "GPU memory",
         _ => "Device memory",
     };
-    let subject = case.message.and_then(|message| message.named.as_ref().map(|named| named.name.clone()).or_else(|| Some(message.module.clone())));
-    let subject = subject.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" for {name}"));
+    let subject = case.message.and_then(|message| {
+        message.named.as_ref().map(|named| named.name.clone()).or_else(|| Some(message.module.clone()))
+    });
+    let subject =
+        subject.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" for {name}"));
     let over = over(case);
     let is_over = over.is_none_or(|over| over.bytes > 0) || case.message.is_some();
     let numbers = match (case.used, case.limit, over) {
@@ -296,14 +412,11 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
         let place = if place.is_empty() { String::new() } else { format!(", {}", place.join(", ")) };
         format!("largest: {}{own}{place}", words(buffer))
     });
-    let sum = |name: &str, bytes: Option<i64>| bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("{} of {name}", size(bytes)));
+    let sum = |name: &str, bytes: Option<i64>| {
+        bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("{} of {name}", size(bytes)))
+    };
     let parts = if case.is_on_chip() {
-        [
-            sum("windows", Some(case.window_bytes())),
-            sum("scratch", Some(case.scratch_bytes())),
-            None,
-            None,
-        ]
+        [sum("windows", Some(case.window_bytes())), sum("scratch", Some(case.scratch_bytes())), None, None]
     } else {
         [
             sum("arguments", case.argument_bytes()),
@@ -313,12 +426,16 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
         ]
     };
     let evidence: Vec<String> = parts.into_iter().flatten().chain(largest).collect();
-    let blind = case.space == "hbm" && case.buffers.is_empty() && !case.form().is_some_and(crate::message::Form::is_at_run_time);
+    let blind = case.space == "hbm"
+        && case.buffers.is_empty()
+        && !case.form().is_some_and(crate::message::Form::is_at_run_time);
     let first = cures.first();
     let ceiling = match first {
         Some(cure) => match (cure.fits, cure.spare_bytes()) {
             (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", cure.what, size(spare)),
-            (Some(false), Some(spare)) => format!("no cure does alone; the first leaves {} too much: {}", size(-spare), cure.what),
+            (Some(false), Some(spare)) => {
+                format!("no cure does alone; the first leaves {} too much: {}", size(-spare), cure.what)
+            }
             _ => format!("{}; nothing tells whether it fits then", cure.what),
         },
         None => "nothing tells".to_owned(),
@@ -328,8 +445,16 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
     Finding {
         id: if is_over { "does_not_fit" } else { "fits" },
         severity: if is_over { Severity::Error } else { Severity::Info },
-        claim: if is_over { format!("{space} does not suffice{subject}: {numbers}") } else { format!("{space} suffices{subject}: {numbers}") },
-        evidence: if evidence.is_empty() { "the message names no buffer".to_owned() } else { evidence.join("; ") },
+        claim: if is_over {
+            format!("{space} does not suffice{subject}: {numbers}")
+        } else {
+            format!("{space} suffices{subject}: {numbers}")
+        },
+        evidence: if evidence.is_empty() {
+            "the message names no buffer".to_owned()
+        } else {
+            evidence.join("; ")
+        },
         ceiling,
         lever: if blind { dump.to_owned() } else { first.map(|cure| cure.how.clone()).unwrap_or_default() },
         falsifier: first.map(|cure| cure.but.clone()).unwrap_or_default(),

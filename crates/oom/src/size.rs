@@ -38,7 +38,10 @@ impl Size {
         let end = body.find(|c: char| !is_part(c)).unwrap_or(body.len());
         // A full stop or a comma behind the number ends a sentence.
         let number = body.get(..end)?.trim_end_matches(['.', ',']);
-        if number.is_empty() || number.len() > MOST_DIGITS || !number.starts_with(|c: char| c.is_ascii_digit()) {
+        if number.is_empty()
+            || number.len() > MOST_DIGITS
+            || !number.starts_with(|c: char| c.is_ascii_digit())
+        {
             return None;
         }
         let plain: String = number.chars().filter(|c| *c != ',').collect();
@@ -115,13 +118,18 @@ mod tests {
         assert_eq!(bytes("2.00 GiB (GPU 0"), Some(2 << 30));
         assert_eq!(bytes("-2.55G"), Some(-2_738_041_651));
         assert_eq!(bytes("262144) would"), Some(262_144));
-        assert_eq!(Size::parse("1.48G. That"), Some((Size { bytes: 1_589_137_900, slack_bytes: 5_368_710 }, ". That")));
+        assert_eq!(
+            Size::parse("1.48G. That"),
+            Some((Size { bytes: 1_589_137_900, slack_bytes: 5_368_710 }, ". That"))
+        );
         assert_eq!(Size::parse("2097152)").map(|(size, _)| size.slack_bytes), Some(0));
     }
 
     #[test]
     fn what_is_no_size_is_none() {
-        for text in ["", "G", "x1", ".5G", "1.2.3G", "99999999999999999999999999G", "1e99", "-", "99999999999999G"] {
+        for text in
+            ["", "G", "x1", ".5G", "1.2.3G", "99999999999999999999999999G", "1e99", "-", "99999999999999G"]
+        {
             assert!(bytes(text).is_none() || text == "1e99", "{text}");
         }
         // A letter that begins a word is no unit.

@@ -38,6 +38,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 "hlo_decode" => hlo_protos(&bytes),
                 "hlo_parse" => hlo_protos(&bytes).iter().filter_map(|proto| text(proto)).collect(),
                 "index_open" => reports(bytes),
+                "oom_read" => Vec::new(),
                 _ => slices(&bytes),
             }
         } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
@@ -47,6 +48,11 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             vec![StatValue::unzip(&packed, LARGEST_BYTES as u64)?]
+        } else if name == "oom_read"
+            && path.parent().is_some_and(|folder| folder.ends_with("oom"))
+            && file.ends_with(".txt")
+        {
+            vec![fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?]
         } else if file.ends_with(".json.gz") && name == "profile_load" {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             json_slices(&StatValue::unzip(&packed, LARGEST_BYTES as u64)?)

@@ -58,8 +58,11 @@ fn places(buffers: &[(usize, &Buffer)]) -> Vec<usize> {
 
 /// The first of some buffers, in words.
 fn first(buffers: &[(usize, &Buffer)]) -> String {
-    let words: Vec<String> =
-        buffers.iter().take(3).map(|(_, buffer)| format!("{} {}", buffer.name, plain(&buffer.shape)).trim().to_owned()).collect();
+    let words: Vec<String> = buffers
+        .iter()
+        .take(3)
+        .map(|(_, buffer)| format!("{} {}", buffer.name, plain(&buffer.shape)).trim().to_owned())
+        .collect();
     let more = buffers.len().saturating_sub(3);
     if more > 0 { format!("{} and {more} more", words.join(", ")) } else { words.join(", ") }
 }
@@ -70,16 +73,24 @@ fn donate(case: &Case<'_>) -> Option<Cure> {
         Some(Framework::PyTorchXla) => {
             "write results back into the tensors that they replace (in place) inside the compiled step: torch_xla donates such inputs"
         }
-        Some(Framework::TensorFlow) => "keep the state in a tf.Variable and assign to it inside the tf.function",
-        _ => "jax.jit(f, donate_argnums=...) or donate_argnames for what the call replaces: a cache, parameters, optimiser state",
+        Some(Framework::TensorFlow) => {
+            "keep the state in a tf.Variable and assign to it inside the tf.function"
+        }
+        _ => {
+            "jax.jit(f, donate_argnums=...) or donate_argnames for what the call replaces: a cache, parameters, optimiser state"
+        }
     };
     let but = "the caller must not use the old value again after the call";
     if case.holding.is_none() {
         // A message that says how much of the result lies in arguments.
         let result = case.result_bytes().filter(|bytes| *bytes > 0)?;
         let could = result.min(case.argument_bytes()?);
-        let what = format!("donate arguments that a result replaces: {} of results share no memory with arguments", size(result));
-        return (could > 0).then(|| Cure::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
+        let what = format!(
+            "donate arguments that a result replaces: {} of results share no memory with arguments",
+            size(result)
+        );
+        return (could > 0)
+            .then(|| Cure::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
     }
     let mut free: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
     for (place, buffer) in worth(case, |buffer| buffer.what == What::Result) {
@@ -97,14 +108,19 @@ fn donate(case: &Case<'_>) -> Option<Cure> {
         return None;
     }
     let saved = sum(&taken);
-    let what = format!("donate {}: a result of {} has its shape and could have its memory", first(&given), size(saved));
+    let what = format!(
+        "donate {}: a result of {} has its shape and could have its memory",
+        first(&given),
+        size(saved)
+    );
     Some(Cure::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
 }
 
 /// What is gathered whole before it is used.
 fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
     let is_gathered = |buffer: &Buffer| {
-        buffer.what == What::Temporary && (buffer.name.contains("all-gather") || buffer.op_name.ends_with("/all_gather"))
+        buffer.what == What::Temporary
+            && (buffer.name.contains("all-gather") || buffer.op_name.ends_with("/all_gather"))
     };
     let gathered = worth(case, is_gathered);
     if gathered.is_empty() {
@@ -113,7 +129,10 @@ fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
     let all = sum(&gathered);
     let devices = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
     let n = devices.and_then(|n| i64::try_from(n).ok()).unwrap_or(2);
-    let of = devices.map_or_else(|| "at least half of it".to_owned(), |n| format!("what {n} devices share stays at 1/{n} on each"));
+    let of = devices.map_or_else(
+        || "at least half of it".to_owned(),
+        |n| format!("what {n} devices share stays at 1/{n} on each"),
+    );
     Some(
         Cure::unknown(
             "keep_sharded",
@@ -129,9 +148,13 @@ fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
 
 /// Values that a loop keeps for each of its trips, for the backward pass.
 fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
-    let trips = |buffer: &Buffer| array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied());
+    let trips = |buffer: &Buffer| {
+        array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
+    };
     let mut loops: BTreeMap<i64, Vec<(usize, &Buffer)>> = BTreeMap::new();
-    for (place, buffer) in case.buffers.iter().enumerate().filter(|(_, buffer)| buffer.what == What::Temporary) {
+    for (place, buffer) in
+        case.buffers.iter().enumerate().filter(|(_, buffer)| buffer.what == What::Temporary)
+    {
         if let Some(n) = trips(buffer).filter(|n| *n >= TRIPS) {
             loops.entry(n).or_default().push((place, buffer));
         }
@@ -141,11 +164,14 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
         let large = stacks.iter().filter(|(_, buffer)| bytes(buffer) >= least).count();
         let says = stacks.iter().any(|(_, buffer)| {
             ["while", "scan", "jvp(", "transpose("].iter().any(|word| buffer.op_name.contains(word))
-                || ["while", "dynamic-update-slice", "AllocateBuffer"].iter().any(|word| buffer.name.contains(word))
+                || ["while", "dynamic-update-slice", "AllocateBuffer"]
+                    .iter()
+                    .any(|word| buffer.name.contains(word))
         });
         large >= 2 || (large == 1 && says)
     };
-    let Some((n, stacks)) = loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))
+    let Some((n, stacks)) =
+        loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))
     else {
         return Vec::new();
     };
@@ -161,7 +187,9 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
             "torch_xla.utils.checkpoint.checkpoint around each layer",
             "the same around groups of layers, and around each layer in them",
         ),
-        Some(Framework::TensorFlow) => ("tf.recompute_grad around each layer", "tf.recompute_grad around groups of layers"),
+        Some(Framework::TensorFlow) => {
+            ("tf.recompute_grad around each layer", "tf.recompute_grad around groups of layers")
+        }
         _ => (
             "jax.checkpoint around the scan's body, with policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
             "two scans, one in the other, with jax.checkpoint around both bodies",
@@ -181,7 +209,9 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
     let groups = (n as f64).sqrt().ceil() as i64;
     let stays = part(kept, n).saturating_mul(groups.saturating_add(part(n, groups)));
     if n >= 16 && stays < kept {
-        let what = format!("keep what only each {groups}th trip begins with, of {word}, and compute the rest again group by group");
+        let what = format!(
+            "keep what only each {groups}th trip begins with, of {word}, and compute the rest again group by group"
+        );
         let but = "most of the forward pass is computed three times";
         cures.push(
             Cure::unknown("checkpoint_in_groups", what, nested, but)
@@ -196,7 +226,8 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
 fn all_pairs(case: &Case<'_>) -> Option<Cure> {
     let is_pairs = |buffer: &Buffer| {
         buffer.what == What::Temporary
-            && array(&buffer.shape).is_some_and(|(_, n)| matches!(n.as_slice(), [.., a, b] if a == b && *a >= PAIRS))
+            && array(&buffer.shape)
+                .is_some_and(|(_, n)| matches!(n.as_slice(), [.., a, b] if a == b && *a >= PAIRS))
     };
     let pairs = worth(case, is_pairs);
     if pairs.is_empty() {
@@ -226,7 +257,9 @@ fn all_pairs(case: &Case<'_>) -> Option<Cure> {
 
 /// What tiles add to shapes with small last extents.
 fn padding(case: &Case<'_>) -> Option<Cure> {
-    let lost = |buffer: &Buffer| bytes(buffer).saturating_sub(buffer.unpadded.map_or(bytes(buffer), |size| size.bytes));
+    let lost = |buffer: &Buffer| {
+        bytes(buffer).saturating_sub(buffer.unpadded.map_or(bytes(buffer), |size| size.bytes))
+    };
     let least = case.used.map_or(0.0, |used| used.bytes as f64 * WORTH_SHARE) as i64;
     let padded: Vec<(usize, &Buffer)> =
         case.buffers.iter().enumerate().filter(|(_, buffer)| lost(buffer) >= least.max(1)).collect();
@@ -251,9 +284,15 @@ fn shard(case: &Case<'_>) -> Option<Cure> {
     let limit = case.limit?.bytes;
     let used = case.used?.bytes;
     let how = match case.framework {
-        Some(Framework::PyTorchXla) => "torch_xla.distributed.spmd: mark_sharding, or FSDP (SpmdFullyShardedDataParallel)",
-        Some(Framework::TensorFlow) => "tf.experimental.dtensor layouts, or a smaller model part on each replica",
-        _ => "jax.device_put(x, NamedSharding(mesh, P('x', ...))), and the same in in_shardings: FSDP or tensor parallelism",
+        Some(Framework::PyTorchXla) => {
+            "torch_xla.distributed.spmd: mark_sharding, or FSDP (SpmdFullyShardedDataParallel)"
+        }
+        Some(Framework::TensorFlow) => {
+            "tf.experimental.dtensor layouts, or a smaller model part on each replica"
+        }
+        _ => {
+            "jax.device_put(x, NamedSharding(mesh, P('x', ...))), and the same in in_shardings: FSDP or tensor parallelism"
+        }
     };
     let large = worth(case, |buffer| buffer.what == What::Argument);
     let (all, status) = if case.holding.is_some() || !large.is_empty() {
@@ -270,7 +309,9 @@ fn shard(case: &Case<'_>) -> Option<Cure> {
     let n = devices.unwrap_or(4096);
     let what = if large.is_empty() { "arguments".to_owned() } else { first(&large) };
     let now = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
-    let now = now.map_or_else(String::new, |n| format!("; the program runs on {n} devices, and this is what one of them keeps"));
+    let now = now.map_or_else(String::new, |n| {
+        format!("; the program runs on {n} devices, and this is what one of them keeps")
+    });
     Some(
         Cure::unknown(
             "shard",
@@ -319,13 +360,19 @@ fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
             "a smaller batch for each device, with gradients added up over several of them"
         }
-        _ => "a smaller batch for each device, with gradients added up over micro-batches (jax.lax.scan over them)",
+        _ => {
+            "a smaller batch for each device, with gradients added up over micro-batches (jax.lax.scan over them)"
+        }
     };
-    let all: Vec<usize> = case.buffers.iter().enumerate().filter(|(_, b)| b.what == What::Temporary).map(|(i, _)| i).collect();
+    let all: Vec<usize> =
+        case.buffers.iter().enumerate().filter(|(_, b)| b.what == What::Temporary).map(|(i, _)| i).collect();
     Some(
         Cure::unknown(
             "smaller_batch",
-            format!("a batch (or sequence) {n} times smaller, if the {} of temporaries shrink with it", size(temporary)),
+            format!(
+                "a batch (or sequence) {n} times smaller, if the {} of temporaries shrink with it",
+                size(temporary)
+            ),
             how,
             "temporaries of weights and of gradients do not shrink with the batch",
         )
@@ -336,7 +383,8 @@ fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
 
 /// What can be said where a message names no buffer.
 fn blind(case: &Case<'_>) -> Vec<Cure> {
-    let must = case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes).filter(|over| *over > 0);
+    let must =
+        case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes).filter(|over| *over > 0);
     let must = must.map_or_else(String::new, |over| format!("; at least {} must go", size(over)));
     let factor = case
         .used

@@ -47,13 +47,19 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
     }
     let used = case.used?;
     let limit = case.limit;
-    let default = case.chips.iter().any(|chip| limit.is_some_and(|limit| limit.bytes == chip.scoped_vmem_bytes));
+    let default =
+        case.chips.iter().any(|chip| limit.is_some_and(|limit| limit.bytes == chip.scoped_vmem_bytes));
     let is_low = !case.chips.is_empty() && !default;
     let rooms: Vec<i64> = case.chips.iter().map(|chip| chip.vmem_bytes).collect();
-    let verdicts: Vec<Option<bool>> = rooms.iter().map(|room| fits(used.bytes, *room, used.slack_bytes)).collect();
+    let verdicts: Vec<Option<bool>> =
+        rooms.iter().map(|room| fits(used.bytes, *room, used.slack_bytes)).collect();
     let words: Vec<String> =
         case.chips.iter().map(|chip| format!("{} has {}", chip.name, size(chip.vmem_bytes))).collect();
-    let words = if words.is_empty() { "the chip is not known: v5e and v6e have 128 MiB, v5p and v7x 64 MiB, v4 16 MiB".to_owned() } else { words.join(", ") };
+    let words = if words.is_empty() {
+        "the chip is not known: v5e and v6e have 128 MiB, v5p and v7x 64 MiB, v4 16 MiB".to_owned()
+    } else {
+        words.join(", ")
+    };
     // A little more than is needed, in whole MiB.
     let ask = used.bytes.saturating_add(used.slack_bytes);
     let mib = part(ask, 1 << 20);
@@ -75,7 +81,8 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
             "nothing: the limit was set below the default, and the code is XLA's own",
         )
     };
-    let low = if is_low || !is_kernel(case) { "; the limit is none of the defaults: a flag set it" } else { "" };
+    let low =
+        if is_low || !is_kernel(case) { "; the limit is none of the defaults: a flag set it" } else { "" };
     let what = format!("let the stack take {} of VMEM ({words}{low})", size(used.bytes));
     let mut cure = Cure::unknown("raise_limit", what, how, but);
     cure.status = Status::Derived;
@@ -96,9 +103,11 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
 
 /// One copy of each block in place of two.
 fn fewer_buffers(case: &Case<'_>) -> Option<Cure> {
-    let is_meant = |buffer: &Buffer| buffer.what.is_window() && buffer.levels.is_some_and(|levels| levels > 1);
+    let is_meant =
+        |buffer: &Buffer| buffer.what.is_window() && buffer.levels.is_some_and(|levels| levels > 1);
     let saved = case.buffers.iter().filter(|buffer| is_meant(buffer)).fold(0i64, |sum, buffer| {
-        let (bytes, levels) = (buffer.size.map_or(0, |size| size.bytes), i64::from(buffer.levels.unwrap_or(1)));
+        let (bytes, levels) =
+            (buffer.size.map_or(0, |size| size.bytes), i64::from(buffer.levels.unwrap_or(1)));
         sum.saturating_add(bytes - part(bytes, levels))
     });
     if saved == 0 {
@@ -128,20 +137,31 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
         }
         // Of the stack nobody says what it is made of.
         let factor = smallest(powers().take(10), |n| part(used, n), limit)?;
-        let operands = case.message.and_then(|message| message.named.as_ref()).map(|named| named.operands.join(", "));
-        let operands = operands.filter(|o| !o.is_empty()).map_or_else(String::new, |o| format!(" (operands {o})"));
-        let what = format!("blocks and scratch {factor} times smaller{operands}, if they are what the stack is made of");
-        return Some(
-            Cure::unknown("smaller_blocks", what, how, but).saving(case, used - part(used, factor), Status::Estimated),
+        let operands =
+            case.message.and_then(|message| message.named.as_ref()).map(|named| named.operands.join(", "));
+        let operands =
+            operands.filter(|o| !o.is_empty()).map_or_else(String::new, |o| format!(" (operands {o})"));
+        let what = format!(
+            "blocks and scratch {factor} times smaller{operands}, if they are what the stack is made of"
         );
+        return Some(Cure::unknown("smaller_blocks", what, how, but).saving(
+            case,
+            used - part(used, factor),
+            Status::Estimated,
+        ));
     }
     let rest = used.saturating_sub(windows).max(0);
     let factor = smallest(powers().take(12), |n| rest.saturating_add(part(windows, n)), limit);
     let n = factor.unwrap_or(2);
-    let largest = case.buffers.iter().filter(|buffer| buffer.what.is_window()).max_by_key(|buffer| buffer.size.map(|s| s.bytes));
+    let largest = case
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.what.is_window())
+        .max_by_key(|buffer| buffer.size.map(|s| s.bytes));
     let example = largest.and_then(|buffer| {
         let (kind, dimensions) = array(&buffer.window)?;
-        let (place, extent) = dimensions.iter().copied().enumerate().find(|(_, extent)| *extent >= n && extent % n == 0)?;
+        let (place, extent) =
+            dimensions.iter().copied().enumerate().find(|(_, extent)| *extent >= n && extent % n == 0)?;
         let mut smaller = dimensions.clone();
         smaller[place] = extent / n;
         let words: Vec<String> = smaller.iter().map(ToString::to_string).collect();
@@ -190,7 +210,11 @@ fn spills(case: &Case<'_>) -> Option<Cure> {
              jax.lax.optimization_barrier",
             "a compiler of another release may spill less",
         );
-        if spilled > 0 { cure.saving(case, spilled, Status::Derived).on(places(case, is_spill)) } else { cure }
+        if spilled > 0 {
+            cure.saving(case, spilled, Status::Derived).on(places(case, is_spill))
+        } else {
+            cure
+        }
     })
 }
 
@@ -198,7 +222,9 @@ fn spills(case: &Case<'_>) -> Option<Cure> {
 fn scalars(case: &Case<'_>) -> Vec<Cure> {
     let mut all = Vec::new();
     let (Some(used), Some(limit)) = (case.used, case.limit) else { return all };
-    let Some(largest) = case.buffers.iter().max_by_key(|buffer| buffer.size.map(|size| size.bytes)) else { return all };
+    let Some(largest) = case.buffers.iter().max_by_key(|buffer| buffer.size.map(|size| size.bytes)) else {
+        return all;
+    };
     let place = places(case, |buffer| buffer == largest);
     let bytes = largest.size.map_or(0, |size| size.bytes);
     // What does not belong to the table: the message's own total, or what it says is too much.
@@ -275,9 +301,9 @@ fn subcore(case: &Case<'_>) -> Option<Cure> {
     let (used, limit) = (case.used?, case.limit?);
     let factor = smallest(powers().take(12), |n| part(used.bytes, n), limit.bytes).unwrap_or(2);
     let own = case.buffers.first().and_then(|buffer| memref_bytes(&buffer.shape));
-    let of = own
-        .filter(|own| own.saturating_mul(SUBCORES) == used.bytes)
-        .map_or_else(String::new, |own| format!(" ({} on each of {SUBCORES} subcores, which share one memory)", size(own)));
+    let of = own.filter(|own| own.saturating_mul(SUBCORES) == used.bytes).map_or_else(String::new, |own| {
+        format!(" ({} on each of {SUBCORES} subcores, which share one memory)", size(own))
+    });
     Some(
         Cure::unknown(
             "smaller_blocks",

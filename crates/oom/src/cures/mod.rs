@@ -43,8 +43,20 @@ impl Cure {
     }
 
     /// A cure of which nobody can say what it saves.
-    pub(crate) fn unknown(id: &'static str, what: impl Into<String>, how: impl Into<String>, but: impl Into<String>) -> Self {
-        Self { id, what: what.into(), how: how.into(), but: but.into(), status: Status::Unknown, ..Self::default() }
+    pub(crate) fn unknown(
+        id: &'static str,
+        what: impl Into<String>,
+        how: impl Into<String>,
+        but: impl Into<String>,
+    ) -> Self {
+        Self {
+            id,
+            what: what.into(),
+            how: how.into(),
+            but: but.into(),
+            status: Status::Unknown,
+            ..Self::default()
+        }
     }
 
     /// With what it saves, held against the case's limit.
@@ -75,7 +87,11 @@ fn fits(left: i64, limit: i64, slack: i64) -> Option<bool> {
 }
 
 /// The smallest of some factors with which it fits.
-pub(crate) fn smallest(factors: impl IntoIterator<Item = i64>, left: impl Fn(i64) -> i64, limit: i64) -> Option<i64> {
+pub(crate) fn smallest(
+    factors: impl IntoIterator<Item = i64>,
+    left: impl Fn(i64) -> i64,
+    limit: i64,
+) -> Option<i64> {
     factors.into_iter().find(|factor| left(*factor) <= limit)
 }
 

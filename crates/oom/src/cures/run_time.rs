@@ -10,13 +10,18 @@ use crate::message::Form;
 pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
     let is_gpu = case.space == "gpu";
     let over = case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes);
-    let need = over.filter(|over| *over > 0).map_or_else(String::new, |over| format!("; {} must become free", size(over)));
+    let need = over
+        .filter(|over| *over > 0)
+        .map_or_else(String::new, |over| format!("; {} must become free", size(over)));
     let mut all = Vec::new();
     if let Some(over) = over.filter(|over| *over <= 0) {
         // There is room, but not in one piece.
         all.push(Cure::unknown(
             "one_piece",
-            format!("free memory in one piece: there are {} more free than asked for, but not together", size(-over)),
+            format!(
+                "free memory in one piece: there are {} more free than asked for, but not together",
+                size(-over)
+            ),
             "make the large arrays first, and free what lies between them; restart a long session",
             "what is free at another time may be less",
         ));
@@ -27,10 +32,16 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         None => cure,
     };
     let free = match case.framework {
-        Some(Framework::PyTorchXla | Framework::PyTorch) => "del what is no longer used (old batches, losses that hold a graph), detach(); torch_xla.sync() at the end of a step",
-        Some(Framework::TensorFlow) => "let go of models and datasets of before; tf.keras.backend.clear_session()",
-        _ => "x.delete() or del for arrays that are no longer used; jax.live_arrays() lists what is alive, \
-              jax.profiler.save_device_memory_profile() whose it is",
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "del what is no longer used (old batches, losses that hold a graph), detach(); torch_xla.sync() at the end of a step"
+        }
+        Some(Framework::TensorFlow) => {
+            "let go of models and datasets of before; tf.keras.backend.clear_session()"
+        }
+        _ => {
+            "x.delete() or del for arrays that are no longer used; jax.live_arrays() lists what is alive, \
+              jax.profiler.save_device_memory_profile() whose it is"
+        }
     };
     all.push(known(Cure::unknown(
         "free_arrays",
@@ -70,7 +81,9 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         ));
     }
     let what = match case.form() {
-        Some(Form::ProgramLoad) => "a program with fewer temporaries: a smaller batch, values computed again, more devices",
+        Some(Form::ProgramLoad) => {
+            "a program with fewer temporaries: a smaller batch, values computed again, more devices"
+        }
         _ => "a smaller batch, or more devices",
     };
     all.push(Cure::unknown(

@@ -45,7 +45,8 @@ pub(super) fn in_space(text: &str, at: usize) -> Option<Message> {
     if let Some((used, rest)) = used {
         message.required = Some(used);
         message.limit = rest.strip_prefix(" of ").and_then(size);
-        message.over = after(head(rest, 400), "Exceeded ").and_then(|rest| after(rest, "capacity by ")).and_then(size);
+        message.over =
+            after(head(rest, 400), "Exceeded ").and_then(|rest| after(rest, "capacity by ")).and_then(size);
     }
     let estimated = between(head(rest, 400), "Estimated ", " exceeds ").and_then(size);
     message.required = message.required.or(estimated);
@@ -135,11 +136,15 @@ pub(super) fn one_allocation(text: &str, at: usize) -> Option<Message> {
     let mut buffer = Buffer {
         size: Some(required),
         shape: between(rest, "shape = '", "'").map(short).unwrap_or_default(),
-        name: rest.rsplit_once("] :: ").map(|(_, name)| short(name.lines().next().unwrap_or_default())).unwrap_or_default(),
+        name: rest
+            .rsplit_once("] :: ")
+            .map(|(_, name)| short(name.lines().next().unwrap_or_default()))
+            .unwrap_or_default(),
         ..Buffer::default()
     };
     listing::tagged(tag, &mut buffer);
-    message.named = Some(Named { name: buffer.name.clone(), opcode: "custom-call".to_owned(), ..Named::default() });
+    message.named =
+        Some(Named { name: buffer.name.clone(), opcode: "custom-call".to_owned(), ..Named::default() });
     message.buffers.push(buffer);
     Some(message)
 }
@@ -159,7 +164,9 @@ pub(super) fn sparse_core(text: &str, at: usize) -> Option<Message> {
     message.words = Some((required, limit.bytes));
     message.required = Some(Size::exact(required.saturating_mul(WORD_BYTES)));
     message.limit = Some(Size::exact(limit.bytes.saturating_mul(WORD_BYTES)));
-    let op = between(rest, "current operation:", "\n").or_else(|| after(rest, "current operation:")).unwrap_or_default();
+    let op = between(rest, "current operation:", "\n")
+        .or_else(|| after(rest, "current operation:"))
+        .unwrap_or_default();
     let shape = between(op, "memref<", ",").map(short).unwrap_or_default();
     let asked = asked.map(|asked| Size::exact(asked.bytes.saturating_mul(WORD_BYTES)));
     message.buffers.push(Buffer {
@@ -232,6 +239,7 @@ fn size(text: &str) -> Option<Size> {
 /// The name of a memory in lower case; `None` for what cannot be one.
 fn space_of(text: &str) -> Option<String> {
     let text = text.trim();
-    let is_name = !text.is_empty() && text.len() < 32 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_name =
+        !text.is_empty() && text.len() < 32 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     is_name.then(|| text.to_ascii_lowercase())
 }

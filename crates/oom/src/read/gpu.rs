@@ -47,7 +47,11 @@ pub(super) fn allocator(text: &str, at: usize) -> Option<Message> {
     let exact = between(head(rest, 60), "(rounded to ", ")").and_then(Size::parse).map(|(size, _)| size);
     let mut message = begun(text, at, exact.unwrap_or(size));
     message.is_warning = head(rest, 300).contains("not a failure");
-    message.device = before(text, at).rsplit_once('(').and_then(|(_, name)| name.split_once(')')).map(|(name, _)| short(name)).unwrap_or_default();
+    message.device = before(text, at)
+        .rsplit_once('(')
+        .and_then(|(_, name)| name.split_once(')'))
+        .map(|(name, _)| short(name))
+        .unwrap_or_default();
     Some(message)
 }
 
@@ -73,7 +77,13 @@ pub(super) fn tensor(text: &str, at: usize) -> Option<Message> {
     let mut message = begun(text, at, Size::exact(0));
     message.required = size;
     message.device = between(near, " on ", " by").map(short).unwrap_or_default();
-    message.buffers.push(Buffer { what: What::Temporary, size, unpadded: size, shape: short(&shape), ..Buffer::default() });
+    message.buffers.push(Buffer {
+        what: What::Temporary,
+        size,
+        unpadded: size,
+        shape: short(&shape),
+        ..Buffer::default()
+    });
     Some(message)
 }
 
@@ -89,7 +99,8 @@ pub(super) fn tried(text: &str, at: usize) -> Option<Message> {
     message.space = "gpu".to_owned();
     let stated = |word: &str| {
         let end = rest.find(word)?;
-        let number = rest[..end].rfind(|c: char| !(c.is_ascii_digit() || c == '.' || c == ' ' || c.is_ascii_alphabetic()))?;
+        let number = rest[..end]
+            .rfind(|c: char| !(c.is_ascii_digit() || c == '.' || c == ' ' || c.is_ascii_alphabetic()))?;
         let words = rest.get(number + 1..end)?;
         let from = words.find(|c: char| c.is_ascii_digit())?;
         Size::parse(&words[from..]).map(|(size, _)| size)
@@ -97,9 +108,17 @@ pub(super) fn tried(text: &str, at: usize) -> Option<Message> {
     let sentence = |word: &str| after(rest, word).and_then(Size::parse).map(|(size, _)| size);
     message.limit = sentence("of which ").or_else(|| stated(" free"));
     let capacity = sentence("total capacity of ").or_else(|| stated(" total capacity"));
-    let parts = [("capacity", capacity), ("in use", stated(" already allocated").or_else(|| stated(" is allocated by PyTorch")))];
+    let parts = [
+        ("capacity", capacity),
+        ("in use", stated(" already allocated").or_else(|| stated(" is allocated by PyTorch"))),
+    ];
     for (name, size) in parts {
-        message.parts.extend(size.map(|size| Part { list: "allocator", name: name.to_owned(), size, remark: String::new() }));
+        message.parts.extend(size.map(|size| Part {
+            list: "allocator",
+            name: name.to_owned(),
+            size,
+            remark: String::new(),
+        }));
     }
     Some(message)
 }
@@ -110,14 +129,22 @@ fn begun(text: &str, at: usize, required: Size) -> Message {
     let around = head(&text[from..], AROUND);
     let is_gpu = ["GPU", "CUDA", "cuda", "bfc_allocator", "_bfc"].iter().any(|mark| around.contains(mark));
     let is_tpu = ["TPU", "tpu_", "HBM0"].iter().any(|mark| around.contains(mark));
-    let space = if is_gpu { "gpu" } else if is_tpu { "hbm" } else { "device" };
+    let space = if is_gpu {
+        "gpu"
+    } else if is_tpu {
+        "hbm"
+    } else {
+        "device"
+    };
     let mut message = Message::new(Form::RuntimeAllocation, space);
     message.required = Some(required);
     // The numbers that a BFC allocator writes: they stand in front of the error as a rule.
     let stat = |name: &str| {
         let mut found = None;
         for line in around.lines() {
-            if let Some(rest) = line.trim_start().strip_prefix(name).filter(|rest| rest.starts_with([' ', '\t'])) {
+            if let Some(rest) =
+                line.trim_start().strip_prefix(name).filter(|rest| rest.starts_with([' ', '\t']))
+            {
                 found = Size::parse(rest).map(|(size, _)| size).or(found);
             }
         }
@@ -126,7 +153,12 @@ fn begun(text: &str, at: usize, required: Size) -> Message {
     if let (Some(capacity), Some(in_use)) = (stat("Limit:"), stat("InUse:")) {
         message.limit = Some(capacity.minus(in_use));
         for (name, size) in [("capacity", capacity), ("in use", in_use)] {
-            message.parts.push(Part { list: "allocator", name: name.to_owned(), size, remark: String::new() });
+            message.parts.push(Part {
+                list: "allocator",
+                name: name.to_owned(),
+                size,
+                remark: String::new(),
+            });
         }
     }
     message

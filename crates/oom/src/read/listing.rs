@@ -48,7 +48,12 @@ pub(super) fn read(text: &str, message: &mut Message) {
         if let Some((size, rest)) = after(line, "Output size ").and_then(Size::parse) {
             message.parts.push(Part { list: "output", name: "size".to_owned(), size, remark: String::new() });
             if let Some((size, _)) = after(rest, "shares ").and_then(Size::parse) {
-                message.parts.push(Part { list: "output", name: "shared".to_owned(), size, remark: String::new() });
+                message.parts.push(Part {
+                    list: "output",
+                    name: "shared".to_owned(),
+                    size,
+                    remark: String::new(),
+                });
             }
             strange = 0;
             continue;
@@ -60,7 +65,8 @@ pub(super) fn read(text: &str, message: &mut Message) {
                 strange += 1;
             }
         } else if let Some((name, from)) = list {
-            let body = line.get(from.min(line.len())..).filter(|_| line.is_char_boundary(from.min(line.len())));
+            let body =
+                line.get(from.min(line.len())..).filter(|_| line.is_char_boundary(from.min(line.len())));
             match body.and_then(part) {
                 Some((own, size, remark)) if message.parts.len() < MOST_PARTS => {
                     message.parts.push(Part { list: name, name: own, size, remark });
@@ -105,7 +111,8 @@ fn part(line: &str) -> Option<(String, Size, String)> {
             && (size.bytes == 0 || size.slack_bytes > 0 || rest.contains('B') || rest.contains("bytes"))
         {
             // Where the bytes stand beside it they are exact.
-            let exact = between(remark, "(", " bytes)").and_then(|bytes| Size::parse(bytes)).map(|(size, _)| size);
+            let exact =
+                between(remark, "(", " bytes)").and_then(|bytes| Size::parse(bytes)).map(|(size, _)| size);
             let name = line[..at].trim().trim_end_matches(':').to_owned();
             return (!name.is_empty()).then(|| (short(&name), exact.unwrap_or(size), short(remark)));
         }
@@ -140,7 +147,9 @@ impl Buffers {
             self.own = Some(Buffer { size: Size::parse(size).map(|(size, _)| size), ..Buffer::default() });
             return true;
         }
-        if field(line, "Buffer ").is_some_and(|rest| rest.trim_end_matches(':').bytes().all(|b| b.is_ascii_digit())) {
+        if field(line, "Buffer ")
+            .is_some_and(|rest| rest.trim_end_matches(':').bytes().all(|b| b.is_ascii_digit()))
+        {
             self.finish();
             self.own = Some(Buffer::default());
             return true;
@@ -236,7 +245,8 @@ pub(super) fn tagged(tag: &str, buffer: &mut Buffer) {
         buffer.what = if is_output { What::OutputWindow } else { What::InputWindow };
         buffer.operand = number(if is_output { "operator output " } else { "operator input " });
         buffer.window = between(tag, "window shape is ", ", while").map(short).unwrap_or_default();
-        buffer.full = between(tag, "full shape is ", ". ").map(|s| short(s.trim_end_matches('.'))).unwrap_or_default();
+        buffer.full =
+            between(tag, "full shape is ", ". ").map(|s| short(s.trim_end_matches('.'))).unwrap_or_default();
         buffer.levels = number("This allocation has ");
         // A window is allocated as raw bytes, so that its size holds what tiling adds.
         if let (Some(levels), Some(bytes)) = (buffer.levels, crate::shape::unpadded_bytes(&buffer.window)) {

@@ -70,7 +70,12 @@ pub fn read(text: &str) -> Vec<Message> {
         line += text.get(until..at).map_or(0, |part| part.bytes().filter(|b| *b == b'\n').count());
         until = at;
         message.line = line;
-        let key = (message.form, message.space.clone(), message.required.map(|r| r.bytes), message.limit.map(|l| l.bytes));
+        let key = (
+            message.form,
+            message.space.clone(),
+            message.required.map(|r| r.bytes),
+            message.limit.map(|l| l.bytes),
+        );
         if seen.insert(key) {
             all.push(message);
         }
@@ -83,7 +88,11 @@ pub fn read(text: &str) -> Vec<Message> {
 #[must_use]
 pub fn main_message(messages: &[Message]) -> Option<&Message> {
     let rank = |message: &&Message| {
-        (message.is_warning, message.required.is_none(), message.limit.is_none() && message.buffers.is_empty())
+        (
+            message.is_warning,
+            message.required.is_none(),
+            message.limit.is_none() && message.buffers.is_empty(),
+        )
     };
     messages.iter().min_by_key(rank)
 }
@@ -96,7 +105,8 @@ fn status(text: &str, at: usize, message: &mut Message) {
     if let Some(end) = before.rfind("for more details.") {
         before = &before[end..];
     }
-    let words = ["RESOURCE_EXHAUSTED", "Resource exhausted", "ResourceExhaustedError", "INTERNAL", "UNIMPLEMENTED"];
+    let words =
+        ["RESOURCE_EXHAUSTED", "Resource exhausted", "ResourceExhaustedError", "INTERNAL", "UNIMPLEMENTED"];
     let status = words.iter().filter_map(|word| before.rfind(word).map(|at| (at, *word))).max();
     if let Some((_, word)) = status {
         message.status =

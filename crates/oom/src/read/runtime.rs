@@ -41,7 +41,10 @@ fn asked(text: &str, at: usize, word: &str, form: Form) -> Option<Message> {
     let mut message = Message::new(form, "hbm");
     message.required = Some(required);
     message.limit = after(rest, "There are ").and_then(Size::parse).map(|(size, _)| size);
-    message.device = between(rest, ".; (", ")").or_else(|| between(rest, "; (", ")")).map(super::short).unwrap_or_default();
+    message.device = between(rest, ".; (", ")")
+        .or_else(|| between(rest, "; (", ")"))
+        .map(super::short)
+        .unwrap_or_default();
     listing::read(head(&text[at..], listing::MOST), &mut message);
     Some(message)
 }

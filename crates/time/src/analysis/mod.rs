@@ -157,7 +157,8 @@ impl Analysis {
     /// Whether a text among its parameters is what it is asked about, so that no run is meant.
     #[must_use]
     pub fn is_told(&self, params: &Params) -> bool {
-        let is_text = |param: &&Param| param.kind == ParamKind::Document && !params.text(param).trim().is_empty();
+        let is_text =
+            |param: &&Param| param.kind == ParamKind::Document && !params.text(param).trim().is_empty();
         matches!(self.run, Run::Told(_)) && self.params.iter().any(|param| is_text(&param))
     }
 
