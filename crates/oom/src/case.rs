@@ -73,6 +73,13 @@ impl Case<'_> {
         })
     }
 
+    /// Bytes into which it surely fits: the limit, less what rounding may hide.
+    #[must_use]
+    pub fn room(&self) -> Option<i64> {
+        let slack = self.used.map_or(0, |used| used.slack_bytes);
+        self.limit.map(|limit| limit.bytes.saturating_sub(limit.slack_bytes).saturating_sub(slack))
+    }
+
     /// The form of the message.
     #[must_use]
     pub fn form(&self) -> Option<Form> {

@@ -85,7 +85,12 @@ pub fn candidates(text: &str, space: &str, is_scoped: bool, limit: Option<i64>) 
     let limit = limit.unwrap_or(-1);
     let stated = match space {
         "hbm" => by(limit, |chip| chip.hbm_bytes),
-        "vmem" if is_scoped => by(limit, |chip| chip.scoped_vmem_bytes),
+        // Where all of VMEM is scoped, the message is of all of it.
+        "vmem" if is_scoped => {
+            let mut own = by(limit, |chip| chip.scoped_vmem_bytes);
+            own.retain(|chip| chip.scoped_vmem_bytes < chip.vmem_bytes);
+            own
+        }
         "vmem" => by(limit, |chip| chip.vmem_bytes),
         _ => Vec::new(),
     };
@@ -111,7 +116,7 @@ mod tests {
     fn a_limit_or_a_name_tells_the_chip() {
         assert_eq!(names(candidates("", "hbm", false, Some(16_911_433_728))), ["v5e"]);
         assert_eq!(names(candidates("", "hbm", false, Some(33_554_432_000))), ["v6e"]);
-        assert_eq!(names(candidates("", "vmem", true, Some(16 << 20))), ["v4", "v5e", "v5p"]);
+        assert_eq!(names(candidates("", "vmem", true, Some(16 << 20))), ["v5e", "v5p"]);
         assert_eq!(names(candidates("device TPU v5 lite", "vmem", true, Some(16 << 20))), ["v5e"]);
         assert_eq!(names(candidates("on a v6e-8 slice", "vmem", true, Some(16 << 10))), ["v6e"]);
         assert!(candidates("", "vmem", true, Some(16 << 10)).is_empty());

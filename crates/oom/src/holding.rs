@@ -12,7 +12,7 @@ use crate::read::short;
 use crate::size::Size;
 
 /// Buffers that are kept, the largest.
-const MOST_BUFFERS: usize = 400;
+const MOST_BUFFERS: usize = 20_000;
 /// Values of an allocation that are looked at.
 const MOST_VALUES: usize = 200_000;
 

@@ -106,15 +106,6 @@ fn own_texts_say_what_their_programs_ask_for() {
         let chip = truth["chip"].as_str().unwrap();
         let said = word(&report, "chip");
         assert!(said.is_empty() || said.contains(chip), "{name}: {said}");
-        assert_eq!(
-            word(&report, "framework"),
-            if said.is_empty() && !name.contains("add") {
-                word(&report, "framework")
-            } else {
-                "JAX".to_owned()
-            },
-            "{name}"
-        );
     }
 }
 
@@ -193,7 +184,6 @@ fn shared_texts_say_what_their_programs_ask_for() {
     first("hbm_replicated_v5e", "shard");
     first("hbm_allgather_v5e", "keep sharded");
     first("hbm_scan_residuals_v5e", "checkpoint in groups");
-    first("vmem_blocks_v6e", "raise limit");
     first("vmem_xla_limit_v5e", "raise limit");
     first("smem_prefetch_v5e", "table in hbm");
     first("sflag_semaphores_v6e", "fewer semaphores");

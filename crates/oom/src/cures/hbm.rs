@@ -11,8 +11,10 @@ use crate::framework::Framework;
 use crate::message::{Buffer, What};
 use crate::shape::{array, plain};
 
-/// A buffer below this share of what is needed is not worth a word.
+/// A cure that saves less than this share of what is needed is not worth a word.
 const WORTH_SHARE: f64 = 0.02;
+/// Smaller buffers are left alone, however many there are.
+const SMALL_BYTES: i64 = 1 << 20;
 /// Trips from which a leading extent is taken for that of a loop over layers or steps.
 const TRIPS: i64 = 4;
 /// Extents from which two equal ones are taken for a matrix of all pairs.
@@ -38,14 +40,16 @@ fn bytes(buffer: &Buffer) -> i64 {
     buffer.size.map_or(0, |size| size.bytes)
 }
 
-/// The buffers that are worth a word and are meant, with their places.
+/// The buffers that are meant, with their places: none where together they are not worth a word.
 fn worth<'c>(case: &'c Case<'_>, is_meant: impl Fn(&Buffer) -> bool) -> Vec<(usize, &'c Buffer)> {
-    let least = case.used.map_or(0.0, |used| used.bytes as f64 * WORTH_SHARE) as i64;
-    case.buffers
-        .iter()
-        .enumerate()
-        .filter(|(_, buffer)| bytes(buffer) >= least.max(1) && is_meant(buffer))
-        .collect()
+    let all = case.buffers.iter().enumerate();
+    let meant: Vec<_> = all.filter(|(_, buffer)| bytes(buffer) >= SMALL_BYTES && is_meant(buffer)).collect();
+    if sum(&meant) < least(case) { Vec::new() } else { meant }
+}
+
+/// Bytes from which a cure is worth a word.
+fn least(case: &Case<'_>) -> i64 {
+    case.used.map_or(0, |used| (used.bytes as f64 * WORTH_SHARE) as i64)
 }
 
 fn sum(buffers: &[(usize, &Buffer)]) -> i64 {
@@ -104,10 +108,10 @@ fn donate(case: &Case<'_>) -> Option<Cure> {
             given.push(argument);
         }
     }
-    if taken.is_empty() {
+    let saved = sum(&taken);
+    if taken.is_empty() || saved < least(case) {
         return None;
     }
-    let saved = sum(&taken);
     let what = format!(
         "donate {}: a result of {} has its shape and could have its memory",
         first(&given),
@@ -160,8 +164,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
         }
     }
     let is_of_loop = |stacks: &[(usize, &Buffer)]| {
-        let least = case.used.map_or(0.0, |used| used.bytes as f64 * WORTH_SHARE) as i64;
-        let large = stacks.iter().filter(|(_, buffer)| bytes(buffer) >= least).count();
+        let large = stacks.iter().filter(|(_, buffer)| bytes(buffer) >= least(case)).count();
         let says = stacks.iter().any(|(_, buffer)| {
             ["while", "scan", "jvp(", "transpose("].iter().any(|word| buffer.op_name.contains(word))
                 || ["while", "dynamic-update-slice", "AllocateBuffer"]
@@ -175,7 +178,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
     else {
         return Vec::new();
     };
-    let least = case.used.map_or(0.0, |used| used.bytes as f64 * WORTH_SHARE / 4.0) as i64;
+    let least = least(case) / 4;
     let stacks: Vec<_> = stacks.into_iter().filter(|(_, buffer)| bytes(buffer) >= least).collect();
     let all = sum(&stacks);
     // What a trip begins with must be kept. Which of them that is nobody says: one of the middle is taken.
@@ -235,7 +238,7 @@ fn all_pairs(case: &Case<'_>) -> Option<Cure> {
     }
     let all = sum(&pairs);
     let rest = case.used?.bytes.saturating_sub(all);
-    let limit = case.limit?.bytes;
+    let limit = case.room()?;
     let chunks = smallest(powers().take(7), |n| rest.saturating_add(part(all, n)), limit).unwrap_or(128);
     let side = array(&pairs.first()?.1.shape).and_then(|(_, n)| n.last().copied()).unwrap_or(0);
     Some(
@@ -260,13 +263,12 @@ fn padding(case: &Case<'_>) -> Option<Cure> {
     let lost = |buffer: &Buffer| {
         bytes(buffer).saturating_sub(buffer.unpadded.map_or(bytes(buffer), |size| size.bytes))
     };
-    let least = case.used.map_or(0.0, |used| used.bytes as f64 * WORTH_SHARE) as i64;
     let padded: Vec<(usize, &Buffer)> =
-        case.buffers.iter().enumerate().filter(|(_, buffer)| lost(buffer) >= least.max(1)).collect();
-    if padded.is_empty() {
+        case.buffers.iter().enumerate().filter(|(_, buffer)| lost(buffer) >= SMALL_BYTES).collect();
+    let all = padded.iter().fold(0i64, |sum, (_, buffer)| sum.saturating_add(lost(buffer)));
+    if padded.is_empty() || all < least(case) {
         return None;
     }
-    let all = padded.iter().fold(0i64, |sum, (_, buffer)| sum.saturating_add(lost(buffer)));
     Some(
         Cure::unknown(
             "less_padding",
@@ -281,7 +283,7 @@ fn padding(case: &Case<'_>) -> Option<Cure> {
 
 /// Arguments over more devices.
 fn shard(case: &Case<'_>) -> Option<Cure> {
-    let limit = case.limit?.bytes;
+    let limit = case.room()?;
     let used = case.used?.bytes;
     let how = match case.framework {
         Some(Framework::PyTorchXla) => {
@@ -348,7 +350,7 @@ fn half(case: &Case<'_>) -> Option<Cure> {
 /// Fewer examples at a time.
 fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
     let used = case.used?.bytes;
-    let limit = case.limit?.bytes;
+    let limit = case.room()?;
     let temporary = case.temporary_bytes().filter(|bytes| *bytes > 0)?;
     if temporary < used / 20 {
         return None;

@@ -53,8 +53,15 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
     let rooms: Vec<i64> = case.chips.iter().map(|chip| chip.vmem_bytes).collect();
     let verdicts: Vec<Option<bool>> =
         rooms.iter().map(|room| fits(used.bytes, *room, used.slack_bytes)).collect();
-    let words: Vec<String> =
-        case.chips.iter().map(|chip| format!("{} has {}", chip.name, size(chip.vmem_bytes))).collect();
+    let word = |(chip, verdict): (&&crate::Chip, &Option<bool>)| {
+        let verdict = match verdict {
+            Some(true) => "enough",
+            Some(false) => "too little",
+            None => "about as much",
+        };
+        format!("{} has {}: {verdict}", chip.name, size(chip.vmem_bytes))
+    };
+    let words: Vec<String> = case.chips.iter().zip(&verdicts).map(word).collect();
     let words = if words.is_empty() {
         "the chip is not known: v5e and v6e have 128 MiB, v5p and v7x 64 MiB, v4 16 MiB".to_owned()
     } else {
@@ -121,13 +128,14 @@ fn fewer_buffers(case: &Case<'_>) -> Option<Cure> {
             "transfers no longer hide behind the work, but for a block whose index never changes this costs nothing",
         )
         .saving(case, saved, Status::Derived)
-        .on(places(case, is_meant)),
+        .on(places(case, is_meant))
+        .unless_alone(case.form() == Some(Form::OneAllocation)),
     )
 }
 
 /// Smaller blocks.
 fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
-    let (used, limit) = (case.used?.bytes, case.limit?.bytes);
+    let (used, limit) = (case.used?.bytes, case.room()?);
     let how = "smaller block_shape in the BlockSpecs, and a larger grid";
     let but = "more steps of the grid, and operands that every step needs are brought more often";
     let windows = case.window_bytes();
@@ -151,7 +159,10 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
         ));
     }
     let rest = used.saturating_sub(windows).max(0);
-    let factor = smallest(powers().take(12), |n| rest.saturating_add(part(windows, n)), limit);
+    // Of one allocation alone nobody says what else is there: another block of its size at the least.
+    let is_alone = case.form() == Some(Form::OneAllocation);
+    let all = if is_alone { windows.saturating_mul(2) } else { windows };
+    let factor = smallest(powers().take(12), |n| rest.saturating_add(part(all, n)), limit);
     let n = factor.unwrap_or(2);
     let largest = case
         .buffers
@@ -171,7 +182,8 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
     Some(
         Cure::unknown("smaller_blocks", what, how, but)
             .saving(case, windows - part(windows, n), Status::Derived)
-            .on(places(case, |buffer| buffer.what.is_window())),
+            .on(places(case, |buffer| buffer.what.is_window()))
+            .unless_alone(is_alone),
     )
 }
 
@@ -182,7 +194,7 @@ fn less_scratch(case: &Case<'_>) -> Option<Cure> {
     if scratch == 0 {
         return None;
     }
-    let (used, limit) = (case.used?.bytes, case.limit?.bytes);
+    let (used, limit) = (case.used?.bytes, case.room()?);
     let rest = used.saturating_sub(scratch).max(0);
     let n = smallest(powers().take(12), |n| rest.saturating_add(part(scratch, n)), limit).unwrap_or(2);
     Some(

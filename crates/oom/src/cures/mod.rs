@@ -72,6 +72,15 @@ impl Cure {
         self
     }
 
+    /// Of one allocation that a message names alone: that it fits does not say that all does.
+    pub(crate) fn unless_alone(mut self, is_alone: bool) -> Self {
+        if is_alone && self.fits == Some(true) {
+            self.fits = None;
+            self.but += "; the message names one allocation, and nothing says what else is there";
+        }
+        self
+    }
+
     /// With the buffers that it is about.
     pub(crate) fn on(mut self, buffers: Vec<usize>) -> Self {
         self.buffers = buffers;

@@ -34,7 +34,7 @@ pub(super) fn total(text: &str, at: usize) -> Option<Message> {
 pub(super) fn in_space(text: &str, at: usize) -> Option<Message> {
     let near = head(&text[at..], NEAR);
     let rest = near.strip_prefix("Ran out of memory in memory space ")?;
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
     let space = space_of(&rest[..end])?;
     let rest = &rest[end..];
     if let Some(instruction) = rest.strip_prefix(" while allocating on stack for ") {
