@@ -8,31 +8,31 @@ use crate::size::Size;
 
 /// What is known of a program that does not fit, or hardly does.
 #[derive(Debug, Default)]
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     /// The message; `None` where a run is asked about that did fit.
-    pub message: Option<&'a Message>,
+    pub(crate) message: Option<&'a Message>,
     /// The memory.
-    pub space: String,
+    pub(crate) space: String,
     /// What is needed.
-    pub used: Option<Size>,
+    pub(crate) used: Option<Size>,
     /// What there is.
-    pub limit: Option<Size>,
+    pub(crate) limit: Option<Size>,
     /// The buffers: those of the dump where there is one, else those that the message lists.
-    pub buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<Buffer>,
     /// What the program keeps in HBM, where a dump or a run says it.
-    pub holding: Option<&'a Holding>,
+    pub(crate) holding: Option<&'a Holding>,
     /// The generations of TPU that it can be of.
-    pub chips: Vec<&'static Chip>,
+    pub(crate) chips: Vec<&'static Chip>,
     /// Whose words are used.
-    pub framework: Option<Framework>,
+    pub(crate) framework: Option<Framework>,
     /// Whether the program serves a model through vLLM.
-    pub is_vllm: bool,
+    pub(crate) is_vllm: bool,
 }
 
 impl Case<'_> {
     /// Bytes of arguments: as the dump or the message says.
     #[must_use]
-    pub fn argument_bytes(&self) -> Option<i64> {
+    pub(crate) fn argument_bytes(&self) -> Option<i64> {
         self.holding.map(|holding| holding.argument_bytes).or_else(|| {
             let message = self.message?;
             let assigned = message.part("assignment", "parameter allocation");
@@ -42,7 +42,7 @@ impl Case<'_> {
 
     /// Bytes of results that have memory of their own, likewise.
     #[must_use]
-    pub fn result_bytes(&self) -> Option<i64> {
+    pub(crate) fn result_bytes(&self) -> Option<i64> {
         self.holding.map(|holding| holding.result_bytes).or_else(|| {
             let message = self.message?;
             if let Some(assigned) = message.part("assignment", "maybe_live_out allocation") {
@@ -55,7 +55,7 @@ impl Case<'_> {
 
     /// Bytes of temporaries, likewise.
     #[must_use]
-    pub fn temporary_bytes(&self) -> Option<i64> {
+    pub(crate) fn temporary_bytes(&self) -> Option<i64> {
         self.holding.map(|holding| holding.temporary_bytes).or_else(|| {
             let message = self.message?;
             let assigned = message.part("assignment", "preallocated temp allocation");
@@ -65,7 +65,7 @@ impl Case<'_> {
 
     /// Bytes of constants, likewise.
     #[must_use]
-    pub fn constant_bytes(&self) -> Option<i64> {
+    pub(crate) fn constant_bytes(&self) -> Option<i64> {
         self.holding.map(|holding| holding.constant_bytes).or_else(|| {
             let message = self.message?;
             let assigned = message.part("assignment", "constant allocation");
@@ -75,39 +75,39 @@ impl Case<'_> {
 
     /// Bytes into which it surely fits: the limit, less what rounding may hide.
     #[must_use]
-    pub fn room(&self) -> Option<i64> {
+    pub(crate) fn room(&self) -> Option<i64> {
         let slack = self.used.map_or(0, |used| used.slack_bytes);
         self.limit.map(|limit| limit.bytes.saturating_sub(limit.slack_bytes).saturating_sub(slack))
     }
 
     /// The form of the message.
     #[must_use]
-    pub fn form(&self) -> Option<Form> {
+    pub(crate) fn form(&self) -> Option<Form> {
         self.message.map(|message| message.form)
     }
 
     /// Whether it is about the memory of a kernel on a chip: VMEM, SMEM, semaphores, a SparseCore's.
     #[must_use]
-    pub fn is_on_chip(&self) -> bool {
+    pub(crate) fn is_on_chip(&self) -> bool {
         !matches!(self.space.as_str(), "hbm" | "gpu" | "device" | "host")
     }
 
     /// Bytes of the buffers that are of a kind.
     #[must_use]
-    pub fn bytes_of(&self, is_meant: impl Fn(&Buffer) -> bool) -> i64 {
+    pub(crate) fn bytes_of(&self, is_meant: impl Fn(&Buffer) -> bool) -> i64 {
         let meant = self.buffers.iter().filter(|buffer| is_meant(buffer));
         meant.fold(0, |sum, buffer| sum.saturating_add(buffer.size.map_or(0, |size| size.bytes)))
     }
 
     /// Bytes of windows.
     #[must_use]
-    pub fn window_bytes(&self) -> i64 {
+    pub(crate) fn window_bytes(&self) -> i64 {
         self.bytes_of(|buffer| buffer.what.is_window())
     }
 
     /// Bytes of scratch.
     #[must_use]
-    pub fn scratch_bytes(&self) -> i64 {
+    pub(crate) fn scratch_bytes(&self) -> i64 {
         self.bytes_of(|buffer| buffer.what == What::Scratch)
     }
 }

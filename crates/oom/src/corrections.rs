@@ -7,11 +7,11 @@ use crate::message::{Form, What};
 
 /// Words of a message, and what is so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Correction {
+pub(crate) struct Correction {
     /// What it says.
-    pub says: String,
+    pub(crate) says: String,
     /// What is so.
-    pub is: String,
+    pub(crate) is: String,
 }
 
 fn size(bytes: i64) -> String {

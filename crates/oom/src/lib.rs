@@ -16,6 +16,7 @@ pub mod shape;
 mod size;
 mod text;
 
+use case::Case;
 use haloscope_hlo::Module;
 use haloscope_program::capacity::{self, Source};
 use haloscope_program::heap::Buffers;
@@ -26,7 +27,6 @@ use haloscope_time::select::Scoped;
 use haloscope_time::{programs, quality};
 
 pub use chips::Chip;
-pub use cures::Cure;
 pub use framework::Framework;
 pub use holding::Holding;
 pub use message::{Buffer, Form, Message, Named, Part, What};

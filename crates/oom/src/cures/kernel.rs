@@ -173,7 +173,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
         let (kind, dimensions) = array(&buffer.window)?;
         let (place, extent) =
             dimensions.iter().copied().enumerate().find(|(_, extent)| *extent >= n && extent % n == 0)?;
-        let mut smaller = dimensions.clone();
+        let mut smaller = dimensions;
         smaller[place] = extent / n;
         let words: Vec<String> = smaller.iter().map(ToString::to_string).collect();
         Some(format!(": {} becomes {}[{}]", plain(&buffer.window), kind.name(), words.join(",")))

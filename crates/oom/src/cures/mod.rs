@@ -4,41 +4,43 @@ mod hbm;
 mod kernel;
 mod run_time;
 
+use std::collections::BTreeSet;
+
 use haloscope_report::{Status, units};
 
 use crate::case::Case;
 
 /// Something to try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cure {
+pub(crate) struct Cure {
     /// Its id, such as `donate`.
-    pub id: &'static str,
+    pub(crate) id: &'static str,
     /// What to do, in one sentence.
-    pub what: String,
+    pub(crate) what: String,
     /// How, in the framework's words.
-    pub how: String,
+    pub(crate) how: String,
     /// What it costs, or when it does not work.
-    pub but: String,
+    pub(crate) but: String,
     /// Bytes that it saves; `None` where nothing tells.
-    pub saves_bytes: Option<i64>,
+    pub(crate) saves_bytes: Option<i64>,
     /// Bytes that are needed then.
-    pub left_bytes: Option<i64>,
+    pub(crate) left_bytes: Option<i64>,
     /// Bytes that there are then: the limit, or the one that the cure sets.
-    pub limit_bytes: Option<i64>,
+    pub(crate) limit_bytes: Option<i64>,
     /// Whether it fits then; `None` where that is too close to tell, or nothing tells.
-    pub fits: Option<bool>,
+    pub(crate) fits: Option<bool>,
     /// How the saving is known.
-    pub status: Status,
+    pub(crate) status: Status,
     /// The buffers that it makes smaller, by their place in the case, so that two cures are not counted for one buffer.
-    pub buffers: Vec<usize>,
+    pub(crate) buffers: Vec<usize>,
     /// Bytes that are needed with this cure and those above it that are about other buffers.
-    pub together_bytes: Option<i64>,
+    pub(crate) together_bytes: Option<i64>,
 }
 
 impl Cure {
     /// By how many bytes it fits; negative where it does not.
     #[must_use]
-    pub fn spare_bytes(&self) -> Option<i64> {
+    pub(crate) fn spare_bytes(&self) -> Option<i64> {
         Some(self.limit_bytes?.saturating_sub(self.left_bytes?))
     }
 
@@ -122,7 +124,7 @@ pub(crate) fn size(bytes: i64) -> String {
 /// The cures of a case: those that make it fit first, in the order of what they cost a programmer, then those of which nobody can
 /// tell, then those that do not suffice, by what they save.
 #[must_use]
-pub fn all(case: &Case<'_>) -> Vec<Cure> {
+pub(crate) fn all(case: &Case<'_>) -> Vec<Cure> {
     let mut all = if case.is_on_chip() {
         kernel::cures(case)
     } else if case.form().is_some_and(crate::message::Form::is_at_run_time) {
@@ -136,7 +138,7 @@ pub fn all(case: &Case<'_>) -> Vec<Cure> {
         None => (1, 0),
         Some(false) => (2, -cure.saves_bytes.unwrap_or(0)),
     });
-    let mut taken: Vec<usize> = Vec::new();
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut left = case.used.map(|used| used.bytes);
     for cure in &mut all {
         let is_apart = !cure.buffers.is_empty() && cure.buffers.iter().all(|buffer| !taken.contains(buffer));

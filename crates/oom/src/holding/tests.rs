@@ -55,7 +55,8 @@ fn the_module_adds_names_and_lines() {
     assert_eq!(result.source, "train.py:42");
     assert_eq!(held.partitions, Some(4));
     // The same from the module with its assignment, as a dump that is opened as a run has it.
-    let module = Module { buffer_assignment: Some(BufferAssignment::parse(ASSIGNMENT).unwrap()), ..module };
+    let mut module = module;
+    module.buffer_assignment = Some(BufferAssignment::parse(ASSIGNMENT).unwrap());
     let buffers = Buffers::new(&module).unwrap();
     let run = Holding::of_program(&buffers);
     assert_eq!(run.argument_bytes, held.argument_bytes);
