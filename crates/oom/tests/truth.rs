@@ -1,11 +1,6 @@
 //! Texts of programs whose needs are known: those of `fixtures/oom`, made by `tests/oom/make.py`, and others where they are.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test that cannot go on should stop"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;
 use std::io::Read;
