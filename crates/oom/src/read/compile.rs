@@ -185,7 +185,7 @@ pub(super) fn named(text: &str) -> Named {
     let (name, rest) = text.split_once(" = ").unwrap_or((text, ""));
     let shape = shape_at(rest);
     let opcode = rest[shape.len()..].trim_start();
-    let operands = between(text, "operand_layout_constraints={", "}, ").unwrap_or_default();
+    let operands = after(text, "operand_layout_constraints={").map(in_braces).unwrap_or_default();
     Named {
         name: short(name.trim_start_matches('%')),
         shape: short(shape),
@@ -193,6 +193,20 @@ pub(super) fn named(text: &str) -> Named {
         op_name: between(text, "op_name=\"", "\"").map(short).unwrap_or_default(),
         operands: shapes(operands),
     }
+}
+
+/// What stands before the brace that closes what was opened before the text.
+fn in_braces(text: &str) -> &str {
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return &text[..at],
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text
 }
 
 /// The shape at the start of a text, a tuple's too.
