@@ -213,7 +213,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
     let stays = part(kept, n).saturating_mul(groups.saturating_add(part(n, groups)));
     if n >= 16 && stays < kept {
         let what = format!(
-            "keep what only each {groups}th trip begins with, of {word}, and compute the rest again group by group"
+            "keep what one trip of {groups} begins with, of {word}, and compute the rest again group by group"
         );
         let but = "most of the forward pass is computed three times";
         cures.push(

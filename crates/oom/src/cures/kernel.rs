@@ -9,6 +9,8 @@ use crate::shape::{array, plain};
 
 /// Bytes of a semaphore, and of a word of SMEM.
 const WORD_BYTES: i64 = 4;
+/// Bytes of SMEM that are left to the compiler.
+const SPARE_BYTES: i64 = 4096;
 /// Vector subcores of a SparseCore that share its memory.
 const SUBCORES: i64 = 16;
 
@@ -242,6 +244,8 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
     // What does not belong to the table: the message's own total, or what it says is too much.
     let over = case.message.and_then(crate::message::Message::over).map_or(0, |over| over.bytes);
     let must = over.max(used.bytes.saturating_sub(limit.bytes)).max(1);
+    // The compiler keeps some of it for itself.
+    let must = must.saturating_add(SPARE_BYTES);
     let entries = bytes / WORD_BYTES;
     let fitting = (bytes.saturating_sub(must) / WORD_BYTES).max(0);
     let name = match largest.what {
@@ -268,7 +272,7 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
         )
         .saving(case, bytes / 2, Status::Estimated)
         .on(place.clone());
-        if packed.fits == Some(true) && packed.spare_bytes().is_some_and(|spare| spare < 4096) {
+        if packed.fits == Some(true) && packed.spare_bytes().is_some_and(|spare| spare < SPARE_BYTES) {
             // The compiler keeps some SMEM for itself.
             packed.fits = None;
             packed.but += "; it would just fill SMEM, of which the compiler needs some itself";
@@ -283,7 +287,7 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
                 What::Prefetched => "fewer or longer pages, fewer sequences for each call, or one call for each part of the batch",
                 _ => "a smaller scratch_shapes=[pltpu.SMEM(...)]",
             },
-            "the compiler needs some SMEM itself: leave a few KiB",
+            "the compiler needs some SMEM itself: 4 KiB are left to it here",
         )
         .saving(case, must, Status::Estimated)
         .on(place),

@@ -89,7 +89,7 @@ fn values_of_a_loop_are_computed_again() {
     let grouped = cure(&cures, "checkpoint_in_groups");
     assert_eq!(grouped.fits, Some(true));
     assert_eq!(grouped.saves_bytes, Some(64 * GIB - 46 * 64 * MIB));
-    assert!(grouped.what.contains("each 23th trip"));
+    assert!(grouped.what.contains("one trip of 23 begins"));
     // One large temporary of no loop is none.
     let held = Holding {
         buffers: vec![buffer(What::Temporary, 32 * GIB, "bf16[512,16384,2048]", "dot.1")],
@@ -213,7 +213,7 @@ fn scalars_semaphores_and_subcores() {
     let cures = all(&on_chip(&message, "smem", 2 * MIB, MIB, vec![table]));
     assert_eq!(cures[0].id, "table_in_hbm");
     assert_eq!(cure(&cures, "pack_scalars").fits, None, "half of it just fills SMEM");
-    assert!(cure(&cures, "fewer_scalars").what.contains("262144 words of 4 bytes in place of 524288"));
+    assert!(cure(&cures, "fewer_scalars").what.contains("261120 words of 4 bytes in place of 524288"));
     let message = Message::new(Form::OneAllocation, "sflag");
     let flags = buffer(What::Scratch, 262_144, "s32[65536]", "k.1");
     let cures = all(&on_chip(&message, "sflag", 262_144, 2048, vec![flags]));
