@@ -14,6 +14,7 @@ mod flags;
 mod gate;
 mod hosts;
 mod ledger;
+mod oom;
 mod program;
 mod serving;
 mod small;
