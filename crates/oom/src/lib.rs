@@ -287,3 +287,42 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
 fn framework_of(holding: &Holding) -> Option<Framework> {
     holding.buffers.iter().find_map(|buffer| Framework::of(&buffer.op_name))
 }
+
+#[cfg(test)]
+mod tests {
+    use haloscope_time::analysis::run_alone;
+
+    use super::*;
+
+    fn ask(words: &[(&str, &str)]) -> Result<Report, Error> {
+        let mut params = Params::default();
+        for (id, text) in words {
+            params.set(id, text);
+        }
+        run_alone(&ANALYSIS, &params)
+    }
+
+    const ASSIGNED: &str = "BufferAssignment:\nallocation 0: size 17179869184, page 0, parameter 0, shape |f32[65536,65536]| at ShapeIndex {}:\n value: <1 w.1 @0> (size=17179869184,offset=0): f32[65536,65536]{1,0:T(8,128)}\n";
+
+    #[test]
+    fn a_buffer_assignment_alone_is_held_against_a_chip() {
+        let said = |report: &Report| (report.findings[0].id, report.findings[0].severity);
+        let unknown = ask(&[("assignment", ASSIGNED)]).unwrap();
+        assert_eq!(said(&unknown), ("limit_unknown", Severity::Info));
+        let small = ask(&[("assignment", ASSIGNED), ("chip", "v5e")]).unwrap();
+        assert_eq!(said(&small), ("does_not_fit", Severity::Error));
+        let large = ask(&[("assignment", ASSIGNED), ("capacity", "100G")]).unwrap();
+        assert_eq!(said(&large), ("fits", Severity::Info));
+    }
+
+    #[test]
+    fn what_is_of_another_program_or_cannot_be_read_is_said() {
+        let text = "Ran out of memory on HBM, the total memory required for HLO temporaries (64.00G) exceeds available HBM (15.75G). HLO module: jit_f.";
+        let report = ask(&[("message", text), ("assignment", ASSIGNED), ("hlo", "HloModule")]).unwrap();
+        let ids: Vec<_> = report.quality.iter().map(|note| note.id).collect();
+        assert_eq!(ids, ["unreadable_module", "another_program"]);
+        assert!(matches!(ask(&[("message", text), ("assignment", "what")]), Err(Error::Usage(_))));
+        assert!(matches!(ask(&[]), Err(Error::Nothing(_))));
+        assert!(matches!(ask(&[("message", "all is well")]), Err(Error::Nothing(_))));
+    }
+}

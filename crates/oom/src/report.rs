@@ -402,7 +402,8 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
     let subject =
         subject.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" for {name}"));
     let over = over(case);
-    let is_over = over.is_none_or(|over| over.bytes > 0) || case.message.is_some();
+    // Of a run nobody may say how much there is.
+    let is_over = if case.message.is_some() { Some(true) } else { over.map(|over| over.bytes > 0) };
     let numbers = match (case.used, case.limit, over) {
         (Some(used), Some(limit), Some(over)) if over.bytes > 0 => {
             format!("{} needed, {} there, {} too much", size(used.bytes), size(limit.bytes), size(over.bytes))
@@ -449,12 +450,16 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
     let dump = "compile once more with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" (no device is needed), then give --dump DIR: \
                 it has the buffers";
     Finding {
-        id: if is_over { "does_not_fit" } else { "fits" },
-        severity: if is_over { Severity::Error } else { Severity::Info },
-        claim: if is_over {
-            format!("{space} does not suffice{subject}: {numbers}")
-        } else {
-            format!("{space} suffices{subject}: {numbers}")
+        id: match is_over {
+            Some(true) => "does_not_fit",
+            Some(false) => "fits",
+            None => "limit_unknown",
+        },
+        severity: if is_over == Some(true) { Severity::Error } else { Severity::Info },
+        claim: match is_over {
+            Some(true) => format!("{space} does not suffice{subject}: {numbers}"),
+            Some(false) => format!("{space} suffices{subject}: {numbers}"),
+            None => format!("Whether {space} suffices{subject} nobody can tell: {numbers}"),
         },
         evidence: if evidence.is_empty() {
             "the message names no buffer".to_owned()

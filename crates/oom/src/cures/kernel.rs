@@ -55,7 +55,7 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
     let rooms: Vec<i64> = case.chips.iter().map(|chip| chip.vmem_bytes).collect();
     let verdicts: Vec<Option<bool>> =
         rooms.iter().map(|room| fits(used.bytes, *room, used.slack_bytes)).collect();
-    let word = |(chip, verdict): (&&crate::Chip, &Option<bool>)| {
+    let word = |(chip, verdict): (&&crate::chips::Chip, &Option<bool>)| {
         let verdict = match verdict {
             Some(true) => "enough",
             Some(false) => "too little",
