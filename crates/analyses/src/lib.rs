@@ -55,6 +55,7 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_program::memory::profile::ANALYSIS,
     &haloscope_program::memory::ATTRIBUTE,
     &haloscope_program::memory::DIAGNOSE,
+    &haloscope_oom::ANALYSIS,
     &haloscope_program::hlo::modules::ANALYSIS,
     &haloscope_program::hlo::text::ANALYSIS,
     &haloscope_program::hlo::counters::ANALYSIS,

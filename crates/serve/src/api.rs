@@ -146,6 +146,11 @@ pub(crate) async fn report(
             params.set(param.id, value);
         }
     }
+    if analysis.is_told(&params) {
+        // What it is asked about is the text: no run is needed.
+        let work = move |_: &App| Ok(Json::text(analysis::run_alone(analysis, &params)?.to_json()));
+        return computed_once(app, uri.to_string(), work).await;
+    }
     computed_once(app, uri.to_string(), move |app| {
         let id = run_id(app, &query)?;
         let others =

@@ -35,8 +35,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
     for path in files {
         let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let seeds = if file.ends_with(".xplane.pb.gz") && name == "llo_read" {
-            let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            embedded(&StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?, b"llo_proto")
+            embedded(&unpacked(&path)?, b"llo_proto")
         } else if file.ends_with(".xplane.pb") {
             let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             match name {
@@ -46,6 +45,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 }
                 "index_open" => reports(bytes),
                 "llo_read" => embedded(&bytes, b"llo_proto"),
+                "oom_read" => Vec::new(),
                 _ => slices(&bytes),
             }
         } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
@@ -53,6 +53,11 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
             if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
             vec![unpacked(&path)?]
+        } else if name == "oom_read"
+            && path.parent().is_some_and(|folder| folder.ends_with("oom"))
+            && file.ends_with(".txt")
+        {
+            vec![fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?]
         } else if file.ends_with("trace.json.gz") && name == "profile_load" {
             json_slices(&unpacked(&path)?)
         } else {

@@ -13,7 +13,7 @@ use haloscope_report::{Gate, Report};
 use haloscope_store::{Cache, Indexes, Question};
 use haloscope_time::analysis::{self, Analysis, Others, Param, ParamKind};
 
-use super::source_root;
+use super::{oom, source_root};
 use crate::args::{AnalysisArgs, Format, brief_args, output_args, scope_args};
 use crate::output::write;
 use crate::run_argument::{find, say_which};
@@ -21,6 +21,9 @@ use crate::{Failure, Printer, cache_args, progress};
 
 /// Help is no wider than this, whatever the terminal.
 pub(super) const HELP_WIDTH: usize = 80;
+
+/// What a RUN may be.
+const RUN: &str = "Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump";
 
 /// The subcommands of all analyses, derived from their registry.
 pub(super) fn commands() -> impl Iterator<Item = Command> {
@@ -71,11 +74,12 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
                 .value_name("RUN")
                 .required(!analysis.works_alone())
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump"),
+                .help(oom::help(analysis).unwrap_or(RUN)),
         )
         .args(others(analysis.others()))
         .args(analysis.params.iter().map(parameter))
         .args(source_root(analysis))
+        .args(oom::arg(analysis))
         .args(scope_args())
         .args(output_args())
         .args(brief_args(analysis))
@@ -135,7 +139,8 @@ fn sentence(text: &str) -> String {
 }
 
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let asked = AnalysisArgs::from_matches(analysis, matches)?;
+    let mut asked = AnalysisArgs::from_matches(analysis, matches)?;
+    oom::tell(analysis, matches, &mut asked)?;
     let Some(path) = &asked.run else {
         write(&analysis::run_alone(analysis, &asked.params)?, &asked, printer)?;
         return Ok(0);

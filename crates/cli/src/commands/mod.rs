@@ -10,6 +10,7 @@ mod export;
 mod index;
 mod ledger;
 mod mcp;
+mod oom;
 mod report;
 mod run;
 mod serve;

@@ -15,6 +15,7 @@ mod flags;
 mod gate;
 mod hosts;
 mod ledger;
+mod oom;
 mod program;
 mod see;
 mod serving;

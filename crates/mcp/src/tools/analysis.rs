@@ -3,7 +3,7 @@
 
 use haloscope_analyses as analyses;
 use haloscope_analyses::{FAMILIES, Family};
-use haloscope_time::analysis::{Analysis, Others, Params};
+use haloscope_time::analysis::{Analysis, Others, Params, run_alone};
 use serde_json::{Value, json};
 
 use super::names::{has_own, tool_of};
@@ -123,6 +123,15 @@ fn answer(
     }
     if let (Some(rows), true) = (budget.rows, analysis.params.iter().any(|param| param.id == "rows")) {
         params.set("rows", &rows.to_string());
+    }
+    if analysis.is_told(&params) {
+        // What it is asked about is the text: no run is needed.
+        let mut draft = draft(tool, "", &run_alone(analysis, &params)?);
+        draft.keep(&tables)?;
+        if let Some(text) = find {
+            draft.find(&text);
+        }
+        return budget.fit(&draft);
     }
     let words = scope_words(arguments)?;
     let run = context.run(arguments, "run")?;

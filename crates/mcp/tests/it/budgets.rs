@@ -189,3 +189,21 @@ fn a_refusal_names_the_next_step() {
         assert!(text.contains("\nnext: "), "{text}");
     }
 }
+
+/// The text of an error is asked about as it was pasted: no run is needed, and none is opened.
+#[test]
+fn the_text_of_an_error_needs_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path());
+    let message = "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO \
+                   temporaries (24.00G) exceeds available HBM (16.00G). HLO module: jit_f.";
+    let answer = server.call("oom", &arguments(json!({"message": message}))).unwrap();
+    assert_eq!(
+        answer.structured["values"]["over_bytes"]["value"],
+        json!(8_i64 << 30),
+        "{:?}",
+        answer.structured
+    );
+    let refused = server.call("oom", &arguments(json!({"message": "all is well"}))).unwrap_err().text();
+    assert!(refused.contains("no message that memory ran out"), "{refused}");
+}

@@ -196,3 +196,17 @@ fn a_run_that_is_captured_while_the_server_runs_appears() {
     assert_eq!(server.json("/api/runs")["runs"].as_array().unwrap().len(), 3);
     assert_eq!(server.json("/api/timeline/tracks?run=later")["groups"][0]["name"], "TPU:0");
 }
+
+/// A text is asked about without a run: none is opened, and none need be there.
+#[test]
+fn the_text_of_an_error_needs_no_run() {
+    let server = TestServer::start();
+    let text = "RESOURCE_EXHAUSTED:%20Allocation%20(size=262144)%20would%20exceed%20memory%20(size=2048)%20::%20%23a%20%5Bshape%20=%20's32%5B65536%5D',%20space=sflag,%20tag%20=%20'scratch%20operand'%5D%20::%20k.1";
+    let body = server.json(&format!("/api/report/oom?message={text}"));
+    let value = |id: &str| body["values"][id]["value"].clone();
+    assert_eq!(
+        (value("used_bytes"), value("limit_bytes"), value("space")),
+        (json!(262_144), json!(2048), json!("sflag"))
+    );
+    assert!(server.get("/api/report/oom?message=all%20is%20well").refusal(422).contains("no message"));
+}

@@ -102,6 +102,8 @@ pub enum Run {
     Of(fn(&Scoped<'_>, &Params, &mut Notes) -> Answer),
     /// From one run, or without any from what the parameters state.
     Maybe(fn(Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
+    /// From a text that a parameter holds, without a run; else from one run. Every door asks for no run where such a text is given.
+    Told(fn(Option<&Scoped<'_>>, &Params, &mut Notes) -> Answer),
     /// From two, the second to be held against the first; the scope holds for both. Where only one is given it is both.
     Between(fn(&Scoped<'_>, &Scoped<'_>, &Params, &mut Notes) -> Answer),
     /// From one run and any number of others, each held against it; the scope holds for all. Where none is given it is held
@@ -160,7 +162,15 @@ impl Analysis {
     /// Whether its parameters can state all that it needs in place of a run: see [`run_alone`].
     #[must_use]
     pub fn works_alone(&self) -> bool {
-        matches!(self.run, Run::Maybe(_))
+        matches!(self.run, Run::Maybe(_) | Run::Told(_))
+    }
+
+    /// Whether a text among its parameters is what it is asked about, so that no run is meant.
+    #[must_use]
+    pub fn is_told(&self, params: &Params) -> bool {
+        let is_text =
+            |param: &&Param| param.kind == ParamKind::Document && !params.text(param).trim().is_empty();
+        matches!(self.run, Run::Told(_)) && self.params.iter().any(|param| is_text(&param))
     }
 
     /// The first word of an id of two: its family, or the analysis that leads it.
@@ -186,7 +196,7 @@ impl Analysis {
     #[must_use]
     pub fn others(&self) -> Others {
         match self.run {
-            Run::Of(_) | Run::Maybe(_) => Others::None,
+            Run::Of(_) | Run::Maybe(_) | Run::Told(_) => Others::None,
             Run::Between(_) => Others::One,
             Run::Among(_) => Others::Many,
             Run::Against(_) => Others::Baseline,
@@ -319,7 +329,7 @@ const FLAGS_ONLY: &str = "this is a text with flags of XLA or libtpu, not a prof
 /// [`Error::Usage`] for parameters that do not fit, or that leave something open which only a run could tell.
 pub fn run_alone(analysis: &Analysis, params: &Params) -> Result<Report, Error> {
     params.check(analysis)?;
-    let Run::Maybe(run) = analysis.run else {
+    let (Run::Maybe(run) | Run::Told(run)) = analysis.run else {
         return Err(Error::Usage(format!("`{}` needs a run", analysis.id)));
     };
     let mut notes = Notes::default();
@@ -390,7 +400,7 @@ fn answer(
     let first = others.first();
     let answer = match analysis.run {
         Run::Of(run) => run(asked, params, &mut notes),
-        Run::Maybe(run) => run(Some(asked), params, &mut notes),
+        Run::Maybe(run) | Run::Told(run) => run(Some(asked), params, &mut notes),
         Run::Between(run) => run(asked, first.unwrap_or(asked), params, &mut notes),
         Run::Among(run) if others.is_empty() => run(asked, std::slice::from_ref(asked), params, &mut notes),
         Run::Among(run) => run(asked, others, params, &mut notes),

@@ -1,0 +1,425 @@
+//! HBM, as the compiler fills it.
+
+use std::collections::BTreeMap;
+
+use haloscope_hlo::ElementType;
+use haloscope_report::Status;
+
+use super::{Cure, part, powers, size, smallest};
+use crate::case::Case;
+use crate::framework::Framework;
+use crate::message::{Buffer, What};
+use crate::shape::{array, plain};
+
+/// A cure that saves less than this share of what is needed is not worth a word.
+const WORTH_SHARE: f64 = 0.02;
+/// Smaller buffers are left alone, however many there are.
+const SMALL_BYTES: i64 = 1 << 20;
+/// Trips from which a leading extent is taken for that of a loop over layers or steps.
+const TRIPS: i64 = 4;
+/// Extents from which two equal ones are taken for a matrix of all pairs.
+const PAIRS: i64 = 1024;
+
+pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
+    let mut all = Vec::new();
+    all.extend(donate(case));
+    all.extend(keep_sharded(case));
+    all.extend(checkpoint(case));
+    all.extend(all_pairs(case));
+    all.extend(padding(case));
+    all.extend(shard(case));
+    all.extend(half(case));
+    all.extend(smaller_batch(case));
+    if case.holding.is_none() && case.buffers.is_empty() {
+        all.extend(blind(case));
+    }
+    all
+}
+
+fn bytes(buffer: &Buffer) -> i64 {
+    buffer.size.map_or(0, |size| size.bytes)
+}
+
+/// The buffers that are meant, with their places: none where together they are not worth a word.
+fn worth<'c>(case: &'c Case<'_>, is_meant: impl Fn(&Buffer) -> bool) -> Vec<(usize, &'c Buffer)> {
+    let all = case.buffers.iter().enumerate();
+    let meant: Vec<_> = all.filter(|(_, buffer)| bytes(buffer) >= SMALL_BYTES && is_meant(buffer)).collect();
+    if sum(&meant) < least(case) { Vec::new() } else { meant }
+}
+
+/// Bytes from which a cure is worth a word.
+fn least(case: &Case<'_>) -> i64 {
+    case.used.map_or(0, |used| (used.bytes as f64 * WORTH_SHARE) as i64)
+}
+
+fn sum(buffers: &[(usize, &Buffer)]) -> i64 {
+    buffers.iter().fold(0, |sum, (_, buffer)| sum.saturating_add(bytes(buffer)))
+}
+
+fn places(buffers: &[(usize, &Buffer)]) -> Vec<usize> {
+    buffers.iter().map(|(place, _)| *place).collect()
+}
+
+/// The first of some buffers, in words.
+fn first(buffers: &[(usize, &Buffer)]) -> String {
+    let words: Vec<String> = buffers
+        .iter()
+        .take(3)
+        .map(|(_, buffer)| format!("{} {}", buffer.name, plain(&buffer.shape)).trim().to_owned())
+        .collect();
+    let more = buffers.len().saturating_sub(3);
+    if more > 0 { format!("{} and {more} more", words.join(", ")) } else { words.join(", ") }
+}
+
+/// Arguments whose memory a result of the same shape could have.
+fn donate(case: &Case<'_>) -> Option<Cure> {
+    let how = match case.framework {
+        Some(Framework::PyTorchXla) => {
+            "write results back into the tensors that they replace (in place) inside the compiled step: torch_xla donates such inputs"
+        }
+        Some(Framework::TensorFlow) => {
+            "keep the state in a tf.Variable and assign to it inside the tf.function"
+        }
+        _ => {
+            "jax.jit(f, donate_argnums=...) or donate_argnames for what the call replaces: a cache, parameters, optimiser state"
+        }
+    };
+    let but = "the caller must not use the old value again after the call";
+    if case.holding.is_none() {
+        // A message that says how much of the result lies in arguments.
+        let result = case.result_bytes().filter(|bytes| *bytes > 0)?;
+        let could = result.min(case.argument_bytes()?);
+        let what = format!(
+            "donate arguments that a result replaces: {} of results share no memory with arguments",
+            size(result)
+        );
+        return (could > 0)
+            .then(|| Cure::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
+    }
+    let mut free: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
+    for (place, buffer) in worth(case, |buffer| buffer.what == What::Result) {
+        free.entry(plain(&buffer.shape)).or_default().push((place, buffer));
+    }
+    let mut taken = Vec::new();
+    let mut given = Vec::new();
+    for argument in worth(case, |buffer| buffer.what == What::Argument && !buffer.is_donated) {
+        if let Some(result) = free.get_mut(plain(&argument.1.shape)).and_then(Vec::pop) {
+            taken.push(result);
+            given.push(argument);
+        }
+    }
+    let saved = sum(&taken);
+    if taken.is_empty() || saved < least(case) {
+        return None;
+    }
+    let what = format!(
+        "donate {}: a result of {} has its shape and could have its memory",
+        first(&given),
+        size(saved)
+    );
+    Some(Cure::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
+}
+
+/// What is gathered whole before it is used.
+fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
+    let is_gathered = |buffer: &Buffer| {
+        buffer.what == What::Temporary
+            && (buffer.name.contains("all-gather") || buffer.op_name.ends_with("/all_gather"))
+    };
+    let gathered = worth(case, is_gathered);
+    if gathered.is_empty() {
+        return None;
+    }
+    let all = sum(&gathered);
+    let devices = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
+    let n = devices.and_then(|n| i64::try_from(n).ok()).unwrap_or(2);
+    let of = devices.map_or_else(
+        || "at least half of it".to_owned(),
+        |n| format!("what {n} devices share stays at 1/{n} on each"),
+    );
+    Some(
+        Cure::unknown(
+            "keep_sharded",
+            format!("do not gather {} whole ({}): {of}", first(&gathered), size(all)),
+            "contract over the sharded dimension and reduce the result (leave out the with_sharding_constraint that asks for all \
+             of it), or gather a block or a layer at a time inside the loop that uses it",
+            "the result is reduced over devices instead: other traffic",
+        )
+        .saving(case, all - part(all, n), if devices.is_some() { Status::Derived } else { Status::Estimated })
+        .on(places(&gathered)),
+    )
+}
+
+/// Values that a loop keeps for each of its trips, for the backward pass.
+fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
+    let trips = |buffer: &Buffer| {
+        array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
+    };
+    let mut loops: BTreeMap<i64, Vec<(usize, &Buffer)>> = BTreeMap::new();
+    for (place, buffer) in
+        case.buffers.iter().enumerate().filter(|(_, buffer)| buffer.what == What::Temporary)
+    {
+        if let Some(n) = trips(buffer).filter(|n| *n >= TRIPS) {
+            loops.entry(n).or_default().push((place, buffer));
+        }
+    }
+    let is_of_loop = |stacks: &[(usize, &Buffer)]| {
+        let large = stacks.iter().filter(|(_, buffer)| bytes(buffer) >= least(case)).count();
+        let says = stacks.iter().any(|(_, buffer)| {
+            ["while", "scan", "jvp(", "transpose("].iter().any(|word| buffer.op_name.contains(word))
+                || ["while", "dynamic-update-slice", "AllocateBuffer"]
+                    .iter()
+                    .any(|word| buffer.name.contains(word))
+        });
+        large >= 2 || (large == 1 && says)
+    };
+    let Some((n, stacks)) =
+        loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))
+    else {
+        return Vec::new();
+    };
+    let least = least(case) / 4;
+    let stacks: Vec<_> = stacks.into_iter().filter(|(_, buffer)| bytes(buffer) >= least).collect();
+    let all = sum(&stacks);
+    // What a trip begins with must be kept. Which of them that is nobody says: one of the middle is taken.
+    let mut sizes: Vec<i64> = stacks.iter().map(|(_, buffer)| bytes(buffer)).collect();
+    sizes.sort_unstable();
+    let Some(kept) = sizes.get(sizes.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
+    let (how, nested) = match case.framework {
+        Some(Framework::PyTorchXla) => (
+            "torch_xla.utils.checkpoint.checkpoint around each layer",
+            "the same around groups of layers, and around each layer in them",
+        ),
+        Some(Framework::TensorFlow) => {
+            ("tf.recompute_grad around each layer", "tf.recompute_grad around groups of layers")
+        }
+        _ => (
+            "jax.checkpoint around the scan's body, with policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
+            "two scans, one in the other, with jax.checkpoint around both bodies",
+        ),
+    };
+    let word = format!("{} kept for each of {n} trips of a loop ({})", size(all), first(&stacks));
+    let mut cures = Vec::new();
+    if stacks.len() > 1 {
+        let what = format!("compute again what is {word}; what a trip begins with stays ({})", size(kept));
+        let but = "the forward pass is computed twice: about a third more work";
+        cures.push(
+            Cure::unknown("checkpoint", what, how, but)
+                .saving(case, all - kept, Status::Estimated)
+                .on(places(&stacks)),
+        );
+    }
+    let groups = (n as f64).sqrt().ceil() as i64;
+    let stays = part(kept, n).saturating_mul(groups.saturating_add(part(n, groups)));
+    if n >= 16 && stays < kept {
+        let what = format!(
+            "keep what one trip of {groups} begins with, of {word}, and compute the rest again group by group"
+        );
+        let but = "most of the forward pass is computed three times";
+        cures.push(
+            Cure::unknown("checkpoint_in_groups", what, nested, but)
+                .saving(case, all - stays, Status::Estimated)
+                .on(places(&stacks)),
+        );
+    }
+    cures
+}
+
+/// Matrices of all pairs of positions, as attention makes them.
+fn all_pairs(case: &Case<'_>) -> Option<Cure> {
+    let is_pairs = |buffer: &Buffer| {
+        buffer.what == What::Temporary
+            && array(&buffer.shape)
+                .is_some_and(|(_, n)| matches!(n.as_slice(), [.., a, b] if a == b && *a >= PAIRS))
+    };
+    let pairs = worth(case, is_pairs);
+    if pairs.is_empty() {
+        return None;
+    }
+    let all = sum(&pairs);
+    let rest = case.used?.bytes.saturating_sub(all);
+    let limit = case.room()?;
+    let chunks = smallest(powers().take(7), |n| rest.saturating_add(part(all, n)), limit).unwrap_or(128);
+    let side = array(&pairs.first()?.1.shape).and_then(|(_, n)| n.last().copied()).unwrap_or(0);
+    Some(
+        Cure::unknown(
+            "blockwise",
+            format!(
+                "do not make the matrix of all {side} x {side} pairs whole ({}, {}): {chunks} blocks of rows take 1/{chunks} of it",
+                first(&pairs),
+                size(all)
+            ),
+            "for attention a kernel that never writes the scores (splash or flash attention, \
+             jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows",
+            "where a value of all pairs is a result in itself it cannot be left out",
+        )
+        .saving(case, all - part(all, chunks), Status::Estimated)
+        .on(places(&pairs)),
+    )
+}
+
+/// What tiles add to shapes with small last extents.
+fn padding(case: &Case<'_>) -> Option<Cure> {
+    let lost = |buffer: &Buffer| {
+        bytes(buffer).saturating_sub(buffer.unpadded.map_or(bytes(buffer), |size| size.bytes))
+    };
+    let padded: Vec<(usize, &Buffer)> =
+        case.buffers.iter().enumerate().filter(|(_, buffer)| lost(buffer) >= SMALL_BYTES).collect();
+    let all = padded.iter().fold(0i64, |sum, (_, buffer)| sum.saturating_add(lost(buffer)));
+    if padded.is_empty() || all < least(case) {
+        return None;
+    }
+    Some(
+        Cure::unknown(
+            "less_padding",
+            format!("give {} last dimensions that fill a tile (8 x 128 for f32): {} is padding", first(&padded), size(all)),
+            "put a long dimension last (transpose), merge small ones (reshape), or pad to multiples of 128 only where it is small",
+            "XLA chooses layouts itself: look at the padded sizes after the change",
+        )
+        .saving(case, all, Status::Estimated)
+        .on(places(&padded)),
+    )
+}
+
+/// Arguments over more devices.
+fn shard(case: &Case<'_>) -> Option<Cure> {
+    let limit = case.room()?;
+    let used = case.used?.bytes;
+    let how = match case.framework {
+        Some(Framework::PyTorchXla) => {
+            "torch_xla.distributed.spmd: mark_sharding, or FSDP (SpmdFullyShardedDataParallel)"
+        }
+        Some(Framework::TensorFlow) => {
+            "tf.experimental.dtensor layouts, or a smaller model part on each replica"
+        }
+        _ => {
+            "jax.device_put(x, NamedSharding(mesh, P('x', ...))), and the same in in_shardings: FSDP or tensor parallelism"
+        }
+    };
+    let large = worth(case, |buffer| buffer.what == What::Argument);
+    let (all, status) = if case.holding.is_some() || !large.is_empty() {
+        (sum(&large), Status::Derived)
+    } else {
+        (case.argument_bytes()?, Status::Estimated)
+    };
+    if all == 0 || all < used / 20 {
+        return None;
+    }
+    // Results that take the shape of an argument are sharded with it.
+    let rest = used.saturating_sub(all);
+    let devices = smallest(powers().take(12), |n| rest.saturating_add(part(all, n)), limit);
+    let n = devices.unwrap_or(4096);
+    let what = if large.is_empty() { "arguments".to_owned() } else { first(&large) };
+    let now = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
+    let now = now.map_or_else(String::new, |n| {
+        format!("; the program runs on {n} devices, and this is what one of them keeps")
+    });
+    Some(
+        Cure::unknown(
+            "shard",
+            format!("shard {what} over {n} times as many devices ({} on each now{now})", size(all)),
+            how,
+            "what is sharded is gathered or reduced where it is used: traffic",
+        )
+        .saving(case, all - part(all, n), status)
+        .on(places(&large)),
+    )
+}
+
+/// f32 that could be bf16.
+fn half(case: &Case<'_>) -> Option<Cure> {
+    let is_wide = |buffer: &Buffer| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32);
+    let wide = worth(case, is_wide);
+    if wide.is_empty() {
+        return None;
+    }
+    let all = sum(&wide);
+    Some(
+        Cure::unknown(
+            "narrower",
+            format!("keep {} in bf16 ({} in f32)", first(&wide), size(all)),
+            "x.astype(jnp.bfloat16), dtype= and param_dtype= of the layers; for scores and logits leave out the cast to f32 \
+             before the values are reduced",
+            "numerics change; optimiser state is kept in f32 for a reason",
+        )
+        .saving(case, all / 2, Status::Estimated)
+        .on(places(&wide)),
+    )
+}
+
+/// Fewer examples at a time.
+fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
+    let used = case.used?.bytes;
+    let limit = case.room()?;
+    let temporary = case.temporary_bytes().filter(|bytes| *bytes > 0)?;
+    if temporary < used / 20 {
+        return None;
+    }
+    let rest = used.saturating_sub(temporary).max(0);
+    let factor = smallest(powers().take(10), |n| rest.saturating_add(part(temporary, n)), limit);
+    let n = factor.unwrap_or(1024);
+    let how = match case.framework {
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "a smaller batch for each device, with gradients added up over several of them"
+        }
+        _ => {
+            "a smaller batch for each device, with gradients added up over micro-batches (jax.lax.scan over them)"
+        }
+    };
+    let all: Vec<usize> =
+        case.buffers.iter().enumerate().filter(|(_, b)| b.what == What::Temporary).map(|(i, _)| i).collect();
+    Some(
+        Cure::unknown(
+            "smaller_batch",
+            format!(
+                "a batch (or sequence) {n} times smaller, if the {} of temporaries shrink with it",
+                size(temporary)
+            ),
+            how,
+            "temporaries of weights and of gradients do not shrink with the batch",
+        )
+        .saving(case, temporary - part(temporary, n), Status::Estimated)
+        .on(all),
+    )
+}
+
+/// What can be said where a message names no buffer.
+fn blind(case: &Case<'_>) -> Vec<Cure> {
+    let must =
+        case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes).filter(|over| *over > 0);
+    let must = must.map_or_else(String::new, |over| format!("; at least {} must go", size(over)));
+    let factor = case
+        .used
+        .zip(case.limit)
+        .filter(|(_, limit)| limit.bytes > 0)
+        .map(|(used, limit)| used.bytes as f64 / limit.bytes as f64);
+    let mut all = vec![
+        Cure::unknown(
+            "donate",
+            "donate arguments that results replace, if they are not",
+            "jax.jit(f, donate_argnums=...)",
+            "helps by the size of the results that have an argument's shape",
+        ),
+        Cure::unknown(
+            "checkpoint",
+            "compute values of the forward pass again, if this trains a model",
+            "jax.checkpoint around layers or the scan's body",
+            "helps only with temporaries, which the message does not tell from arguments",
+        ),
+        Cure::unknown(
+            "shard",
+            format!("shard arguments over more devices{must}"),
+            "NamedSharding(mesh, P('x', ...)) for parameters and optimiser state",
+            "helps only with what is kept whole on each device",
+        ),
+    ];
+    if let Some(factor) = factor.filter(|factor| *factor > 1.0) {
+        all.push(Cure::unknown(
+            "smaller_batch",
+            format!("a smaller batch: even if all of it shrank with the batch, {factor:.2} times smaller at the least"),
+            "a smaller batch for each device, with gradients added up over micro-batches",
+            "arguments do not shrink with the batch",
+        ));
+    }
+    all
+}

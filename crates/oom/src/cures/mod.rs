@@ -1,0 +1,155 @@
+//! What would make it fit. Each cure is held against the numbers: what it saves, what is left, and whether that fits.
+
+mod hbm;
+mod kernel;
+mod run_time;
+
+use std::collections::BTreeSet;
+
+use haloscope_report::{Status, units};
+
+use crate::case::Case;
+
+/// Something to try.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Cure {
+    /// Its id, such as `donate`.
+    pub(crate) id: &'static str,
+    /// What to do, in one sentence.
+    pub(crate) what: String,
+    /// How, in the framework's words.
+    pub(crate) how: String,
+    /// What it costs, or when it does not work.
+    pub(crate) but: String,
+    /// Bytes that it saves; `None` where nothing tells.
+    pub(crate) saves_bytes: Option<i64>,
+    /// Bytes that are needed then.
+    pub(crate) left_bytes: Option<i64>,
+    /// Bytes that there are then: the limit, or the one that the cure sets.
+    pub(crate) limit_bytes: Option<i64>,
+    /// Whether it fits then; `None` where that is too close to tell, or nothing tells.
+    pub(crate) fits: Option<bool>,
+    /// How the saving is known.
+    pub(crate) status: Status,
+    /// The buffers that it makes smaller, by their place in the case, so that two cures are not counted for one buffer.
+    pub(crate) buffers: Vec<usize>,
+    /// Bytes that are needed with this cure and those above it that are about other buffers.
+    pub(crate) together_bytes: Option<i64>,
+}
+
+impl Cure {
+    /// By how many bytes it fits; negative where it does not.
+    #[must_use]
+    pub(crate) fn spare_bytes(&self) -> Option<i64> {
+        Some(self.limit_bytes?.saturating_sub(self.left_bytes?))
+    }
+
+    /// A cure of which nobody can say what it saves.
+    pub(crate) fn unknown(
+        id: &'static str,
+        what: impl Into<String>,
+        how: impl Into<String>,
+        but: impl Into<String>,
+    ) -> Self {
+        Self {
+            id,
+            what: what.into(),
+            how: how.into(),
+            but: but.into(),
+            status: Status::Unknown,
+            ..Self::default()
+        }
+    }
+
+    /// With what it saves, held against the case's limit.
+    pub(crate) fn saving(mut self, case: &Case<'_>, bytes: i64, status: Status) -> Self {
+        self.saves_bytes = Some(bytes.max(0));
+        self.status = status;
+        self.limit_bytes = case.limit.map(|limit| limit.bytes);
+        let Some(used) = case.used else { return self };
+        let left = used.bytes.saturating_sub(bytes.max(0));
+        self.left_bytes = Some(left);
+        let slack = used.slack_bytes.saturating_add(case.limit.map_or(0, |limit| limit.slack_bytes));
+        self.fits = self.limit_bytes.and_then(|limit| fits(left, limit, slack));
+        self
+    }
+
+    /// Of one allocation that a message names alone: that it fits does not say that all does.
+    pub(crate) fn unless_alone(mut self, is_alone: bool) -> Self {
+        if is_alone && self.fits == Some(true) {
+            self.fits = None;
+            self.but += "; the message names one allocation, and nothing says what else is there";
+        }
+        self
+    }
+
+    /// With the buffers that it is about.
+    pub(crate) fn on(mut self, buffers: Vec<usize>) -> Self {
+        self.buffers = buffers;
+        self
+    }
+}
+
+/// Whether so many bytes fit; `None` where the numbers are too coarse to tell.
+fn fits(left: i64, limit: i64, slack: i64) -> Option<bool> {
+    let spare = limit.saturating_sub(left);
+    // To the byte equal is what a memory holds.
+    if spare.abs() < slack || (spare == 0 && slack > 0) { None } else { Some(spare >= 0) }
+}
+
+/// The smallest of some factors with which it fits.
+pub(crate) fn smallest(
+    factors: impl IntoIterator<Item = i64>,
+    left: impl Fn(i64) -> i64,
+    limit: i64,
+) -> Option<i64> {
+    factors.into_iter().find(|factor| left(*factor) <= limit)
+}
+
+/// Powers of two from 2.
+pub(crate) fn powers() -> impl Iterator<Item = i64> {
+    (1..=16).map(|power| 1i64 << power)
+}
+
+/// What is left of bytes of which a share of `1 / factor` stays.
+pub(crate) fn part(bytes: i64, factor: i64) -> i64 {
+    bytes / factor.max(1) + i64::from(bytes % factor.max(1) > 0)
+}
+
+/// A size for people.
+pub(crate) fn size(bytes: i64) -> String {
+    units::bytes(bytes as f64)
+}
+
+/// The cures of a case: those that make it fit first, in the order of what they cost a programmer, then those of which nobody can
+/// tell, then those that do not suffice, by what they save.
+#[must_use]
+pub(crate) fn all(case: &Case<'_>) -> Vec<Cure> {
+    let mut all = if case.is_on_chip() {
+        kernel::cures(case)
+    } else if case.form().is_some_and(crate::message::Form::is_at_run_time) {
+        run_time::cures(case)
+    } else {
+        hbm::cures(case)
+    };
+    // A stable sort keeps the order of cost among equals.
+    all.sort_by_key(|cure| match cure.fits {
+        Some(true) => (0, 0),
+        None => (1, 0),
+        Some(false) => (2, -cure.saves_bytes.unwrap_or(0)),
+    });
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let mut left = case.used.map(|used| used.bytes);
+    for cure in &mut all {
+        let is_apart = !cure.buffers.is_empty() && cure.buffers.iter().all(|buffer| !taken.contains(buffer));
+        if let (true, Some(saves), Some(now)) = (is_apart, cure.saves_bytes, left) {
+            taken.extend(&cure.buffers);
+            left = Some(now.saturating_sub(saves));
+            cure.together_bytes = left;
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;
