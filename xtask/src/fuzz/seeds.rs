@@ -38,12 +38,19 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 "hlo_decode" => hlo_protos(&bytes),
                 "hlo_parse" => hlo_protos(&bytes).iter().filter_map(|proto| text(proto)).collect(),
                 "index_open" => reports(bytes),
+                "mosaic_decode" => Vec::new(),
                 _ => slices(&bytes),
             }
-        } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
+        } else if file.ends_with(".hlo_proto.pb.gz")
+            && ["hlo_decode", "hlo_parse", "mosaic_decode"].contains(&name)
+        {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let proto = StatValue::unzip(&packed, LARGEST_BYTES as u64 * 64)?;
-            if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
+            match name {
+                "hlo_parse" => text(&proto).into_iter().collect(),
+                "mosaic_decode" => kernels(&proto),
+                _ => vec![proto],
+            }
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
             let packed = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             vec![StatValue::unzip(&packed, LARGEST_BYTES as u64)?]
@@ -59,6 +66,13 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         }
     }
     Ok(written)
+}
+
+/// The bytecode of a program's kernels.
+fn kernels(proto: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(module) = Module::decode(proto) else { return Vec::new() };
+    let configs = module.instructions().map(|(_, instruction)| instruction.attributes().backend_config.to_vec());
+    configs.filter_map(|config| haloscope_mosaic::body(&config).ok().flatten()).collect()
 }
 
 /// The chunks that Riegeli's own writer made of two records, one of each packing and form.

@@ -1,0 +1,4 @@
+//! What the crate says of kernels that were compiled for described chips.
+
+mod shared;
+mod support;
