@@ -79,7 +79,7 @@ fn digits(value: f64, count: usize) -> (&'static str, String, i32) {
     // N / 2^e is N * 5^e / 10^e.
     let mut ten = two.min(0);
     number.times(if two < 0 { 5 } else { 2 }, two.unsigned_abs());
-    let spare = number.bits().saturating_sub((count as u32 * 196 + 58) / 59) * 59 / 196;
+    let spare = number.bits().saturating_sub((count as u32 * 196).div_ceil(59)) * 59 / 196;
     ten += spare as i32;
     let text = number.over_ten(spare).text();
     let mut digits = text.trim_end_matches('0').as_bytes().to_vec();

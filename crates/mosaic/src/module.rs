@@ -318,11 +318,9 @@ impl Module {
     /// size or its elements' is not known.
     #[must_use]
     pub fn bytes(&self, ty: &Type) -> Option<u64> {
-        let element = match ty {
-            Type::MemRef { element, .. } | Type::Tensor { element, .. } | Type::Vector { element, .. } => {
-                element
-            }
-            _ => return None,
+        let (Type::MemRef { element, .. } | Type::Tensor { element, .. } | Type::Vector { element, .. }) = ty
+        else {
+            return None;
         };
         let bits = u64::from(self.bits(self.ty(*element))?);
         self.elements(ty)?.checked_mul(bits).map(|bits| bits.div_ceil(8))

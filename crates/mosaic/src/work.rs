@@ -276,9 +276,10 @@ fn is_transcendental(name: &str) -> bool {
 
 fn is_arithmetic(name: &str) -> bool {
     match name.split_once('.') {
-        Some(("math", "absf" | "absi" | "floor" | "ceil" | "round" | "roundeven" | "trunc" | "copysign")) => {
-            true
-        }
+        Some(
+            ("tpu", "reciprocal")
+            | ("math", "absf" | "absi" | "floor" | "ceil" | "round" | "roundeven" | "trunc" | "copysign"),
+        ) => true,
         Some(("arith", name)) => matches!(
             name,
             "addf"
@@ -312,7 +313,6 @@ fn is_arithmetic(name: &str) -> bool {
                 | "minui"
                 | "cmpi"
         ),
-        Some(("tpu", "reciprocal")) => true,
         _ => false,
     }
 }
