@@ -71,7 +71,8 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
 /// The bytecode of a program's kernels.
 fn kernels(proto: &[u8]) -> Vec<Vec<u8>> {
     let Ok(module) = Module::decode(proto) else { return Vec::new() };
-    let configs = module.instructions().map(|(_, instruction)| instruction.attributes().backend_config.to_vec());
+    let configs =
+        module.instructions().map(|(_, instruction)| instruction.attributes().backend_config.to_vec());
     configs.filter_map(|config| haloscope_mosaic::body(&config).ok().flatten()).collect()
 }
 
