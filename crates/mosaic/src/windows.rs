@@ -22,7 +22,7 @@ pub struct Traffic {
 }
 
 /// How many operations are gone through for one window.
-const BUDGET: u64 = 1_000_000;
+const BUDGET: u64 = 400_000;
 
 /// A window whose copies are counted.
 pub(crate) struct Asked<'a> {

@@ -35,6 +35,7 @@ mod large;
 mod made;
 mod memory_attribute;
 mod one_pass;
+mod pallas;
 mod program;
 mod scope;
 mod search;

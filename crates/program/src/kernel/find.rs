@@ -69,6 +69,8 @@ pub(super) fn find<'p>(asked: &'p Scoped<'_>, params: &Params) -> Result<Found<'
                 .into(),
         ));
     }
+    names.sort_unstable();
+    names.dedup();
     let near = nearest(wanted, names.into_iter()).join(", ");
     Err(Error::Usage(format!("no kernel `{wanted}`; near it: {near}")))
 }
