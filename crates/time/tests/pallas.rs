@@ -1,5 +1,5 @@
 //! Pallas kernels: FLOPs and bytes of their modules stand in place of what the profile states.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "it is test code, and a skipped test says so")]
+#![expect(clippy::unwrap_used, reason = "it is test code")]
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,6 @@ fn a_real_matmul_is_at_an_eighth_of_its_peak() {
     let table = report.table("kernels").unwrap();
     let row = row_of(table, "matmul");
     let runs = number(table, row, "occurrences");
-    println!("{:?}", table.rows[row]);
     assert_eq!(number(table, row, "flops") / runs, 8_589_934_592.0);
     assert_eq!(number(table, row, "stated_flops") / runs, 1_076_887_552.0);
     assert!((number(table, row, "flop_share_of_peak") - 0.120).abs() < 0.0005);
@@ -52,7 +51,6 @@ fn a_real_matmul_is_at_an_eighth_of_its_peak() {
     assert!(report.quality.iter().any(|note| note.id == "kernel_flops_derived"));
     let report = ask(&profile, &roofline::analysis::ANALYSIS);
     let alone = report.value("compute_only_ps").unwrap().value.number().unwrap();
-    println!("compute alone: {alone} ps");
     assert!((alone - 27.2e6).abs() < 0.1e6, "{alone}");
 }
 
@@ -62,7 +60,6 @@ fn bytes_that_nobody_states_are_those_of_the_blocks() {
     let report = ask(&profile, &ops::analysis::ANALYSIS);
     let table = report.table("ops").unwrap();
     let row = row_of(table, "blocked_matmul.1");
-    println!("{:?}", table.rows[row]);
     // 5 executions, in each 32 blocks of both factors; the result lies in vector memory.
     assert_eq!(number(table, row, "hbm_bytes"), 5.0 * 32.0 * 524_288.0);
     assert_eq!(number(table, row, "flops"), 5.0 * 4_294_967_296.0);

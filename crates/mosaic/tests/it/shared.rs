@@ -41,7 +41,6 @@ fn sums_are_those_computed_by_hand() {
             let module = Module::decode(&body).expect("a module");
             let kernel = module.kernel().expect("a kernel");
             let account = kernel.account(&[]);
-            println!("{name} {:?} {account:?}", folder.file_name());
             let at = |key: &str| truth[key].as_u64();
             assert_eq!(account.work.products, Range::exact(at("mxu_flops").expect("FLOPs")), "{name}");
             assert!(account.reasons.is_empty(), "{name}: {:?}", account.reasons);
