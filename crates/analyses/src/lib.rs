@@ -47,6 +47,8 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_kernel::registers::ANALYSIS,
     &haloscope_kernel::spills::ANALYSIS,
     &haloscope_kernel::source::ANALYSIS,
+    &haloscope_program::kernel::grid::ANALYSIS,
+    &haloscope_program::kernel::text::ANALYSIS,
     &haloscope_program::utilization::ANALYSIS,
     &haloscope_comm::critical_path::analysis::ANALYSIS,
     &haloscope_comm::megascale::ANALYSIS,
@@ -93,6 +95,12 @@ pub static FAMILIES: &[Family] = &[
         label: "HLO",
         about: "What the compiler built: modules, text, counts, fusions, graph, differences",
         usual: "modules",
+    },
+    Family {
+        id: "kernel",
+        label: "Kernel",
+        about: "What a TPU kernel does: its grid, blocks and products, its text",
+        usual: "grid",
     },
     Family {
         id: "audit",

@@ -78,7 +78,7 @@ mod trips;
 pub use buffers::{
     AssignedBuffer, BufferAllocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
 };
-pub use cost::{Cost, CostAnalysis, CostOptions, Traffic};
+pub use cost::{Cost, CostAnalysis, CostOptions, KernelCost, Traffic};
 pub use diff::{Alignment, Aspect, Difference};
 pub use dims::{
     ConvolutionDimensionNumbers, DotDimensionNumbers, GatherDimensionNumbers, PaddingDimension,
@@ -88,6 +88,7 @@ pub use element::ElementType;
 pub use error::Error;
 pub use fingerprint::Fingerprints;
 pub use form::Form;
+pub use haloscope_mosaic as mosaic;
 pub use index::{ComputationIdx, InstructionIdx};
 pub use instruction::{Attributes, Computation, FusionKind, Instruction, Metadata, OutputOperandAlias};
 pub use matmul::Matmul;

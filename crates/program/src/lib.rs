@@ -14,6 +14,7 @@ pub mod flags;
 pub mod fusion_gaps;
 pub mod heap;
 pub mod hlo;
+pub mod kernel;
 pub mod memory;
 pub mod model_flops;
 pub mod program_memory;

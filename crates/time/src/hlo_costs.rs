@@ -1,11 +1,12 @@
 //! What the embedded HLO says of an op, for profiles whose events do not: category, FLOPs, bytes, scope, source.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use haloscope_hlo::{FileLocation, Instruction, SourceFrame};
+use haloscope_hlo::{FileLocation, Instruction, KernelCost, SourceFrame};
 
 use super::op_meta::OpMeta;
-use haloscope_profile::{Decoded, Device, HloModule, Profile};
+use haloscope_profile::{Decoded, Device, HloModule, HostId, Profile};
 
 /// Looks ops up in the HLO modules of a device's host. Modules are decoded when an op of theirs is asked for.
 #[derive(Debug)]
@@ -18,7 +19,21 @@ impl<'p> Costs<'p> {
     /// The modules of the device's host.
     #[must_use]
     pub fn new(profile: &'p Profile, device: &Device) -> Self {
-        Self { profile, modules: profile.modules.iter().filter(|m| m.host == device.host).collect() }
+        Self::of_host(profile, device.host)
+    }
+
+    /// The modules of a host.
+    #[must_use]
+    pub fn of_host(profile: &'p Profile, host: HostId) -> Self {
+        Self { profile, modules: profile.modules.iter().filter(|m| m.host == host).collect() }
+    }
+
+    /// What the module of a Pallas kernel says that it does; `None` where the op is no such kernel, or its program or its
+    /// module is not in the profile.
+    #[must_use]
+    pub fn kernel(&self, program_id: u64, name: &str) -> Option<&'p Arc<KernelCost>> {
+        let decoded = self.module(program_id)?;
+        decoded.costs.kernel(decoded.module.instruction_by_name(name)?)
     }
 
     fn module(&self, program_id: u64) -> Option<&'p Decoded> {

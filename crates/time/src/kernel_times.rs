@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::kernels::{self, Kernel};
 use super::launch_facts::LaunchFacts;
-use super::op_readers::is_marker;
+use super::op_readers::{counted, is_marker};
 use super::op_rows::DeviceOps;
 use super::select::Selection;
 use crate::roofline::{Work, add_known};
@@ -41,6 +41,10 @@ pub struct KernelTimes<'p> {
     pub max_ps: i64,
     /// FLOPs and HBM bytes of all executions, where somebody counted them; the time is left at 0.
     pub work: Work,
+    /// FLOPs of all executions as the profiler states them; `None` where it does not.
+    pub stated_flops: Option<f64>,
+    /// Where FLOPs and bytes come from, in words; empty of GPU kernels.
+    pub counted: String,
 }
 
 /// Executions by length.
@@ -188,6 +192,8 @@ fn of_kernel<'p>(kernel: &Kernel<'p>) -> KernelTimes<'p> {
         min_ps: i64::MAX,
         max_ps: 0,
         work: Work::default(),
+        stated_flops: None,
+        counted: String::new(),
     }
 }
 
@@ -230,12 +236,15 @@ fn tpu<'p>(
                     min_ps: i64::MAX,
                     max_ps: 0,
                     work: Work::default(),
+                    stated_flops: None,
+                    counted: counted(op),
                 });
                 all.len() - 1
             });
             all[at].add(event, histogram);
             add_known(&mut all[at].work.flops, op.flops);
             add_known(&mut all[at].work.hbm_bytes, op.hbm_bytes);
+            add_known(&mut all[at].stated_flops, op.stated().flops);
         });
     }
     all

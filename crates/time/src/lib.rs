@@ -44,6 +44,7 @@ pub mod op_times;
 pub mod ops;
 pub mod overview;
 pub mod pace;
+pub mod pallas;
 pub mod pattern;
 pub mod phase;
 pub mod precision;

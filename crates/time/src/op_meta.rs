@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use haloscope_xspace::{StatValue, wire};
 
+use crate::pallas::{Pallas, Stated};
+
 use crate::roofline::Work;
 use haloscope_profile::{Plane, Source};
 
@@ -45,6 +47,9 @@ pub struct OpMeta<'a> {
     pub flops_from_events: bool,
     /// The same for bytes.
     pub bytes_from_events: bool,
+    /// Of a Pallas kernel whose module is in the profile: FLOPs and bytes above are the module's, where it says them, and what
+    /// the profiler states stands here.
+    pub pallas: Option<Pallas>,
 }
 
 /// Bytes that one execution of an op reads from, or writes to, one memory.
@@ -72,6 +77,15 @@ impl Access {
 }
 
 impl<'a> OpMeta<'a> {
+    /// FLOPs and bytes as the profiler states them, whatever else is known.
+    #[must_use]
+    pub fn stated(&self) -> Stated {
+        match &self.pallas {
+            Some(kernel) => kernel.stated,
+            None => Stated { flops: self.flops, model_flops: self.model_flops, bytes: self.bytes },
+        }
+    }
+
     /// Work of this op that took `time_ps` picoseconds, to hold against the roofline. Without FLOPs and bytes for the start and
     /// done of asynchronous ops, whose transfer takes another time than theirs.
     #[must_use]
@@ -170,6 +184,7 @@ impl<'a> OpMeta<'a> {
             accesses: self.accesses.clone(),
             flops_from_events: self.flops_from_events,
             bytes_from_events: self.bytes_from_events,
+            pallas: self.pallas.clone(),
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What planes and events say of ops: by metadata on TPUs, by the events' own stats on GPUs and CPUs.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use haloscope_hlo::cost::best;
 use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
 use super::hlo_costs::Costs;
 use super::op_lines::{NONE, holds_ops};
 use super::op_meta::{MetaIds, OpMeta};
+use super::pallas::Pallas;
 use haloscope_profile::{
     Device, DeviceKind, Event, Events, Line, LineKind, Mark, MetaIdx, Plane, Profile, Source,
 };
@@ -18,13 +21,15 @@ pub struct MetaOps<'p> {
     source: &'p Source,
     ids: MetaIds,
     names: FxHashMap<u64, Cow<'p, str>>,
+    costs: Costs<'p>,
 }
 
 impl<'p> MetaOps<'p> {
     /// Reads the metadata of this plane.
     pub fn new(profile: &'p Profile, plane: &'p Plane) -> Self {
         let names = module_names(profile, plane);
-        Self { plane, source: profile.source_of(plane), ids: MetaIds::of(plane), names }
+        let costs = Costs::of_host(profile, plane.host);
+        Self { plane, source: profile.source_of(plane), ids: MetaIds::of(plane), names, costs }
     }
 
     /// The op of a metadata row; `events` are those of its line.
@@ -41,6 +46,7 @@ impl<'p> MetaOps<'p> {
         let stated = Stated::of(self, events, unstated.map(|(meta, _)| *meta));
         for (meta, op) in &mut ops {
             settle_flops(op, stated.means(*meta));
+            settle_kernel(op, &self.costs);
         }
         ops
     }
@@ -111,6 +117,39 @@ fn settle_flops(op: &mut OpMeta<'_>, means: Option<[Option<f64>; 3]>) {
         op.flops = Some(0.0);
     }
     op.model_flops = op.model_flops.filter(|v| *v > 0.0).or(op.flops);
+}
+
+/// Where the FLOPs of a custom call come from, in words.
+pub(crate) fn counted(op: &OpMeta<'_>) -> String {
+    match &op.pallas {
+        Some(kernel) => kernel.words(),
+        None if op.flops.is_none() => String::new(),
+        None if op.flops_from_events => {
+            "stated by the profiler, on its events: each instruction once".to_owned()
+        }
+        None => "stated by the kernel's author or the compiler".to_owned(),
+    }
+}
+
+/// Puts what its module says in place of what the profiler states, where the op is a kernel whose module is in the profile.
+fn settle_kernel(op: &mut OpMeta<'_>, costs: &Costs<'_>) {
+    let is_other =
+        op.expression.contains("custom_call_target=") && !op.expression.contains("tpu_custom_call");
+    if op.category != "custom-call" || is_other {
+        return;
+    }
+    let Some(cost) = op.program_id.and_then(|id| costs.kernel(id, &op.name)) else { return };
+    op.pallas = Some(Pallas { cost: Arc::clone(cost), stated: op.stated() });
+    if let Some(flops) = best(cost.flops) {
+        op.flops = Some(flops as f64);
+        op.model_flops = op.flops;
+    }
+    if let Some(bytes) = best(cost.bytes) {
+        op.bytes = Some(bytes as f64);
+    }
+    if let Some(bytes) = best(cost.hbm_bytes) {
+        op.hbm_bytes = Some(bytes as f64);
+    }
 }
 
 /// True for custom calls that stand for no work: buffers and sharding marks.

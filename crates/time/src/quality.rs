@@ -3,6 +3,7 @@
 use super::cure::{self, Cure};
 use super::op_lines::holds_ops;
 use super::ops::Op;
+use super::pallas::Bound;
 use super::select::Selection;
 use super::steps::{StepClass, Steps};
 use haloscope_profile::{DeviceKind, Line, LineKind, Pieces, Profile, TraceJson};
@@ -42,6 +43,7 @@ pub fn no_ops(profile: &Profile, selection: &Selection<'_>) -> Error {
 pub fn remarks(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], notes: &mut Notes) {
     peaks(selection, notes);
     uncounted_flops(profile, selection, ops, notes);
+    counted_kernels(ops, notes);
     unattributed_kernels(profile, ops, notes);
     impossible_rates(selection, ops, notes);
     refused_rates(profile, selection, ops, notes);
@@ -100,6 +102,40 @@ pub fn count_flops(profile: &Profile, selection: &Selection<'_>) -> &'static str
         OF_TPU.for_run(profile)
     } else {
         "no profiler counts what a library's kernel computes: state the FLOPs of the model with `compute mfu`"
+    }
+}
+
+/// Kernels whose FLOPs are those of their modules and not those stated, and kernels of which they are a bound.
+fn counted_kernels(ops: &[Op<'_>], notes: &mut Notes) {
+    let kernels: Vec<_> = ops
+        .iter()
+        .filter_map(|op| Some((op, op.meta.pallas.as_ref()?)))
+        .filter(|(_, kernel)| kernel.flops() != Bound::Stated)
+        .collect();
+    let other = kernels.iter().filter(|(op, _)| op.meta.stated().flops != op.meta.flops).count();
+    if other > 0 {
+        notes.add(
+            "kernel_flops_derived",
+            Severity::Info,
+            format!("FLOPs of {other} Pallas kernels are counted from their modules; the profile states others, or none"),
+            "rates and shares of peak are of what the kernels compute; `kernels` has what is stated beside it",
+            "",
+        );
+    }
+    let bounds: Vec<_> = kernels.iter().filter(|(_, kernel)| kernel.flops() != Bound::Exact).collect();
+    if let Some((op, kernel)) = bounds.first() {
+        notes.add(
+            "kernel_flops_bound",
+            Severity::Info,
+            format!(
+                "FLOPs of {} Pallas kernels are bounds; of {}: {}",
+                bounds.len(),
+                op.meta.name,
+                kernel.words()
+            ),
+            "their rates and shares of peak, and sums that they are in, are bounds too; `kernels` says which",
+            "",
+        );
     }
 }
 

@@ -45,12 +45,18 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 }
                 "index_open" => reports(bytes),
                 "llo_read" => embedded(&bytes, b"llo_proto"),
-                "oom_read" => Vec::new(),
+                "oom_read" | "mosaic_decode" => Vec::new(),
                 _ => slices(&bytes),
             }
-        } else if file.ends_with(".hlo_proto.pb.gz") && ["hlo_decode", "hlo_parse"].contains(&name) {
+        } else if file.ends_with(".hlo_proto.pb.gz")
+            && ["hlo_decode", "hlo_parse", "mosaic_decode"].contains(&name)
+        {
             let proto = unpacked(&path)?;
-            if name == "hlo_parse" { text(&proto).into_iter().collect() } else { vec![proto] }
+            match name {
+                "hlo_parse" => text(&proto).into_iter().collect(),
+                "mosaic_decode" => kernels(&proto),
+                _ => vec![proto],
+            }
         } else if file.ends_with(".buffer-assignment.txt.gz") && name == "hlo_parse" {
             vec![unpacked(&path)?]
         } else if name == "oom_read"
@@ -75,6 +81,14 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
 fn unpacked(path: &Path) -> Result<Vec<u8>> {
     let packed = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     StatValue::unzip(&packed, MOST_UNPACKED).with_context(|| format!("cannot unpack {}", path.display()))
+}
+
+/// The bytecode of a program's kernels.
+fn kernels(proto: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(module) = Module::decode(proto) else { return Vec::new() };
+    let configs =
+        module.instructions().map(|(_, instruction)| instruction.attributes().backend_config.to_vec());
+    configs.filter_map(|config| haloscope_mosaic::body(&config).ok().flatten()).collect()
 }
 
 /// The chunks that Riegeli's own writer made of two records, one of each packing and form.

@@ -37,6 +37,7 @@ mod large;
 mod made;
 mod memory_attribute;
 mod one_pass;
+mod pallas;
 mod program;
 mod scope;
 mod search;

@@ -9,6 +9,7 @@ use haloscope_profile::{Device, DeviceKind};
 use haloscope_report::Unit;
 use haloscope_time::account::Class;
 use haloscope_time::ops::{self, Op};
+use haloscope_time::pallas::Bound;
 use haloscope_time::typed_peak::{Precision, TypedPeaks};
 
 /// Clocks and counts agree to this share.
@@ -113,7 +114,8 @@ fn by_flops(op: &Op<'_>, peaks: &TypedPeaks) -> Option<Floor> {
         time_ps: work.time_ps,
         least_ps,
         limit: Limit::Flops,
-        is_stated: op.meta.category.contains("custom") || op.meta.flops_from_events,
+        is_stated: (op.meta.category.contains("custom") || op.meta.flops_from_events)
+            && op.meta.pallas.as_ref().is_none_or(|kernel| kernel.flops() == Bound::Stated),
     })
 }
 

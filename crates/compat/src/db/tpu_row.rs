@@ -20,10 +20,11 @@ impl PerRun {
     pub(super) fn new(meta: &OpMeta<'_>) -> Option<Self> {
         meta.program_id?;
         meta.symbol_id.filter(|id| *id != 0)?;
-        // FLOPs and bytes that only the events of a custom call state do not count.
-        let flops = meta.flops.filter(|_| !meta.flops_from_events).unwrap_or(0.0);
-        let model_flops = meta.model_flops.filter(|v| *v > 0.0 && !meta.flops_from_events).unwrap_or(flops);
-        let bytes = meta.bytes.filter(|_| !meta.bytes_from_events).unwrap_or(0.0);
+        // FLOPs and bytes that only the events of a custom call state do not count, and those of a kernel's module neither.
+        let stated = meta.stated();
+        let flops = stated.flops.filter(|_| !meta.flops_from_events).unwrap_or(0.0);
+        let model_flops = stated.model_flops.filter(|v| *v > 0.0 && !meta.flops_from_events).unwrap_or(flops);
+        let bytes = stated.bytes.filter(|_| !meta.bytes_from_events).unwrap_or(0.0);
         Some(Self { flops, model_flops, bytes, accesses: meta.accesses.clone() })
     }
 

@@ -30,7 +30,7 @@
 //!
 //! - XLA gives -1 where it does not know. Here it is `None`, and a sum is a lower bound with
 //!   [`Cost::unknown_instructions`] above zero. Custom calls whose cost is known are counted: Pallas kernels by
-//!   their author's `cost_estimate`, cuBLAS matrix products and cuDNN convolutions by the dimensions that their call
+//!   their Mosaic module ([`CostAnalysis::kernel`]), else by their author's `cost_estimate`, cuBLAS matrix products and cuDNN convolutions by the dimensions that their call
 //!   carries, buffer allocations, sharding and other markers as nothing.
 //! - XLA counts a tuple as its table of pointers (`8 * elements` bytes on CPU and GPU). Here a tuple that an instruction
 //!   writes counts its arrays, and `tuple` itself nothing; [`CostOptions::xla`] counts as XLA does.
@@ -47,13 +47,16 @@ mod custom_call;
 mod fusion;
 mod gpu;
 mod gpu_cycles;
+mod kernel;
 mod leaf;
 mod utilization;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) use convolution::valid_positions;
 pub use gpu::Traffic;
+pub use kernel::{KernelCost, best};
 
 use crate::{
     index::{ComputationIdx, InstructionIdx},
@@ -143,13 +146,15 @@ pub struct CostOptions {
     pub tile_padding: bool,
     /// Count as XLA's GPU backend does.
     pub gpu: bool,
+    /// Count Pallas kernels as their author's `cost_estimate` says, as XLA does, not by their module.
+    pub kernels_as_stated: bool,
 }
 
 impl CostOptions {
     /// As XLA on CPU and GPU: pointers of 8 bytes.
     #[must_use]
     pub fn xla() -> Self {
-        Self { tuple_pointer_bytes: Some(8), ..Self::default() }
+        Self { tuple_pointer_bytes: Some(8), kernels_as_stated: true, ..Self::default() }
     }
 
     /// As XLA's GPU backend, and as XProf for GPUs: elementwise instructions in cycles, and what a fusion's result needs.
@@ -165,6 +170,7 @@ pub struct CostAnalysis {
     instructions: Vec<Cost>,
     computations: Vec<Cost>,
     traffic: Vec<Traffic>,
+    kernels: BTreeMap<InstructionIdx, Arc<KernelCost>>,
     entry: ComputationIdx,
 }
 
@@ -184,6 +190,8 @@ impl CostAnalysis {
                 Vec::new()
             },
             parameter_use: BTreeMap::new(),
+            kernels: Vec::new(),
+            kernel_of: BTreeMap::new(),
         };
         for computation in module.callees_first() {
             let mut sum = Cost::ZERO;
@@ -197,6 +205,7 @@ impl CostAnalysis {
         Self {
             instructions: counter.instructions,
             traffic: counter.traffic,
+            kernels: counter.kernel_of,
             computations: counter.computations.into_iter().map(|c| c.unwrap_or(Cost::UNKNOWN)).collect(),
             entry: module.entry(),
         }
@@ -207,6 +216,13 @@ impl CostAnalysis {
     #[must_use]
     pub fn instruction(&self, index: InstructionIdx) -> Cost {
         self.instructions.get(index.index()).copied().unwrap_or(Cost::UNKNOWN)
+    }
+
+    /// What the Mosaic module of a Pallas kernel says that it does; `None` for other instructions, and where it has no module
+    /// that can be read.
+    #[must_use]
+    pub fn kernel(&self, index: InstructionIdx) -> Option<&Arc<KernelCost>> {
+        self.kernels.get(&index)
     }
 
     /// Sum over a computation's instructions.
@@ -243,6 +259,9 @@ struct Counter<'m> {
     traffic: Vec<Traffic>,
     /// How often each parameter of a GPU fusion is asked for.
     parameter_use: BTreeMap<InstructionIdx, Vec<f32>>,
+    /// Pallas kernels that were counted.
+    kernels: Vec<kernel::Counted<'m>>,
+    kernel_of: BTreeMap<InstructionIdx, Arc<KernelCost>>,
 }
 
 impl Counter<'_> {
@@ -253,7 +272,7 @@ impl Counter<'_> {
             Opcode::While | Opcode::Call => self.sum_of_called(hlo),
             Opcode::AsyncStart if !hlo.called_computations.is_empty() => self.sum_of_called(hlo),
             Opcode::Conditional => self.largest_branch(hlo),
-            Opcode::CustomCall => self.custom_call(hlo),
+            Opcode::CustomCall => self.kernel(index).unwrap_or_else(|| self.custom_call(hlo)),
             _ => self.leaf(hlo),
         };
         let missing = cost.flops.is_none() || cost.transcendentals.is_none() || cost.bytes_accessed.is_none();

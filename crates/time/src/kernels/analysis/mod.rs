@@ -116,6 +116,26 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
             limits.flop_share
         ),
         share("hbm_share_of_peak", "HBM of peak", "Likewise for bytes to and from HBM.", limits.hbm_share),
+        float(
+            "flops",
+            "FLOPs",
+            Unit::Flop,
+            "FLOPs of all executions of a custom call: those of its matrix products, or of its vectors where it has none. `counted` says where they come from.",
+            kernel.work.flops
+        ),
+        float(
+            "stated_flops",
+            "FLOPs stated",
+            Unit::Flop,
+            "FLOPs that the profiler or the kernel's author states for it, which those of its module stand in place of. A profiler counts each instruction of a kernel's code once, however often it runs.",
+            kernel.stated_flops
+        ),
+        text(
+            "counted",
+            "Counted",
+            "Where the FLOPs and bytes of a custom call come from: derived from its module (exactly, at most, at least), with the reason of what is no single number; or stated.",
+            Cell::words(&kernel.counted)
+        ),
         text(
             "what",
             "What",
