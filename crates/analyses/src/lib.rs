@@ -97,12 +97,6 @@ pub static FAMILIES: &[Family] = &[
         usual: "modules",
     },
     Family {
-        id: "kernel",
-        label: "Kernel",
-        about: "What a TPU kernel does: its grid, blocks and products, its text",
-        usual: "grid",
-    },
-    Family {
         id: "audit",
         label: "Audit",
         about: "What a run was started with: flags that are known, that clash, that are missing",

@@ -58,7 +58,6 @@ impl Variants {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::tests::{Made, US, with_evidence};
 
     /// Two programs of one name, which ran twice each: their first runs take 300 us, their second ones 100.
