@@ -144,7 +144,7 @@ fn what_was_measured_stands_beside_what_is_modelled() {
 
 #[test]
 fn an_op_of_another_program_is_not_the_kernel() {
-    let profile = timed("product.v6e", "product.1", &[("jit_other", 7)], &[10 * US]);
+    let profile = timed("product.v6e", "product.1", &[("jit_other", 9)], &[10 * US]);
     let report = asked(&profile, "kernel", &[]).unwrap();
     assert!(unknown(&report, "measured_ps"));
     assert!(!has_note(&report, "several_programs"));
@@ -187,7 +187,10 @@ fn a_traced_kernel_says_that_it_is_another() {
 fn scopes_and_lines_have_their_bundles() {
     let source = asked(&open("product.v6e"), "kernel source", &[]).unwrap();
     let scopes = source.tables.iter().find(|t| t.id == "scopes").unwrap();
-    assert!(row_of(scopes, "multiply") < scopes.rows.len() && row_of(scopes, "clear") < scopes.rows.len());
+    let row = row_of(scopes, "multiply");
+    // 34 trips of the grid's loop run each of its instructions.
+    let cells = ["instructions", "runs"].map(|id| scopes.cell(row, id).and_then(Cell::number));
+    assert_eq!(cells, [Some(64.0), Some(64.0 * 34.0)]);
     let none = asked(&open("bias.v5p"), "kernel source", &[]).unwrap();
     assert!(has_note(&none, "no_source_map"));
 }
