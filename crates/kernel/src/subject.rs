@@ -1,6 +1,7 @@
 //! The kernel that a question is about.
 
 use haloscope_llo::{Chip, Module, Target};
+use haloscope_profile::{DeviceKind, Profile};
 use haloscope_report::{Error, Notes, Severity, Status, Unit, Value};
 use haloscope_time::analysis::{Param, ParamKind, Params};
 use haloscope_time::select::Scoped;
@@ -49,13 +50,25 @@ pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Ve
         );
     }
     if all.is_empty() {
-        return Err(Error::Nothing(
-            "no op of this run carries its LLO (stat `llo_proto` on the plane `/host:metadata`): compile with \
-             `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS, and capture again; SparseCore kernels carry none"
-                .into(),
-        ));
+        return Err(Error::Nothing(none(profile)));
     }
     Ok(all)
+}
+
+/// Why a run carries the LLO of no op.
+fn none(profile: &Profile) -> String {
+    if profile.is_program() {
+        return "this is a compiled program, not a profile: it carries no LLO; `kernel grid` and `kernel text` show what it says of \
+                its Pallas kernels"
+            .into();
+    }
+    let others = profile.devices.iter().filter(|device| device.kind != DeviceKind::Tpu).count();
+    if others > 0 && others == profile.devices.len() {
+        return "no op of this run carries its LLO: only kernels of TPUs do, and this run has none".into();
+    }
+    "no op of this run carries its LLO (stat `llo_proto` on the plane `/host:metadata`): compile with \
+     `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS, and capture again; SparseCore kernels carry none"
+        .into()
 }
 
 /// A kernel, read.

@@ -53,7 +53,7 @@ pub const ASSIGNMENT: Param = Param {
 /// The memory-usage report of the failed compilation.
 pub const USAGE: Param = Param {
     id: "usage",
-    doc: "*memory-usage-report.txt of that folder: total and largest shapes, where there is no buffer assignment",
+    doc: "*memory-usage-report.txt of that folder, where there is no buffer assignment",
     kind: ParamKind::Document,
     default: "",
 };
@@ -61,21 +61,21 @@ pub const USAGE: Param = Param {
 /// The module of the failed compilation.
 pub const HLO: Param = Param {
     id: "hlo",
-    doc: "*oom_intermediate_module.txt or *after_optimizations.txt of that folder: names and source lines of the buffers",
+    doc: "*oom_intermediate_module.txt or *after_optimizations.txt of that folder: names and lines of buffers",
     kind: ParamKind::Document,
     default: "",
 };
 
 const CHIP: Param = Param {
     id: "chip",
-    doc: "the TPU generation, where neither the text nor its limit tells",
+    doc: "the TPU generation, where the text does not tell",
     kind: ParamKind::Choice(&["any", "v4", "v5e", "v5p", "v6e", "v7x"]),
     default: "any",
 };
 
 const CAPACITY: Param = Param {
     id: "capacity",
-    doc: "bytes that a program can get, such as 16.9G; without it what the text or the run says",
+    doc: "bytes that a program can get, such as 16.9G; else what the text or the run says",
     kind: ParamKind::Quantity,
     default: "",
 };

@@ -102,7 +102,8 @@ fn words(buffer: &Buffer) -> String {
 }
 
 fn over(case: &Case<'_>) -> Option<Size> {
-    case.message.and_then(|message| message.over).or_else(|| Some(case.used?.minus(case.limit?)))
+    let said = case.message.and_then(|message| message.over);
+    said.or_else(|| Some(case.used?.minus(case.limit?)).map(|size| Size { bytes: size.bytes.max(0), ..size }))
 }
 
 fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
@@ -131,7 +132,7 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
     all.extend([
         sized("used_bytes", "Needed", case.used, "Bytes that were asked for, as the message says; rounded where it rounds. Of a run the peak of its program."),
         sized("limit_bytes", "Available", case.limit, "Bytes that there are for it: of the compiler's errors all that a program can get, of a running program's what was free."),
-        sized("over_bytes", "Too much", over(case), "Bytes that are too much: as the message says, else needed less available. Negative where it fits."),
+        sized("over_bytes", "Too much", over(case), "Bytes that are too much: as the message says, else needed less available; 0 where it fits."),
     ]);
     if let Some((required, limit)) = message.and_then(|message| message.words) {
         let words = |id, label, n, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);

@@ -119,6 +119,8 @@ pub(crate) const SHARES_OF_ONE: &[&str] =
 /// Tables whose shares are each of a whole of its own.
 pub(crate) const SHARES_OF_MANY: &[(&str, &str)] = &[
     ("utilization", "units"),
+    // Each unit has its own capacity.
+    ("kernel", "units"),
     ("compare", "waterfall"),
     ("memory diagnose", "checks"),
     ("memory profile", "alive"),

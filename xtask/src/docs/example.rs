@@ -8,6 +8,7 @@ use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
+use haloscope_report::{RunWords, quoted};
 use haloscope_time::analysis::{self, Params};
 
 /// The output of a command line such as `ops fixtures/runs/cpu-train --by category --limit 5`, as a block of a page.
@@ -29,7 +30,15 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     let options = options(words)?;
     others.extend(options.iter().filter(|(name, _)| *name == BASELINE).map(|(_, path)| *path));
     let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
-    let mut layout = Layout { only: option("table"), ..Layout::default() };
+    let one = quoted(run);
+    let both = match others.first().map(|other| quoted(other)) {
+        None => format!("{one} OTHER"),
+        // `check RUN --baseline BASELINE` is `compare BASELINE RUN`.
+        Some(baseline) if id == "check" => format!("{baseline} {one}"),
+        Some(other) => format!("{one} {other}"),
+    };
+    let runs = RunWords { one: &one, both: &both };
+    let mut layout = Layout { only: option("table"), runs, ..Layout::default() };
     if let Some(limit) = option("limit") {
         layout.limit = limit.parse().with_context(|| format!("--limit {limit}"))?;
     }
@@ -39,20 +48,29 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
             params.set(name, value);
         }
     }
-    let open = |run: &str| anyhow::Ok(load::open(&load::find(&root.join(run))?)?);
-    let profile = open(run)?;
-    let others: Vec<Profile> = others.into_iter().map(open).collect::<Result<_>>()?;
-    let others: Vec<&Profile> = others.iter().collect();
-    let scope = Scope::from_words(option)?;
-    let report = analysis::run_with(analysis, &profile, &others, &scope, &params)?;
+    let report = if analysis.works_alone() && run.ends_with(".txt") {
+        let text = std::fs::read_to_string(root.join(run)).with_context(|| format!("cannot read {run}"))?;
+        params.set(haloscope_oom::MESSAGE.id, &text);
+        analysis::run_alone(analysis, &params)?
+    } else {
+        let open = |run: &str| anyhow::Ok(load::open(&load::find(&root.join(run))?)?);
+        let profile = open(run)?;
+        let others: Vec<Profile> = others.into_iter().map(open).collect::<Result<_>>()?;
+        let others: Vec<&Profile> = others.iter().collect();
+        let scope = Scope::from_words(option)?;
+        analysis::run_with(analysis, &profile, &others, &scope, &params)?
+    };
     if let Some(table) = layout.only
         && report.table(table).is_none()
         && report.tree(table).is_none()
     {
         bail!("`{id}` gave no table `{table}`");
     }
+    let brief = analysis.brief().filter(|_| layout.only.is_none() && option("all").is_none());
     let mut out = Vec::new();
-    if report.texts.is_empty() || !report.tables.is_empty() || !report.trees.is_empty() {
+    if let Some(numbers) = brief {
+        present::brief(&report, numbers, &layout, &mut out)?;
+    } else if report.texts.is_empty() || !report.tables.is_empty() || !report.trees.is_empty() {
         present::table(&report, &layout, &mut out)?;
     } else {
         present::texts(&report, &mut out)?;
@@ -66,15 +84,17 @@ const SCOPE: [&str; 6] = ["hosts", "devices", "modules", "steps", "window", "ste
 /// The option that names the run to be held against.
 const BASELINE: &str = "baseline";
 /// Options of every analysis that choose how the answer is written.
-const OUTPUT: [&str; 2] = ["table", "limit"];
+const OUTPUT: [&str; 3] = ["table", "limit", "all"];
+/// Those that have no value.
+const FLAGS: [&str; 2] = ["steady", "all"];
 
-/// Pairs of option and value; `--steady` alone has none.
+/// Pairs of option and value; [`FLAGS`] have none.
 fn options<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<(&'a str, &'a str)>> {
     let mut words = words.peekable();
     let mut out = Vec::new();
     while let Some(word) = words.next() {
         let name = word.strip_prefix("--").with_context(|| format!("expected an option, found `{word}`"))?;
-        let value = if name == "steady" { "1" } else { words.next().context("expected a value")? };
+        let value = if FLAGS.contains(&name) { "1" } else { words.next().context("expected a value")? };
         out.push((name, value));
     }
     Ok(out)

@@ -26,9 +26,9 @@ fn grid_blocks_and_products_of_a_program_that_never_ran() {
     let report = with(&program("pallas_matmul.v6e.hlo_proto.pb.gz"), "kernel grid", &[]).unwrap();
     assert_eq!(words(&report, "op"), "blocked_matmul.1");
     assert_eq!(words(&report, "function"), "blocked_matmul");
-    near(number(&report, "steps"), 16.0, 0.0, "steps");
+    near(number(&report, "grid_steps"), 16.0, 0.0, "steps");
     near(number(&report, "products_flops"), 4_294_967_296.0, 0.0, "FLOPs");
-    near(number(&report, "copied_bytes"), 36.0 * 524_288.0, 0.0, "bytes");
+    near(number(&report, "block_bytes"), 36.0 * 524_288.0, 0.0, "bytes");
     let grid = report.table("grid").unwrap();
     let extents: Vec<_> = (0..3).map(|row| grid.cell(row, "extent").unwrap().number().unwrap()).collect();
     assert_eq!(extents, [2.0, 2.0, 4.0]);

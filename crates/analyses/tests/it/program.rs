@@ -223,8 +223,7 @@ fn a_profile_goes_before_a_dump() {
 fn questions_about_time_have_no_answer() {
     let profile = open(&proto());
     let is_of_programs = |id: &str| {
-        id == "inspect"
-            || id == "audit flags"
+        ["inspect", "audit flags", "kernel grid", "kernel text", "oom"].contains(&id)
             || id.starts_with("hlo ")
             || (id.starts_with("memory ") && id != "memory profile")
     };

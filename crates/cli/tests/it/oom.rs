@@ -40,7 +40,7 @@ fn stdin_is_read_and_a_dump_is_found_by_the_module() {
     let (code, alone) = ask(&["oom", "-"]);
     assert_eq!(code, Some(0));
     assert!(alone.contains("--xla_dump_to"), "without a dump it says how to have one: {alone}");
-    let (code, with) = ask(&["oom", "-", "--dump", folder.path().to_str().unwrap()]);
+    let (code, with) = ask(&["oom", "-", "--width", "160", "--dump", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0));
     assert!(with.contains("donate cache.1") && with.contains("make.py:"), "{with}");
 }

@@ -113,7 +113,7 @@ fn an_op_says_where_it_comes_from() {
     let answer = ask(&open("tpu-custom-call"), "op_profile", &[]);
     let root = &answer["byProgram"];
     // An event without a place in time counts from the start of its line.
-    assert_eq!(root["metrics"]["rawTime"], 81_401_635_000_u64);
+    assert_eq!(root["metrics"]["rawTime"], 81_432_861_250_u64);
     let kernel = &root["children"][1]["children"][0]["children"][0];
     let expression = "%blocked_matmul.1 = bf16[1024,1024]{1,0:T(8,128)(2,1)S(1)} custom-call(bf16[1024,2048]{1,0:T(8,128)(2,1)} \
                       %left.1, bf16[2048,1024]{1,0:T(8,128)(2,1)} %right.1), custom_call_target=\"tpu_custom_call\"";

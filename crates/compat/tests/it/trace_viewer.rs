@@ -223,7 +223,7 @@ fn the_message_says_what_the_json_says() {
         ("format", "pb"),
         ("event_name", "jit_pallas_matmul(17342868964687645945)"),
         ("start_time_ms", "81.311"),
-        ("duration_ms", "0.01155"),
+        ("duration_ms", "0.01780875"),
     ];
     assert_eq!(ask(&profile, "trace_viewer@", &params)["returnedEventsSize"], 1);
 }

@@ -9,6 +9,7 @@ use crate::thresholds::{Grade, NEAR_ROOF};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status};
+use haloscope_time::roofline::MOST_OF_PEAK;
 
 const NEEDS: &str = "FLOPs and bytes of ops, and the device's peaks";
 
@@ -45,7 +46,8 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     if evidence.pieces().is_empty() {
         return Outcome::unknown("FLOPs and bytes of ops, or the device's peaks, are not known");
     }
-    let is_near = |piece: &&Piece| piece.roof == roof && piece.efficiency() >= NEAR;
+    // Above the peak the counts are wrong: nobody knows how near the op is.
+    let is_near = |piece: &&Piece| piece.roof == roof && (NEAR..=MOST_OF_PEAK).contains(&piece.efficiency());
     let near: Vec<&Piece> = evidence.pieces().iter().filter(is_near).collect();
     let time: f64 = near.iter().map(|piece| piece.time_ps).sum();
     let floor: f64 = near.iter().map(|piece| piece.floor_ps).sum();

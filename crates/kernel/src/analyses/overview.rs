@@ -105,8 +105,8 @@ fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value
             "Share of the body's bundles that use no unit: they wait for results of earlier ones, or for copies.",
         ),
         derived(
-            "copies",
-            "Copies",
+            "copy_starts",
+            "Copies started",
             Some(copies as u64),
             "Instructions of the hot loop that start a copy between memories.",
         ),

@@ -13,7 +13,7 @@ const SCOPE: [(&str, &str); 6] = [
     ("modules", ""),
     ("steps", "2-5"),
     ("window", "1ms..20ms"),
-    ("steady", "without warm-up, cut and outlier steps"),
+    ("steady", "steady steps only"),
 ];
 
 /// The scope's properties, for input schemas.
@@ -61,7 +61,7 @@ pub(super) fn shared(others: Others) -> Vec<(String, Value)> {
     }
     properties.extend(scope_properties());
     properties.push(property("tables", "string", "only these, by comma"));
-    properties.push(property("find", "string", "only rows with this text"));
+    properties.push(property("find", "string", "rows with this text"));
     properties.extend(Budget::properties());
     properties
 }
@@ -95,7 +95,7 @@ fn schema(param: &Param) -> Value {
     };
     let kind = match param.kind {
         ParamKind::Texts => "; several with `;` between them",
-        ParamKind::Document => " (the text itself, not a path)",
+        ParamKind::Document => " (the text, no path)",
         _ => "",
     };
     schema["description"] = json!(format!("{}{kind}", param.doc));

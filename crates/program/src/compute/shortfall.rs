@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Fact, Limit};
 use haloscope_report::{Table, row};
+use haloscope_time::roofline::MOST_OF_PEAK;
 use haloscope_time::typed_peak::Precision;
 
 /// Ops under one name.
@@ -29,9 +30,10 @@ impl Group<'_, '_, '_> {
         (self.floor_ps > 0.0).then_some(if self.compute_ps >= self.memory_ps { "compute" } else { "memory" })
     }
 
-    /// The least time over the time taken.
+    /// The least time over the time taken; `None` above [`MOST_OF_PEAK`], where the counts cannot be right.
     pub(super) fn roofline_share(&self) -> Option<f64> {
-        (self.self_ps > 0).then(|| self.floor_ps / self.self_ps as f64)
+        let share = (self.self_ps > 0).then(|| self.floor_ps / self.self_ps as f64);
+        share.filter(|share| *share <= MOST_OF_PEAK)
     }
 }
 
@@ -113,7 +115,7 @@ pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
             share(
                 "roofline_share",
                 "Of roofline",
-                "The least time by the roofline over the time taken: 100% on the roof.",
+                "The least time by the roofline over the time taken: 100% on the roof; unknown above 102%.",
                 group.roofline_share()
             ),
             text(

@@ -39,8 +39,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     values.extend(numbers(&account));
     let in_program = all(found.module()).len();
     values.push(Value::new(
-        "kernels",
-        "Kernels in the program",
+        "pallas_kernels",
+        "Pallas kernels in the program",
         Some(in_program),
         Unit::Count,
         Status::Measured,
@@ -59,7 +59,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
 /// The sums, each with both ends where it is no single number.
 fn numbers(account: &Account) -> Vec<Value> {
     let mut values = vec![Value::new(
-        "steps",
+        "grid_steps",
         "Grid steps",
         account.steps,
         Unit::Count,
@@ -97,7 +97,7 @@ fn numbers(account: &Account) -> Vec<Value> {
         "Evaluations of exp, log, tanh, rsqrt and the like in one execution.",
     );
     range(
-        ["copied_bytes", "copied_bytes_least"],
+        ["block_bytes", "block_bytes_least"],
         ["Bytes copied", "Bytes copied, at least"],
         account.bytes(),
         Unit::Bytes,

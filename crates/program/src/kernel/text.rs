@@ -34,7 +34,7 @@ fn run(asked: &Scoped<'_>, params: &Params, _: &mut Notes) -> Result<Report, Err
             "`stable_mosaic.version`, by which its operations are meant.",
         ),
         count("operations", "Operations", Some(found.mosaic.op_count() as i64), "Operations of its module."),
-        count("lines", "Lines", Some(text.lines().count() as i64), "Lines of the text."),
+        count("text_lines", "Lines", Some(text.lines().count() as i64), "Lines of the text."),
     ]);
     let title = format!("kernel {}", found.instruction());
     Ok(Report { values, texts: vec![Text { id: "mosaic", title, text }], ..Report::default() })

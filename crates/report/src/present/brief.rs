@@ -176,7 +176,7 @@ mod tests {
         Report {
             analysis: "diagnose",
             quality: vec![Quality {
-                id: "cut",
+                id: "damaged_file",
                 severity: Severity::Warning,
                 message: "the file is cut".into(),
                 cost: String::new(),

@@ -239,7 +239,7 @@ pub enum ParamKind {
 /// Which HLO module a question is about; read by [`crate::programs::choose`].
 pub const MODULE: Param = Param {
     id: "module",
-    doc: "the HLO module by name, `name(program id)` or program id; of a dump also with `@stage` behind it",
+    doc: "the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it",
     kind: ParamKind::Text,
     default: "",
 };

@@ -74,7 +74,13 @@ fn check_with(module: &Module, id: &str, capacity: Option<i64>, runtime: Option<
     let memory = ProgramMemory::new(&buffers, 0);
     let attribution = Attribution::of(&memory, Rules::built_in());
     let capacity = capacity.map(|bytes| Capacity { bytes, source: "as the test says".to_owned() });
-    let context = Context::new(&attribution, Totals::of(&attribution), capacity, runtime, haloscope_time::cure::WrittenIn::Jax);
+    let context = Context::new(
+        &attribution,
+        Totals::of(&attribution),
+        capacity,
+        runtime,
+        haloscope_time::cure::WrittenIn::Jax,
+    );
     let rule = RULES_OF_DIAGNOSIS.iter().find(|rule| rule.id == id).unwrap();
     (rule.check)(&context)
 }
