@@ -37,7 +37,7 @@ pub use text::LARGEST;
 /// The text of the error.
 pub const MESSAGE: Param = Param {
     id: "message",
-    doc: "the text of the error, alone or in a traceback or log",
+    doc: "the error, alone or in a traceback or log",
     kind: ParamKind::Document,
     default: "",
 };
@@ -75,7 +75,7 @@ const CHIP: Param = Param {
 
 const CAPACITY: Param = Param {
     id: "capacity",
-    doc: "bytes that a program can get, such as 16.9G; else what the text or the run says",
+    doc: "bytes that a program can get, such as 16.9G",
     kind: ParamKind::Quantity,
     default: "",
 };
