@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     check_kept_file(bytes);
     if let Some(report) = kept::from_bytes(bytes) {
         let _ = report.to_json();
-        let layout = Layout { width: 80, limit: 20, colour: false, only: None };
+        let layout = Layout { width: 80, limit: 20, colour: false, ..Layout::default() };
         let _ = present::table(&report, &layout, &mut Vec::new());
         // What was read can be written, and then reads as the same.
         if let Some(again) = kept::to_bytes(&report) {

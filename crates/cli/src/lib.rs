@@ -11,6 +11,7 @@ mod output;
 mod printer;
 mod progress;
 mod run_argument;
+mod to_file;
 
 use std::ffi::OsString;
 

@@ -1,13 +1,13 @@
 //! Reports and files on their way out.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use haloscope_report::present::{self, Layout};
 use haloscope_report::{Report, RunWords, Table, Tree, quoted};
 
 use crate::args::{AnalysisArgs, Format};
+use crate::to_file::to_file;
 use crate::{Failure, Printer};
 
 /// Columns of tables in files.
@@ -155,28 +155,5 @@ fn one_table<'a>(report: &'a Report, asked: &AnalysisArgs) -> Result<Rows<'a>, F
     tree.map(Rows::Tree).or(table.map(Rows::Table)).ok_or_else(|| {
         let message = format!("`{}` gave no table for this profile", report.analysis);
         Failure::Nothing(message, "--format json has its other numbers".into())
-    })
-}
-
-/// Writes a file under another name beside it and gives it its own when it is whole.
-pub(crate) fn to_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> Result<T, Failure> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let whole = || {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&part)?);
-        let written = write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        fs::rename(&part, path)?;
-        Ok(written)
-    };
-    whole().map_err(|error: io::Error| {
-        // What is not whole is of no use to anybody.
-        let _ = fs::remove_file(&part);
-        Failure::writing(error, |error| Failure::File(path.to_owned(), error))
     })
 }

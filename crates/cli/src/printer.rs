@@ -1,8 +1,10 @@
-//! The one door to stdout and stderr: stdout is data, stderr is talk.
+//! The one door to stdout and stderr: stdout is data, stderr is talk, in which names from profiles move nothing.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::panic::PanicHookInfo;
+
+use haloscope_report::{clean, clean_lines};
 
 use crate::Failure;
 
@@ -68,20 +70,20 @@ impl Printer {
 
     /// Tells something on stderr. If nobody listens there, nothing is lost that was asked for.
     pub fn note(&mut self, what: impl Display) {
-        let _ = writeln!(self.err, "note: {what}");
+        let _ = writeln!(self.err, "note: {}", clean(&what.to_string()));
     }
 
-    /// Writes a text to stderr as it is.
+    /// Writes a text of several lines to stderr.
     pub fn talk(&mut self, text: impl Display) {
-        let _ = write!(self.err, "{text}");
+        let _ = write!(self.err, "{}", clean_lines(&text.to_string()));
     }
 
     /// Says why there is no answer.
     pub fn failure(&mut self, failure: &Failure) {
         let Some(message) = failure.message() else { return };
-        let _ = writeln!(self.err, "error: {message}");
+        let _ = writeln!(self.err, "error: {}", clean(&message));
         if let Some(hint) = failure.hint() {
-            let _ = writeln!(self.err, "hint: {hint}");
+            let _ = writeln!(self.err, "hint: {}", clean(&hint));
         }
     }
 

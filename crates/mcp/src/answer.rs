@@ -1,8 +1,11 @@
-//! The answer of a tool: structured, and the same as a text for clients that show only texts to their models.
+//! The answer of a tool: structured, and the same as a text for clients that show only texts to their models. In both, what comes from
+//! a profile is cleaned: no name makes a line or a cell of its own, and none says what only a model sees.
 
 use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
+
+use haloscope_report::{clean, clean_lines};
 
 use crate::Object;
 use crate::draft::{Draft, Rows, Section, SectionKind};
@@ -16,6 +19,9 @@ pub struct Answer {
     /// What is read where the structured answer is not.
     pub text: String,
 }
+
+/// What stands before each line of a text of a program, so that no such line reads as one of the answer.
+const LINE: &str = "| ";
 
 /// What the protocol puts around an answer, in bytes: `content`, `type`, `structuredContent`, `isError`.
 const ENVELOPE: usize = 100;
@@ -84,9 +90,10 @@ pub(crate) fn build(draft: &Draft, sections: &[Section<'_>], shown: &[Shown], ho
     let mut out = Object::new();
     let mut text = String::new();
     for (name, value) in &draft.head {
-        out.insert((*name).to_owned(), value.clone());
+        let value = cell(value, usize::MAX);
         let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = write!(text, "{}{name}: {plain}", if text.is_empty() { "" } else { ", " });
+        out.insert((*name).to_owned(), value);
     }
     text.push('\n');
     let parts = || sections.iter().zip(shown).filter(|(_, shown)| shown.count > 0);
@@ -106,19 +113,23 @@ pub(crate) fn build(draft: &Draft, sections: &[Section<'_>], shown: &[Shown], ho
                 // A text is the answer: it is not cut, but where not even its first piece fits.
                 let said = shown.slice(pieces).concat();
                 let said = if shown.count == 1 && longest < 60 { shorten(&said, longest * 4) } else { said };
-                let _ = write!(text, "{title}:\n{said}");
+                let _ = writeln!(text, "{}:", clean(title));
+                for line in said.lines() {
+                    let _ = writeln!(text, "{LINE}{}", clean(line));
+                }
                 push(
                     &mut out,
                     "texts",
-                    json!({"id": id, "text": said, "from": shown.from, "of": pieces.len()}),
+                    json!({"id": id, "text": clean_lines(&said), "from": shown.from, "of": pieces.len()}),
                 );
             }
         }
     }
     left_out(sections, shown, named, one, &mut out, &mut text);
     if next && !one && !draft.next.is_empty() {
-        out.insert("next".into(), json!(draft.next));
-        let _ = write!(text, "next: {}", draft.next.join("; "));
+        let next: Vec<_> = draft.next.iter().map(|call| clean(call)).collect();
+        let _ = write!(text, "next: {}", next.join("; "));
+        out.insert("next".into(), json!(next));
     }
     Answer { structured: Json::Object(out), text: text.trim_end().to_owned() }
 }
@@ -139,7 +150,13 @@ fn values(draft: &Draft, shown: Shown, longest: usize, out: &mut Object, text: &
             continue;
         }
         let said = cell(&value.value, longest * 2);
-        let _ = writeln!(text, "{} = {} ({})", value.id, shorten(&value.shown, longest * 2), value.status);
+        let _ = writeln!(
+            text,
+            "{} = {} ({})",
+            value.id,
+            shorten(&clean(&value.shown), longest * 2),
+            value.status
+        );
         let entry = json!({"value": said, "unit": value.unit, "status": value.status});
         known.insert(value.id.clone(), entry);
     }
@@ -156,7 +173,7 @@ fn items(name: &str, shown: &[crate::Item], longest: usize, out: &mut Object, te
     for item in shown {
         let fields = item.fields.iter().map(|(key, value)| (key.clone(), cell(value, longest)));
         push(out, name, Json::Object(fields.collect()));
-        let _ = writeln!(text, "- {}", shorten(&item.line, longest));
+        let _ = writeln!(text, "- {}", shorten(&clean(&item.line), longest));
     }
 }
 
@@ -176,7 +193,7 @@ fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
     for row in &rows {
         let plain = |v: &Json| match v {
             Json::Null => "?".to_owned(),
-            Json::String(word) => word.clone(),
+            Json::String(word) => word.replace('|', "\\|"),
             other => other.to_string(),
         };
         let _ = writeln!(text, "{}", row.iter().map(plain).collect::<Vec<_>>().join(" | "));
@@ -188,8 +205,19 @@ fn rows(table: &Rows, shown: Shown, longest: usize, text: &mut String) -> Json {
 /// A cell: texts of at most `longest` bytes, real numbers with six significant digits, whole ones as such.
 fn cell(value: &Json, longest: usize) -> Json {
     match value {
-        Json::String(word) => Json::String(shorten(word, longest)),
+        Json::String(word) => Json::String(shorten(&clean(word), longest)),
         Json::Number(number) if number.is_f64() => number.as_f64().map_or(Json::Null, rounded),
+        Json::Array(_) | Json::Object(_) => cleaned(value),
+        other => other.clone(),
+    }
+}
+
+/// All texts in a value, cleaned and whole.
+pub(crate) fn cleaned(value: &Json) -> Json {
+    match value {
+        Json::String(word) => json!(clean(word)),
+        Json::Array(items) => items.iter().map(cleaned).collect(),
+        Json::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), cleaned(value))).collect(),
         other => other.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use haloscope_analyses as analyses;
 
 use haloscope_report::scope::Scope;
-use haloscope_report::{Cell, Table};
+use haloscope_report::{Cell, Table, clean};
 use haloscope_time::analysis::Params;
 use rmcp::model::{Prompt, PromptArgument};
 
@@ -32,7 +32,7 @@ pub(crate) fn text(context: &Context, arguments: &Arguments) -> Result<String, R
          found and the tool that shows it in full. Check what matters before you build on it, say for every number what it is and \
          how it is known, call what is unknown unknown, and end with one change to try, what it can give at most, and what would \
          refute it.\n",
-        run.info.id
+        clean(&run.info.id)
     );
     for row in 0..steps.rows.len() {
         text.push_str(&step(steps, row));
@@ -42,7 +42,7 @@ pub(crate) fn text(context: &Context, arguments: &Arguments) -> Result<String, R
 
 fn step(steps: &Table, row: usize) -> String {
     let word = |column: &str| match steps.cell(row, column) {
-        Some(Cell::Text(text)) => text.clone(),
+        Some(Cell::Text(text)) => clean(text).into_owned(),
         Some(Cell::Int(number)) => number.to_string(),
         _ => String::new(),
     };

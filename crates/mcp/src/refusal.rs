@@ -1,6 +1,6 @@
 //! Why a tool has no answer, and what to call next.
 
-use haloscope_report::Error as CoreError;
+use haloscope_report::{Error as CoreError, clean};
 use haloscope_store::Error as StoreError;
 
 /// Why a tool has no answer: what is wrong, and the next step.
@@ -16,9 +16,10 @@ pub struct Refusal {
 const LONGEST: usize = 300;
 
 impl Refusal {
-    /// A refusal; long texts are cut.
+    /// A refusal; long texts are cut, and names in them cleaned.
     pub fn new(wrong: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { wrong: cut(wrong.into()), next: cut(next.into()) }
+        let said = |text: String| cut(clean(&text).into_owned());
+        Self { wrong: said(wrong.into()), next: said(next.into()) }
     }
 
     /// One of the words that exist was expected.

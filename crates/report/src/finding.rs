@@ -1,8 +1,10 @@
 //! What follows from the numbers.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use super::Status;
+use super::{Status, clean};
 
 /// How much a finding or a remark on the data matters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -175,12 +177,44 @@ impl Default for RunWords<'_> {
     }
 }
 
-/// A word as a shell takes it: as it is where nothing in it means something there.
+/// A word as a shell takes it: as it is where nothing in it means something there. No character in it is unseen.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    if matches!(clean(word), Cow::Borrowed(_)) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    // As bash and zsh write what nobody sees.
+    let mut out = "$'".to_owned();
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if matches!(clean(c.encode_utf8(&mut [0; 4])), Cow::Borrowed(_)) => out.push(c),
+            c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_takes_them() {
+        for (word, said) in [
+            ("logs/run-1", "logs/run-1"),
+            ("a log", "'a log'"),
+            ("it's", "'it'\\''s'"),
+            ("", "''"),
+            ("red\u{1b}[31m", "$'red\\U0000001b[31m'"),
+            ("it's\u{202e}", "$'it\\'s\\U0000202e'"),
+        ] {
+            assert_eq!(quoted(word), said);
+        }
+    }
 }

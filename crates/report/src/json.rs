@@ -2,13 +2,14 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
+use super::clean::clean_json;
 use super::{Column, Gate, Report, Series, Table, VERSION, Value};
 
 pub(super) fn render(report: &Report) -> String {
     // Serialising to a string fails only for maps with keys that are not strings, and there are none.
     let mut text = serde_json::to_string(report).unwrap_or_default();
     text.push('\n');
-    text
+    clean_json(text)
 }
 
 impl Serialize for Report {

@@ -3,6 +3,7 @@
 //! A number is measured, derived, estimated or unknown ([`Status`]); unknown is `null`, never 0. Every column and value
 //! names its unit and says what it is.
 
+mod clean;
 pub mod codec;
 mod column;
 mod error;
@@ -19,6 +20,7 @@ mod unit;
 pub mod units;
 mod value;
 
+pub use clean::{clean, clean_lines};
 pub use column::{Cell, Column, Kind};
 pub use error::Error;
 pub use finding::{Finding, Link, RunWords, Severity, quoted};

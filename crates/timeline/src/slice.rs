@@ -197,12 +197,7 @@ impl TimelineSlice<'_> {
                 "Time in which any event of these tracks was going on.",
             ),
             count("events", "Events", self.totals.events, "Events with a part in the window."),
-            count(
-                "matching_events",
-                "Matching events",
-                self.found.count as u64,
-                "Events that match, all of them.",
-            ),
+            count("matching_events", "Matching events", self.found.count, "Events that match, all of them."),
         ];
         let by_op = self.totals.by_op.iter().map(|op| {
             row![

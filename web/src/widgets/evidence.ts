@@ -31,7 +31,7 @@ const MOST_PHRASES = 24;
 const NO_PHRASES = new Set(["diagnose"]);
 
 /** Names of rows that are also words of any sentence. */
-const COMMON = new Set(["other", "unknown", "all", "total", "none", "same"]);
+const COMMON = new Set(["other", "unknown", "all", "total", "none", "same", "devices", "hosts", "host"]);
 
 /** What the words of a report's findings may name. */
 export function targetsOf(report: Report): Map<string, Target> {

@@ -140,7 +140,7 @@ export const captureSteps = {
     const steps = body.tables[0].rows.length;
     // Two seconds of steps of a few milliseconds.
     assert.ok(steps > 20, `${steps} annotated steps`);
-    await page.getByText("Step time, median").waitFor();
+    await page.locator('.card[data-id="step_time_mean_ps"]').waitFor();
   },
   "a capture goes on without its dialog, and its run is offered": async (page, origin, loop, folder) => {
     const before = await param(page, "run");

@@ -55,6 +55,7 @@ export const liveSteps = {
     assert.equal(await picker(page).inputValue(), before, "nobody is moved");
     assert.ok(await isMarked(page), "the page was loaded again");
     await page.setViewportSize(PHONE);
+    await settled(page);
     assert.equal(await overflow(page), 0);
     await offer.click();
     assert.equal(await waitForParam(page, "run", /2026_02_02/), late.id);

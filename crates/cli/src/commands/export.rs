@@ -7,8 +7,8 @@ use haloscope_profile::load;
 use haloscope_timeline::export::{Ask, Export, Format, Stacks, Written};
 
 use crate::args::{scope_args, scope_of};
-use crate::output::to_file;
 use crate::run_argument::{find, say_which};
+use crate::to_file::to_file;
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {

@@ -20,8 +20,8 @@ use haloscope_timeline::excerpt;
 use serde_json::{Map, Value, json};
 
 use crate::args::{scope_args, scope_of};
-use crate::output::to_file;
 use crate::run_argument::{find, run_name, say_which};
+use crate::to_file::to_file;
 use crate::{Failure, Printer};
 
 /// Rows of a table that are taken along.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod budgets;
+mod hostile_names;
 mod surface;
 
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::text::{clean, width, wrap};
+use super::text::{width, wrap};
 use super::{Layout, words};
-use crate::{Finding, Report, Severity, Status};
+use crate::{Finding, Report, Severity, Status, clean};
 
 /// Findings that are shown.
 const FINDINGS: usize = 3;

@@ -1,7 +1,6 @@
 //! One unit and one number of decimals for a whole column, so that its numbers can be compared by eye.
 
-use super::text::clean;
-use crate::{Cell, Column, Kind, Unit};
+use crate::{Cell, Column, Kind, Unit, clean};
 
 const TIME: &[(f64, &str)] = &[(1e3, "ns"), (1e6, "us"), (1e9, "ms"), (1e12, "s")];
 const SIZE: &[(f64, &str)] = &[

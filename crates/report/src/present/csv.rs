@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::{Cell, Table, Tree};
+use crate::{Cell, Table, Tree, clean};
 
 /// Writes a table as CSV: a header of column ids, then a line a row. Numbers stand in the base unit of their column
 /// (picoseconds, bytes, FLOP/s, shares from 0 to 1) with all their digits; unknown is an empty field. Quoting follows
-/// RFC 4180; lines end with a line feed alone, as other command-line tools expect.
+/// RFC 4180; lines end with a line feed alone, as other command-line tools expect. Texts are cleaned ([`clean`]), and what a
+/// spreadsheet would take for a formula has an apostrophe in front.
 ///
 /// # Errors
 /// What the writer says.
@@ -66,11 +67,16 @@ fn field(cell: &Cell) -> Cow<'_, str> {
         Cell::Float(v) => format!("{v:?}").into(),
         Cell::Flag(v) => if *v { "true" } else { "false" }.into(),
         Cell::Unknown => "".into(),
-        Cell::Text(text) if text.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", text.replace('"', "\"\"")).into()
-        }
-        Cell::Text(text) => text.as_str().into(),
+        Cell::Text(text) => quoted(text),
     }
+}
+
+/// A text as a field. A spreadsheet would compute what begins like a formula: an apostrophe before it says that it is text.
+fn quoted(text: &str) -> Cow<'_, str> {
+    let text = clean(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@']);
+    let text = if is_formula { Cow::Owned(format!("'{text}")) } else { text };
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")).into() } else { text }
 }
 
 #[cfg(test)]
@@ -101,7 +107,7 @@ mod tests {
             text(&table),
             "op,self_ps,flop_rate,async\n\
              \"a,b\",12,1500000000000.0,true\n\
-             \"say \"\"x\"\"\nand go\",,,false\n\
+             \"say \"\"x\"\"\\nand go\",,,false\n\
              plain,-1,1e300,\n"
         );
     }

@@ -1,9 +1,9 @@
 //! One table as aligned text: which columns fit, how wide each is, and what was left out.
 
 use super::columns::Format;
-use super::text::{clean, cut, width, wrap};
+use super::text::{cut, width, wrap};
 use super::words;
-use crate::{Cell, Column, Kind};
+use crate::{Cell, Column, Kind, clean};
 
 /// Spaces between columns.
 const GAP: usize = 2;

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use crate::{Cell, Finding, Gate, Report, Table};
+use crate::{Cell, Finding, Gate, Report, Table, clean};
 
 /// A test.
 struct Case<'a> {
@@ -148,7 +148,7 @@ impl std::fmt::Display for Escaped<'_> {
                 '\n' => f.write_str("&#10;")?,
                 '\r' => f.write_str("&#13;")?,
                 '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
+                c => f.write_str(&clean(c.encode_utf8(&mut [0; 4])))?,
             }
         }
         Ok(())

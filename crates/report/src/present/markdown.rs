@@ -236,7 +236,7 @@ impl Page<'_> {
         let fence = escape::fence(&text.text, 3);
         writeln!(self.out, "{fence}text")?;
         for line in text.text.lines() {
-            writeln!(self.out, "{}", super::text::clean(line))?;
+            writeln!(self.out, "{}", crate::clean(line))?;
         }
         writeln!(self.out, "{fence}\n")
     }

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::grid::Grid;
-use super::text::{clean, cut, width, wrap};
+use super::text::{cut, width, wrap};
 use super::{tree, words};
 use crate::{
-    Finding, Kind, Quality, Report, RunWords, ScopeSummary, Severity, Status, Table, Text, Tree, Value,
+    Finding, Kind, Quality, Report, RunWords, ScopeSummary, Severity, Status, Table, Text, Tree, Value, clean,
 };
 
 /// How a report is laid out.

@@ -1,8 +1,8 @@
 //! Numbers and remarks in words, as every presentation for people writes them.
 
-use super::text::{clean, cut, width, wrap};
+use super::text::{cut, width, wrap};
 use crate::units;
-use crate::{Cell, Column, Gate, Kind, Link, Report, RunWords, ScopeSummary, Severity, Unit, Value};
+use crate::{Cell, Column, Gate, Kind, Link, Report, RunWords, ScopeSummary, Severity, Unit, Value, clean};
 
 /// Links that people are shown of a finding; JSON has all.
 pub(super) const MOST_LINKS: usize = 3;

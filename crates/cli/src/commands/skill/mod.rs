@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_analyses as analyses;
 use haloscope_mcp::tools::tool_of;
 
-use crate::output::to_file;
+use crate::to_file::to_file;
 use crate::{Failure, Printer};
 
 /// The guide, but for the table of analyses.

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use haloscope_report::clean;
 use serde_json::{Value, json};
 
+use crate::answer::cleaned;
 use crate::refusal::shorten;
 use crate::{Answer, Budget, Object, Refusal};
 
@@ -67,7 +69,14 @@ impl Shaped {
     pub(super) fn fit(mut self, budget: &Budget) -> Result<Answer, Refusal> {
         let limit = budget.max_tokens * 7 / 2;
         let longest = LONGEST.min(limit / PART);
-        self.lists.iter_mut().flat_map(|list| &mut list.items).for_each(|item| tidy(item, longest));
+        self.head.iter_mut().chain(&mut self.extra).for_each(|(_, value)| *value = cleaned(value));
+        for list in &mut self.lists {
+            for item in &mut list.items {
+                *item = cleaned(item);
+                tidy(item, longest);
+            }
+            list.keys.iter_mut().flatten().for_each(|key| *key = clean(key).into_owned());
+        }
         let (from, only) = self.begin(budget)?;
         let cost = |(name, value): &(&str, Value)| 2 * (name.len() + value.to_string().len()) + 12;
         let mut left = limit.saturating_sub(AROUND + self.head.iter().map(cost).sum::<usize>());
@@ -193,7 +202,10 @@ fn header(item: &Value) -> String {
 
 fn row(item: &Value) -> String {
     match item {
-        Value::Object(fields) => fields.values().map(plain).collect::<Vec<_>>().join(" | "),
+        Value::Object(fields) => {
+            let cells = fields.values().map(|field| plain(field).replace('|', "\\|"));
+            cells.collect::<Vec<_>>().join(" | ")
+        }
         other => plain(other),
     }
 }

@@ -1,6 +1,6 @@
 //! Text that Markdown shows as it is.
 
-use crate::present::text::clean;
+use crate::clean;
 
 /// Characters with a meaning of their own somewhere in a line of GitHub's Markdown.
 const SPECIAL: &[char] = &[
