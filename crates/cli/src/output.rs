@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use haloscope_report::present::{self, Layout};
-use haloscope_report::{Report, RunWords, Table, Tree, quoted};
+use haloscope_report::{Report, RunWords, Table, Tree, both_words, quoted};
 
 use crate::args::{AnalysisArgs, Format};
 use crate::to_file::to_file;
@@ -67,12 +67,7 @@ fn run_words(report: &Report, asked: &AnalysisArgs) -> (String, String) {
         return (words.one.to_owned(), words.both.to_owned());
     };
     let others: Vec<String> = asked.others.iter().map(word).collect();
-    let both = match (report.analysis, others.is_empty()) {
-        (_, true) => format!("{run} OTHER"),
-        // `check RUN --baseline BASELINE` is `compare BASELINE RUN`.
-        ("check", false) => format!("{} {run}", others[0]),
-        (_, false) => format!("{run} {}", others.join(" ")),
-    };
+    let both = both_words(report.analysis, &run, &others);
     (run, both)
 }
 

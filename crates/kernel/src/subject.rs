@@ -50,13 +50,13 @@ pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Ve
         );
     }
     if all.is_empty() {
-        return Err(Error::Nothing(none(profile)));
+        return Err(Error::Nothing(why_none(profile)));
     }
     Ok(all)
 }
 
 /// Why a run carries the LLO of no op.
-fn none(profile: &Profile) -> String {
+fn why_none(profile: &Profile) -> String {
     if profile.is_program() {
         return "this is a compiled program, not a profile: it carries no LLO; `kernel grid` and `kernel text` show what it says of \
                 its Pallas kernels"

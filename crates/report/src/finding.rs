@@ -171,6 +171,17 @@ pub struct RunWords<'a> {
     pub both: &'a str,
 }
 
+/// [`RunWords::both`] of an analysis asked of `one` run beside these others, all quoted.
+#[must_use]
+pub fn both_words(analysis: &str, one: &str, others: &[String]) -> String {
+    match (analysis, others) {
+        (_, []) => format!("{one} OTHER"),
+        // `check RUN --baseline BASELINE` is `compare BASELINE RUN`.
+        ("check", [baseline, ..]) => format!("{baseline} {one}"),
+        (_, others) => format!("{one} {}", others.join(" ")),
+    }
+}
+
 impl Default for RunWords<'_> {
     fn default() -> Self {
         Self { one: "RUN", both: "RUN OTHER" }

@@ -23,7 +23,7 @@ mod value;
 pub use clean::{clean, clean_lines};
 pub use column::{Cell, Column, Kind};
 pub use error::Error;
-pub use finding::{Finding, Link, RunWords, Severity, quoted};
+pub use finding::{Finding, Link, RunWords, Severity, both_words, quoted};
 pub use rows::{Columns, Row};
 pub use table::{Series, Table};
 pub use tree::{DEEPEST, Node, Tree, Visit};

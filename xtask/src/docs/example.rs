@@ -8,7 +8,7 @@ use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
-use haloscope_report::{RunWords, quoted};
+use haloscope_report::{RunWords, both_words, quoted};
 use haloscope_time::analysis::{self, Params};
 
 /// The output of a command line such as `ops fixtures/runs/cpu-train --by category --limit 5`, as a block of a page.
@@ -31,12 +31,7 @@ pub(super) fn render(command: &str, root: &Path) -> Result<String> {
     others.extend(options.iter().filter(|(name, _)| *name == BASELINE).map(|(_, path)| *path));
     let option = |name: &str| options.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let one = quoted(run);
-    let both = match others.first().map(|other| quoted(other)) {
-        None => format!("{one} OTHER"),
-        // `check RUN --baseline BASELINE` is `compare BASELINE RUN`.
-        Some(baseline) if id == "check" => format!("{baseline} {one}"),
-        Some(other) => format!("{one} {other}"),
-    };
+    let both = both_words(&id, &one, &others.iter().map(|other| quoted(other)).collect::<Vec<_>>());
     let runs = RunWords { one: &one, both: &both };
     let mut layout = Layout { only: option("table"), runs, ..Layout::default() };
     if let Some(limit) = option("limit") {

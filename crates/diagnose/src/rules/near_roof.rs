@@ -60,6 +60,15 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     );
     let ops: Vec<_> = near.iter().filter_map(|piece| evidence.ops().get(piece.op)).collect();
     let Some(first) = ops.first().filter(|_| NEAR_ROOF.grade(share) != Grade::Good) else {
+        let is_above = |piece: &&Piece| piece.roof == roof && piece.efficiency() > MOST_OF_PEAK;
+        let above: f64 = evidence.pieces().iter().filter(is_above).map(|piece| piece.time_ps).sum();
+        if NEAR_ROOF.grade(evidence.of_active(time + above)) != Grade::Good {
+            return Outcome::unknown(format!(
+                "{} of the active window is in ops above {}: their FLOPs or bytes are counted too high, or caches serve part of them",
+                units::share(evidence.of_active(above)),
+                roof.words()
+            ));
+        }
         return Outcome::clear(said);
     };
     // Without their bytes these ops would take the time of their FLOPs.

@@ -103,12 +103,16 @@ mod tests {
         table.rows.push(vec!["a,b".into(), Cell::Int(12), 1.5e12.into(), true.into()]);
         table.rows.push(vec!["say \"x\"\nand go".into(), Cell::Unknown, Cell::Unknown, false.into()]);
         table.rows.push(vec!["plain".into(), Cell::Int(-1), 1e300.into(), Cell::Unknown]);
+        table.rows.push(vec!["=SUM(1,2)".into(), Cell::Int(-1), Cell::Unknown, Cell::Unknown]);
+        table.rows.push(vec!["@red\u{1b}[31m".into(), Cell::Unknown, Cell::Unknown, Cell::Unknown]);
         assert_eq!(
             text(&table),
             "op,self_ps,flop_rate,async\n\
              \"a,b\",12,1500000000000.0,true\n\
              \"say \"\"x\"\"\\nand go\",,,false\n\
-             plain,-1,1e300,\n"
+             plain,-1,1e300,\n\
+             \"'=SUM(1,2)\",-1,,\n\
+             '@red\\u{1b}[31m,,,\n"
         );
     }
 

@@ -108,7 +108,4 @@ mod tests {
         assert_eq!(wrap("a abcdefgh", 4), ["a", "abcd", "efgh"]);
         assert_eq!(wrap("日本", 1), ["日", "本"]);
     }
-
-    #[test]
-    fn escape_sequences_are_shown_and_not_sent() {}
 }
