@@ -29,7 +29,7 @@ pub static ALL: &[&Analysis] = &[
     &CHECK,
     &haloscope_time::idle::ANALYSIS,
     &haloscope_time::steps::analysis::ANALYSIS,
-    &haloscope_time::hosts::ANALYSIS,
+    &haloscope_comm::hosts::ANALYSIS,
     &haloscope_comm::analysis::ANALYSIS,
     &haloscope_time::input::analysis::ANALYSIS,
     &haloscope_time::ops::analysis::ANALYSIS,

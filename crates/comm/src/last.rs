@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Communication;
 use super::skew::Skew;
+use crate::hosts::slices::Slices;
 use haloscope_profile::{Device, Profile};
 use haloscope_report::units;
-use haloscope_time::hosts::slices::Slices;
 
 /// Who comes last.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,6 +11,7 @@ pub mod critical_path;
 mod exposure;
 pub mod group_lists;
 pub mod groups;
+pub mod hosts;
 pub mod last;
 pub mod links;
 pub mod megascale;

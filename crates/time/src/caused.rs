@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::op_readers::kernel_category;
-use crate::event_groups::Context;
+use haloscope_event_groups::Context;
 use haloscope_profile::{Device, HostId, LineId, LineKind, Profile};
 
 /// A step marker on a thread.

@@ -2,7 +2,7 @@
 
 use haloscope_xspace::wire::{Fields, Value};
 
-use super::framework_op::{is_jax_type, is_tensorflow_path, is_tensorflow_type};
+use haloscope_event_groups::framework_op::{is_jax_type, is_tensorflow_path, is_tensorflow_type};
 use haloscope_profile::{HostId, Profile};
 
 /// True if an HLO module of the host computes gradients: an instruction's scope path has a part that begins with

@@ -8,10 +8,10 @@ use std::collections::hash_map::Entry;
 use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
-use super::framework_op::FrameworkOp;
 use super::hlo_costs::Costs;
 use super::launch_facts::LaunchFacts;
 use super::tensor_cores;
+use haloscope_event_groups::framework_op::FrameworkOp;
 use haloscope_profile::{
     Device, DeviceKind, Event, HostId, LineId, LineKind, MetaIdx, Plane, Profile, Source,
 };

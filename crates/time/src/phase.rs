@@ -3,8 +3,8 @@
 //! Paths are compared component by component and word by word, never by substring: scopes nest, and a word that occurs
 //! somewhere in the path, or inside another word, says nothing (a substring match counts 79% where 27.5% are true).
 
-use super::framework_op::is_tensorflow_type;
 use super::gradients::is_of_gradient;
+use haloscope_event_groups::framework_op::is_tensorflow_type;
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -71,7 +71,7 @@ pub(super) fn of(profile: &Profile, line: &Line, index: usize, steps: &Steps) ->
         name,
         start_ps: event.start_ps,
         duration_ps: event.end_ps - event.start_ps,
-        self_ps: nests(line).then(|| self_ps(events, index)),
+        self_ps: nests(line).then(|| self_ps(line, events, index)),
         op: OpDetails::of(profile, line, index),
         step: step_at(profile, line, event.start_ps, steps),
         stats,

@@ -1,14 +1,14 @@
 //! Flows: the arrows between events, from what causes to what is caused.
 //!
-//! Host threads and launches: the contexts that `haloscope_time::event_groups` finds. Asynchronous ops: a done names its start.
+//! Host threads and launches: the contexts that `haloscope_event_groups` finds. Asynchronous ops: a done names its start.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::Timeline;
+use haloscope_event_groups::{Context, Direction, category_name};
 use haloscope_profile::{HostId, LineId, Profile};
 use haloscope_report::Error;
-use haloscope_time::event_groups::{Context, Direction, category_name};
 
 mod pairs;
 

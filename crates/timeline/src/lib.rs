@@ -119,11 +119,14 @@ fn nests(line: &Line) -> bool {
     !matches!(line.kind, LineKind::AsyncXlaOps | LineKind::Counters)
 }
 
-/// The picoseconds of an event in which none of the events that it encloses ran.
-fn self_ps(events: &Events, index: usize) -> i64 {
+/// The picoseconds of an event in which none of the events that it encloses ran. What begins in it and ends after it is no part of
+/// an op; on other lines the later one has the time of both, as in the sums by name.
+fn self_ps(line: &Line, events: &Events, index: usize) -> i64 {
     let event = events.get(index);
+    let is_of_ops = matches!(line.kind, LineKind::XlaOps | LineKind::Stream);
     let inside = (index + 1..events.rows_before(event.end_ps)).map(|i| events.get(i));
-    let inside = inside.filter(|e| e.end_ps <= event.end_ps).map(|e| (e.start_ps, e.end_ps));
+    let inside = inside.filter(|e| !is_of_ops || e.end_ps <= event.end_ps);
+    let inside = inside.map(|e| (e.start_ps, e.end_ps.min(event.end_ps)));
     event.end_ps - event.start_ps - haloscope_time::intervals::Intervals::union_of_sorted(inside).length()
 }
 

@@ -1,9 +1,11 @@
 //! Files that are not whole, or not profiles.
 
 use std::io::Write;
+use std::iter::successors;
 use std::path::Path;
 
 use haloscope_analyses as analyses;
+use rayon::prelude::*;
 
 use haloscope_profile::Profile;
 use haloscope_profile::load;
@@ -50,10 +52,12 @@ fn every_prefix_of_a_file_is_read_or_refused() {
 #[test]
 fn a_flipped_byte_never_breaks_the_reader() {
     let whole = small();
-    let mut state = 7_u64;
-    for _ in 0..4_000 {
-        // A linear congruential generator: the same flips in every run.
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    // A linear congruential generator: the same flips in every run.
+    let next = |state: &u64| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    };
+    let states: Vec<u64> = successors(next(&7), next).take(4_000).collect();
+    states.into_par_iter().for_each(|state| {
         let place = (state >> 33) as usize % whole.len();
         let mut bytes = whole.clone();
         bytes[place] ^= (state >> 24) as u8 | 1;
@@ -61,7 +65,7 @@ fn a_flipped_byte_never_breaks_the_reader() {
             Ok(profile) => ask_everything(&profile),
             Err(error) => assert_eq!(error.exit_code(), 3, "{place}: {error}"),
         }
-    }
+    });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Groups: the cases of XLA's own tests of grouping, restated.
 
+use haloscope_event_groups::{Context, Direction};
 use haloscope_profile::{HostId, Profile};
-use haloscope_time::event_groups::{Context, Direction};
 
 use crate::made::{Made, profile};
 

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use haloscope_event_groups::framework_op::{Framework, FrameworkOp};
+use haloscope_event_groups::{Context, EventType};
 use haloscope_profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
-use haloscope_time::event_groups::{Context, EventType};
-use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

@@ -21,8 +21,8 @@ mod whole;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{Device, DeviceKind, HostId, Profile};
-use haloscope_time::event_groups::Context;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,7 @@
 //! Ops of a TPU's TensorCore.
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{Device, Line, LineKind, Profile};
-use haloscope_time::event_groups::Context;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::measured;
 use haloscope_time::ops::sums_of;

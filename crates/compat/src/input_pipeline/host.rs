@@ -1,7 +1,7 @@
 //! What the host did for input: ops of input pipelines by category.
 
+use haloscope_event_groups::framework_op::FrameworkOp;
 use haloscope_profile::{EventMeta, HostId, PlaneKind, Profile};
-use haloscope_time::framework_op::FrameworkOp;
 
 use crate::db::{self, Db, Row};
 use crate::gviz::{DataTable, Kind};

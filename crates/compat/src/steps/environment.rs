@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, Plane, PlaneKind, Profile, Stat};
-use haloscope_time::event_groups::Context;
 use haloscope_time::gradients;
 use haloscope_xspace::wire::{Fields, Value};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, Plane, PlaneKind, Profile};
-use haloscope_time::event_groups::Context;
 use haloscope_xspace::StatValue;
 
 use super::environment::host_name;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::framework_op::{Framework, FrameworkOp};
+use haloscope_event_groups::{Context, Lane, REGION};
 use haloscope_profile::{Events, HostId, Plane, PlaneKind, Profile, Source, StatId};
-use haloscope_time::event_groups::{Context, Lane, REGION};
-use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sweep::{Span, inside, sweep};

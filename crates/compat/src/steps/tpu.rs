@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{Event, HostId, Line, LineKind, Plane, PlaneKind, Profile};
 use haloscope_time::busy::{self, Duties, Duty};
-use haloscope_time::event_groups::Context;
 use haloscope_time::nesting::walk_nested;
 use haloscope_time::op_meta::{MetaIds, OpMeta};
 use rayon::prelude::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::framework_op::FrameworkOp;
 use haloscope_profile::{HostId, Profile};
-use haloscope_time::framework_op::FrameworkOp;
 use haloscope_time::gradients;
 
 use super::Tool;

@@ -8,8 +8,8 @@ use super::builder::{Builders, Piece};
 use super::{
     Derived, DerivedEvent, DerivedLine, Detail, LAUNCHES, Labels, OpLabels, STEPS, is_derived_id, ties,
 };
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile, Source, Stat};
-use haloscope_time::event_groups::Context;
 
 const OPS: usize = 0;
 const SCOPES: usize = 1;

@@ -9,8 +9,8 @@ mod tpu;
 
 pub(crate) use builder::{DerivedEvent, Labels};
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, LineId, PlaneId, PlaneKind, Profile};
-use haloscope_time::event_groups::Context;
 
 /// Line ids of derived lines begin here, as XProf numbers them.
 pub(crate) const FIRST_ID: i64 = 0xdead_beef_u32 as i32 as i64;
@@ -100,7 +100,7 @@ struct OpLabels {
 
 impl OpLabels {
     fn new(full_name: &str, labels: &mut Labels) -> Self {
-        use haloscope_time::framework_op::{Framework, FrameworkOp};
+        use haloscope_event_groups::framework_op::{Framework, FrameworkOp};
         let op = FrameworkOp::parse(full_name);
         let scoped = matches!(op.framework, Framework::TensorFlow | Framework::Jax);
         let scopes = op.scopes().filter(|_| scoped).map(|scope| labels.intern(scope)).collect();

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builders, Piece};
 use super::offload::Offload;
 use super::{Derived, DerivedLine, FRAMEWORK_OPS, OpLabels, SCOPES, SOURCE, ties};
+use haloscope_event_groups::Context;
 use haloscope_profile::{Plane, Profile, Source};
-use haloscope_time::event_groups::Context;
 
 const OPS_LINE: usize = 0;
 const SCOPES_LINE: usize = 1;

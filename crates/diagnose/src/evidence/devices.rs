@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use haloscope_comm::analysis;
+use haloscope_comm::hosts::late::Late;
+use haloscope_comm::hosts::measure::{Measured, OfDevice};
 use haloscope_comm::last::Last;
 use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks};
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
 use haloscope_time::account::{Class, Group};
-use haloscope_time::hosts::late::Late;
-use haloscope_time::hosts::measure::{Measured, OfDevice};
 use haloscope_time::input::feeds;
 use haloscope_time::intervals::Intervals;
 

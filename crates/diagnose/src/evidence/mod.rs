@@ -23,13 +23,14 @@ pub(super) mod work;
 
 use std::cell::OnceCell;
 
+use crate::thresholds::{CPU_GAP, Threshold};
+use haloscope_comm::hosts::measure::Measured;
 use haloscope_comm::last::Last;
-use haloscope_profile::{Peaks, Profile};
+use haloscope_profile::{DeviceKind, Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_time::account::{self, Account, Class, Spent, Times};
 use haloscope_time::cure::{Cure, WrittenIn};
-use haloscope_time::hosts::measure::Measured;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::phase;
 use haloscope_time::select::{Scoped, Selection};
@@ -91,6 +92,18 @@ impl<'p> Evidence<'p> {
             written_in: OnceCell::new(),
             padding: OnceCell::new(),
         })
+    }
+
+    /// Whether programs ran on CPUs alone.
+    pub(super) fn is_cpu(&self) -> bool {
+        self.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu)
+    }
+
+    /// What gaps between and inside programs are held against: these limits, but on a CPU the wider ones. There the loop that
+    /// launches programs runs on the cores that run them: a launch ahead of time takes from the program before it, so that
+    /// short gaps are no time that could be had.
+    pub(super) fn gaps_limit(&self, elsewhere: &'static Threshold) -> &'static Threshold {
+        if self.is_cpu() { &CPU_GAP } else { elsewhere }
     }
 
     /// The ops, largest self time first; times are sums over devices.

@@ -1,12 +1,11 @@
 //! The host waits for a result before it launches the next program, so that devices run dry.
 
-use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::{Grade, HOST_CAUSE};
-use haloscope_report::Status;
+use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
+
+use super::host_doing::{READS, Words};
 
 pub(super) static RULE: Rule = Rule {
     id: "blocking_reads",
@@ -18,38 +17,24 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let host = evidence.host();
-    if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows what hosts waited for");
-    }
-    let part = host.part(Doing::Read);
+    let part = match READS.part(evidence) {
+        Ok(part) => part,
+        Err(unknown) => return unknown,
+    };
     let share = evidence.share_of(&part);
     let said = format!(
         "devices ran dry while their host waited for a result for {} of the active window",
         units::share(share)
     );
-    if HOST_CAUSE.grade(share) == Grade::Good {
-        return Outcome::clear(said);
-    }
-    let name = part.names.first().map_or("a read", |named| named.name.as_str());
-    let finding = Cause {
-        id: RULE.id,
+    READS.judge(evidence, (&part, share, said), || Words {
         claim: format!(
-            "The host waits for results in `{name}` before it launches the next program: {} of the active window is idle for it",
+            "The host waits for results in `{}` before it launches the next program: {} of the active window is idle for it",
+            part.names.first().map_or("a read", |named| named.name.as_str()),
             units::share(share)
         ),
-        evidence: format!(
-            "{}; counted are gaps that begin while the host waits, up to what would have run beside the program before",
-            evidence.words_of(&part)
-        ),
-        saved: Some(share),
-        assuming: "if the host launched ahead".into(),
+        evidence: String::new(),
         lever: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
-        falsifier: "the time of many steps is the same when the host blocks only after the last of them".into(),
-        status: Status::Derived,
-        links: evidence.links_of(&part),
-    };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    })
 }
 
 #[cfg(test)]

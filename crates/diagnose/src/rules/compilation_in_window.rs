@@ -1,13 +1,11 @@
 //! Devices wait while the host compiles.
 
-use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::{Grade, HOST_CAUSE};
-use haloscope_report::Status;
+use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
 
+use super::host_doing::{COMPILATIONS, Words};
 use super::recompilation::{Again, at_steps};
 use haloscope_time::cure::Cure;
 
@@ -28,14 +26,13 @@ static LEVER: Cure = Cure {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let host = evidence.host();
-    if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows whether the host compiled");
-    }
-    let part = host.part(Doing::Compile);
+    let part = match COMPILATIONS.part(evidence) {
+        Ok(part) => part,
+        Err(unknown) => return unknown,
+    };
     let cost = evidence.compile_cost();
     let share = cost.share;
-    let compiled = &host.compiled;
+    let compiled = &evidence.host().compiled;
     if compiled.events.is_empty() {
         return Outcome::clear("no compilation beside the devices' work");
     }
@@ -47,28 +44,22 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if Again::of(evidence).is_some() {
         return Outcome::not_applicable(format!("{said}; see recompilation"));
     }
-    if HOST_CAUSE.grade(share) == Grade::Good {
-        return Outcome::clear(said);
-    }
-    let calls: Vec<&str> = compiled.calls.iter().map(String::as_str).take(3).collect();
-    let calls = if calls.is_empty() { String::new() } else { format!(" (in {})", calls.join(", ")) };
-    let finding = Cause {
-        id: RULE.id,
-        claim: format!(
-            "Devices wait for {} of the active window while the host compiles{calls}{}",
-            units::share(share),
-            at_steps(evidence, &cost)
-        ),
-        evidence: format!("{said}; {}", evidence.words_of(&part)),
-        saved: Some(share),
-        assuming: "if everything had been compiled before".into(),
-        lever: evidence.cure(&LEVER),
-        falsifier: "a capture that begins after the first steps shows the same gaps".into(),
-        status: Status::Derived,
-        links: evidence.links_of(&part),
-    };
-    let finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);
-    Outcome::found(said, vec![finding])
+    let mut outcome = COMPILATIONS.judge(evidence, (&part, share, said.clone()), || {
+        let calls: Vec<&str> = compiled.calls.iter().map(String::as_str).take(3).collect();
+        let calls = if calls.is_empty() { String::new() } else { format!(" (in {})", calls.join(", ")) };
+        Words {
+            claim: format!(
+                "Devices wait for {} of the active window while the host compiles{calls}{}",
+                units::share(share),
+                at_steps(evidence, &cost)
+            ),
+            evidence: said,
+            lever: evidence.cure(&LEVER),
+        }
+    });
+    outcome.findings =
+        outcome.findings.into_iter().map(|finding| evidence.explaining_steps(finding, &cost)).collect();
+    outcome
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(between),
         units::share(share)
     );
-    if BUBBLE.grade(share) == Grade::Good {
+    if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
     // One event that explains a fifth of the time is worth a name.

@@ -26,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let launches = evidence.of_active(evidence.host().launch_inside_ps as f64);
     let share = (evidence.share(Class::Inside) - launches).max(0.0);
     let said = format!("no op runs for {} of the active window, inside programs", units::share(share));
-    if BUBBLE.grade(share) == Grade::Good {
+    if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
     let finding = Cause {

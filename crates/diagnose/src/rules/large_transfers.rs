@@ -1,12 +1,12 @@
 //! Devices have no program to run while data moves between host and device.
 
-use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::{Doing, Puts};
+use crate::evidence::host_events::Puts;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::{Grade, HOST_CAUSE};
-use haloscope_report::Status;
+use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
+
+use super::host_doing::{TRANSFERS, Words};
 
 pub(super) static RULE: Rule = Rule {
     id: "large_transfers",
@@ -23,42 +23,33 @@ const SEVERAL: u64 = 3;
 const MOST: f64 = 0.8;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let host = evidence.host();
-    if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows when data moved");
-    }
-    let part = host.part(Doing::Transfer);
+    let part = match TRANSFERS.part(evidence) {
+        Ok(part) => part,
+        Err(unknown) => return unknown,
+    };
     let share = evidence.share_of(&part);
     let said = format!(
         "devices have no program while hosts move data to or from them for {} of the active window",
         units::share(share)
     );
-    if HOST_CAUSE.grade(share) == Grade::Good {
-        return Outcome::clear(said);
-    }
-    let name = part.names.first().map_or("a transfer", |named| named.name.as_str());
-    let again = again(host.puts.as_ref());
-    let finding = Cause {
-        id: RULE.id,
-        claim: format!(
-            "Devices wait for {} of the active window while data moves between host and device, mostly in `{name}`{}",
-            units::share(share),
-            again.as_ref().map_or_else(String::new, |again| format!("; {again}")),
-        ),
-        evidence: evidence.words_of(&part),
-        saved: Some(share),
-        assuming: "if transfers ran beside programs".into(),
-        lever: if again.is_some() {
-            "put arguments that stay the same on the device once (`jax.device_put`, `jnp.asarray`) and pass what that gives; put the next batch there while this one is computed"
-        } else {
-            "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
+    TRANSFERS.judge(evidence, (&part, share, said), || {
+        let again = again(evidence.host().puts.as_ref());
+        Words {
+            claim: format!(
+                "Devices wait for {} of the active window while data moves between host and device, mostly in `{}`{}",
+                units::share(share),
+                part.names.first().map_or("a transfer", |named| named.name.as_str()),
+                again.as_ref().map_or_else(String::new, |again| format!("; {again}")),
+            ),
+            evidence: String::new(),
+            lever: if again.is_some() {
+                "put arguments that stay the same on the device once (`jax.device_put`, `jnp.asarray`) and pass what that gives; put the next batch there while this one is computed"
+            } else {
+                "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
+            }
+            .into(),
         }
-        .into(),
-        falsifier: "the step is no shorter with input that is already on the device".into(),
-        status: Status::Derived,
-        links: evidence.links_of(&part),
-    };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    })
 }
 
 /// The function that is given arrays of the host again and again, in words: a compiled function puts on the device itself only

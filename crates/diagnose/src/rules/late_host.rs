@@ -3,9 +3,9 @@
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use haloscope_comm::hosts::findings::{LATE_FALSIFIER, LATE_LEVER, late_words};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
-use haloscope_time::hosts::findings::{LATE_FALSIFIER, LATE_LEVER, late_words};
 use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,15 +1,14 @@
 //! Devices wait for the next launch: programs or kernels are shorter than it takes to launch them.
 
-use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::{Grade, HOST_CAUSE};
+use crate::thresholds::HOST_CAUSE;
 use haloscope_profile::DeviceKind;
-use haloscope_report::Status;
 use haloscope_report::units;
 use haloscope_time::cure::Cure;
 use haloscope_time::stats::quantile;
+
+use super::host_doing::{LAUNCHES, Words};
 
 pub(super) static RULE: Rule = Rule {
     id: "launch_bound",
@@ -35,24 +34,36 @@ static ON_TPU: Cure = Cure {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let host = evidence.host();
-    if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows when launches began");
-    }
-    let part = host.part(Doing::Launch);
-    let inside = evidence.of_active(host.launch_inside_ps as f64);
+    let part = match LAUNCHES.part(evidence) {
+        Ok(part) => part,
+        Err(unknown) => return unknown,
+    };
+    let inside = evidence.of_active(evidence.host().launch_inside_ps as f64);
     let share = evidence.share_of(&part) + inside;
     let said = format!(
         "devices have nothing to run while the host is in a launch for {} of the active window",
         units::share(share)
     );
-    if HOST_CAUSE.grade(share) == Grade::Good {
-        return Outcome::clear(said);
-    }
+    LAUNCHES.judge(evidence, (&part, share, said), || {
+        let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+        let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
+        let each = each.map_or_else(String::new, |ps| format!(", which takes {}", units::duration_ps(ps)));
+        Words {
+            claim: format!(
+                "Devices wait for the host's next launch{each}, for {} of the active window",
+                units::share(share)
+            ),
+            evidence: what_ran(evidence, is_gpu, inside),
+            lever: if is_gpu { evidence.cure(&ON_GPU) } else { evidence.cure(&ON_TPU) },
+        }
+    })
+}
+
+/// How long programs and kernels are, which is what launches must keep up with.
+fn what_ran(evidence: &Evidence<'_>, is_gpu: bool, inside: f64) -> String {
     let programs = evidence.accounts().iter().flatten().flat_map(|account| &account.launches);
     let mut lengths: Vec<f64> = programs.map(|l| (l.end_ps - l.start_ps) as f64).collect();
     lengths.sort_by(f64::total_cmp);
-    let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
     let mut ran = Vec::new();
     if !lengths.is_empty() {
         let median = units::duration_ps(quantile(&lengths, 0.5));
@@ -69,29 +80,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             ran.push(format!("{} of it between kernels of one program", units::share(inside)));
         }
     }
-    let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
-    let each = each.map_or_else(String::new, |ps| format!(", which takes {}", units::duration_ps(ps)));
-    let finding = Cause {
-        id: RULE.id,
-        claim: format!(
-            "Devices wait for the host's next launch{each}, for {} of the active window",
-            units::share(share)
-        ),
-        evidence: format!("{}; {}", ran.join(", "), evidence.words_of(&part)),
-        saved: Some(share),
-        assuming: "if launches were ahead of the device".into(),
-        lever: if is_gpu { evidence.cure(&ON_GPU) } else { evidence.cure(&ON_TPU) },
-        falsifier: "the gaps stay as long with programs or kernels of twice the size".into(),
-        status: Status::Derived,
-        links: evidence.links_of(&part),
-    };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    ran.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
+
+    #[test]
+    fn on_a_cpu_short_gaps_are_no_cause_and_long_ones_are() {
+        // The same gaps of 7% are a cause where the device is not what runs the loop.
+        assert_eq!(check(&super::RULE, vec![Made::cpu(20, 100 * US, 93 * US)]).verdict, Verdict::Clear);
+        assert_eq!(
+            check(&super::RULE, vec![Made::repeating(20, 100 * US, 93 * US), host(7)]).verdict,
+            Verdict::Found
+        );
+        assert_eq!(check(&super::RULE, vec![Made::cpu(20, 100 * US, 70 * US)]).verdict, Verdict::Found);
+    }
 
     /// Programs of 40 us, one every 100 us.
     fn tpu() -> Made {

@@ -20,6 +20,7 @@ mod exposed_copies;
 mod few_devices_profiled;
 mod fusion_failures;
 mod host_bound;
+mod host_doing;
 mod host_offload;
 mod idle_inside;
 mod input_bound;

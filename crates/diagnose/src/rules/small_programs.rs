@@ -57,7 +57,6 @@ struct Launches {
     claimed: [(&'static str, f64); 3],
 }
 
-/// `Err` where there is nothing to say.
 /// How a loop gets into a program.
 static ONE_LOOP: Cure = Cure {
     jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside of one jitted function, which takes the whole sequence as its argument",
@@ -66,6 +65,7 @@ static ONE_LOOP: Cure = Cure {
     any: "write the loop inside of one program, which takes the whole sequence as its argument",
 };
 
+/// The launches, or an outcome where there is nothing to say of them.
 fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
     let all = evidence.programs_ran();
     if all.iter().all(|one| one.module.is_empty()) {

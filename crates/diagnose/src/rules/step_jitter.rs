@@ -7,7 +7,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::SLOW_STEPS;
-use haloscope_profile::{DeviceId, DeviceKind};
+use haloscope_profile::DeviceId;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
@@ -48,7 +48,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ));
     }
     // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
-    if evidence.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu) {
+    if evidence.is_cpu() {
         let before = slow.len();
         slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named());
         if slow.is_empty() && before > 0 {

@@ -3,9 +3,9 @@
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use haloscope_comm::hosts::findings::{FALSIFIER, LEVER, Straggler};
+use haloscope_comm::hosts::slow_ops::SlowOps;
 use haloscope_report::Status;
-use haloscope_time::hosts::findings::{FALSIFIER, LEVER, Straggler};
-use haloscope_time::hosts::slow_ops::SlowOps;
 use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {

@@ -52,7 +52,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if ops.iter().all(|op| evidence.instruction(op).is_none()) {
         return Outcome::unknown("the profile does not hold the programs, and so not the types of values");
     }
-    let is_cpu = evidence.selection.devices.iter().all(|device| device.kind == DeviceKind::Cpu);
+    let is_cpu = evidence.is_cpu();
     let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
         ops.into_iter().partition(|op| is_double(evidence, op));
     let singles: Vec<&Op<'_>> =

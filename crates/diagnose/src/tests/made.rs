@@ -77,6 +77,28 @@ impl Made {
         made
     }
 
+    /// A CPU that runs one program of one op, over and over, with the launch that a thread makes before each: how often, how far
+    /// from start to start, and how long each.
+    pub(crate) fn cpu(count: i64, every: i64, runs: i64) -> Self {
+        let mut made = Self::named("/host:CPU");
+        let starts = || (0..count).map(|i| i * every);
+        made.line("python");
+        for at in starts() {
+            made.event("PjitFunction(step)", at - every + runs, every - runs, &[]);
+        }
+        made.line("tf_XLAPjRtCpuClient/1");
+        for (run, at) in (0..).zip(starts()) {
+            let stats = [
+                ("hlo_op", Value::Str("dot.1".into())),
+                ("hlo_module", Value::Str("jit_step".into())),
+                ("program_id", Value::Uint(7)),
+                ("run_id", Value::Uint(run)),
+            ];
+            made.event("dot.1", at, runs, &stats);
+        }
+        made
+    }
+
     /// The line `Steps`: number, start, duration.
     pub(crate) fn steps(&mut self, steps: &[(i64, i64, i64)]) {
         self.line("Steps");

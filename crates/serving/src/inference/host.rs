@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::phases::{Phase, Span, sum};
 use super::{Batch, Request, Tensors};
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, LineId, Plane, PlaneKind, Profile, StatId};
-use haloscope_time::event_groups::Context;
 
 /// What a host served. Models and patterns are rows of its own lists.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Serving: the requests that a model server answered and the batches that it ran them in, with where their time went.
 //!
-//! A request is a group of events ([`haloscope_time::event_groups`]) with a root of a server's; a batch is the group of an event that
+//! A request is a group of events ([`haloscope_event_groups`]) with a root of a server's; a batch is the group of an event that
 //! processes one, which the requests in it led to. Times are picoseconds on the profiler's own clock. The rules are XProf's.
 
 pub mod analysis;

@@ -1,6 +1,6 @@
 //! What a stage of an input pipeline does.
 
-use crate::framework_op::{Framework, FrameworkOp};
+use haloscope_event_groups::framework_op::{Framework, FrameworkOp};
 
 /// What a stage does, in the classes that XProf has, and two more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -212,6 +212,16 @@ fn an_event_says_everything_once() {
 }
 
 #[test]
+fn of_events_that_cross_the_later_one_has_the_time_of_both_but_among_ops() {
+    let own = |name: &str| {
+        let t = one_line(name, &[(1, 0, 100), (2, 60, 80)]);
+        [0, 1].map(|index| t.event(LineId(0), index).unwrap().self_ps)
+    };
+    assert_eq!(own("python"), [Some(60), Some(80)]);
+    assert_eq!(own("XLA Ops"), [Some(100), Some(80)]);
+}
+
+#[test]
 fn overlapping_lines_have_no_self_time() {
     let t = one_line("Async XLA Ops", &[(1, 0, 100), (2, 10, 20)]);
     assert_eq!(t.event(LineId(0), 0).unwrap().self_ps, None);

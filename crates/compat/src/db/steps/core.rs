@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{Device, DeviceKind, Event, HostId, Profile};
-use haloscope_time::event_groups::Context;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::Sums;

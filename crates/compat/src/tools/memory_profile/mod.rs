@@ -8,10 +8,10 @@ mod shape;
 
 use std::collections::BTreeMap;
 
+use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, LineId, PlaneKind, Profile};
 use haloscope_program::allocator::{Allocator, AllocatorEvent, allocators};
 use haloscope_time::data_type;
-use haloscope_time::event_groups::Context;
 
 use self::shape::{Activity, HloModule, Kind, MemoryProfile, PerAllocator, Snapshot, Stats, Summary};
 use super::Tool;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use haloscope_event_groups::{Context, EventType, Lane};
 use haloscope_profile::{Line, LineId, Plane, PlaneId, PlaneKind, Profile};
-use haloscope_time::event_groups::{Context, EventType, Lane};
 use haloscope_xspace::{StatValue, Stats};
 
 use crate::xprof_lines::{Derived, Detail};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_time::event_groups::{Direction, Link, category_name};
+use haloscope_event_groups::{Direction, Link, category_name};
 
 use super::frames::{Frames, is_frame};
 use super::host_data::{Arg, Value};

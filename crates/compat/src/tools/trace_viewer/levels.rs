@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use haloscope_time::event_groups::Direction;
+use haloscope_event_groups::Direction;
 
 use super::order::merge;
 use super::tracks::{Row, Trace, Track};

@@ -17,8 +17,8 @@ mod whole;
 use std::collections::BTreeMap;
 
 use crate::xprof_lines;
+use haloscope_event_groups::Context;
 use haloscope_profile::Profile;
-use haloscope_time::event_groups::Context;
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 use frames::Frames;

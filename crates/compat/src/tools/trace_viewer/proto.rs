@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use haloscope_time::event_groups::category_name;
+use haloscope_event_groups::category_name;
 
 use super::host_data::Value;
 use super::json::Part;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::xprof_lines::{self, DerivedLine};
+use haloscope_event_groups::{EventType, Link, NO_GROUP, REGION};
 use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
-use haloscope_time::event_groups::{EventType, Link, NO_GROUP, REGION};
 
 use super::host_data::HostData;
 use super::names::Names;

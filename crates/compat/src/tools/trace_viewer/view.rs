@@ -1,6 +1,6 @@
 //! Which events a question is about: all, those of a window that can be told apart, those of a name, or one.
 
-use haloscope_time::event_groups::Direction;
+use haloscope_event_groups::Direction;
 
 use super::levels;
 use super::order::{self, MOST_SERIALS, merge};

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::xprof_lines;
+use haloscope_event_groups::{Context, Direction, EventType, Lane, Link, REGION};
 use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
-use haloscope_time::event_groups::{Context, Direction, EventType, Lane, Link, REGION};
 
 use crate::{Answer, Error, Hosts, Params, Tool};
 

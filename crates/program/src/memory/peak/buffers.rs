@@ -6,8 +6,8 @@ use haloscope_hlo::{HeapEvent, HeapEventKind, Module};
 
 use super::instruction_at;
 use crate::program_memory::{Alive, ProgramMemory, name_of, shape_of};
+use haloscope_event_groups::framework_op::FrameworkOp;
 use haloscope_report::{Cell, Table, row};
-use haloscope_time::framework_op::FrameworkOp;
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
 

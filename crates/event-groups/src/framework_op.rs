@@ -76,21 +76,21 @@ impl<'a> FrameworkOp<'a> {
 }
 
 /// Letters, digits and `_./>-`, the first a letter, a digit or a full stop.
-pub(super) fn is_tensorflow_path(path: &str) -> bool {
+pub fn is_tensorflow_path(path: &str) -> bool {
     let mut bytes = path.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'.')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b"_./>-".contains(&b))
 }
 
 /// `MatMul`, `_Retval`.
-pub(super) fn is_tensorflow_type(kind: &str) -> bool {
+pub fn is_tensorflow_type(kind: &str) -> bool {
     let mut bytes = kind.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_uppercase() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// `dot_general`, `transpose[permutation=(1, 0)]`: lower case, with anything in square brackets behind it.
-pub(super) fn is_jax_type(kind: &str) -> bool {
+pub fn is_jax_type(kind: &str) -> bool {
     let (word, rest) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
     let mut bytes = word.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b == b'_')

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use haloscope_profile::{Device, DeviceId, HostId, Profile, Stat};
 
-use crate::transfers;
+use haloscope_time::transfers;
 use haloscope_xspace::wire::{Fields, Value};
 
 /// The slices of a run over several.

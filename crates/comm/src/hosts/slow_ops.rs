@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::measure::{Measured, OfDevice};
-use crate::account::{Class, Group};
-use crate::intervals::Intervals;
-use crate::op_rows::DeviceOps;
-use crate::ops;
-use crate::stats::quantile;
 use haloscope_profile::Profile;
 use haloscope_report::units;
 use haloscope_report::{Table, row};
+use haloscope_time::account::{Class, Group};
+use haloscope_time::intervals::Intervals;
+use haloscope_time::op_rows::DeviceOps;
+use haloscope_time::ops;
+use haloscope_time::stats::quantile;
 
 /// Ops that are listed.
 const LISTED: usize = 50;

@@ -3,10 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::measure::{Measured, OfDevice, OnDevice};
-use crate::account::Class;
-use crate::stats::{Summary, quantile};
 use haloscope_profile::{Device, HostId, Profile};
 use haloscope_report::{Table, Unit, row};
+use haloscope_time::account::Class;
+use haloscope_time::stats::{Summary, quantile};
 
 pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
     let mut rows = Vec::new();

@@ -4,11 +4,11 @@ use super::late::Late;
 use super::levels::Level;
 use super::measure::{Measured, OfDevice, OnDevice};
 use super::slow_ops::SlowOps;
-use crate::ceiling;
-use crate::stats::quantile;
 use haloscope_profile::Profile;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status};
+use haloscope_time::ceiling;
+use haloscope_time::stats::quantile;
 
 /// A straggler in words.
 pub struct Straggler {

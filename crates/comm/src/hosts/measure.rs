@@ -5,17 +5,17 @@ use rustc_hash::FxHashMap;
 use super::late::{self, Late};
 use super::levels::Units;
 pub use super::on_device::{OfDevice, OnDevice};
-use crate::account::{self, Account};
-use crate::cure;
-use crate::pattern::Pattern;
-use crate::select::Selection;
-use crate::steps::Steps;
-use crate::steps::analysis::in_scope;
-use crate::straggler::{self, Even, Slow};
 use haloscope_profile::{Device, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
+use haloscope_time::account::{self, Account};
+use haloscope_time::cure;
+use haloscope_time::pattern::Pattern;
+use haloscope_time::select::Selection;
+use haloscope_time::steps::Steps;
+use haloscope_time::steps::analysis::in_scope;
+use haloscope_time::straggler::{self, Even, Slow};
 
 /// All of it.
 pub struct Measured<'p> {

@@ -11,6 +11,7 @@ mod connect;
 mod event_type;
 mod facts;
 mod forest;
+pub mod framework_op;
 mod gpu;
 mod group;
 mod lane;

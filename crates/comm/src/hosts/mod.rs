@@ -9,12 +9,12 @@ pub mod slices;
 pub mod slow_ops;
 mod tables;
 
-use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
-use crate::quality;
-use crate::select::Scoped;
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
+use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
+use haloscope_time::quality;
+use haloscope_time::select::Scoped;
 use measure::{Measured, OnDevice};
 use slow_ops::SlowOps;
 

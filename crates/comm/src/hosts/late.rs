@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 
 use super::on_device::{OfDevice, OnDevice};
-use crate::account::{Class, Group};
-use crate::pattern::{Pattern, slow_steps};
-use crate::stats::{mean, quantile};
-use crate::steps::StepClass;
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
+use haloscope_time::account::{Class, Group};
+use haloscope_time::pattern::{Pattern, slow_steps};
+use haloscope_time::stats::{mean, quantile};
+use haloscope_time::steps::StepClass;
 
 /// Lateness of less than this share of the steps' time costs too little to name anybody for.
 const SMALLEST_COST: f64 = 0.01;

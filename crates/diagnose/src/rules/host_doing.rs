@@ -1,0 +1,113 @@
+//! What hosts do while devices have no program to run: the table behind `blocking_reads`, `large_transfers`, `launch_bound` and
+//! `compilation_in_window`, which say the same of different doings.
+
+use std::borrow::Cow;
+
+use crate::cause::Cause;
+use crate::evidence::Evidence;
+use crate::evidence::host::Part;
+use crate::evidence::host_events::Doing;
+use crate::rule::Outcome;
+use crate::thresholds::{Grade, HOST_CAUSE, Threshold};
+use haloscope_report::Status;
+
+/// A row of the table.
+#[derive(Debug)]
+pub(super) struct HostDoing {
+    /// The rule's id.
+    id: &'static str,
+    doing: Doing,
+    /// What nobody knows where no host thread has an event.
+    unknown: &'static str,
+    /// What the ceiling assumes.
+    assuming: &'static str,
+    /// What would refute it.
+    falsifier: &'static str,
+}
+
+pub(super) static READS: HostDoing = HostDoing {
+    id: "blocking_reads",
+    doing: Doing::Read,
+    unknown: "what hosts waited for",
+    assuming: "if the host launched ahead",
+    falsifier: "the time of many steps is the same when the host blocks only after the last of them",
+};
+
+pub(super) static TRANSFERS: HostDoing = HostDoing {
+    id: "large_transfers",
+    doing: Doing::Transfer,
+    unknown: "when data moved",
+    assuming: "if transfers ran beside programs",
+    falsifier: "the step is no shorter with input that is already on the device",
+};
+
+pub(super) static LAUNCHES: HostDoing = HostDoing {
+    id: "launch_bound",
+    doing: Doing::Launch,
+    unknown: "when launches began",
+    assuming: "if launches were ahead of the device",
+    falsifier: "the gaps stay as long with programs or kernels of twice the size",
+};
+
+pub(super) static COMPILATIONS: HostDoing = HostDoing {
+    id: "compilation_in_window",
+    doing: Doing::Compile,
+    unknown: "whether the host compiled",
+    assuming: "if everything had been compiled before",
+    falsifier: "a capture that begins after the first steps shows the same gaps",
+};
+
+/// What a rule says of a doing that is worth it.
+pub(super) struct Words {
+    /// One sentence, with the number that matters.
+    pub claim: String,
+    /// What stands before the events and gaps; may be empty.
+    pub evidence: String,
+    /// What to try.
+    pub lever: String,
+}
+
+impl HostDoing {
+    /// The time in which devices had no program and hosts did this.
+    ///
+    /// # Errors
+    /// That nobody can tell, where hosts recorded no event.
+    pub(super) fn part<'e>(&self, evidence: &'e Evidence<'_>) -> Result<Cow<'e, Part>, Outcome> {
+        let host = evidence.host();
+        if host.has_events {
+            return Ok(host.part(self.doing));
+        }
+        Err(Outcome::unknown(format!("no host thread has an event: nobody knows {}", self.unknown)))
+    }
+
+    /// Launches of a CPU run on the cores that run its programs; all else is the same everywhere.
+    fn limit(&self, evidence: &Evidence<'_>) -> &'static Threshold {
+        if self.doing == Doing::Launch { evidence.gaps_limit(&HOST_CAUSE) } else { &HOST_CAUSE }
+    }
+
+    /// Clear where the share of the active window is small, else the cause in the rule's words.
+    pub(super) fn judge(
+        &self,
+        evidence: &Evidence<'_>,
+        (part, share, said): (&Part, f64, String),
+        words: impl FnOnce() -> Words,
+    ) -> Outcome {
+        if self.limit(evidence).grade(share) == Grade::Good {
+            return Outcome::clear(said);
+        }
+        let Words { claim, evidence: first, lever } = words();
+        let events = evidence.words_of(part);
+        let finding = Cause {
+            id: self.id,
+            claim,
+            evidence: if first.is_empty() { events } else { format!("{first}; {events}") },
+            saved: Some(share),
+            assuming: self.assuming.into(),
+            lever,
+            falsifier: self.falsifier.into(),
+            status: Status::Derived,
+            links: evidence.links_of(part),
+        };
+        Outcome::found(said, vec![finding.into_finding(evidence)])
+    }
+}
