@@ -32,26 +32,42 @@ class Link:
         queue = asyncio.Queue(maxsize=64)
 
         async def send():
-            while (item := await queue.get()) is not None:
-                due, data = item
-                wait = due - time.monotonic()
-                if wait > 0:
-                    await asyncio.sleep(wait)
-                writer.write(data)
-                await writer.drain()
-            writer.close()
+            try:
+                while (item := await queue.get()) is not None:
+                    due, data = item
+                    wait = due - time.monotonic()
+                    if wait > 0:
+                        await asyncio.sleep(wait)
+                    writer.write(data)
+                    await writer.drain()
+            except ConnectionError:
+                pass  # One side has left, as clients do that have what they want.
+            finally:
+                writer.close()
 
         sender = asyncio.ensure_future(send())
         try:
-            while data := await reader.read(1 << 16):
+            while not sender.done() and (data := await reader.read(1 << 16)):
                 if counts:
                     self.passed += len(data)
                     if self.most is not None and self.passed > self.most:
                         break
-                await queue.put((time.monotonic() + self.delay, data))
+                await self._put(queue, (time.monotonic() + self.delay, data), sender)
+        except ConnectionError:
+            pass
         finally:
-            await queue.put(None)
+            await self._put(queue, None, sender)
             await sender
+
+    @staticmethod
+    async def _put(queue, item, sender):
+        """Puts an item where there is room, or nobody takes any more."""
+        if not queue.full():
+            queue.put_nowait(item)
+            return
+        put = asyncio.ensure_future(queue.put(item))
+        await asyncio.wait({put, sender}, return_when=asyncio.FIRST_COMPLETED)
+        put.cancel()
 
     def close(self):
         self.loop.call_soon_threadsafe(self.server.close)
