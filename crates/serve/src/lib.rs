@@ -33,6 +33,7 @@ mod shapes;
 mod single_flight;
 mod source;
 mod timeline;
+mod waiters;
 mod workers;
 mod xprof;
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use haloscope_profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
+use haloscope_report::stop;
 use haloscope_time::event_groups::{Context, EventType};
 use haloscope_time::framework_op::{Framework, FrameworkOp};
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ pub(crate) fn host_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
         let eagerness = Eagerness::new(profile, plane);
         let lines: Vec<&Line> = threads(profile, plane).collect();
         let parts: Vec<Db<'p>> =
-            lines.par_iter().map(|line| of_thread(profile, plane, line, &names, &eagerness)).collect();
+            lines.par_iter().map(stop::carried(|line: &&Line| of_thread(profile, plane, line, &names, &eagerness))).collect();
         for part in parts {
             all.merge(part);
         }

@@ -61,6 +61,35 @@ fn a_request_from_another_site_is_refused() {
 }
 
 #[test]
+fn a_name_before_the_machine_is_refused() {
+    let server = TestServer::start();
+    let port = server.addr.port();
+    for host in ["user@localhost", "localhost@evil.example", &format!("user:word@127.0.0.1:{port}")] {
+        assert_ne!(server.raw("/api/runs", &format!("Host: {host}\r\n")).status, 200, "{host}");
+    }
+}
+
+#[test]
+fn nothing_is_computed_for_a_page_of_another_site() {
+    let server = TestServer::start();
+    let host = format!("127.0.0.1:{}", server.addr.port());
+    let asked = |path: &str, site: &str| {
+        server.raw(path, &format!("Host: {host}\r\nSec-Fetch-Site: {site}\r\n")).status
+    };
+    let paths = ["/api/runs", "/api/report/overview", "/api/timeline/tracks", "/data/plugin/profile/runs"];
+    for path in paths {
+        for site in ["cross-site", "same-site", "anything"] {
+            assert_eq!(asked(path, site), 403, "{path} {site}");
+        }
+        let own = asked(path, "same-origin");
+        assert!(own != 403 && own == asked(path, "none"), "{path}: {own}");
+        assert_eq!(own, server.raw(path, &format!("Host: {host}\r\n")).status, "{path}: programs do not say");
+    }
+    // Who follows a link gets the page.
+    assert_eq!(asked("/", "cross-site"), 200);
+}
+
+#[test]
 fn the_api_needs_the_token_where_one_is_set() {
     let server = TestServer::with(|config| config.token = Some("a b+c".into()));
     assert!(server.url.ends_with("/?token=a+b%2Bc"), "{}", server.url);

@@ -5,6 +5,7 @@ mod core;
 use std::collections::BTreeMap;
 
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -30,7 +31,7 @@ impl StepOps {
         hosts.sort_unstable();
         hosts.dedup();
         let cores: Vec<(HostId, Vec<CoreOps<'_>>)> =
-            hosts.into_par_iter().map(|host| (host, of_host(profile, host, environment))).collect();
+            hosts.into_par_iter().map(stop::carried(|host| (host, of_host(profile, host, environment)))).collect();
         let mut known = Known::default();
         let mut numbered = |core| (core, known.numbers(core));
         let cores: BTreeMap<HostId, Vec<_>> =
