@@ -223,6 +223,8 @@ def traces(scale):
     yield "numbers", trace(one % ("a", x, y, z, w, "") for x in values for y in values for z in ("1", '"p"', "-1") for w in ("1", "99999999999999999999"))
     yield "flows", trace(['{"ph":"s","name":"a","ts":1,"pid":1,"tid":1,"id":1}'] * n)
     yield "objects", trace(["{}"] * n)
+    yield "instants", trace('{"ph":"i","name":"a%d","ts":%d,"pid":%d,"tid":1}' % (i, i, i % 7) for i in range(n))
+    yield "processes", trace('{"ph":"M","name":"process_name","pid":%d,"args":{"name":"p%d"}}' % (i, i) for i in range(n))
 
 
 def chunked(data):
@@ -302,7 +304,7 @@ def zipped(data):
 
 def packed_ones(scale):
     """Gzip files: bombs by their ratio, and what is packed of the others."""
-    for much in (1 << 20, 8 << 20, (64 << 20) * scale):
+    for much in (1 << 20, 8 << 20, 32 << 20, (64 << 20) * scale):
         for label, unit in [("zeros", b"\x00"), ("lines", b"\x1a\x00"), ("events", b"\x22\x04\x08\x01\x18\x09"), ("planes", b"\x0a\x00")]:
             body = unit * (much // len(unit))
             yield f"{label}-{much}.xplane.pb.gz", zipped(body if label == "zeros" else plane("/device:TPU:0", line(1, "XLA Ops", body) if label == "events" else body) if label != "planes" else body)

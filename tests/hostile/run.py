@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ def ask(binary, question, path, env, limit=None):
         ended = None
         while ended is None:
             if time.monotonic() - begun > 3 * SECONDS:
-                process.kill()
+                os.kill(process.pid, signal.SIGKILL)
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 ended = os.waitstatus_to_exitcode(status)

@@ -18,6 +18,7 @@ mod app;
 mod capture;
 mod compute;
 mod config;
+mod connections;
 mod docs;
 mod error;
 mod guard;

@@ -43,6 +43,13 @@ pub(super) fn most_unpacked(packed: u64) -> u64 {
     }
 }
 
+/// The same of a file whose parts stand in memory while they are put together: unless a bound was asked for, a third of what it may
+/// take, for there they are, what becomes of them, and a copy that is on its way to where it stays.
+pub(super) fn most_merged(packed: u64, allowance: Allowance) -> u64 {
+    let most = most_unpacked(packed);
+    if ASKED.load(Ordering::Relaxed) > 0 { most } else { most.min(allowance.memory() / 3) }
+}
+
 /// The refusal of a file that unpacks to more.
 pub(super) fn unpacks_to_too_much(path: &Path, packed: u64, most: u64) -> Error {
     let (packed, most) = (units::bytes(packed as f64), units::bytes(most as f64));

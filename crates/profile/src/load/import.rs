@@ -120,9 +120,10 @@ fn trace(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
 fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, pieces) = of_whole(path, &bytes, || {
         let size = bytes.len() as u64;
+        let allowance = Allowance::of(size, u64::MAX);
         let bounds = riegeli::Bounds {
-            unpacked: allowance::most_unpacked(size),
-            memory: Allowance::of(size, u64::MAX).memory(),
+            unpacked: allowance::most_merged(size, allowance),
+            memory: allowance.memory(),
         };
         let riegeli::Unpacked { space, records, lost, why } = riegeli::read(&bytes, bounds)
             .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;

@@ -168,3 +168,31 @@ fn no_path_leads_out_of_the_page() {
         }
     }
 }
+
+#[test]
+fn who_says_nothing_is_no_bother_and_who_is_slow_is_answered() {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    let server = TestServer::start();
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(server.addr).unwrap()).collect();
+    let mut slow = TcpStream::connect(server.addr).unwrap();
+    slow.write_all(b"GET /api/version HTTP/1.1\r\nHost: loc").unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(server.get("/api/version").status, 200);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+    slow.write_all(b"alhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Two questions on one connection.
+    let mut kept = TcpStream::connect(server.addr).unwrap();
+    for _ in 0..2 {
+        kept.write_all(b"GET /api/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut head = [0; 12];
+        kept.read_exact(&mut head).unwrap();
+        assert_eq!(&head, b"HTTP/1.1 404");
+        let mut rest = vec![0; 64 << 10];
+        let _ = kept.read(&mut rest).unwrap();
+    }
+    drop(silent);
+}
