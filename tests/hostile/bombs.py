@@ -281,7 +281,7 @@ def riegeli(scale):
         yield f"stated-records-{many}", whole().simple(many, varint(0), b"", 0).out
         yield f"stated-bytes-{many}", whole().simple(1, varint(many), good, many).out
         yield f"stated-transposed-{many}", whole().chunk(b"t", many, many, b"\x00\x01\x00").out
-    for much in (4 << 20, 16 << 20, (16 << 20) * scale):
+    for much in (4 << 20, 16 << 20, (32 << 20) * scale):
         zeros = chunked(bytes(much))
         yield f"sizes-zstd-{much}", Records().simple(much, zeros, varint(0), 0, ord("z")).out
         yield f"sizes-beside-a-good-one-{much}", whole().simple(much, zeros, varint(0), 0, ord("z")).out

@@ -65,7 +65,8 @@ impl Module {
             Err(as_hlo) => match Self::from_module_proto(bytes) {
                 Ok(module) => Ok(module),
                 Err(
-                    as_module @ (Error::MissingId { .. } | Error::MissingRoot { .. } | Error::TooLarge { .. }),
+                    as_module
+                    @ (Error::MissingId { .. } | Error::MissingRoot { .. } | Error::TooLarge { .. }),
                 ) => Err(as_module),
                 Err(_) => Err(as_hlo),
             },
@@ -78,6 +79,9 @@ pub(crate) enum Given {
     Read(proto::HloComputation),
     Packed(Vec<u8>),
 }
+
+/// Bytes that the instructions of a computation may take as they were sent to be decoded all at once, which is quicker.
+const AT_ONCE: usize = 16 << 20;
 
 /// What of a computation the others refer to.
 struct Head {
@@ -272,7 +276,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// A computation. Of one that is packed no more than one instruction stands in memory as it was sent.
+    /// A computation. Of a long one that is packed no more than one instruction stands in memory as it was sent.
     fn given(
         &mut self,
         expected: &'static str,
@@ -284,6 +288,12 @@ impl Decoder {
                 let instructions = std::mem::take(&mut read.instructions);
                 let ids: Vec<i64> = instructions.iter().map(|hlo| hlo.id).collect();
                 self.computation(read, index, &ids, instructions.into_iter().map(Ok))
+            }
+            Given::Packed(bytes)
+                if weight::instructions(&bytes).saturating_mul(size_of::<proto::HloInstruction>())
+                    <= AT_ONCE =>
+            {
+                self.given(expected, Given::Read(part(expected, &bytes)?), index)
             }
             Given::Packed(bytes) => {
                 let packed: proto::PackedComputation = part(expected, &bytes)?;

@@ -39,10 +39,8 @@ static MAP: Kind = Kind { takes: 0, fields: &[(1, &ENTRY)] };
 static ENTRY: Kind = leaf(4 * TEXT);
 static METADATA: Kind = leaf(size_of::<Metadata>() + HEAP);
 static LAYOUT: Kind = Kind { takes: 0, fields: &[(6, &NUMBERS), (17, &NUMBERS)] };
-static SHAPE: Kind = Kind {
-    takes: size_of::<proto::Shape>() + size_of::<Shape>(),
-    fields: &[(4, &SHAPE), (5, &LAYOUT)],
-};
+static SHAPE: Kind =
+    Kind { takes: size_of::<proto::Shape>() + size_of::<Shape>(), fields: &[(4, &SHAPE), (5, &LAYOUT)] };
 static PROGRAM_SHAPE: Kind = Kind { takes: 0, fields: &[(1, &SHAPE), (2, &SHAPE)] };
 static LISTS: Kind = Kind { takes: 0, fields: &[(1, &NUMBERS)] };
 static STATISTICS: Kind = Kind { takes: 0, fields: &[(2, &TEXTS)] };
@@ -50,10 +48,8 @@ static ORIGINALS: Kind = Kind { takes: 0, fields: &[(1, &ORIGINAL)] };
 static ORIGINAL: Kind = leaf(4 * TEXT);
 static MESH: Kind = Kind { takes: 0, fields: &[(1, &TEXTS)] };
 static MESH_GROUPS: Kind = Kind { takes: 0, fields: &[(1, &MESH), (2, &NUMBERS)] };
-static SHARDING: Kind = Kind {
-    takes: size_of::<proto::OpSharding>(),
-    fields: &[(5, &SHARDING), (7, &METADATA)],
-};
+static SHARDING: Kind =
+    Kind { takes: size_of::<proto::OpSharding>(), fields: &[(5, &SHARDING), (7, &METADATA)] };
 static INSTRUCTION: Kind = Kind {
     // Beside it stand its name once more, its users, and what it costs.
     takes: size_of::<Instruction>() + 4 * HEAP,
@@ -81,16 +77,14 @@ static SCHEDULE: Kind = Kind { takes: 0, fields: &[(1, &NUMBERS)] };
 static ENTRIES: Kind = Kind { takes: 0, fields: &[(1, &ALIAS)] };
 static ALIAS: Kind = leaf(2 * size_of::<proto::AliasEntry>() + 2 * HEAP);
 static DEVICES: Kind = Kind { takes: 0, fields: &[(3, &NUMBERS)] };
-static FRAMES: Kind =
-    Kind { takes: 0, fields: &[(1, &TEXTS), (2, &TEXTS), (3, &LOCATION), (4, &LOCATION)] };
+static FRAMES: Kind = Kind { takes: 0, fields: &[(1, &TEXTS), (2, &TEXTS), (3, &LOCATION), (4, &LOCATION)] };
 static LOCATION: Kind = leaf(2 * size_of::<proto::FileLocation>());
 static LOGICAL_BUFFER: Kind = leaf(2 * size_of::<proto::LogicalBuffer>() + 2 * HEAP);
 static ASSIGNED: Kind = leaf(2 * size_of::<proto::Assigned>());
 static ALLOCATION: Kind = Kind { takes: 2 * size_of::<proto::BufferAllocation>(), fields: &[(9, &ASSIGNED)] };
 static EVENT: Kind = leaf(2 * size_of::<proto::HeapEvent>());
 static TRACE: Kind = Kind { takes: 2 * size_of::<proto::HeapSimulatorTrace>(), fields: &[(1, &EVENT)] };
-static BUFFERS: Kind =
-    Kind { takes: 0, fields: &[(1, &LOGICAL_BUFFER), (3, &ALLOCATION), (4, &TRACE)] };
+static BUFFERS: Kind = Kind { takes: 0, fields: &[(1, &LOGICAL_BUFFER), (3, &ALLOCATION), (4, &TRACE)] };
 
 /// An `HloModuleProto`.
 pub(crate) static MODULE: Kind = Kind {
@@ -199,7 +193,8 @@ fn fields<'a>(mut bytes: &'a [u8], mut each: impl FnMut(u32, Option<&'a [u8]>)) 
             continue;
         }
         let Ok(length) = decode_varint(&mut bytes) else { return };
-        let Some((part, rest)) = usize::try_from(length).ok().and_then(|length| bytes.split_at_checked(length))
+        let Some((part, rest)) =
+            usize::try_from(length).ok().and_then(|length| bytes.split_at_checked(length))
         else {
             return;
         };

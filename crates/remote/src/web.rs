@@ -276,7 +276,8 @@ mod tests {
         use std::net::TcpListener;
         use std::sync::atomic::{AtomicUsize, Ordering};
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let (first, second) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let (first, second) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
         let (own, other) = (first.local_addr().unwrap(), second.local_addr().unwrap());
         let serve = |listener: TcpListener, answer: Box<dyn Fn(&str) -> String + Send>| {
             std::thread::spawn(move || {
@@ -308,7 +309,9 @@ mod tests {
         );
         let get = |path: &str| {
             let at = Address::parse(&format!("http://{own}/{path}")).unwrap();
-            crate::connect::wait(async move { ask(&at, Method::GET, None).await.map(|answer| answer.status()) })
+            crate::connect::wait(
+                async move { ask(&at, Method::GET, None).await.map(|answer| answer.status()) },
+            )
         };
         assert_eq!(get("here.pb").unwrap(), 200);
         let error = get("away.pb").unwrap_err().to_string();

@@ -134,9 +134,11 @@ mod tests {
     #[test]
     fn work_that_takes_too_long_ends() {
         let token = Token::new(Some(Instant::now() + Duration::from_millis(20)));
-        let ended = run(&token, || loop {
-            std::thread::sleep(Duration::from_millis(5));
-            check();
+        let ended = run(&token, || {
+            loop {
+                std::thread::sleep(Duration::from_millis(5));
+                check();
+            }
         });
         assert_eq!(ended, Err::<(), _>(Stopped::Late));
         assert_eq!(run(&token, || ()), Err(Stopped::Late));

@@ -10,7 +10,8 @@ pub(super) fn read(chunk: &Chunk, left: Left) -> Result<Records, Why> {
     let mut data = Cursor::new(&chunk.data);
     let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
-    let sizes = compression.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER).min(left.bytes))?;
+    let sizes =
+        compression.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER).min(left.bytes))?;
     let bytes = compression.unpack(data.rest(), chunk.decoded)?;
     let mut sizes = Cursor::new(&sizes);
     let (mut ends, mut end) = (Vec::new(), 0_u64);

@@ -145,7 +145,8 @@ mod tests {
         runtime.block_on(async {
             // As many as there are threads, and some that wait for one.
             let many = app.workers.available_permits() + 3;
-            let alone: Vec<_> = (0..many).map(|_| tokio::spawn(compute(Arc::clone(&app), endless(&ended)))).collect();
+            let alone: Vec<_> =
+                (0..many).map(|_| tokio::spawn(compute(Arc::clone(&app), endless(&ended)))).collect();
             tokio::time::sleep(Duration::from_millis(50)).await;
             assert_eq!(ended.load(Ordering::SeqCst), 0);
             alone.iter().for_each(tokio::task::JoinHandle::abort);

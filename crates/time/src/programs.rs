@@ -48,8 +48,10 @@ pub fn in_scope<'p>(profile: &'p Profile, scope: &Scope) -> Result<Vec<Program<'
                 || scope.modules.iter().any(|word| entry.name.contains(word.as_str())))
     };
     let entries: Vec<_> = profile.modules.iter().filter(is_meant).collect();
-    let decoded: Vec<_> =
-        entries.par_iter().map(stop::carried(|entry: &&'p HloModule| (*entry, entry.decode(&profile.sources[entry.source])))).collect();
+    let decoded: Vec<_> = entries
+        .par_iter()
+        .map(stop::carried(|entry: &&'p HloModule| (*entry, entry.decode(&profile.sources[entry.source]))))
+        .collect();
     let mut first_fault = None;
     let mut programs = Vec::with_capacity(decoded.len());
     for (entry, decoded) in decoded {

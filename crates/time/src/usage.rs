@@ -64,7 +64,8 @@ impl Usage {
     #[must_use]
     pub fn measure(profile: &Profile, selection: &Selection<'_>, steps: &Steps) -> Self {
         let plan = Plan::new(profile, selection, steps);
-        let devices = (0..selection.devices.len()).into_par_iter().map(stop::carried(|at| plan.device(at))).collect();
+        let devices =
+            (0..selection.devices.len()).into_par_iter().map(stop::carried(|at| plan.device(at))).collect();
         plan.finish(devices)
     }
 

@@ -104,7 +104,10 @@ impl Timeline {
         planes.dedup();
         let looks = |in_long_names: bool| -> FxHashMap<PlaneId, Look<'_>> {
             let look = |plane| Look::of(&self.profile, self.profile.plane(plane), search, in_long_names);
-            planes.par_iter().filter_map(stop::carried(|plane: &PlaneId| Some((*plane, look(*plane)?)))).collect()
+            planes
+                .par_iter()
+                .filter_map(stop::carried(|plane: &PlaneId| Some((*plane, look(*plane)?))))
+                .collect()
         };
         // Who types a name means what is called so, not what has it among its operands.
         let mut of_plane = looks(search.stat.is_some() && !search.is_exact);

@@ -126,7 +126,8 @@ impl Timeline {
             }
         }
         let cut = Intervals::one(start_ps, end_ps);
-        let of_lines: Vec<OfLine> = chosen.par_iter().map(stop::carried(|line: &&Line| self.of_line(line, &cut))).collect();
+        let of_lines: Vec<OfLine> =
+            chosen.par_iter().map(stop::carried(|line: &&Line| self.of_line(line, &cut))).collect();
         let ops = self.ops_of(&chosen, &cut);
         let mut rows: Vec<NameTotal> = ops.iter().map(op_row).collect();
         rows.extend(self.named_rows(&chosen, &of_lines));

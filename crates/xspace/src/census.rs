@@ -126,14 +126,8 @@ mod tests {
         .concat();
         let file = [plane(&body), plane(b""), b"\x12\x01e\x1a\x01w\x22\x01h".to_vec()].concat();
         let found = Census::of(&file, u64::MAX);
-        let expected = Census {
-            planes: 2,
-            lines: 2,
-            events_metadata: 3,
-            stats_metadata: 4,
-            stats: 5,
-            texts: 3,
-        };
+        let expected =
+            Census { planes: 2, lines: 2, events_metadata: 3, stats_metadata: 4, stats: 5, texts: 3 };
         assert_eq!(found, expected);
         assert_eq!(Census::of(b"", u64::MAX), Census::default());
         assert_eq!(Census::default().memory(), 0);

@@ -52,10 +52,11 @@ pub(super) fn file_names(profiles: &[(String, Server)]) -> Vec<String> {
         }
     };
     let stems: Vec<String> = (0..profiles.len()).map(stem).collect();
-    let numbered = |(i, stem): (usize, &String)| match stems.iter().take(i).filter(|other| *other == stem).count() {
-        0 => format!("{stem}{SUFFIX}"),
-        before => format!("{stem}_{}{SUFFIX}", before + 1),
-    };
+    let numbered =
+        |(i, stem): (usize, &String)| match stems.iter().take(i).filter(|other| *other == stem).count() {
+            0 => format!("{stem}{SUFFIX}"),
+            before => format!("{stem}_{}{SUFFIX}", before + 1),
+        };
     stems.iter().enumerate().map(numbered).collect()
 }
 
@@ -91,7 +92,8 @@ mod tests {
         let long = "a.very-long-label".repeat(20);
         let other = format!("{long}-and-another");
         let server = format!("{}:9", "b".repeat(200));
-        let all = [(&*long, "a:9"), (&*other, "b:10"), (&*long, &*server), (&*other, &*server), ("w-0", "c:9")];
+        let all =
+            [(&*long, "a:9"), (&*other, "b:10"), (&*long, &*server), (&*other, &*server), ("w-0", "c:9")];
         let found = names(&all);
         assert_eq!(found[4], "w-0.xplane.pb");
         for (i, name) in found.iter().enumerate() {

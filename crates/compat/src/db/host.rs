@@ -24,8 +24,10 @@ pub(crate) fn host_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
         let names = Names::new(profile, plane);
         let eagerness = Eagerness::new(profile, plane);
         let lines: Vec<&Line> = threads(profile, plane).collect();
-        let parts: Vec<Db<'p>> =
-            lines.par_iter().map(stop::carried(|line: &&Line| of_thread(profile, plane, line, &names, &eagerness))).collect();
+        let parts: Vec<Db<'p>> = lines
+            .par_iter()
+            .map(stop::carried(|line: &&Line| of_thread(profile, plane, line, &names, &eagerness)))
+            .collect();
         for part in parts {
             all.merge(part);
         }

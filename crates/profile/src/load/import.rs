@@ -8,8 +8,8 @@ use haloscope_riegeli as riegeli;
 use haloscope_xspace::SpaceView;
 use haloscope_xspace::wire::{Field, Fields, Value};
 
-use super::map::{Map, Watch};
 use super::allowance::{self, Allowance};
+use super::map::{Map, Watch};
 use super::{find, flags_text, memory, trace_json, unpack};
 use crate::{Bytes, Pieces, Source, TraceJson};
 use haloscope_report::Error;
@@ -121,10 +121,8 @@ fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, pieces) = of_whole(path, &bytes, || {
         let size = bytes.len() as u64;
         let allowance = Allowance::of(size, u64::MAX);
-        let bounds = riegeli::Bounds {
-            unpacked: allowance::most_merged(size, allowance),
-            memory: allowance.memory(),
-        };
+        let bounds =
+            riegeli::Bounds { unpacked: allowance::most_merged(size, allowance), memory: allowance.memory() };
         let riegeli::Unpacked { space, records, lost, why } = riegeli::read(&bytes, bounds)
             .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
         check(path, &space).map(|()| (space, Pieces { records, lost, why }))

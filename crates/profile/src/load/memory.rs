@@ -287,7 +287,8 @@ pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> 
     let own = memory_limit().map(|asked| asked.saturating_sub(others));
     // Events that are shorter than those of profiles take more than a file of that size may.
     let with_work = estimate.saturating_add(events.saturating_mul(WORK));
-    let dense = (own.is_none() && !need.is_bound && with_work > allowance.unasked() + BASE).then(|| allowance.unasked());
+    let dense = (own.is_none() && !need.is_bound && with_work > allowance.unasked() + BASE)
+        .then(|| allowance.unasked());
     let limit = own.or(need.is_bound.then_some(need.bytes)).or(dense);
     if events == 0 || limit.is_none_or(|limit| estimate <= limit && dense.is_none()) {
         let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });

@@ -28,7 +28,9 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
     let mut members = Members::new(BufReader::new(file));
     let damaged = |error: io::Error| Error::Input {
         path: path.to_owned(),
-        message: format!("expected gzip data, found: {error}. The file may have been cut while it was copied"),
+        message: format!(
+            "expected gzip data, found: {error}. The file may have been cut while it was copied"
+        ),
     };
     let too_much = || allowance::unpacks_to_too_much(path, size, most);
     let quarter = memory::memory_limit().map_or(u64::MAX, |limit| limit / 4);
@@ -129,7 +131,8 @@ mod tests {
         let members = member(&vec![0; 1 << 20]).repeat(64);
         assert!(unpacked(&members).is_err());
         // A hundred times as large: it lies in a scratch file.
-        let noise: Vec<u8> = (0_u64..100_000).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+        let noise: Vec<u8> =
+            (0_u64..100_000).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
         let well: Vec<u8> = [&noise[..], &vec![7; 8 << 20]].concat();
         let packed = member(&well);
         assert!(packed.len() * 16 < well.len() && packed.len() * 200 > well.len(), "{}", packed.len());

@@ -21,7 +21,8 @@ pub(super) async fn answered(
     // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {
         let stop = shared.waiters.token().clone();
-        let computed = || async move { compute_for(task_app, stop, move |app| work(app).map(Arc::new)).await };
+        let computed =
+            || async move { compute_for(task_app, stop, move |app| work(app).map(Arc::new)).await };
         let answer = shared.answer.get_or_init(computed).await.clone();
         if answer.is_err() {
             // The next one to ask tries again; perhaps the profiler was still writing.

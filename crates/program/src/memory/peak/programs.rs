@@ -9,8 +9,8 @@ use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HloModule, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
-use haloscope_report::{Notes, Severity, Table, row};
 use haloscope_report::stop;
+use haloscope_report::{Notes, Severity, Table, row};
 use haloscope_time::programs::{self, Program};
 
 /// What a program needs of the memory.
