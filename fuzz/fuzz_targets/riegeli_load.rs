@@ -4,7 +4,7 @@
 //! two with the length of its data, the data.
 #![no_main]
 
-use haloscope_riegeli::{read, write::Writer};
+use haloscope_riegeli::{Bounds, read, write::Writer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         file.chunk(kind, u64::from(*records), u64::from(u16::from_le_bytes([*d0, *d1])), data);
         rest = next;
     }
-    if let Ok(found) = read(file.bytes()) {
+    if let Ok(found) = read(file.bytes(), Bounds { unpacked: 64 << 20, memory: 64 << 20 }) {
         assert!(found.records > 0);
         assert_eq!(found.lost == 0, found.why.is_none());
     }

@@ -30,6 +30,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
+use haloscope_report::stop;
 use haloscope_time::account::{self, Account};
 use haloscope_time::hlo_costs::Costs;
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous};
@@ -120,9 +121,9 @@ impl<'p> Communication<'p> {
             .par_iter()
             .zip(&accounts)
             .enumerate()
-            .map(|(position, (device, account))| {
+            .map(stop::carried(|(position, (device, account)): (usize, (&&'p Device, &Option<Account>))| {
                 Some(OnDevice::measure(profile, device, account.as_ref()?, counted.of_position(position)?))
-            })
+            }))
             .collect();
         let mut all = Self::default();
         let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use super::device_samples::{DeviceSamples, Rest, Windows};
 use haloscope_profile::{Device, Peaks, Profile};
 use haloscope_report::Error;
+use haloscope_report::stop;
 use haloscope_report::{Notes, Severity};
 use haloscope_time::account::{self, Account, Class};
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous, is_collective, is_container};
@@ -121,7 +122,7 @@ impl<'p> RunSamples<'p> {
             })
         };
         let parts: Vec<DeviceSamples<'p>> =
-            selection.devices.par_iter().zip(&accounts).map(of_device).collect();
+            selection.devices.par_iter().zip(&accounts).map(stop::carried(of_device)).collect();
         if parts.iter().all(|part| part.ops.is_empty()) {
             return Err(quality::no_ops(profile, &selection));
         }

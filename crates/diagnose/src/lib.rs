@@ -15,6 +15,7 @@ mod verdict;
 use evidence::Evidence;
 use haloscope_program::hlo::counters;
 use haloscope_report::Error;
+use haloscope_report::stop;
 use haloscope_report::{Finding, Notes, Report, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::ceiling;
@@ -62,7 +63,13 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     }
     quality::remarks(profile, &evidence.selection, evidence.ops(), notes);
     quality::steps(evidence.profile, evidence.steps(), notes);
-    let checked: Vec<Checked> = rules::ALL.iter().map(|rule| rule.apply(&evidence)).collect();
+    let checked: Vec<Checked> = rules::ALL
+        .iter()
+        .map(|rule| {
+            stop::check();
+            rule.apply(&evidence)
+        })
+        .collect();
     let ranked = ranking::ranked(&checked);
     let causes: Vec<Finding> =
         ranked.iter().filter(|(s, _)| s.costs_time()).map(|(_, f)| f.clone()).collect();

@@ -16,6 +16,7 @@ use crate::{
     replica_groups,
     shape::Shape,
     stack_frames::StackFrames,
+    weight,
 };
 
 impl Module {
@@ -25,6 +26,7 @@ impl Module {
     /// Where the bytes are not such a message, hold no module, or refer to something that is not there.
     pub fn from_hlo_proto(bytes: &[u8]) -> Result<Self, Error> {
         const EXPECTED: &str = "an HloProto";
+        weight::check(bytes, &weight::HLO)?;
         let hlo = proto::Hlo::decode(bytes).map_err(|source| Error::Protobuf {
             expected: EXPECTED,
             bytes: bytes.len(),
@@ -34,7 +36,7 @@ impl Module {
             expected: EXPECTED,
             found: format!("{} bytes without an HLO module (field 1)", bytes.len()),
         })?;
-        from_proto(module, hlo.buffer_assignment)
+        from_packed(EXPECTED, module, hlo.buffer_assignment)
     }
 
     /// Decodes a bare `HloModuleProto`, which has no buffer assignment.
@@ -42,12 +44,14 @@ impl Module {
     /// # Errors
     /// Where the bytes are not such a message, hold no computations, or refer to something that is not there.
     pub fn from_module_proto(bytes: &[u8]) -> Result<Self, Error> {
+        const EXPECTED: &str = "an HloModuleProto";
+        weight::check(bytes, &weight::MODULE)?;
         let module = proto::HloModule::decode(bytes).map_err(|source| Error::Protobuf {
-            expected: "an HloModuleProto",
+            expected: EXPECTED,
             bytes: bytes.len(),
             source,
         })?;
-        from_proto(module, None)
+        from_packed(EXPECTED, module, None)
     }
 
     /// Decodes either: an `HloProto`'s first field holds a message, an `HloModuleProto`'s first field a name, and only
@@ -60,50 +64,102 @@ impl Module {
             Ok(module) => Ok(module),
             Err(as_hlo) => match Self::from_module_proto(bytes) {
                 Ok(module) => Ok(module),
-                Err(as_module @ (Error::MissingId { .. } | Error::MissingRoot { .. })) => Err(as_module),
+                Err(
+                    as_module
+                    @ (Error::MissingId { .. } | Error::MissingRoot { .. } | Error::TooLarge { .. }),
+                ) => Err(as_module),
                 Err(_) => Err(as_hlo),
             },
         }
     }
 }
 
-pub(crate) fn from_proto(
-    module: proto::HloModule,
+/// A computation as it came: read from text, or as it stands in a message.
+pub(crate) enum Given {
+    Read(proto::HloComputation),
+    Packed(Vec<u8>),
+}
+
+/// Bytes that the instructions of a computation may take as they were sent to be decoded all at once, which is quicker.
+const AT_ONCE: usize = 16 << 20;
+
+/// What of a computation the others refer to.
+struct Head {
+    id: i64,
+    name: String,
+    instructions: usize,
+}
+
+/// Decodes a part of a message that is `expected`.
+fn part<T: Message + Default>(expected: &'static str, bytes: &[u8]) -> Result<T, Error> {
+    T::decode(bytes).map_err(|source| Error::Protobuf { expected, bytes: bytes.len(), source })
+}
+
+impl Given {
+    fn head(&self, expected: &'static str) -> Result<Head, Error> {
+        Ok(match self {
+            Self::Read(read) => {
+                Head { id: read.id, name: read.name.clone(), instructions: read.instructions.len() }
+            }
+            Self::Packed(bytes) => {
+                let head: proto::ComputationHead = part(expected, bytes)?;
+                Head { id: head.id, name: head.name, instructions: weight::instructions(bytes) }
+            }
+        })
+    }
+}
+
+fn from_packed(
+    expected: &'static str,
+    mut module: proto::HloModule,
     buffer_assignment: Option<proto::BufferAssignment>,
 ) -> Result<Module, Error> {
-    if module.computations.is_empty() {
+    let computations = std::mem::take(&mut module.computations).into_iter().map(Given::Packed).collect();
+    from_proto(expected, module, computations, buffer_assignment)
+}
+
+/// The module of a message and its computations.
+pub(crate) fn from_proto(
+    expected: &'static str,
+    module: proto::HloModule,
+    given: Vec<Given>,
+    buffer_assignment: Option<proto::BufferAssignment>,
+) -> Result<Module, Error> {
+    if given.is_empty() {
         return Err(Error::NoModule {
             expected: "an HLO module with computations",
             found: format!("module {:?} with none", module.name),
         });
     }
-    let total: usize = module.computations.iter().map(|c| c.instructions.len()).sum();
-    for (what, found) in [("instructions", total), ("computations", module.computations.len())] {
+    let heads = given.iter().map(|given| given.head(expected)).collect::<Result<Vec<Head>, Error>>()?;
+    let total: usize = heads.iter().map(|head| head.instructions).sum();
+    for (what, found) in [("instructions", total), ("computations", heads.len())] {
         let limit = u32::MAX as usize - 1;
         if found > limit {
             return Err(Error::TooMany { what, limit, found });
         }
     }
     let computation_ids: IdMap<ComputationIdx> =
-        IdMap::new(module.computations.iter().enumerate().map(|(i, c)| (c.id, ComputationIdx(i as u32))));
+        IdMap::new(heads.iter().enumerate().map(|(i, c)| (c.id, ComputationIdx(i as u32))));
     let entry = if module.entry_computation_id != 0 {
         computation_ids.get(module.entry_computation_id)
     } else {
-        let named = |c: &proto::HloComputation| c.name == module.entry_computation_name;
-        module.computations.iter().position(named).and_then(ComputationIdx::from_index)
+        let named = |head: &Head| head.name == module.entry_computation_name;
+        heads.iter().position(named).and_then(ComputationIdx::from_index)
     };
     let entry = entry.ok_or_else(|| Error::MissingRoot {
         role: "entry computation",
         id: module.entry_computation_id,
         within: module.name.clone(),
     })?;
+    drop(heads);
 
     let mut decoder =
         Decoder { computation_ids, payloads: module.payloads, instructions: Vec::with_capacity(total) };
-    let mut computations = Vec::with_capacity(module.computations.len());
-    let mut instruction_ids = Vec::with_capacity(module.computations.len());
-    for (position, computation) in module.computations.into_iter().enumerate() {
-        let (computation, ids) = decoder.computation(computation, ComputationIdx(position as u32))?;
+    let mut computations = Vec::with_capacity(given.len());
+    let mut instruction_ids = Vec::with_capacity(given.len());
+    for (position, computation) in given.into_iter().enumerate() {
+        let (computation, ids) = decoder.given(expected, computation, ComputationIdx(position as u32))?;
         computations.push(computation);
         instruction_ids.push(ids);
     }
@@ -220,31 +276,66 @@ struct Decoder {
 }
 
 impl Decoder {
+    /// A computation. Of a long one that is packed no more than one instruction stands in memory as it was sent.
+    fn given(
+        &mut self,
+        expected: &'static str,
+        given: Given,
+        index: ComputationIdx,
+    ) -> Result<(Computation, IdMap<InstructionIdx>), Error> {
+        match given {
+            Given::Read(mut read) => {
+                let instructions = std::mem::take(&mut read.instructions);
+                let ids: Vec<i64> = instructions.iter().map(|hlo| hlo.id).collect();
+                self.computation(read, index, &ids, instructions.into_iter().map(Ok))
+            }
+            Given::Packed(bytes)
+                if weight::instructions(&bytes).saturating_mul(size_of::<proto::HloInstruction>())
+                    <= AT_ONCE =>
+            {
+                self.given(expected, Given::Read(part(expected, &bytes)?), index)
+            }
+            Given::Packed(bytes) => {
+                let packed: proto::PackedComputation = part(expected, &bytes)?;
+                drop(bytes);
+                let id = |bytes: &Vec<u8>| part(expected, bytes).map(|head: proto::InstructionHead| head.id);
+                let ids = packed.instructions.iter().map(id).collect::<Result<Vec<i64>, Error>>()?;
+                let head = proto::HloComputation {
+                    name: packed.name,
+                    instructions: Vec::new(),
+                    id: packed.id,
+                    root_id: packed.root_id,
+                    is_fusion_computation: packed.is_fusion_computation,
+                    execution_thread: packed.execution_thread,
+                };
+                let instructions = packed.instructions.into_iter().map(|bytes| part(expected, &bytes));
+                self.computation(head, index, &ids, instructions)
+            }
+        }
+    }
+
+    /// A computation of these instructions, whose ids are those.
     fn computation(
         &mut self,
         computation: proto::HloComputation,
         index: ComputationIdx,
+        own: &[i64],
+        instructions: impl Iterator<Item = Result<proto::HloInstruction, Error>>,
     ) -> Result<(Computation, IdMap<InstructionIdx>), Error> {
         let start = self.instructions.len() as u32;
-        let ids = IdMap::new(
-            computation
-                .instructions
-                .iter()
-                .enumerate()
-                .map(|(i, hlo)| (hlo.id, InstructionIdx(start + i as u32))),
-        );
+        let ids = IdMap::new(own.iter().enumerate().map(|(i, id)| (*id, InstructionIdx(start + i as u32))));
         let missing_root = || Error::MissingRoot {
             role: "root instruction",
             id: computation.root_id,
             within: computation.name.clone(),
         };
         // A root id of 0 is either the instruction with that id or, in old protos, nothing: the last one is meant then.
-        let last = computation.instructions.len().checked_sub(1).map(|i| InstructionIdx(start + i as u32));
+        let last = own.len().checked_sub(1).map(|i| InstructionIdx(start + i as u32));
         let root = ids.get(computation.root_id).or(last.filter(|_| computation.root_id == 0));
         let root = root.ok_or_else(missing_root)?;
         let mut parameters = Vec::new();
-        for (position, hlo) in computation.instructions.into_iter().enumerate() {
-            let instruction = self.instruction(hlo, index, &computation.name, &ids)?;
+        for (position, hlo) in instructions.enumerate() {
+            let instruction = self.instruction(hlo?, index, &computation.name, &ids)?;
             if let Some(number) = instruction.attributes().parameter_number {
                 parameters.push((number, InstructionIdx(start + position as u32)));
             }

@@ -68,4 +68,15 @@ pub enum Error {
         /// How many there are.
         found: usize,
     },
+    /// A module of so many short parts that decoded it would take many times its size.
+    #[error(
+        "expected a module, found {bytes} bytes of parts that are so short that they take more than {allowed} bytes of memory: compilers \
+         write none such"
+    )]
+    TooLarge {
+        /// Bytes of the module.
+        bytes: usize,
+        /// Bytes of memory that one of that size may take.
+        allowed: u64,
+    },
 }

@@ -74,6 +74,7 @@ mod shape;
 mod stack_frames;
 pub mod text;
 mod trips;
+mod weight;
 
 pub use buffers::{
     AssignedBuffer, BufferAllocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,

@@ -24,8 +24,9 @@ pub(crate) struct HloModule {
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) entry_computation_name: String,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) computations: Vec<HloComputation>,
+    /// Each as it stands in the message: they are decoded one after the other, for decoded they take several times as much.
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    pub(crate) computations: Vec<Vec<u8>>,
     #[prost(message, optional, tag = "4")]
     pub(crate) host_program_shape: Option<ProgramShape>,
     #[prost(int64, tag = "5")]
@@ -94,6 +95,39 @@ pub(crate) struct HloComputation {
     pub(crate) is_fusion_computation: bool,
     #[prost(string, tag = "8")]
     pub(crate) execution_thread: String,
+}
+
+/// A computation whose instructions are not decoded.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct PackedComputation {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub(crate) instructions: Vec<Vec<u8>>,
+    #[prost(int64, tag = "5")]
+    pub(crate) id: i64,
+    #[prost(int64, tag = "6")]
+    pub(crate) root_id: i64,
+    #[prost(bool, tag = "7")]
+    pub(crate) is_fusion_computation: bool,
+    #[prost(string, tag = "8")]
+    pub(crate) execution_thread: String,
+}
+
+/// What of a computation the others refer to.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ComputationHead {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(int64, tag = "5")]
+    pub(crate) id: i64,
+}
+
+/// What of an instruction the others refer to.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct InstructionHead {
+    #[prost(int64, tag = "35")]
+    pub(crate) id: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]

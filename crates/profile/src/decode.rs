@@ -7,6 +7,7 @@ use super::packed::{ELSEWHERE, near};
 use super::parts::{self, Found, Part};
 use super::sink::{DURATION_BASE, Layout, Sink};
 use super::{Events, Line, Mark, Plane, Source};
+use haloscope_report::stop;
 use haloscope_report::units::LARGEST_PS;
 
 /// Stands beside the [`Mark`]s for the stats with the device's own times.
@@ -113,6 +114,7 @@ impl Events {
             Decoder { plane, base_ps: line.base_ps, line_at: line.body.at, wanted, device_base: 0 };
         decoder.device_base = decoder.ahead(&view);
         let decode = |part: &Part<'_>, sink: &mut Sink<'_>| {
+            stop::check();
             let view = LineView { body: part.body, offset: part.offset, ..LineView::default() };
             let found = if has_device || has_marks {
                 decoder.fill::<true>(view.events(), sink)

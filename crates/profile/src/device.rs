@@ -134,10 +134,13 @@ pub(super) fn find(profile: &Profile) -> Vec<Device> {
 /// Numbers the devices of one name, in the order of their planes: processes that each see one device of a host call it `GPU:0`, all of
 /// them. Those without events are in no answer, and keep their names.
 fn tell_apart(devices: &mut [Device]) {
-    let names: Vec<String> = devices.iter().filter(|d| d.active).map(|d| d.name.clone()).collect();
+    let mut all: FxHashMap<String, usize> = FxHashMap::default();
+    for device in devices.iter().filter(|d| d.active) {
+        *all.entry(device.name.clone()).or_default() += 1;
+    }
     let mut seen: FxHashMap<String, usize> = FxHashMap::default();
     for device in devices.iter_mut().filter(|d| d.active) {
-        if names.iter().filter(|name| **name == device.name).count() > 1 {
+        if all.get(&device.name).is_some_and(|count| *count > 1) {
             let number = seen.entry(device.name.clone()).or_default();
             *number += 1;
             device.name = format!("{}#{number}", device.name);

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use haloscope_report::stop;
+
 use super::{Events, Plane, PlaneId, Shelf, Source, Span};
 
 /// What a line shows, by its name.
@@ -84,6 +86,7 @@ impl Line {
 
     /// The events from where they are kept, or decoded, and then kept where that is wanted.
     fn events_by(&self, shelf: &dyn Shelf, plane: &Plane, source: &Source) -> Events {
+        stop::check();
         let number = self.id.index() - source.first_line;
         let from_parts = |kept| Events::from_parts(kept, self, plane);
         if let Some(events) = shelf.get(number).and_then(from_parts) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use haloscope_hlo::{BufferAssignment, CostAnalysis, CostOptions, Module};
+use haloscope_report::stop;
 
 use super::{HostId, Source, Span};
 
@@ -68,6 +69,7 @@ impl HloModule {
     /// # Errors
     /// What is wrong with the proto, in words.
     pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
+        stop::check();
         let decoded = self.decoded.get_or_init(|| {
             let mut module = Module::read(source.slice(self.proto)).map_err(|error| error.to_string())?;
             let costs = CostAnalysis::new(&module, CostOptions::default());

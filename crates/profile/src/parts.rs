@@ -9,6 +9,7 @@ use haloscope_xspace::{Faults, LineView};
 use super::Line;
 use super::MetaIdx;
 use super::sink::{Far, Sink};
+use haloscope_report::stop;
 
 /// A part of a line.
 pub(super) struct Part<'a> {
@@ -80,7 +81,7 @@ pub(super) fn decode<'s>(
     // Threads of their own: one of a pool might take up, while it waits, work that waits for this very line.
     let work = Mutex::new(work.enumerate());
     let next = || work.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let some = || {
+    let some = stop::carried(|()| {
         counted(|| {
             let mut found = Vec::new();
             while let Some((number, (part, mut sink))) = next() {
@@ -88,10 +89,10 @@ pub(super) fn decode<'s>(
             }
             found
         })
-    };
+    });
     let mut found = thread::scope(|scope| {
-        let others: Vec<_> = (1..mine).map(|_| scope.spawn(some)).collect();
-        let mut found = some();
+        let others: Vec<_> = (1..mine).map(|_| scope.spawn(|| some(()))).collect();
+        let mut found = some(());
         for other in others {
             match other.join() {
                 Ok(more) => found.extend(more),

@@ -179,11 +179,15 @@ impl Plane {
     pub fn text<'a>(&self, source: &'a Source, value: StatValue<'a>) -> Option<Cow<'a, str>> {
         /// More than any name or expression; less than what a hostile file could ask for.
         const LIMIT: u64 = 64 << 20;
+        /// Texts pack to a tenth or so; a short one is unpacked whatever it packs to.
+        const TIMES: u64 = 200;
+        const SHORT: u64 = 64 << 10;
         match value {
             StatValue::Str(bytes) => Some(String::from_utf8_lossy(bytes)),
             StatValue::Ref(id) => Some(self.stat_name(source, id as i64)),
             StatValue::Compressed(bytes) => {
-                let text = StatValue::unzip(bytes, LIMIT).ok()?;
+                let limit = (bytes.len() as u64).saturating_mul(TIMES).clamp(SHORT, LIMIT);
+                let text = StatValue::unzip(bytes, limit).ok()?;
                 Some(Cow::Owned(String::from_utf8_lossy(&text).into_owned()))
             }
             _ => None,

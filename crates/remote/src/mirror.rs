@@ -39,6 +39,19 @@ pub(crate) struct Mirror {
     lock: Option<File>,
 }
 
+/// Files that are made are this user's alone: profiles are nobody else's business.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Writes a text in place of what is there.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    private().write(true).create(true).truncate(true).open(path)?.write_all(text.as_bytes())
+}
+
 /// Locks that are held until the process ends: what it uses is not evicted.
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
@@ -49,13 +62,13 @@ impl Mirror {
         make(&root).map_err(|error| Error::local(&root, &error))?;
         let folder = root.join(key(session));
         let path = folder.with_extension("lock");
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let lock = private().write(true).create(true).truncate(false).open(&path);
         let lock = lock.map_err(|error| Error::local(&path, &error))?;
         let mirror = Self { folder, lock: None };
         let lock = mirror.wait(lock, session);
         make(&mirror.folder).map_err(|error| Error::local(&mirror.folder, &error))?;
         let about = mirror.folder.join(ABOUT);
-        fs::write(&about, format!("{}\n", session.at)).map_err(|error| Error::local(&about, &error))?;
+        write_private(&about, &format!("{}\n", session.at)).map_err(|error| Error::local(&about, &error))?;
         Ok(Self { lock, ..mirror })
     }
 
@@ -201,7 +214,7 @@ impl PartialFile {
         if has_size(&path, size) {
             fs::rename(&path, &partial)?;
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&partial)?;
+        let file = private().read(true).write(true).create(true).truncate(false).open(&partial)?;
         let mut there = std::collections::BTreeMap::new();
         if known.is_some() && file.metadata()?.len() == size {
             for line in lines {
@@ -219,7 +232,7 @@ impl PartialFile {
         for (number, sum) in &there {
             text.push_str(&format!("{number} {sum:016x}\n"));
         }
-        fs::write(map, text)?;
+        write_private(map, &text)?;
         let map = OpenOptions::new().append(true).open(map)?;
         let missing: Vec<u64> = (0..count).filter(|number| !there.contains_key(number)).collect();
         let left = AtomicU64::new(missing.len() as u64);
@@ -352,6 +365,12 @@ mod tests {
         let part = mirror.part(&session, &session.objects[0]).unwrap();
         part.write(0, b"12345").unwrap();
         part.done(0, 7).unwrap();
+        #[cfg(unix)]
+        for made in fs::read_dir(&mirror.folder).unwrap().flatten() {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = made.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", made.path().display());
+        }
         drop(own);
         if boot() == "-" {
             return;

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE};
-use reqwest::{Client, Method, Response, StatusCode};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Client, Method, Response, StatusCode, Url};
 
 use crate::address::decoded;
 use crate::connect::{RETRIES, connect_timeout, timeout};
@@ -20,6 +21,8 @@ const PAGES: usize = 1000;
 const FILES: usize = 20_000;
 /// How long a page may be.
 const PAGE: u64 = 8 << 20;
+/// How often a server may send on.
+const REDIRECTS: usize = 10;
 /// How many questions are open at once.
 const AT_ONCE: usize = 16;
 
@@ -28,10 +31,30 @@ fn client() -> Result<&'static Client, Error> {
     let make = || {
         let builder = Client::builder().user_agent(concat!("haloscope/", env!("CARGO_PKG_VERSION")));
         let builder = builder.connect_timeout(connect_timeout()).read_timeout(timeout());
+        let builder = builder.redirect(Policy::custom(follow));
         builder.build().map_err(|error| innermost(&error))
     };
     let made = CLIENT.get_or_init(make);
     made.as_ref().map_err(|found| Error::Network { at: "this machine".to_owned(), found: found.clone() })
+}
+
+/// Follows a server only to itself, or to itself with encryption: another would get to choose what this machine asks, and of whom.
+fn follow(attempt: Attempt<'_>) -> Action {
+    let from = attempt.previous().first();
+    if from.is_some_and(|from| is_same_server(from, attempt.url())) && attempt.previous().len() <= REDIRECTS {
+        return attempt.follow();
+    }
+    let to = attempt.url().origin().ascii_serialization();
+    attempt.error(format!("it sends on to {to}, which is not followed: name that address if it is meant"))
+}
+
+/// Whether two addresses are of one server: same host and port, or the second encrypted and both at the usual ports.
+fn is_same_server(from: &Url, to: &Url) -> bool {
+    let is_encrypted = from.scheme() == "http"
+        && to.scheme() == "https"
+        && from.port_or_known_default() == Some(80)
+        && to.port_or_known_default() == Some(443);
+    from.origin() == to.origin() || (is_encrypted && from.host() == to.host())
 }
 
 /// What an error of the client means to who asked for `at`.
@@ -66,7 +89,7 @@ async fn ask(at: &Address, method: Method, range: Option<(u64, u64)>) -> Result<
                 }
                 error
             }
-            Err(error) if error.is_timeout() => return Err(http_error(at, &error)),
+            Err(error) if error.is_timeout() || error.is_redirect() => return Err(http_error(at, &error)),
             Err(error) => http_error(at, &error),
         };
         if left == 0 {
@@ -201,7 +224,7 @@ async fn page(at: &Address, mut answer: Response) -> Result<String, Error> {
 
 /// The names directly below `folder` (a path that ends in a slash) that a page links to, those of folders with a slash.
 fn links(page: &str, folder: &str) -> Vec<String> {
-    let base = url::Url::parse("http://localhost").ok().and_then(|root| root.join(folder).ok());
+    let base = Url::parse("http://localhost").ok().and_then(|root| root.join(folder).ok());
     let Some(base) = base else { return Vec::new() };
     let mut found = Vec::new();
     for rest in page.split("href=").skip(1) {
@@ -229,6 +252,72 @@ fn links(page: &str, folder: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_send_on_to_themselves_only() {
+        let same = |from: &str, to: &str| is_same_server(&from.parse().unwrap(), &to.parse().unwrap());
+        assert!(same("http://h:8080/a", "http://h:8080/b") && same("https://h/a", "https://h:443/b"));
+        assert!(same("http://h/a", "https://h/a"), "the same with encryption");
+        for (from, to) in [
+            ("https://h/a", "http://h/a"),
+            ("http://h:8080/a", "https://h/a"),
+            ("http://h/a", "http://h:9200/a"),
+            ("https://h/a", "https://other/a"),
+            ("https://h/a", "http://169.254.169.254/latest/meta-data/"),
+            ("https://h/a", "https://h.other/a"),
+        ] {
+            assert!(!same(from, to), "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn who_sends_on_to_another_server_is_refused() {
+        use std::io::{Read as _, Write as _};
+        use std::net::TcpListener;
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let (first, second) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let (own, other) = (first.local_addr().unwrap(), second.local_addr().unwrap());
+        let serve = |listener: TcpListener, answer: Box<dyn Fn(&str) -> String + Send>| {
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    let mut stream = stream.unwrap();
+                    let mut head = [0; 1024];
+                    let read = stream.read(&mut head).unwrap_or(0);
+                    let head = String::from_utf8_lossy(&head[..read]).into_owned();
+                    let _ = stream.write_all(answer(&head).as_bytes());
+                }
+            })
+        };
+        let sent = |to: String| {
+            format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        };
+        let whole = || "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok".to_owned();
+        let answer = move |head: &str| match head.split(' ').nth(1) {
+            Some("/away.pb") => sent(format!("http://{other}/secret.pb")),
+            Some("/here.pb") => sent("/there.pb".to_owned()),
+            _ => whole(),
+        };
+        serve(first, Box::new(answer));
+        serve(
+            second,
+            Box::new(move |_| {
+                ASKED.fetch_add(1, Ordering::SeqCst);
+                whole()
+            }),
+        );
+        let get = |path: &str| {
+            let at = Address::parse(&format!("http://{own}/{path}")).unwrap();
+            crate::connect::wait(
+                async move { ask(&at, Method::GET, None).await.map(|answer| answer.status()) },
+            )
+        };
+        assert_eq!(get("here.pb").unwrap(), 200);
+        let error = get("away.pb").unwrap_err().to_string();
+        assert!(error.contains("not followed") && error.contains(&other.to_string()), "{error}");
+        assert_eq!(ASKED.load(Ordering::SeqCst), 0);
+    }
 
     #[test]
     fn links_of_index_pages_are_read() {

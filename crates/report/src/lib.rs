@@ -14,6 +14,7 @@ pub mod packing;
 pub mod present;
 mod rows;
 pub mod scope;
+pub mod stop;
 mod table;
 mod tree;
 mod unit;

@@ -11,7 +11,7 @@
 //!
 //! let file = include_bytes!("../vectors/zstd-transposed");
 //! assert!(riegeli::has_signature(file));
-//! let profile = riegeli::read(file)?;
+//! let profile = riegeli::read(file, riegeli::Bounds::default())?;
 //! assert_eq!((profile.records, profile.lost), (1, 1));
 //! # Ok::<(), riegeli::NoRecord>(())
 //! ```
@@ -27,7 +27,7 @@ pub mod write;
 use std::path::Path;
 
 use chunk::{Chunk, ChunkKind, Chunks};
-use haloscope_xspace::{SpaceView, merge};
+use haloscope_xspace::{Census, SpaceView, merge};
 
 /// The first bytes of every such file: the hash and the fields of the first block's header.
 const SIGNATURE: [u8; 24] =
@@ -36,14 +36,37 @@ const SIGNATURE: [u8; 24] =
 /// What such files are called.
 const ENDING: &str = ".riegeli";
 
-/// Unpacked bytes that are read at most.
-const LARGEST: u64 = 16 << 30;
+/// How much is made of a file. Its own counts are no bound: it may state any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes that all its chunks may unpack to.
+    pub unpacked: u64,
+    /// Bytes of memory that the tables of all its records may take.
+    pub memory: u64,
+}
+
+impl Default for Bounds {
+    /// 16 GiB, for files that are trusted.
+    fn default() -> Self {
+        Self { unpacked: 16 << 30, memory: 16 << 30 }
+    }
+}
 
 /// The records of one chunk, one behind another.
 struct Records {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
+}
+
+impl Records {
+    /// Bytes that a record takes beside its own.
+    const EACH: u64 = size_of::<usize>() as u64;
+
+    /// Bytes of memory.
+    fn takes(&self) -> u64 {
+        (self.bytes.len() as u64).saturating_add((self.ends.len() as u64).saturating_mul(Self::EACH))
+    }
 }
 
 /// Why a chunk cannot be used.
@@ -88,15 +111,15 @@ pub fn has_signature(bytes: &[u8]) -> bool {
 /// Unpacks the records of a file and merges them.
 ///
 /// # Errors
-/// [`NoRecord`] if none can be read.
-pub fn read(bytes: &[u8]) -> Result<Unpacked, NoRecord> {
+/// [`NoRecord`] if none can be read within the bounds, or all that can take more memory than they allow.
+pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Unpacked, NoRecord> {
     let mut found = Unpacked::default();
     let mut all: Vec<Records> = Vec::new();
-    let mut left = LARGEST;
+    let mut left = Left { bytes: bounds.unpacked, of: bounds.unpacked };
     for chunk in Chunks::new(bytes) {
         match chunk.and_then(|chunk| records(&chunk, left)) {
             Ok(Some(records)) => {
-                left = left.saturating_sub(records.bytes.len() as u64);
+                left.bytes = left.bytes.saturating_sub(records.takes());
                 all.push(records);
             }
             Ok(None) => {}
@@ -107,10 +130,18 @@ pub fn read(bytes: &[u8]) -> Result<Unpacked, NoRecord> {
         }
     }
     let mut records: Vec<&[u8]> = Vec::new();
+    let mut memory = 0_u64;
     for chunk in &all {
         let begins = std::iter::once(0).chain(chunk.ends.iter().copied());
         for (begin, end) in begins.zip(&chunk.ends) {
             let record = chunk.bytes.get(begin..*end).unwrap_or_default();
+            let census = Census::of(record, bounds.memory.saturating_sub(memory));
+            memory = memory.saturating_add(census.memory()).saturating_add(size_of::<&[u8]>() as u64);
+            if memory > bounds.memory {
+                let (what, count) = census.most();
+                let why = format!("more than {count} {what} in a record of {} bytes", record.len());
+                return Err(NoRecord { why });
+            }
             if is_space(record) {
                 found.records += 1;
                 records.push(record);
@@ -127,6 +158,25 @@ pub fn read(bytes: &[u8]) -> Result<Unpacked, NoRecord> {
     Ok(found)
 }
 
+/// What may still be unpacked of a file.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    bytes: u64,
+    /// Of so much.
+    of: u64,
+}
+
+impl Left {
+    /// The refusal of what takes more.
+    fn too_little(self, needed: u64) -> Why {
+        format!(
+            "parts that unpack to {needed} bytes, where of a file of its size no more than {} are unpacked (--max-unpacked SIZE unpacks \
+             more)",
+            self.of
+        )
+    }
+}
+
 /// Whether a record can be read as an XSpace at all. One of hostnames alone is one, and one without anything too.
 fn is_space(record: &[u8]) -> bool {
     let space = SpaceView::parse(record);
@@ -134,7 +184,7 @@ fn is_space(record: &[u8]) -> bool {
 }
 
 /// The records of a chunk; `None` for one that holds none.
-fn records(chunk: &Chunk, largest: u64) -> Result<Option<Records>, Why> {
+fn records(chunk: &Chunk, left: Left) -> Result<Option<Records>, Why> {
     let read = match chunk.kind {
         ChunkKind::Signature | ChunkKind::Metadata | ChunkKind::Padding => return Ok(None),
         ChunkKind::Simple => simple::read,
@@ -144,8 +194,10 @@ fn records(chunk: &Chunk, largest: u64) -> Result<Option<Records>, Why> {
     if chunk.records == 0 {
         return Ok(None);
     }
-    if chunk.decoded > largest {
-        return Err(format!("records of {} bytes, and no more than {LARGEST} are read", chunk.decoded));
+    // A record takes a number at least, also where it has no bytes.
+    let needed = chunk.decoded.saturating_add(chunk.records.saturating_mul(Records::EACH));
+    if needed > left.bytes {
+        return Err(left.too_little(needed));
     }
-    read(chunk).map(Some)
+    read(chunk, left).map(Some)
 }

@@ -2,15 +2,16 @@
 
 use super::chunk::Chunk;
 use super::compression::{Compression, Cursor};
-use super::{Records, Why};
+use super::{Left, Records, Why};
 
-pub(super) fn read(chunk: &Chunk) -> Result<Records, Why> {
-    /// Cursor of the longest number.
+pub(super) fn read(chunk: &Chunk, left: Left) -> Result<Records, Why> {
+    /// Bytes of the longest number.
     const NUMBER: u64 = 10;
     let mut data = Cursor::new(&chunk.data);
     let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
-    let sizes = compression.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER))?;
+    let sizes =
+        compression.unpack(data.take(length)?, chunk.records.saturating_mul(NUMBER).min(left.bytes))?;
     let bytes = compression.unpack(data.rest(), chunk.decoded)?;
     let mut sizes = Cursor::new(&sizes);
     let (mut ends, mut end) = (Vec::new(), 0_u64);

@@ -3,6 +3,8 @@ use haloscope_xspace::write::{Event, Line, Plane, Space};
 use super::*;
 use crate::write::Writer;
 
+const ALL: Left = Left { bytes: 1 << 30, of: 1 << 30 };
+
 fn space(name: &str, events: i64) -> Vec<u8> {
     let mut line = Line::new(1, "XLA Ops");
     line.timestamp_ns = 1000;
@@ -32,7 +34,7 @@ fn records_of_several_blocks_are_one_profile() {
         file.compressed_records(&[two, &space("/device:TPU:1", 3)], b's', |bytes| {
             snap::raw::Encoder::new().compress_vec(bytes).unwrap()
         });
-        let found = read(&file.into_bytes()).unwrap();
+        let found = read(&file.into_bytes(), Bounds::default()).unwrap();
         assert_eq!((found.records, found.lost), (3, 0), "{:?}", found.why);
         let space = SpaceView::parse(&found.space);
         let counts: Vec<u64> = space.planes.iter().map(|plane| plane.lines[0].event_count).collect();
@@ -60,7 +62,7 @@ fn what_riegeli_writes_is_read_byte_for_byte() {
         let mut all = Vec::new();
         for chunk in Chunks::new(file) {
             let chunk = chunk.unwrap_or_else(|why| panic!("{name}: {why}"));
-            if let Some(found) = records(&chunk, LARGEST).unwrap_or_else(|why| panic!("{name}: {why}")) {
+            if let Some(found) = records(&chunk, ALL).unwrap_or_else(|why| panic!("{name}: {why}")) {
                 let begins = std::iter::once(0).chain(found.ends.iter().copied());
                 all.extend(begins.zip(&found.ends).map(|(begin, end)| found.bytes[begin..*end].to_vec()));
             }
@@ -69,7 +71,7 @@ fn what_riegeli_writes_is_read_byte_for_byte() {
         assert!(all[0] == expected, "{name}");
         assert_eq!(all[1], b"\xffnot a message", "{name}");
         // The second is no XSpace: it is left out, and said so.
-        let found = read(file).unwrap();
+        let found = read(file, Bounds::default()).unwrap();
         assert_eq!((found.space.as_slice(), found.records, found.lost), (&expected[..], 1, 1), "{name}");
         assert_eq!(found.why.as_deref(), Some("a record is no XSpace"));
     }
@@ -91,11 +93,11 @@ fn damage_costs_the_chunk_in_which_it_is() {
     for at in [begins[1] + 1000, begins[1] + 30] {
         let mut damaged = file.bytes().to_vec();
         damaged[at] ^= 1;
-        let found = read(&damaged).unwrap();
+        let found = read(&damaged, Bounds::default()).unwrap();
         assert_eq!(names(&found.space), ["/device:TPU:0", "/device:TPU:2", "/device:TPU:3"], "{at}");
         assert!(found.lost == 1 && found.why.unwrap().contains("damaged"));
     }
-    let cut = read(&file.bytes()[..begins[3] + 70_000]).unwrap();
+    let cut = read(&file.bytes()[..begins[3] + 70_000], Bounds::default()).unwrap();
     assert_eq!((names(&cut.space).len(), cut.lost), (3, 1));
     assert!(cut.why.unwrap().contains("the file ends at byte"));
 }
@@ -110,7 +112,7 @@ fn no_cut_and_no_flipped_byte_of_a_chunk_is_a_panic_or_a_flood() {
                 for data in [data, chunk.data[..at].to_vec()] {
                     let chunk =
                         Chunk { data, kind: chunk.kind, records: chunk.records, decoded: chunk.decoded };
-                    if let Ok(Some(read)) = records(&chunk, LARGEST) {
+                    if let Ok(Some(read)) = records(&chunk, ALL) {
                         assert_eq!(read.bytes.len() as u64, chunk.decoded, "{name}");
                     }
                 }
@@ -121,10 +123,52 @@ fn no_cut_and_no_flipped_byte_of_a_chunk_is_a_panic_or_a_flood() {
 
 #[test]
 fn a_file_without_a_record_says_what_it_is() {
-    let error = read(&Writer::new().into_bytes()).unwrap_err().to_string();
+    let error = read(&Writer::new().into_bytes(), Bounds::default()).unwrap_err().to_string();
     assert!(error.contains("no record in it"), "{error}");
     let mut file = Writer::new();
     file.records(&[b"\xffnonsense"]);
-    let error = read(file.bytes()).unwrap_err().to_string();
+    let error = read(file.bytes(), Bounds::default()).unwrap_err().to_string();
     assert!(error.contains("no XSpace"), "{error}");
+}
+
+#[test]
+fn what_a_file_states_is_no_bound() {
+    let bounds = Bounds { unpacked: 1 << 20, memory: 1 << 20 };
+    // Sizes of records that unpack to 64 MB: the header says that there are as many.
+    let sizes = snap::raw::Encoder::new().compress_vec(&vec![0; 64 << 20]).unwrap();
+    let mut data = vec![b's'];
+    let number = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value > 127 {
+            bytes.push(value as u8 & 127 | 128);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let sizes = [number(64 << 20), sizes].concat();
+    data.extend(number(sizes.len() as u64));
+    data.extend(sizes);
+    data.push(0);
+    let mut file = Writer::new();
+    file.chunk(b'r', 64 << 20, 0, &data);
+    let why = read(file.bytes(), bounds).unwrap_err().to_string();
+    assert!(why.contains("--max-unpacked"), "{why}");
+    // Of what is within the bounds the rest is read.
+    file.records(&[&space("/device:TPU:0", 100)]);
+    let found = read(file.bytes(), bounds).unwrap();
+    assert_eq!((found.records, found.lost), (1, 1));
+    assert!(found.why.unwrap().contains("no more than 1048576"));
+    // Bytes that unpack to more than is left.
+    let mut large = Writer::new();
+    large.compressed_records(&[&vec![0; 2 << 20]], b's', |bytes| {
+        snap::raw::Encoder::new().compress_vec(bytes).unwrap()
+    });
+    assert!(read(large.bytes(), bounds).unwrap_err().why.contains("--max-unpacked"));
+    // Tables of the records together.
+    let lines = [&b"\x0a\xd4\x86\x03"[..], &b"\x1a\x00".repeat(25_002)].concat();
+    let mut tables = Writer::new();
+    tables.records(&[&lines[..]]);
+    let why = read(tables.bytes(), bounds).unwrap_err().why;
+    assert!(why.contains("lines in a record"), "{why}");
 }

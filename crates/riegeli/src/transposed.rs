@@ -7,7 +7,7 @@ use haloscope_xspace::wire;
 
 use super::chunk::Chunk;
 use super::compression::{Compression, Cursor};
-use super::{Records, Why};
+use super::{Left, Records, Why};
 
 /// A step of the machine.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +49,15 @@ struct Parts<'a> {
 /// What the bytes of a chunk may unpack to for each byte of its records: fields take no more, nodes and transitions little.
 const SLACK: u64 = 16;
 
-pub(super) fn read(chunk: &Chunk) -> Result<Records, Why> {
-    let largest = chunk.decoded.saturating_add(chunk.records).saturating_mul(SLACK).saturating_add(1 << 20);
+/// Nodes, and buffers with their buckets, that a chunk may have: as many as messages have fields, in each place where they stand.
+const MOST_PARTS: usize = 1 << 16;
+/// Messages within messages.
+const DEEPEST: usize = 256;
+
+pub(super) fn read(chunk: &Chunk, left: Left) -> Result<Records, Why> {
+    let needed = chunk.decoded.saturating_add(chunk.records).saturating_mul(SLACK).saturating_add(1 << 20);
+    // What is unpacked and put together stands beside what becomes of it.
+    let largest = needed.min(left.bytes);
     let mut data = Cursor::new(&chunk.data);
     let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
@@ -72,7 +79,8 @@ fn buckets(
 ) -> Result<(usize, Vec<Vec<u8>>), Why> {
     let (buckets, buffers) = (header.small()? as usize, header.small()? as usize);
     // Each takes a byte of the header at least.
-    if buckets.saturating_add(buffers) > header.left() || (buckets == 0 && buffers > 0) {
+    let both = buckets.saturating_add(buffers);
+    if both > header.left().min(MOST_PARTS) || (buckets == 0 && buffers > 0) {
         return Err(format!("{buckets} buckets and {buffers} buffers"));
     }
     let mut left = largest;
@@ -112,7 +120,7 @@ fn buffers<'a>(
 fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Parts<'a>, Why> {
     let count = header.small()? as usize;
     // A node has a tag and a successor.
-    if count.saturating_mul(2) > header.left() {
+    if count.saturating_mul(2) > header.left() || count > MOST_PARTS {
         return Err(format!("a machine of {count} nodes"));
     }
     let tags = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Why>>()?;
@@ -224,6 +232,9 @@ impl Run<'_> {
         match node.act {
             Act::Nothing => Ok(()),
             Act::MessageEnd => {
+                if self.open.len() >= DEEPEST {
+                    return Err(format!("messages of more than {DEEPEST} levels"));
+                }
                 self.open.push((node.tag, self.out.len()));
                 Ok(())
             }

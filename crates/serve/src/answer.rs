@@ -1,6 +1,7 @@
 //! How answers and refusals leave: JSON, with a status that says whose fault it is.
 
 use std::any::Any;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -129,9 +130,7 @@ impl Failure {
     }
 
     fn bug(what: &str) -> Self {
-        let hint = "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`";
-        let error = format!("the server failed: {what}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorKind::Bug, error, hint)
+        Caught::Bug(what.to_owned()).into()
     }
 }
 
@@ -183,13 +182,46 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// What a bug of ours says where it was caught.
+/// Why something was not computed to its end.
 #[derive(Debug)]
-pub(crate) struct Caught(pub(crate) String);
+pub(crate) enum Caught {
+    /// What a bug of ours says.
+    Bug(String),
+    /// It took longer than an answer may.
+    Late(Duration),
+    /// All who asked had left.
+    Left,
+}
+
+impl Caught {
+    /// What it is in words, and what to do.
+    pub(crate) fn words(&self) -> (String, &'static str) {
+        match self {
+            Self::Bug(what) => (
+                format!("the server failed: {what}"),
+                "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`",
+            ),
+            Self::Late(most) => (
+                format!("the answer took longer than the {} s that one may take", most.as_secs()),
+                "ask for less: fewer devices or steps, or a window; `haloscope serve --deadline SECONDS` gives more time",
+            ),
+            Self::Left => ("nobody waited for the answer any more".to_owned(), "ask again"),
+        }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Bug(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Late(_) | Self::Left => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+}
 
 impl From<Caught> for Failure {
     fn from(caught: Caught) -> Self {
-        Self::bug(&caught.0)
+        let (error, hint) = caught.words();
+        let kind = if matches!(caught, Caught::Bug(_)) { ErrorKind::Bug } else { ErrorKind::Usage };
+        Self::new(caught.status(), kind, error, hint)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use haloscope_analyses as analyses;
@@ -29,6 +30,8 @@ pub(crate) struct App {
     pub(crate) workers: Arc<Semaphore>,
     /// The threads on which they are.
     pub(crate) threads: Workers,
+    /// How long an answer may take.
+    pub(crate) deadline: Option<Duration>,
     /// The reports that are being computed.
     pub(crate) single_flight: SingleFlight,
     /// Looks at the folder of runs for as long as the server is there.
@@ -46,7 +49,7 @@ pub(crate) struct App {
 impl App {
     /// What a server at `config.addr` shares.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture } = config;
+        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture, deadline } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = Arc::new(Semaphore::new(cores));
         let other_page = ui.is_some();
@@ -59,6 +62,7 @@ impl App {
             other_page,
             workers,
             threads: Workers::new(cores)?,
+            deadline,
             single_flight: SingleFlight::default(),
             sources,
             ledger,

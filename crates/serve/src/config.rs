@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use haloscope_profile::load::SourceRoot;
 use haloscope_store::{Ledger, Store};
@@ -10,6 +11,9 @@ use crate::capture::CaptureHosts;
 
 /// The port that is tried unless another is given.
 pub(crate) const PORT: u16 = 7070;
+
+/// How long an answer may take unless something else is said. Browsers wait no longer.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// What a server is told.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub struct Config {
     pub ledger: Option<Ledger>,
     /// Which profiler servers may be asked for a profile from the page. What comes is written below the store's folder.
     pub capture: CaptureHosts,
+    /// How long an answer may take before it is refused; `None` for as long as it does.
+    pub deadline: Option<Duration>,
 }
 
 impl Config {
@@ -45,6 +51,7 @@ impl Config {
             sources: None,
             ledger: None,
             capture: CaptureHosts::default(),
+            deadline: Some(DEADLINE),
         }
     }
 }

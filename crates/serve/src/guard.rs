@@ -7,6 +7,7 @@
 //!   front end knows of no token: who opens it with the right one gets a cookie, which its requests bring back.
 //! - **Acting**: what does more than read also refuses a request that another page made a browser send. A picture or a link sends
 //!   no Origin with its GET, which XProf's route for captures takes; a browser says where such a request comes from all the same.
+//! - **Reading**: nothing is computed for a page of another site, which a browser says with a request too.
 //! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
 
 use std::net::IpAddr;
@@ -62,6 +63,10 @@ impl Guard {
     /// True for names of this machine. A server on all addresses is reached under names that it cannot know; there is a
     /// token then, which a rebound name does not come with.
     fn is_own_name(&self, authority: &Authority) -> bool {
+        // A name before an `@` is somebody's, not a machine's.
+        if authority.as_str().contains('@') {
+            return false;
+        }
         let name = authority.host();
         let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
         match name.parse::<IpAddr>() {
@@ -154,6 +159,20 @@ pub(crate) async fn origin(State(guard): State<Arc<Guard>>, request: Request, ne
 /// typed, or that another program opened. Programs do not say.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
+/// Refuses to compute for a page of another site: a picture or a frame there sends no Origin with its GET, and would keep cores
+/// busy although it never sees the answer. Who follows a link to the page itself gets it.
+pub(crate) async fn reading(request: Request, next: Next) -> Response {
+    let said = request.headers().get_all(FETCH_SITE);
+    if said.iter().all(|site| matches!(site.as_bytes(), b"same-origin" | b"none")) {
+        return next.run(request).await;
+    }
+    let failure = Failure::forbidden(
+        "this is asked for by a page of another site",
+        "open the address that the server printed when it started",
+    );
+    failure.into_response()
+}
+
 /// Refuses to act, rather than to read, for anything in a browser but a page of this server's.
 pub(crate) async fn acting(request: Request, next: Next) -> Response {
     let said = request.headers().get_all(FETCH_SITE);
@@ -211,6 +230,9 @@ mod tests {
     fn only_names_of_this_machine_are_taken() {
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:7070", "[::1]:7070", "127.0.0.2"] {
             assert!(own("127.0.0.1", None, host), "{host}");
+        }
+        for host in ["user@localhost", "user:word@127.0.0.1:7070", "@localhost"] {
+            assert!(host.parse().is_err() || !own("127.0.0.1", None, host), "{host}");
         }
         for host in
             ["evil.example", "localhost.evil.example", "10.0.0.5", "127.0.0.1.evil.example", "[::2]:1"]

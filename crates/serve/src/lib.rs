@@ -18,6 +18,7 @@ mod app;
 mod capture;
 mod compute;
 mod config;
+mod connections;
 mod docs;
 mod error;
 mod guard;
@@ -33,6 +34,7 @@ mod shapes;
 mod single_flight;
 mod source;
 mod timeline;
+mod waiters;
 mod workers;
 mod xprof;
 

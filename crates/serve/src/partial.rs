@@ -48,7 +48,7 @@ pub(crate) async fn progress(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run"])?;
     blocking(app, move |app| {
         let id = run_id(app, &query)?;
-        let reading = app.store.read_progress(&id);
+        let reading = app.store.read_progress(&id)?;
         let part = reading.part;
         Json::from_value(&Progress {
             run: id,

@@ -24,6 +24,7 @@ use crate::{agents, answer, api, capture, docs, ledger, page, partial, source, t
 pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Router {
     let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
     let acting = || middleware::from_fn(guard::acting);
+    let reading = || middleware::from_fn(guard::reading);
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
     let api = Router::new()
         .route("/version", get(api::version))
@@ -43,8 +44,10 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(middleware::from_fn(retry_unfinished))
-        .layer(token());
-    let agents = Router::new().route_service("/mcp", agents::service(app, addr)).layer(token());
+        .layer(token())
+        .layer(reading());
+    let agents =
+        Router::new().route_service("/mcp", agents::service(app, addr)).layer(token()).layer(reading());
     let router = Router::new()
         .nest("/api", api)
         .merge(agents)
@@ -52,7 +55,7 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         .route("/docs", get(docs::root))
         .route("/docs/", get(docs::index))
         .route("/docs/{*path}", get(docs::file))
-        .merge(xprof::routes().layer(middleware::from_fn(retry_unfinished)).layer(token()));
+        .merge(xprof::routes().layer(middleware::from_fn(retry_unfinished)).layer(token()).layer(reading()));
     let router = if app.other_page {
         let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(app)))

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::connections;
 use crate::error::Error;
 use crate::page;
 use crate::router;
@@ -75,7 +76,7 @@ impl Server {
             // Who waits for a capture over XProf's route is answered with its end.
             tokio::task::spawn_blocking(move || app.captures.end());
         };
-        Ok(axum::serve(self.listener, self.router).with_graceful_shutdown(shutdown).await?)
+        Ok(connections::serve(self.listener, self.router, shutdown).await?)
     }
 }
 

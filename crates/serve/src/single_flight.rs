@@ -3,36 +3,51 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haloscope_report::stop::Token;
 use tokio::sync::OnceCell;
 
 use crate::answer::{Failure, Json};
+use crate::waiters::{Waiters, Waiting};
 
 /// An answer for all who ask.
-pub(crate) type Shared = Arc<OnceCell<Result<Json, Failure>>>;
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) answer: OnceCell<Result<Json, Failure>>,
+    pub(crate) waiters: Arc<Waiters>,
+}
 
 /// The questions that are being answered. Nothing is kept of those that were.
 #[derive(Debug, Default)]
-pub(crate) struct SingleFlight(Mutex<Vec<(String, Shared)>>);
+pub(crate) struct SingleFlight(Mutex<Vec<(String, Arc<Shared>)>>);
 
 impl SingleFlight {
-    /// The place of the answer to `question`, of which one is computed.
-    pub(crate) fn cell(&self, question: String) -> Shared {
+    /// The place of the answer to `question`, of which one is computed, under `token`, for as long as one who asked waits for it.
+    pub(crate) fn cell(
+        &self,
+        question: String,
+        token: impl FnOnce() -> Token,
+    ) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
-        if let Some((_, cell)) = held.iter().find(|(asked, _)| *asked == question) {
-            return Arc::clone(cell);
+        // One that all have left, or that takes too long, has no answer for who comes now.
+        let known = held.iter().filter(|(asked, _)| *asked == question);
+        let joined = known.map(|(_, cell)| (Arc::clone(cell), cell.waiters.join()));
+        if let Some(joined) = joined.into_iter().find(|(_, waiting)| waiting.is_some()) {
+            return joined;
         }
-        let cell = Shared::default();
+        let waiters = Waiters::new(token());
+        let waiting = waiters.join();
+        let cell = Arc::new(Shared { answer: OnceCell::new(), waiters });
         held.push((question, Arc::clone(&cell)));
-        cell
+        (cell, waiting)
     }
 
     /// Forgets a question that was answered.
-    pub(crate) fn forget(&self, answered: &Shared) {
+    pub(crate) fn forget(&self, answered: &Arc<Shared>) {
         self.lock().retain(|(_, held)| !Arc::ptr_eq(held, answered));
     }
 
     /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, Shared)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Arc<Shared>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

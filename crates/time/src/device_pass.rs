@@ -16,6 +16,7 @@ use super::sweep::OnDuty;
 use super::usage::{DeviceUsage, Plan, Usage};
 use crate::window_index::Kept;
 use haloscope_profile::{DeviceKind, HostId, LineKind, Profile};
+use haloscope_report::stop;
 
 /// How many events go through one sweep before they go through the next: as many as stay in a core's cache.
 const CHUNK: usize = 2048;
@@ -36,7 +37,10 @@ pub fn measure<'p>(
     let mut host: Option<(HostId, Vec<Op<'p>>)> = None;
     let positions: Vec<usize> = (0..selection.devices.len()).collect();
     for batch in positions.chunks(4 * rayon::current_num_threads()) {
-        let parts: Vec<_> = batch.par_iter().map(|&at| of_device(profile, selection, &plan, at)).collect();
+        let parts: Vec<_> = batch
+            .par_iter()
+            .map(stop::carried(|at: &usize| of_device(profile, selection, &plan, *at)))
+            .collect();
         for (&position, (mut ops, device, places)) in batch.iter().zip(parts) {
             ops.retain(|op| !selection.names_modules() || selection.takes_module(&op.module));
             ops.iter().for_each(|op| all.add(op));

@@ -118,6 +118,14 @@ impl Intervals {
         Self(out)
     }
 
+    /// What of the set is in `[start, end)`. Looks at that part of the set only.
+    #[must_use]
+    pub fn within(&self, start: i64, end: i64) -> Self {
+        let first = self.0.partition_point(|b| b.1 <= start);
+        let inside = self.0[first..].iter().take_while(|b| b.0 < end);
+        Self(inside.map(|b| (b.0.max(start), b.1.min(end))).filter(|b| b.0 < b.1).collect())
+    }
+
     /// What of `[start, end)` is not in the set. Looks at that part of the set only.
     #[must_use]
     pub fn gaps(&self, start: i64, end: i64) -> Self {
@@ -168,6 +176,9 @@ mod tests {
         assert_eq!(a.overlap(9, 21), 2);
         assert_eq!(b.gaps(-7, 35), Intervals::one(-7, 35).minus(&b));
         assert_eq!(b.gaps(0, 2).as_slice(), []);
+        for (start, end) in [(-7, 35), (0, 2), (2, 4), (6, 8), (5, 30), (40, 50), (5, 5), (9, 3)] {
+            assert_eq!(b.within(start, end), b.intersect(&Intervals::one(start, end)), "{start}..{end}");
+        }
         assert_eq!(a.union(&b).as_slice(), [(-5, 40)]);
         assert_eq!(a.union(&b).length(), a.length() + b.minus(&a).length());
     }

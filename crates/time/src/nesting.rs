@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
 use haloscope_profile::Event;
+use haloscope_report::stop;
 
 /// Walks nested events and gives each with its self time: its own less that of events that lie within it. One that begins
 /// in another and ends after it is not part of it. Parents must come before children.
@@ -14,10 +15,19 @@ pub fn walk_nested(
 ) {
     let length = |e: &Event| cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
     let mut nesting = Nesting::default();
-    for event in events {
+    for (at, event) in events.enumerate() {
+        check_at(at);
         nesting.push(event, length(&event), &mut each);
     }
     nesting.finish(each);
+}
+
+/// Looks now and then whether somebody still waits.
+#[inline]
+fn check_at(at: usize) {
+    if at.is_multiple_of(1 << 16) {
+        stop::check();
+    }
 }
 
 /// [`walk_nested`] for events that are handed in one by one.
@@ -52,7 +62,8 @@ impl Nesting {
 /// before children.
 pub fn walk_innermost(events: impl Iterator<Item = Event>, mut each: impl FnMut(&Event, i64, i64)) {
     let mut innermost = Innermost::default();
-    for event in events {
+    for (at, event) in events.enumerate() {
+        check_at(at);
         innermost.push(event, &mut each);
     }
     innermost.finish(each);

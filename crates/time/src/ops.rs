@@ -19,6 +19,7 @@ use super::select::Selection;
 use crate::roofline::{Work, add_known};
 use crate::window_index::Kept;
 use haloscope_profile::{Device, LineId, Profile};
+use haloscope_report::stop;
 
 /// One op of one program, summed over its executions on the selected devices.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +65,7 @@ pub fn collect<'p>(profile: &'p Profile, selection: &Selection<'p>) -> Vec<Op<'p
     // A few devices at a time: a run of many hosts has hundreds, and each has an entry for each of its ops.
     let positions: Vec<usize> = (0..selection.devices.len()).collect();
     for batch in positions.chunks(4 * rayon::current_num_threads()) {
-        let parts: Vec<_> = batch.par_iter().map(one).collect();
+        let parts: Vec<_> = batch.par_iter().map(stop::carried(one)).collect();
         parts.into_iter().flatten().filter(takes).for_each(|op| all.take(Cow::Owned(op)));
     }
     all.finish()

@@ -10,6 +10,7 @@ use super::select::Selection;
 use haloscope_profile::{Decoded, HloModule, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 
 /// A module that a question is about.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +48,10 @@ pub fn in_scope<'p>(profile: &'p Profile, scope: &Scope) -> Result<Vec<Program<'
                 || scope.modules.iter().any(|word| entry.name.contains(word.as_str())))
     };
     let entries: Vec<_> = profile.modules.iter().filter(is_meant).collect();
-    let decoded: Vec<_> =
-        entries.par_iter().map(|entry| (*entry, entry.decode(&profile.sources[entry.source]))).collect();
+    let decoded: Vec<_> = entries
+        .par_iter()
+        .map(stop::carried(|entry: &&'p HloModule| (*entry, entry.decode(&profile.sources[entry.source]))))
+        .collect();
     let mut first_fault = None;
     let mut programs = Vec::with_capacity(decoded.len());
     for (entry, decoded) in decoded {
@@ -190,7 +193,7 @@ pub fn times(profile: &Profile, selection: Option<&Selection<'_>>) -> Vec<Progra
         }
         launches
     };
-    let parts: Vec<_> = (0..selection.devices.len()).into_par_iter().map(of_device).collect();
+    let parts: Vec<_> = (0..selection.devices.len()).into_par_iter().map(stop::carried(of_device)).collect();
     let mut sums: BTreeMap<(Option<u64>, String), ProgramTime> = BTreeMap::new();
     for part in parts {
         let mut seen = BTreeSet::new();

@@ -12,6 +12,7 @@ use super::steps::Steps;
 use super::sweep::Idle;
 use crate::window_index::{Kept, span};
 use haloscope_profile::{Device, DeviceId, HostId, LineKind, Profile};
+use haloscope_report::stop;
 use haloscope_report::units;
 
 /// Busy and idle time of the selected devices.
@@ -63,7 +64,8 @@ impl Usage {
     #[must_use]
     pub fn measure(profile: &Profile, selection: &Selection<'_>, steps: &Steps) -> Self {
         let plan = Plan::new(profile, selection, steps);
-        let devices = (0..selection.devices.len()).into_par_iter().map(|at| plan.device(at)).collect();
+        let devices =
+            (0..selection.devices.len()).into_par_iter().map(stop::carried(|at| plan.device(at))).collect();
         plan.finish(devices)
     }
 

@@ -9,6 +9,7 @@ use super::Timeline;
 use haloscope_event_groups::{Context, Direction, category_name};
 use haloscope_profile::{HostId, LineId, Profile};
 use haloscope_report::Error;
+use haloscope_report::stop;
 
 mod pairs;
 
@@ -150,9 +151,10 @@ impl Arrow {
 /// All arrows of a run, by the time of the cause.
 pub(super) fn of_run(profile: &Profile) -> Vec<Arrow> {
     let hosts: Vec<HostId> = (0..profile.hosts.len() as u32).map(HostId).collect();
-    let mut all: Vec<Arrow> = hosts.par_iter().flat_map_iter(|host| of_host(profile, *host)).collect();
+    let mut all: Vec<Arrow> =
+        hosts.par_iter().flat_map_iter(stop::carried(|host: &HostId| of_host(profile, *host))).collect();
     let planes = profile.planes.par_iter().filter(|plane| plane.kind.is_device());
-    all.par_extend(planes.flat_map_iter(|plane| pairs::of_plane(profile, plane)));
+    all.par_extend(planes.flat_map_iter(stop::carried(|plane| pairs::of_plane(profile, plane))));
     all.sort_unstable();
     all
 }

@@ -10,6 +10,7 @@ use super::{MAX_PX, Timeline};
 use haloscope_profile::{Device, DeviceKind, LineKind, MetaIdx, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_time::busy;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::op_lines::holds_ops;
@@ -105,7 +106,7 @@ impl Timeline {
         let window = (start_ps, end_ps);
         let pixel_ps = (end_ps.saturating_sub(start_ps) / i64::from(px)).max(1);
         let of = |device: &&Device| self.device_overlap(device, window, pixel_ps);
-        Ok(Overlap { devices: selection.devices.par_iter().map(of).collect() })
+        Ok(Overlap { devices: selection.devices.par_iter().map(stop::carried(of)).collect() })
     }
 
     fn device_overlap(&self, device: &Device, window: (i64, i64), pixel_ps: i64) -> DeviceOverlap {

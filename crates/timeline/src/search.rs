@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::{Timeline, label};
 use haloscope_profile::{Line, LineId, MetaIdx, PlaneId, Profile};
 use haloscope_report::Error;
+use haloscope_report::stop;
 
 mod asked;
 mod look;
@@ -103,7 +104,10 @@ impl Timeline {
         planes.dedup();
         let looks = |in_long_names: bool| -> FxHashMap<PlaneId, Look<'_>> {
             let look = |plane| Look::of(&self.profile, self.profile.plane(plane), search, in_long_names);
-            planes.par_iter().filter_map(|&plane| Some((plane, look(plane)?))).collect()
+            planes
+                .par_iter()
+                .filter_map(stop::carried(|plane: &PlaneId| Some((*plane, look(*plane)?))))
+                .collect()
         };
         // Who types a name means what is called so, not what has it among its operands.
         let mut of_plane = looks(search.stat.is_some() && !search.is_exact);
@@ -112,7 +116,7 @@ impl Timeline {
         }
         let looks = of_plane;
         let of_line = |line: &&Line| Some(of_line(&self.profile, line, looks.get(&line.plane)?, search));
-        let found: Vec<Option<OfLine>> = lines.par_iter().map(of_line).collect();
+        let found: Vec<Option<OfLine>> = lines.par_iter().map(stop::carried(of_line)).collect();
         let found: Vec<(&Line, OfLine)> =
             lines.iter().zip(found).filter_map(|(line, of)| Some((*line, of?))).collect();
         Ok(self.put_together(search, &found))

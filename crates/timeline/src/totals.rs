@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::{Timeline, label, nests};
 use haloscope_profile::{Device, Event, Line, LineId, LineKind, MetaIdx};
 use haloscope_report::Error;
+use haloscope_report::stop;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::nesting::walk_own;
 use haloscope_time::op_lines::holds_ops;
@@ -125,7 +126,8 @@ impl Timeline {
             }
         }
         let cut = Intervals::one(start_ps, end_ps);
-        let of_lines: Vec<OfLine> = chosen.par_iter().map(|line| self.of_line(line, &cut)).collect();
+        let of_lines: Vec<OfLine> =
+            chosen.par_iter().map(stop::carried(|line: &&Line| self.of_line(line, &cut))).collect();
         let ops = self.ops_of(&chosen, &cut);
         let mut rows: Vec<NameTotal> = ops.iter().map(op_row).collect();
         rows.extend(self.named_rows(&chosen, &of_lines));
@@ -167,7 +169,7 @@ impl Timeline {
                 || ops::of_lines(&self.profile, self.kept.ops(&self.profile, device), Some(cut), takes);
             ops::of_lines_in(&self.profile, device, cut, takes).unwrap_or_else(plain)
         };
-        let parts: Vec<Vec<Op<'_>>> = devices.par_iter().map(of_device).collect();
+        let parts: Vec<Vec<Op<'_>>> = devices.par_iter().map(stop::carried(of_device)).collect();
         ops::together(parts.into_iter().flatten())
     }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use haloscope_profile::{Line, LineId, LineKind, Plane, Profile};
+use haloscope_report::stop;
 
 use super::{Timeline, nests};
 
@@ -61,7 +62,7 @@ impl Timeline {
         let mut spans: Vec<(i64, i64)> = profile.hosts.iter().filter_map(|h| h.capture_ps).collect();
         // The lines are independent of each other, and reading them is most of the work.
         let depth_and_span = |line: &Line| (self.layout(line).depth(), profile.events(line).span_ps());
-        let of_lines: Vec<_> = profile.lines.par_iter().map(depth_and_span).collect();
+        let of_lines: Vec<_> = profile.lines.par_iter().map(stop::carried(depth_and_span)).collect();
         spans.extend(of_lines.iter().filter_map(|(_, span)| *span));
 
         let mut planes: Vec<&Plane> = profile.planes.iter().collect();

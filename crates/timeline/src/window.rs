@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeTuple, Serializer};
 
 use haloscope_profile::{Line, LineId, MetaIdx, Profile};
 use haloscope_report::Error;
+use haloscope_report::stop;
 
 use super::view::{Piece, View};
 use super::{Timeline, label};
@@ -90,7 +91,8 @@ impl Timeline {
         let lines = lines.iter().map(|id| self.line(*id)).collect::<Result<Vec<_>, _>>()?;
         // Lines are independent of each other; some may have to be read and laid out first.
         let of_line = |line: &Line| self.layout(line).pieces(self.profile.events(line), view);
-        let pieces: Vec<Vec<Piece>> = lines.par_iter().map(|line| of_line(line)).collect();
+        let pieces: Vec<Vec<Piece>> =
+            lines.par_iter().map(stop::carried(|line: &&Line| of_line(line))).collect();
         Ok(lines.into_iter().zip(pieces).collect())
     }
 }

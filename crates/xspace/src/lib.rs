@@ -25,6 +25,7 @@
 //! assert_eq!((event.metadata_id, event.duration_ps), (7, 250));
 //! ```
 
+mod census;
 mod event;
 mod fault;
 mod fault_words;
@@ -36,6 +37,7 @@ mod stat;
 pub mod wire;
 pub mod write;
 
+pub use census::Census;
 pub use event::{EventTime, EventView, Events};
 pub use fault::{Fault, FaultKind, Faults};
 pub use merge::merge;

@@ -182,6 +182,9 @@ fn all() -> Vec<Stage> {
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
             .needs(&["program"]),
+        Stage::new("hostile", Timed, 150, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
+            .nightly("python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole")
+            .needs(&["program"]),
         // What programs on the CPU take, against a clock: nothing else may run meanwhile.
         Stage::at_night("programs", Alone, 300, "python3 tests/programs/run.py --bin {bin} --python target/peers/xprof/bin/python")
             .needs(&["program", "xprof-packages"]),

@@ -9,6 +9,7 @@ use crate::{capture_advice, selfcheck};
 use haloscope_profile::{Line, Plane, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_report::{Gate, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
@@ -348,7 +349,7 @@ fn module_table(profile: &Profile, chosen: &[bool]) -> Table {
 /// How many events carry each stat. Reads every event's stats, line by line on all cores.
 fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
     let parts: Vec<Vec<(String, bool, u64)>> =
-        lines.par_iter().map(|line| stats_of_line(profile, line)).collect();
+        lines.par_iter().map(stop::carried(|line: &&Line| stats_of_line(profile, line))).collect();
     let mut counts: FxHashMap<String, (u64, bool, bool)> = FxHashMap::default();
     for (name, device, count) in parts.into_iter().flatten() {
         let entry = counts.entry(name).or_default();

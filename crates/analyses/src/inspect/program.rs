@@ -6,6 +6,7 @@ use haloscope_hlo::{Form, Opcode};
 
 use haloscope_profile::{Decoded, HloModule, Profile};
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::quality;
 
@@ -13,8 +14,11 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
     if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
         quality::not_used("devices, modules, steps and windows", notes);
     }
-    let decoded: Vec<Result<&Decoded, &str>> =
-        profile.stages.par_iter().map(|stage| stage.decode(&profile.sources[stage.source])).collect();
+    let decoded: Vec<Result<&Decoded, &str>> = profile
+        .stages
+        .par_iter()
+        .map(stop::carried(|stage: &HloModule| stage.decode(&profile.sources[stage.source])))
+        .collect();
     let mut rows = Vec::new();
     let (mut instructions, mut with_buffers) = (0, 0);
     for (stage, decoded) in profile.stages.iter().zip(&decoded) {

@@ -70,6 +70,7 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .max_term_width(analysis::HELP_WIDTH)
         .arg(memory_limit())
+        .arg(max_unpacked())
         .subcommands(analysis::commands())
         .subcommands(OTHERS.iter().map(|other| (other.command)()))
 }
@@ -87,13 +88,27 @@ fn memory_limit() -> Arg {
         .help_heading("Memory")
 }
 
-/// Bounds the memory of the process, where that was asked for.
+/// The bound on what a packed file unpacks to, which all subcommands keep.
+fn max_unpacked() -> Arg {
+    Arg::new("max-unpacked")
+        .long("max-unpacked")
+        .value_name("SIZE")
+        .global(true)
+        .env("HALOSCOPE_MAX_UNPACKED")
+        .hide_env_values(true)
+        .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
+        .help("Unpacks a packed file to no more than this [200 times its size, and 4GiB at most]")
+        .help_heading("Memory")
+}
+
+/// Bounds the memory of the process, where that was asked for, and what files unpack to.
 fn bound_memory(matches: &ArgMatches) {
     // What was given behind a subcommand's name is known to that one only.
     if let Some((_, inner)) = matches.subcommand() {
         return bound_memory(inner);
     }
     load::set_memory_limit(matches.get_one::<u64>("memory-limit").copied());
+    load::set_unpacked_limit(matches.get_one::<u64>("max-unpacked").copied());
 }
 
 /// Parses a command line and runs what it asks for.

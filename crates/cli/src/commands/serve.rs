@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -57,6 +58,14 @@ pub(super) fn command() -> Command {
                      localhost:9999, with commas; `any` or `none`. Without it any where only this machine reaches the server, \
                      else none",
                 ),
+        )
+        .arg(
+            Arg::new("deadline")
+                .long("deadline")
+                .value_name("SECONDS")
+                .default_value("300")
+                .value_parser(value_parser!(u64))
+                .help("Refuses an answer that takes longer to compute; 0 gives each as long as it takes"),
         )
         .arg(cache_args::arg())
         .args(address_args())
@@ -117,7 +126,14 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 
 /// Serves until the process is told to stop.
 pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) -> Result<u8, Failure> {
+    let seconds = matches.try_get_one::<u64>("deadline").ok().flatten().copied();
+    let store_only = Config::new(store);
     let config = Config {
+        deadline: match seconds {
+            Some(0) => None,
+            Some(seconds) => Some(Duration::from_secs(seconds)),
+            None => store_only.deadline,
+        },
         addr: address(matches),
         token: matches.get_one::<String>("token").cloned(),
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
@@ -125,7 +141,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         sources: source_root::from_matches(matches)?,
         ledger: ledger(matches)?,
         capture: matches.try_get_one("capture-hosts").ok().flatten().cloned().unwrap_or_default(),
-        store,
+        ..store_only
     };
     let served = haloscope_serve::run(config, |url| {
         // Who does not read the address is served all the same.

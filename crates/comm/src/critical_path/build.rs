@@ -8,6 +8,7 @@ use super::lanes::{DeviceLanes, Piece};
 use super::parts::{self, Part};
 use super::queues;
 use haloscope_profile::{Device, HostId, Profile};
+use haloscope_report::stop;
 use haloscope_time::account::Class;
 use haloscope_time::input::input_work;
 use haloscope_time::intervals::Intervals;
@@ -72,7 +73,7 @@ pub fn build<'p>(
     step: &[(&'p Device, (i64, i64))],
 ) -> Result<(Graph<'p>, Facts), TooLarge> {
     let read = |(device, span): &(&'p Device, (i64, i64))| DeviceLanes::read(profile, device, *span);
-    let mut devices: Vec<DeviceLanes<'p>> = step.par_iter().map(read).collect();
+    let mut devices: Vec<DeviceLanes<'p>> = step.par_iter().map(stop::carried(read)).collect();
     let nodes = devices.iter().map(|d| 2 * d.len()).sum();
     if nodes > MOST_NODES {
         return Err(TooLarge { nodes });

@@ -92,24 +92,34 @@ impl<'p> DeviceLanes<'p> {
 
     /// A gap in parts of one class each, by time; `input` is when the host read or prepared input.
     pub(super) fn gap(&self, start_ps: i64, end_ps: i64, input: &Intervals) -> Vec<(i64, i64, Class)> {
-        let gap = Intervals::one(start_ps, end_ps);
-        let inside = gap.intersect(&self.programs);
-        let is_short = end_ps - start_ps < PROGRAM_OVERHEAD_PS && inside == gap;
-        if self.device.kind == DeviceKind::Tpu && is_short {
-            return vec![(start_ps, end_ps, Class::Overhead)];
-        }
-        let reading = gap.intersect(input);
-        let rest = gap.minus(&reading);
-        let own = rest.intersect(&self.programs);
-        let between = rest.minus(&own);
-        let classes = [(&reading, Class::Input), (&own, Class::Inside), (&between, Class::Between)];
-        let parts = classes
-            .into_iter()
-            .flat_map(|(set, class)| set.as_slice().iter().map(move |(from, to)| (*from, *to, class)));
-        let mut parts: Vec<_> = parts.collect();
-        parts.sort_unstable_by_key(|part| part.0);
-        parts
+        parts_of_gap((start_ps, end_ps), self.device.kind, &self.programs, input)
     }
+}
+
+/// As [`DeviceLanes::gap`], given when programs ran. Looks at what is in the gap only: a step may have as many gaps as ops.
+fn parts_of_gap(
+    (start_ps, end_ps): (i64, i64),
+    kind: DeviceKind,
+    programs: &Intervals,
+    input: &Intervals,
+) -> Vec<(i64, i64, Class)> {
+    let gap = Intervals::one(start_ps, end_ps);
+    let inside = programs.within(start_ps, end_ps);
+    let is_short = end_ps - start_ps < PROGRAM_OVERHEAD_PS && inside == gap;
+    if kind == DeviceKind::Tpu && is_short {
+        return vec![(start_ps, end_ps, Class::Overhead)];
+    }
+    let reading = input.within(start_ps, end_ps);
+    let rest = gap.minus(&reading);
+    let own = rest.intersect(&inside);
+    let between = rest.minus(&own);
+    let classes = [(&reading, Class::Input), (&own, Class::Inside), (&between, Class::Between)];
+    let parts = classes
+        .into_iter()
+        .flat_map(|(set, class)| set.as_slice().iter().map(move |(from, to)| (*from, *to, class)));
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_unstable_by_key(|part| part.0);
+    parts
 }
 
 /// The stretches of a device's line of asynchronous ops that start in the step.
@@ -123,4 +133,62 @@ fn in_flight(profile: &Profile, device: &Device, span: (i64, i64)) -> Vec<(i64, 
     }
     all.sort_unstable();
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parts as they follow from whole sets, whatever that takes.
+    fn of_whole_sets(
+        (start, end): (i64, i64),
+        kind: DeviceKind,
+        programs: &Intervals,
+        input: &Intervals,
+    ) -> Vec<(i64, i64, Class)> {
+        let gap = Intervals::one(start, end);
+        if kind == DeviceKind::Tpu && end - start < PROGRAM_OVERHEAD_PS && gap.intersect(programs) == gap {
+            return vec![(start, end, Class::Overhead)];
+        }
+        let reading = gap.intersect(input);
+        let rest = gap.minus(&reading);
+        let own = rest.intersect(programs);
+        let between = rest.minus(&own);
+        let classes = [(reading, Class::Input), (own, Class::Inside), (between, Class::Between)];
+        let all = classes.iter().flat_map(|(set, class)| set.as_slice().iter().map(|p| (p.0, p.1, *class)));
+        let mut all: Vec<_> = all.collect();
+        all.sort_unstable_by_key(|part| part.0);
+        all
+    }
+
+    #[test]
+    fn parts_of_a_gap_are_those_of_whole_sets() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut below = |most: i64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % most.max(1) as u64) as i64
+        };
+        let unit = PROGRAM_OVERHEAD_PS / 10;
+        let mut found = [0; 2];
+        for round in 0..2000 {
+            let mut set = |count: i64| {
+                let parts = (0..count).map(|_| {
+                    let start = below(200) * unit;
+                    (start, start + below(40) * unit)
+                });
+                Intervals::union_of(parts.collect())
+            };
+            let (programs, input) = (set(round % 9), set(round % 5));
+            let start = below(200) * unit;
+            let gap = (start, start + (1 + below(60)) * unit);
+            for kind in [DeviceKind::Tpu, DeviceKind::Gpu] {
+                let parts = parts_of_gap(gap, kind, &programs, &input);
+                assert_eq!(parts, of_whole_sets(gap, kind, &programs, &input), "round {round}");
+                found[usize::from(parts.len() > 1)] += 1;
+            }
+        }
+        assert!(found.iter().all(|n| *n > 500), "{found:?}");
+    }
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::measure::{Measured, OfDevice};
 use haloscope_profile::Profile;
+use haloscope_report::stop;
 use haloscope_report::units;
 use haloscope_report::{Table, row};
 use haloscope_time::account::{Class, Group};
@@ -53,7 +54,8 @@ impl SlowOps {
         let Some(slow) = slow.filter(|_| measured.devices.len() > 1 && measured.obstacle.is_none()) else {
             return Self::default();
         };
-        let times: Vec<PerStep> = measured.devices.par_iter().map(|one| per_step(profile, one)).collect();
+        let times: Vec<PerStep> =
+            measured.devices.par_iter().map(stop::carried(|one| per_step(profile, one))).collect();
         let Some(position) = measured.devices.iter().position(|d| d.device.id == slow.device.id) else {
             return Self::default();
         };

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use haloscope_event_groups::framework_op::{Framework, FrameworkOp};
 use haloscope_event_groups::{Context, EventType};
 use haloscope_profile::{HostId, Line, LineKind, Mark, Plane, PlaneKind, Profile, Source};
+use haloscope_report::stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -23,8 +24,10 @@ pub(crate) fn host_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
         let names = Names::new(profile, plane);
         let eagerness = Eagerness::new(profile, plane);
         let lines: Vec<&Line> = threads(profile, plane).collect();
-        let parts: Vec<Db<'p>> =
-            lines.par_iter().map(|line| of_thread(profile, plane, line, &names, &eagerness)).collect();
+        let parts: Vec<Db<'p>> = lines
+            .par_iter()
+            .map(stop::carried(|line: &&Line| of_thread(profile, plane, line, &names, &eagerness)))
+            .collect();
         for part in parts {
             all.merge(part);
         }

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use haloscope_event_groups::Context;
 use haloscope_profile::{Device, DeviceKind, HostId, Profile};
+use haloscope_report::stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -115,16 +116,16 @@ pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     let (tpus, gpus): (Vec<&Device>, Vec<&Device>) =
         devices.into_iter().partition(|d| d.kind == DeviceKind::Tpu);
     let cores: Vec<tpu::CoreOps<'p>> =
-        tpus.par_iter().map(|device| tpu::CoreOps::new(profile, device)).collect();
+        tpus.par_iter().map(stop::carried(|device: &&Device| tpu::CoreOps::new(profile, device))).collect();
     // Grouping leaves steps out. A host's events are grouped where that may change the time from the first op to the last.
     let unsure = tpus.iter().zip(&cores).filter(|(_, core)| core.steps_stick_out());
     let unsure: BTreeSet<HostId> = unsure.map(|(device, _)| device.host).collect();
     let contexts: BTreeMap<HostId, Context> =
-        unsure.into_par_iter().map(|host| (host, Context::of(profile, host))).collect();
+        unsure.into_par_iter().map(stop::carried(|host| (host, Context::of(profile, host)))).collect();
     let cores = tpus.iter().zip(cores);
     let cores = cores.map(|(device, core)| core.finish(profile, device, contexts.get(&device.host)));
     let mut parts: Vec<Db<'p>> = cores.collect();
-    parts.par_extend(gpus.par_iter().map(|device| gpu::ops(profile, device)));
+    parts.par_extend(gpus.par_iter().map(stop::carried(|device: &&Device| gpu::ops(profile, device))));
     let mut all = Db::default();
     for part in parts {
         all.merge(part);

@@ -17,6 +17,7 @@ pub(crate) mod tpu_step;
 use std::collections::BTreeMap;
 
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::stop;
 use rayon::prelude::*;
 
 use crate::db::Hardware;
@@ -91,7 +92,7 @@ impl StepDb {
         let parts: Vec<(HostId, HostSteps)> = hosts
             .par_iter()
             .filter(|host| !environment.is_coordinator(**host))
-            .map(|host| (*host, HostSteps::new(profile, *host, environment)))
+            .map(stop::carried(|host: &HostId| (*host, HostSteps::new(profile, *host, environment))))
             .collect();
         let mut db = intersect::combine(environment, parts);
         db.rows.sort_by_key(|row| row.number);

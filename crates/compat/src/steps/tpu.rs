@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use haloscope_event_groups::Context;
 use haloscope_profile::{Event, HostId, Line, LineKind, Plane, PlaneKind, Profile};
+use haloscope_report::stop;
 use haloscope_time::busy::{self, Duties, Duty};
 use haloscope_time::nesting::walk_nested;
 use haloscope_time::op_meta::{MetaIds, OpMeta};
@@ -35,7 +36,8 @@ struct CoreSteps {
 /// The steps of a host's TPUs.
 pub(super) fn steps(profile: &Profile, host: HostId, context: &Context) -> HostSteps {
     let planes: Vec<&Plane> = profile.planes_of(host).filter(|p| p.kind == PlaneKind::Tpu).collect();
-    let cores: Vec<CoreSteps> = planes.par_iter().map(|plane| core_steps(profile, plane, context)).collect();
+    let cores: Vec<CoreSteps> =
+        planes.par_iter().map(stop::carried(|plane: &&Plane| core_steps(profile, plane, context))).collect();
     let has_infeed = cores.iter().any(|core| core.has_infeed);
     let cores: Vec<CoreSteps> = cores.into_iter().filter(|core| !core.categories.is_empty()).collect();
     let mut rows: Vec<StepRow> = Vec::new();

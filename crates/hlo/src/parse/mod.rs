@@ -23,11 +23,12 @@ use computation::Computations;
 use cursor::{Cursor, Parsed};
 
 use crate::{
-    decode,
+    decode::{self, Given},
     error::Error,
     module::Module,
     proto,
     replica_groups::{ReplicaGroups, of_instruction},
+    weight,
 };
 
 impl Module {
@@ -38,8 +39,10 @@ impl Module {
     /// expected there.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut more = More::default();
-        let proto = module(&mut Cursor::new(text), &mut more).map_err(|error| error.into_error(text))?;
-        let module = decode::from_proto(proto, None)?;
+        weight::check_text(text)?;
+        let (proto, computations) =
+            module(&mut Cursor::new(text), &mut more).map_err(|error| error.into_error(text))?;
+        let module = decode::from_proto("HLO text", proto, computations, None)?;
         Ok(Self {
             configuration: more.configuration,
             unread_attributes: more.unread,
@@ -96,7 +99,7 @@ struct More {
     unread: Vec<String>,
 }
 
-fn module(cursor: &mut Cursor<'_>, more: &mut More) -> Parsed<proto::HloModule> {
+fn module(cursor: &mut Cursor<'_>, more: &mut More) -> Parsed<(proto::HloModule, Vec<Given>)> {
     if !cursor.eat_word("HloModule") {
         return cursor.unexpected("HloModule");
     }
@@ -136,18 +139,18 @@ fn module(cursor: &mut Cursor<'_>, more: &mut More) -> Parsed<proto::HloModule> 
     computations.link()?;
     // Where none is marked, the last one runs.
     let entry = computations.entry.unwrap_or(computations.read.len() - 1);
-    module.computations = computations.read;
-    computation::mark_fusions(&mut module.computations);
-    if let Some(entry) = module.computations.get(entry) {
+    let mut read = computations.read;
+    computation::mark_fusions(&mut read);
+    if let Some(entry) = read.get(entry) {
         module.entry_computation_id = entry.id;
         module.entry_computation_name.clone_from(&entry.name);
         if module.host_program_shape.is_none() {
             module.host_program_shape = Some(computation::program_shape_of(entry));
         }
     }
-    module.schedule = is_scheduled.then(|| schedule(&module.computations));
+    module.schedule = is_scheduled.then(|| schedule(&read));
     more.unread.extend(computations.unread.into_iter().map(str::to_owned));
-    Ok(module)
+    Ok((module, read.into_iter().map(Given::Read).collect()))
 }
 
 /// The order of the text, in all computations that run as such.

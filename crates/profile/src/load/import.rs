@@ -1,18 +1,16 @@
 //! What files are: a list of formats, each of which knows its own, and how it becomes a profile or a program. Files are
 //! mapped into memory, or unpacked where they are compressed.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use flate2::bufread::GzDecoder;
 use haloscope_hlo::Form;
 use haloscope_riegeli as riegeli;
 use haloscope_xspace::SpaceView;
+use haloscope_xspace::wire::{Field, Fields, Value};
 
+use super::allowance::{self, Allowance};
 use super::map::{Map, Watch};
-use super::{find, flags_text, memory, trace_json};
-use crate::bytes::Packed;
+use super::{find, flags_text, memory, trace_json, unpack};
 use crate::{Bytes, Pieces, Source, TraceJson};
 use haloscope_report::Error;
 
@@ -121,7 +119,11 @@ fn trace(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
 
 fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, pieces) = of_whole(path, &bytes, || {
-        let riegeli::Unpacked { space, records, lost, why } = riegeli::read(&bytes)
+        let size = bytes.len() as u64;
+        let allowance = Allowance::of(size, u64::MAX);
+        let bounds =
+            riegeli::Bounds { unpacked: allowance::most_merged(size, allowance), memory: allowance.memory() };
+        let riegeli::Unpacked { space, records, lost, why } = riegeli::read(&bytes, bounds)
             .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
         check(path, &space).map(|()| (space, Pieces { records, lost, why }))
     })?;
@@ -151,35 +153,10 @@ fn space(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
 /// # Errors
 /// As [`file`].
 pub(super) fn bytes_of(path: &Path) -> Result<Bytes, Error> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
     if path.extension().is_some_and(|e| e == "gz") {
-        return unchanged(path, || {
-            let file = BufReader::new(File::open(path).map_err(io)?);
-            let packed = all_members(file).map_err(|error| Error::Input {
-                path: path.to_owned(),
-                message: format!(
-                    "expected gzip data, found: {error}. The file may have been cut while it was copied"
-                ),
-            })?;
-            Ok(Box::new(packed) as Bytes)
-        });
+        return unchanged(path, || unpack::gzip(path));
     }
-    Ok(memory::file(Map::open(path).map_err(io)?))
-}
-
-/// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
-/// and begins none is passed over, and counted.
-fn all_members(mut file: impl BufRead) -> std::io::Result<Packed> {
-    let mut bytes = Vec::new();
-    loop {
-        GzDecoder::new(&mut file).read_to_end(&mut bytes)?;
-        let next = file.fill_buf()?;
-        // The second byte of the magic may be behind the end of what has been read so far.
-        if next.first() != Some(&0x1f) || next.get(1).is_some_and(|byte| *byte != 0x8b) {
-            let trailing = std::io::copy(&mut file, &mut std::io::sink())?;
-            return Ok(Packed { bytes, trailing });
-        }
-    }
+    Map::open(path).map(memory::file).map_err(|source| Error::Io { path: path.to_owned(), source })
 }
 
 /// What `read` makes of a file's bytes, unless they changed meanwhile.
@@ -207,13 +184,12 @@ const HEAD: usize = 1 << 20;
 /// Refuses a file in which no plane with a name can be found, and says what was found at its start.
 fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     // The start is enough as a rule: a cut plane is read as far as it goes. What has another start is read whole.
-    let mut space = SpaceView::parse(&bytes[..bytes.len().min(HEAD)]);
-    if !has_named_plane(&space) && bytes.len() > HEAD {
-        space = SpaceView::parse(bytes);
-    }
-    if has_named_plane(&space) && !is_reencoded(bytes) {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    if (has_named_plane(head) || has_named_plane(bytes)) && !is_reencoded(bytes) {
         return Ok(());
     }
+    Allowance::of(head.len() as u64, head.len() as u64).check(path, head)?;
+    let space = SpaceView::parse(head);
     let found = match space.faults.kept().first() {
         _ if bytes.is_empty() => {
             "found an empty file; the profiler may have been killed before it wrote".to_owned()
@@ -239,8 +215,22 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Err(Error::Input { path: path.to_owned(), message })
 }
 
-fn has_named_plane(space: &SpaceView<'_>) -> bool {
-    space.planes.iter().any(|plane| !plane.name.is_empty() && std::str::from_utf8(plane.name).is_ok())
+/// Whether there is a plane with a name. Nothing is kept of what is looked at.
+fn has_named_plane(bytes: &[u8]) -> bool {
+    let is_named = |plane: &[u8]| {
+        // Of several names the last counts; one that is cut is none.
+        let name = Fields::new(plane, 0).filter(|field| field.number == 2 && field.whole).last();
+        let name = name.and_then(content);
+        name.is_some_and(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
+    };
+    Fields::new(bytes, 0).filter(|field| field.number == 1).filter_map(content).any(is_named)
+}
+
+fn content(field: Field<'_>) -> Option<&[u8]> {
+    match field.value {
+        Value::Bytes(content) => Some(content),
+        _ => None,
+    }
 }
 
 /// True if somebody has read the file as text and written it again: bytes that are not UTF-8 have become U+FFFD.
@@ -259,31 +249,4 @@ fn looks_like_text(bytes: &[u8]) -> bool {
         Err(_) => return false,
     };
     text.chars().all(|c| !c.is_control() || c.is_whitespace())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use super::*;
-
-    #[test]
-    fn all_members_of_a_gzip_file_are_read() {
-        let member = |text: &str| {
-            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            packed.write_all(text.as_bytes()).unwrap();
-            packed.finish().unwrap()
-        };
-        let read = |bytes: Vec<u8>| {
-            // A buffer of three bytes cuts the magic of members in every way.
-            all_members(BufReader::with_capacity(3, &bytes[..]))
-                .map(|packed| (String::from_utf8(packed.bytes).unwrap(), packed.trailing))
-        };
-        assert_eq!(read(member("one")).unwrap(), ("one".into(), 0));
-        let three = [member("one"), member(" and"), member(" two")].concat();
-        assert_eq!(read(three).unwrap(), ("one and two".into(), 0));
-        assert_eq!(read([member("one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), 8));
-        let whole = [member("one"), member("two")].concat();
-        assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
-    }
 }

@@ -3,6 +3,7 @@
 //! Where a run would not fit, the columns of its events lie in scratch files, and a thread lets go of pages as the process
 //! comes near its limit. The limit is one of the process, not of a run, as memory is.
 
+use std::io::{self, Read};
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use super::allowance::Allowance;
 use super::gauge;
 use super::map::Map;
 use super::scratch::{Place, Scratch};
@@ -77,6 +79,16 @@ impl Need {
         Self { bytes, is_bound }
     }
 
+    /// The run has few files, and may take this much all the same.
+    fn bounded(mut self, bytes: u64) -> Self {
+        NEEDED.fetch_add(bytes, Ordering::Relaxed);
+        NEEDED.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+        BOUND.fetch_add(u64::from(!std::mem::replace(&mut self.is_bound, true)), Ordering::Relaxed);
+        apply();
+        self
+    }
+
     /// The run is small: it may take this much, which is all that it would.
     fn free(mut self, bytes: u64) -> Self {
         NEEDED.fetch_add(bytes.saturating_sub(self.bytes), Ordering::Relaxed);
@@ -135,6 +147,34 @@ pub(super) fn file(map: Map) -> Bytes {
     let pages = Arc::new(FilePages(map));
     PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
     Box::new(Mapped(pages))
+}
+
+/// What is unpacked of a file whose first bytes are here: all of it in a scratch file. Where there is none it lies in memory.
+///
+/// # Errors
+/// What reading, or writing to the scratch file, came to; [`io::ErrorKind::OutOfMemory`] where memory does not suffice.
+pub(super) fn unpacked_from(first: Vec<u8>, rest: &mut dyn Read) -> io::Result<Bytes> {
+    let scratch = Scratch::below(haloscope_cache_folder::scratch_folders());
+    let Some(mut file) = scratch.stream(&first)? else {
+        return Ok(Box::new(in_memory(first, rest)?));
+    };
+    drop(first);
+    io::copy(rest, &mut file)?;
+    let pages = Arc::new(UnpackedPages(file.finish()?));
+    PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
+    let bytes = pages.0.bytes().ok_or_else(|| io::Error::other("what was written is not there"))?;
+    Ok(Box::new(Unpacked { bytes, pages }))
+}
+
+/// Bytes and what follows them, in memory: where that does not suffice it is an error.
+fn in_memory(mut bytes: Vec<u8>, rest: &mut dyn Read) -> io::Result<Vec<u8>> {
+    const AT_ONCE: usize = 1 << 20;
+    loop {
+        bytes.try_reserve(AT_ONCE).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        if rest.take(AT_ONCE as u64).read_to_end(&mut bytes)? == 0 {
+            return Ok(bytes);
+        }
+    }
 }
 
 /// The bytes of a profile that were unpacked. Where they are many they lie in a scratch file, whose pages may go too.
@@ -233,28 +273,36 @@ impl Deref for Mapped {
 /// [`Error::Usage`] for a limit under which its largest line cannot be read.
 pub fn bound_memory(profile: &mut Profile) -> Result<(), Error> {
     let sizes: Vec<u64> = profile.sources.iter().map(|source| source.bytes().len() as u64).collect();
-    bound(profile, Need::of(&sizes))
+    let all: u64 = sizes.iter().sum();
+    bound(profile, Need::of(&sizes), Allowance::of(all, all))
 }
 
-/// The same, for a run of this need.
-pub(super) fn bound(profile: &mut Profile, need: Need) -> Result<(), Error> {
+/// The same, for a run of this need, whose files may take so much.
+pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> Result<(), Error> {
     let events: u64 = profile.lines.iter().map(|line| line.event_count).sum();
     let files: u64 = profile.sources.iter().map(|source| source.bytes().len() as u64).sum();
     let estimate = files.saturating_add(events.saturating_mul(EVENT)).saturating_add(BASE);
     // What was asked for holds for all runs together.
     let others = NEEDED.load(Ordering::Relaxed).saturating_sub(need.bytes);
     let own = memory_limit().map(|asked| asked.saturating_sub(others));
-    let limit = own.or(need.is_bound.then_some(need.bytes));
-    if events == 0 || limit.is_none_or(|limit| estimate <= limit) {
+    // Events that are shorter than those of profiles take more than a file of that size may.
+    let with_work = estimate.saturating_add(events.saturating_mul(WORK));
+    let dense = (own.is_none() && !need.is_bound && with_work > allowance.unasked() + BASE)
+        .then(|| allowance.unasked());
+    let limit = own.or(need.is_bound.then_some(need.bytes)).or(dense);
+    if events == 0 || limit.is_none_or(|limit| estimate <= limit && dense.is_none()) {
         let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
         (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
         return Ok(());
     }
-    if let Some(asked) = memory_limit() {
+    if let Some(asked) = memory_limit().or(dense) {
         refuse_below(asked, profile)?;
     }
     let scratch = Arc::new(Scratch::below(haloscope_cache_folder::scratch_folders()));
-    let need = Arc::new(need);
+    let need = Arc::new(match dense {
+        Some(bytes) => need.bounded(bytes),
+        None => need,
+    });
     for source in 0..profile.sources.len() {
         let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
         let shelf = Bounded {
@@ -274,7 +322,11 @@ fn slots(lines: usize) -> Vec<OnceLock<Arc<LinePages>>> {
 
 /// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
 fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
+    let is_asked = memory_limit().is_some();
     let Some(stays) = PROCESS.let_go_of_all() else {
+        if !is_asked {
+            return Ok(());
+        }
         return Err(Error::Usage(
             "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
              --memory-limit and HALOSCOPE_MEMORY_LIMIT out"
@@ -283,16 +335,28 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
     };
     let largest = profile.lines.iter().max_by_key(|line| line.event_count);
     let events = largest.map_or(0, |line| line.event_count);
+    // Without a limit that was asked for, what other runs take does not count.
+    let stays = if is_asked { stays } else { 0 };
     let floor = stays.saturating_add(events.saturating_mul(EVENT + WORK)).saturating_add(BASE / 4);
     if limit >= floor {
         return Ok(());
     }
     let name = largest.map_or("", |line| line.name.as_str());
+    let (limit, floor) = (units::bytes(limit as f64), units::bytes(floor as f64));
+    let path = profile.sources.first().map(|source| source.path.clone()).unwrap_or_default();
+    if !is_asked {
+        return Err(Error::Input {
+            path,
+            message: format!(
+                "expected a profile, found {events} events in {} (line {name}): shorter ones than profilers write, which take {floor} to \
+                 read, where a file of its size may take {limit}; if it is what it should be, --memory-limit SIZE reads it",
+                units::bytes(largest.map_or(0, |line| line.bytes()) as f64)
+            ),
+        });
+    }
     Err(Error::Usage(format!(
-        "a memory limit of {} is too low for this run: it takes at least {} to read it (its largest line, {name}, has {events} \
-         events); give more, or fewer files",
-        units::bytes(limit as f64),
-        units::bytes(floor as f64)
+        "a memory limit of {limit} is too low for this run: it takes at least {floor} to read it (its largest line, {name}, has {events} \
+         events); give more, or fewer files"
     )))
 }
 

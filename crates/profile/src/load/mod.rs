@@ -1,5 +1,6 @@
 //! Finds and opens inputs. The only module of the slices that touches the file system.
 
+mod allowance;
 mod dump;
 mod find;
 mod flags_text;
@@ -16,7 +17,9 @@ mod scratch;
 mod session;
 mod source_text;
 mod trace_json;
+mod unpack;
 
+pub use allowance::set_unpacked_limit;
 pub use find::{Run, find, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use memory::{bound_memory, memory_limit, set_memory_limit, size};

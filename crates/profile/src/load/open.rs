@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use haloscope_hlo::{BufferAssignment, Module};
 
+use super::allowance::Allowance;
 use super::import::{self, Imported};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
@@ -43,11 +44,22 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
     let (mut files, mut made, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut all_known, mut allowance): (Vec<Option<Known>>, _) = (Vec::new(), Allowance::of(0, 0));
     for path in &run.files {
         match import::file(path, run.files.len() == 1) {
             Ok(Imported::Space(bytes, how)) => {
+                let known = known(path);
+                let own = Allowance::of(size_of(path, &bytes), bytes.len() as u64);
+                // What is known was counted when it was read.
+                let is_known = known.as_ref().is_some_and(|known| known.structure.is_some());
+                if let Err(error) = if is_known { Ok(()) } else { own.check(path, &bytes) } {
+                    failed.push(error);
+                    continue;
+                }
+                allowance = allowance.and(own);
                 files.push((path.clone(), bytes));
                 made.push(how);
+                all_known.push(known);
             }
             Ok(Imported::Program(bytes)) => programs.push((path.clone(), bytes)),
             Ok(Imported::Flags(bytes)) => return Ok(Profile::from_flags(path.clone(), bytes)),
@@ -64,12 +76,11 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
         }
         (_, _, last) => {
             failed.extend(last);
-            let known: Vec<Option<Known>> = files.iter().map(|(path, _)| known(path)).collect();
-            let structures = known.iter().map(|known| known.as_ref()?.structure.as_deref());
+            let structures = all_known.iter().map(|known| known.as_ref()?.structure.as_deref());
             let files = files.into_iter().zip(structures);
             let files = files.map(|((path, bytes), structure)| (path, bytes, structure)).collect();
             let mut profile = Profile::from_known_files(files, |bytes| opening.opened(bytes));
-            for (source, known) in known.into_iter().enumerate() {
+            for (source, known) in all_known.into_iter().enumerate() {
                 if let Some(known) = known {
                     profile.set_shelf(source, known.shelf);
                 }
@@ -82,8 +93,14 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     }
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
-    memory::bound(&mut profile, need)?;
+    memory::bound(&mut profile, need, allowance)?;
     Ok(profile)
+}
+
+/// The size of a file on disk; of what is no file, such as a pipe, that of what was read of it.
+fn size_of(path: &Path, bytes: &Bytes) -> u64 {
+    let found = path.metadata().ok().filter(std::fs::Metadata::is_file);
+    found.map_or(bytes.len() as u64, |found| found.len())
 }
 
 /// A profile, or a program, from bytes in memory; `name` stands for the file's name.
@@ -91,9 +108,10 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
 /// # Errors
 /// [`Error::Input`] if the bytes are neither an XSpace nor HLO.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
-    let path = PathBuf::from(name);
+    let (path, size) = (PathBuf::from(name), bytes.len() as u64);
     Ok(match import::bytes(&path, Box::new(bytes), true)? {
         Imported::Space(bytes, made) => {
+            Allowance::of(size, bytes.len() as u64).check(&path, &bytes)?;
             let mut profile = Profile::from_files(vec![(path, bytes)]);
             if let Some(source) = profile.sources.first_mut() {
                 made.note(source);

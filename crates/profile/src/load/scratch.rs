@@ -3,7 +3,7 @@
 //! They lose their names as soon as they are made, so that the system takes them back when the process ends, however it ends.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,13 +56,61 @@ impl Place {
         self.map.drop_pages(at(part.start)..at(part.end));
     }
 
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> Option<Segment> {
+        let bytes: Shared = self.map.clone();
+        Segment::new(bytes, self.range.clone())
+    }
+
     /// Lets go of its pages.
     pub(crate) fn release(&self) {
         self.map.drop_pages(self.range.clone());
     }
 }
 
+/// A file that is being written from its begin to its end.
+pub(crate) struct Stream {
+    file: File,
+    path: PathBuf,
+}
+
+impl Stream {
+    /// What was written, mapped.
+    ///
+    /// # Errors
+    /// What the system says where it cannot be mapped, or the map does not show what was written.
+    pub(crate) fn finish(self) -> io::Result<Place> {
+        let map = Map::of(&self.file, &self.path)?;
+        if !map.starts_with(MARK) {
+            return Err(io::Error::other("what is written to a scratch file does not show in the map"));
+        }
+        let range = MARK.len()..map.len();
+        Ok(Place { file: Arc::new(self.file), map: Arc::new(map), range })
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 impl Scratch {
+    /// A file of its own that begins with these bytes; `None` where no folder takes one.
+    ///
+    /// # Errors
+    /// What the system says where they cannot be written.
+    pub(crate) fn stream(&self, first: &[u8]) -> io::Result<Option<Stream>> {
+        let Ok((mut file, path)) = self.file() else { return Ok(None) };
+        file.write_all(MARK)?;
+        file.write_all(first)?;
+        Ok(Some(Stream { file, path }))
+    }
+
     /// Files in the first of these folders that takes one. Nothing is made before it is needed.
     pub(crate) fn below(folders: Vec<PathBuf>) -> Self {
         Self { folders, last: Mutex::default(), full: AtomicBool::new(false) }

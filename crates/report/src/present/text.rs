@@ -53,18 +53,22 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split_whitespace() {
-        let mut word = word.to_owned();
+        let mut word = word;
         let gap = usize::from(used > 0);
-        if used + gap + width(&word) > columns && used > 0 {
+        if used + gap + width(word) > columns && used > 0 {
             lines.push(String::new());
             used = 0;
         }
-        while width(&word) > columns {
+        // Looks at a line's worth of it at a time: a name may be a megabyte long.
+        loop {
             let mut head = prefix(word.chars(), columns);
+            if head.len() == word.len() {
+                break;
+            }
             if head.is_empty() {
                 head = word.chars().take(1).collect();
             }
-            word = word[head.len()..].to_owned();
+            word = &word[head.len()..];
             push(&mut lines, &head);
             lines.push(String::new());
         }
@@ -72,8 +76,8 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
             push(&mut lines, " ");
             used += 1;
         }
-        push(&mut lines, &word);
-        used += width(&word);
+        push(&mut lines, word);
+        used += width(word);
     }
     if lines.len() > 1 && lines.last().is_some_and(String::is_empty) {
         lines.pop();

@@ -8,7 +8,7 @@ use super::answers::{KEPT, KEPT_BYTES, Key};
 use super::reply::Refusal;
 use crate::answer::Caught;
 use crate::app::App;
-use crate::compute::compute;
+use crate::compute::{compute_for, token};
 
 /// The answer to `key`: kept, awaited, or computed by `work`, once however many ask.
 pub(super) async fn answered(
@@ -16,19 +16,22 @@ pub(super) async fn answered(
     key: Key,
     work: impl FnOnce(&App) -> Result<Answer, Refusal> + Send + 'static,
 ) -> Result<Arc<Answer>, Refusal> {
-    let cell = app.answers.cell(&key);
-    let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
-    // A task of its own, so that a client that leaves does not take the answer from those who wait.
+    let (cell, waiting) = app.answers.cell(&key, || token(&app));
+    let (shared, task_app, forget_app) = (cell, Arc::clone(&app), Arc::clone(&app));
+    // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {
-        let computed = || async move { compute(task_app, move |app| work(app).map(Arc::new)).await };
-        shared.get_or_init(computed).await.clone()
+        let stop = shared.waiters.token().clone();
+        let computed =
+            || async move { compute_for(task_app, stop, move |app| work(app).map(Arc::new)).await };
+        let answer = shared.answer.get_or_init(computed).await.clone();
+        if answer.is_err() {
+            // The next one to ask tries again; perhaps the profiler was still writing.
+            forget_app.answers.forget(&shared);
+        }
+        answer
     });
-    let result = task.await.unwrap_or_else(|error| Err(Caught(error.to_string()).into()));
-    if result.is_err() {
-        // The next one to ask tries again; perhaps the profiler was still writing.
-        app.answers.forget(&cell);
-    } else {
-        app.answers.trim(KEPT, KEPT_BYTES);
-    }
+    let result = task.await.unwrap_or_else(|error| Err(Caught::Bug(error.to_string()).into()));
+    drop(waiting);
+    app.answers.trim(KEPT, KEPT_BYTES);
     result
 }

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use haloscope_compat::Answer;
+use haloscope_report::stop::Token;
 use tokio::sync::OnceCell;
 
 use super::reply::Refusal;
+use crate::waiters::{Waiters, Waiting};
 
 /// How many answers are kept.
 pub(super) const KEPT: usize = 64;
@@ -25,45 +27,60 @@ pub(super) struct Key {
     pub(super) params: Vec<(String, String)>,
 }
 
-pub(super) type Shared = Arc<OnceCell<Result<Arc<Answer>, Refusal>>>;
+/// An answer for all who ask.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) answer: OnceCell<Result<Arc<Answer>, Refusal>>,
+    pub(super) waiters: Arc<Waiters>,
+}
 
 /// The answers by question, the one asked for last at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Answers(Mutex<VecDeque<(Key, Shared)>>);
+pub(crate) struct Answers(Mutex<VecDeque<(Key, Arc<Shared>)>>);
 
 impl Answers {
-    /// The place of the answer to `key`.
-    pub(super) fn cell(&self, key: &Key) -> Shared {
+    /// The place of the answer to `key`. What is there not yet is computed under `token`, for as long as one who asked waits.
+    pub(super) fn cell(&self, key: &Key, token: impl FnOnce() -> Token) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         let at = held.iter().position(|(k, _)| k == key);
-        let slot = at.and_then(|at| held.remove(at)).unwrap_or_else(|| (key.clone(), Shared::default()));
+        let known = at.and_then(|at| held.remove(at)).map(|slot| {
+            let waiting = slot.1.waiters.join();
+            (slot, waiting)
+        });
+        // One that all left before it was there is computed anew.
+        let known = known.filter(|(slot, waiting)| waiting.is_some() || slot.1.answer.initialized());
+        let (slot, waiting) = known.unwrap_or_else(|| {
+            let shared = Shared { answer: OnceCell::new(), waiters: Waiters::new(token()) };
+            let waiting = shared.waiters.join();
+            ((key.clone(), Arc::new(shared)), waiting)
+        });
         let cell = Arc::clone(&slot.1);
         held.push_back(slot);
-        cell
+        (cell, waiting)
     }
 
     /// Forgets the answers asked for longest ago. One that is being computed counts, but is not forgotten.
     pub(super) fn trim(&self, kept: usize, kept_bytes: usize) {
-        let size = |cell: &Shared| match cell.get() {
+        let size = |cell: &Arc<Shared>| match cell.answer.get() {
             Some(Ok(answer)) => answer.body.len(),
             _ => 0,
         };
         let mut held = self.lock();
         let mut bytes: usize = held.iter().map(|(_, cell)| size(cell)).sum();
         while held.len() > kept || bytes > kept_bytes {
-            let Some(oldest) = held.iter().position(|(_, cell)| cell.initialized()) else { return };
+            let Some(oldest) = held.iter().position(|(_, cell)| cell.answer.initialized()) else { return };
             let Some((_, cell)) = held.remove(oldest) else { return };
             bytes -= size(&cell);
         }
     }
 
     /// Forgets an answer.
-    pub(super) fn forget(&self, of: &Shared) {
+    pub(super) fn forget(&self, of: &Arc<Shared>) {
         self.lock().retain(|(_, held)| !Arc::ptr_eq(held, of));
     }
 
     /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Key, Shared)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Key, Arc<Shared>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,8 +31,8 @@ impl IntoResponse for Refusal {
 
 impl From<Caught> for Refusal {
     fn from(caught: Caught) -> Self {
-        let text = format!("the server failed: {}; this is a bug of Haloscope", caught.0);
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+        let (text, hint) = caught.words();
+        Self::new(caught.status(), format!("{text}; {hint}"))
     }
 }
 

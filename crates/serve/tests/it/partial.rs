@@ -88,6 +88,7 @@ fn who_names_hosts_or_does_not_ask_for_parts_gets_none() {
     // Of one host there is no part.
     assert_eq!(remark(&server.json("/api/report/overview?run=train&partial=yes")), None);
     server.get("/api/progress?hosts=x").refusal(400);
-    // Nothing is opened to say how far it is.
-    assert_eq!(server.json("/api/progress?run=nothing")["state"], "idle");
+    // Nothing is opened to say how far it is, and of what is not there nobody says it.
+    assert_eq!(server.json("/api/progress?run=train")["state"], "idle");
+    server.get("/api/progress?run=nothing").refusal(404);
 }

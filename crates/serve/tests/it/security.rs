@@ -61,6 +61,35 @@ fn a_request_from_another_site_is_refused() {
 }
 
 #[test]
+fn a_name_before_the_machine_is_refused() {
+    let server = TestServer::start();
+    let port = server.addr.port();
+    for host in ["user@localhost", "localhost@evil.example", &format!("user:word@127.0.0.1:{port}")] {
+        assert_ne!(server.raw("/api/runs", &format!("Host: {host}\r\n")).status, 200, "{host}");
+    }
+}
+
+#[test]
+fn nothing_is_computed_for_a_page_of_another_site() {
+    let server = TestServer::start();
+    let host = format!("127.0.0.1:{}", server.addr.port());
+    let asked = |path: &str, site: &str| {
+        server.raw(path, &format!("Host: {host}\r\nSec-Fetch-Site: {site}\r\n")).status
+    };
+    let paths = ["/api/runs", "/api/report/overview", "/api/timeline/tracks", "/data/plugin/profile/runs"];
+    for path in paths {
+        for site in ["cross-site", "same-site", "anything"] {
+            assert_eq!(asked(path, site), 403, "{path} {site}");
+        }
+        let own = asked(path, "same-origin");
+        assert!(own != 403 && own == asked(path, "none"), "{path}: {own}");
+        assert_eq!(own, server.raw(path, &format!("Host: {host}\r\n")).status, "{path}: programs do not say");
+    }
+    // Who follows a link gets the page.
+    assert_eq!(asked("/", "cross-site"), 200);
+}
+
+#[test]
 fn the_api_needs_the_token_where_one_is_set() {
     let server = TestServer::with(|config| config.token = Some("a b+c".into()));
     assert!(server.url.ends_with("/?token=a+b%2Bc"), "{}", server.url);
@@ -138,4 +167,32 @@ fn no_path_leads_out_of_the_page() {
             server.raw(&format!("/api/report/overview?run={run}"), &host).refusal(404);
         }
     }
+}
+
+#[test]
+fn who_says_nothing_is_no_bother_and_who_is_slow_is_answered() {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    let server = TestServer::start();
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(server.addr).unwrap()).collect();
+    let mut slow = TcpStream::connect(server.addr).unwrap();
+    slow.write_all(b"GET /api/version HTTP/1.1\r\nHost: loc").unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(server.get("/api/version").status, 200);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+    slow.write_all(b"alhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Two questions on one connection.
+    let mut kept = TcpStream::connect(server.addr).unwrap();
+    for _ in 0..2 {
+        kept.write_all(b"GET /api/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut head = [0; 12];
+        kept.read_exact(&mut head).unwrap();
+        assert_eq!(&head, b"HTTP/1.1 404");
+        let mut rest = vec![0; 64 << 10];
+        let _ = kept.read(&mut rest).unwrap();
+    }
+    drop(silent);
 }

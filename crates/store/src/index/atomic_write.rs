@@ -85,7 +85,11 @@ fn temporary_files(folder: &Path) -> Vec<(PathBuf, Duration)> {
 
 /// A lock that ends with the process, or when this is dropped; `None` while another holds it, or where it cannot be had.
 pub(super) fn lock(path: &Path) -> Option<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).ok()?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).ok()?;
     file.try_lock().is_ok().then_some(file)
 }
 
@@ -143,6 +147,11 @@ mod tests {
         let path = folder.path().join("lock");
         let held = lock(&path).unwrap();
         assert!(lock(&path).is_none());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(held.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
         drop(held);
         assert!(lock(&path).is_some());
     }

@@ -123,16 +123,24 @@ impl Store {
     }
 
     /// How far the reading of a run has come, for which [`Store::partial_run`] was asked.
-    #[must_use]
-    pub fn read_progress(&self, id: &str) -> ReadProgress {
-        let listed = lock(&self.listed).iter().find(|listed| listed.info.id == id).cloned();
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`] if the listing has no such id; [`Error::Read`] if the place cannot be listed.
+    pub fn read_progress(&self, id: &str) -> Result<ReadProgress, Error> {
+        let known = lock(&self.listed).iter().find(|listed| listed.info.id == id).cloned();
+        let is_in_memory = || lock(&self.in_memory).iter().any(|run| run.info.id == id);
+        let listed = match known {
+            Some(listed) => Some(listed),
+            None if is_in_memory() => None,
+            None => Some(self.find(id, |listed| listed.info.id == id)?),
+        };
         let session = listed.as_ref().and_then(|listed| listed.remote.as_deref());
         if let Some(part) = session.and_then(|session| self.downloads.progress(session)) {
-            return ReadProgress { state: ReadState::Downloading, part };
+            return Ok(ReadProgress { state: ReadState::Downloading, part });
         }
         let known =
             lock(&self.background_reads.0).iter().find(|background_read| background_read.id == id).cloned();
-        known.map(|background_read| background_read.read_progress()).unwrap_or_default()
+        Ok(known.map(|background_read| background_read.read_progress()).unwrap_or_default())
     }
 
     fn whole(&self, id: &str) -> Result<PartialRun, Error> {

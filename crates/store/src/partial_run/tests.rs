@@ -27,7 +27,8 @@ fn parts_grow_until_all_hosts_are_read() {
     let folder = tempfile::tempdir().unwrap();
     session(folder.path(), 64);
     let store = Arc::new(Store::new(folder.path()).unwrap());
-    assert_eq!(store.read_progress("run"), ReadProgress::default(), "nobody asked yet");
+    assert_eq!(store.read_progress("run").unwrap(), ReadProgress::default(), "nobody asked yet");
+    assert!(matches!(store.read_progress("another"), Err(Error::UnknownRun(_))));
     let all = answers(&store);
     let counts: Vec<usize> =
         all.iter().filter_map(|partial_run| Some(partial_run.hosts.as_ref()?.len())).collect();
@@ -41,7 +42,7 @@ fn parts_grow_until_all_hosts_are_read() {
     let whole = &all[all.len() - 1].run;
     assert_eq!(whole.profile.hosts.len(), 64);
     assert!(Arc::ptr_eq(whole, &store.open("run").unwrap()), "opened once");
-    let reading = store.read_progress("run");
+    let reading = store.read_progress("run").unwrap();
     assert_eq!((reading.state, reading.part.files, reading.part.all_files), (ReadState::Read, 64, 64));
     assert!(whole.profile.lines.iter().all(|line| line.loaded().is_some()));
 }

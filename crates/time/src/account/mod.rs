@@ -21,6 +21,7 @@ use super::op_rows::DeviceOps;
 use super::select::Selection;
 use super::usage::capture_span;
 use haloscope_profile::{Device, DeviceId, HostId, Profile};
+use haloscope_report::stop;
 
 /// The account of one device. Times are on the run's clock.
 #[derive(Debug, Clone)]
@@ -95,7 +96,7 @@ pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Option<
     let nothing = Intervals::default();
     let account =
         |device: &&Device| Account::of(profile, device, input.get(&device.host).unwrap_or(&nothing));
-    selection.devices.par_iter().map(account).collect()
+    selection.devices.par_iter().map(stop::carried(account)).collect()
 }
 
 impl Account {

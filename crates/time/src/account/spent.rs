@@ -13,6 +13,7 @@ use crate::select::Selection;
 use crate::usage::{DeviceUsage, Usage};
 use crate::window_index::Kept;
 use haloscope_profile::{Device, Event, HostId, Peaks, Profile};
+use haloscope_report::stop;
 use haloscope_report::units;
 
 /// The word for what an op is limited by: `compute` or `memory` of one that computes or copies, `communication`, `transfer`; `None` where
@@ -133,7 +134,7 @@ impl Spent {
     #[must_use]
     pub fn measure(profile: &Profile, selection: &Selection<'_>, usage: &Usage) -> Self {
         let times = |(at, device): (usize, &&Device)| busy_times(profile, device, selection.window(at));
-        let times: Vec<_> = selection.devices.par_iter().enumerate().map(times).collect();
+        let times: Vec<_> = selection.devices.par_iter().enumerate().map(stop::carried(times)).collect();
         Self::of(profile, usage, &times)
     }
 

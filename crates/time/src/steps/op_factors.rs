@@ -8,6 +8,7 @@ use crate::account::{Class, Group};
 use crate::intervals::Intervals;
 use crate::op_rows::DeviceOps;
 use haloscope_profile::{Device, Profile};
+use haloscope_report::stop;
 
 /// An op in slow steps against the same op in good ones.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +69,7 @@ impl OpFactors {
             }
             own
         };
-        let each: Vec<Sums> = devices.par_iter().take(DEVICES).map(of_device).collect();
+        let each: Vec<Sums> = devices.par_iter().take(DEVICES).map(stop::carried(of_device)).collect();
         let mut all: Sums = BTreeMap::new();
         for (key, sum) in each.into_iter().flatten() {
             let own = all.entry(key).or_default();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use haloscope_event_groups::Context;
 use haloscope_profile::{Device, DeviceKind, Event, HostId, Profile};
+use haloscope_report::stop;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::op_sums::Sums;
@@ -62,7 +63,7 @@ pub(super) fn of_host<'p>(profile: &'p Profile, host: HostId, environment: &Envi
         return Vec::new();
     }
     let Some(context) = environment.context(profile, host) else { return Vec::new() };
-    devices.par_iter().map(|device| of_core(profile, device, context)).collect()
+    devices.par_iter().map(stop::carried(|device: &&Device| of_core(profile, device, context))).collect()
 }
 
 fn of_core<'p>(profile: &'p Profile, device: &Device, context: &Context) -> CoreOps<'p> {

@@ -5,6 +5,7 @@ mod core;
 use std::collections::BTreeMap;
 
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -29,8 +30,10 @@ impl StepOps {
             steps.rows.iter().flat_map(|row| row.groups.iter().map(|g| g.0)).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let cores: Vec<(HostId, Vec<CoreOps<'_>>)> =
-            hosts.into_par_iter().map(|host| (host, of_host(profile, host, environment))).collect();
+        let cores: Vec<(HostId, Vec<CoreOps<'_>>)> = hosts
+            .into_par_iter()
+            .map(stop::carried(|host| (host, of_host(profile, host, environment))))
+            .collect();
         let mut known = Known::default();
         let mut numbered = |core| (core, known.numbers(core));
         let cores: BTreeMap<HostId, Vec<_>> =

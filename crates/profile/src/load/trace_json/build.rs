@@ -7,11 +7,14 @@ use rustc_hash::FxHashMap;
 
 use super::entry::{Entry, Loose};
 use crate::TraceJson;
-use haloscope_report::units::LARGEST_PS;
+use haloscope_report::units::{self, LARGEST_PS};
 
-/// Processes and threads, and bytes of the result: beyond these a file is refused, for no profiler writes such.
+/// Processes and threads, and bytes in memory: beyond these a file is refused, for no profiler writes such.
 const MOST_LINES: usize = 100_000;
 const MOST_BYTES: usize = 2 << 30;
+/// What a process or thread takes, and what a name, a text or an argument takes beside its words, bytes.
+const LINE: usize = 512;
+const ENTRY: usize = 192;
 /// Begins without an end that are kept.
 const MOST_OPEN: usize = 1_000_000;
 /// Texts that are written once and referred to, and the longest of them.
@@ -57,6 +60,8 @@ pub(super) struct Builder {
     origin_us: Option<f64>,
     lines: usize,
     bytes: usize,
+    /// Bytes that it may take in memory.
+    most: usize,
     open: usize,
 }
 
@@ -72,6 +77,8 @@ struct Process {
     model_flops: bool,
     texts: Vec<StatMetadata>,
     text_of: FxHashMap<String, i64>,
+    /// Bytes that names and texts take in memory, roughly.
+    weight: usize,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +87,14 @@ struct Thread {
     name: String,
     rank: i64,
     open: Vec<Begun>,
+}
+
+impl Begun {
+    /// Bytes that it takes in memory.
+    fn weight(&self) -> usize {
+        let args = self.args.iter().map(|(key, value)| ENTRY + key.len() + value.text_bytes());
+        ENTRY + self.name.len() + args.sum::<usize>()
+    }
 }
 
 /// An event that has begun.
@@ -91,6 +106,13 @@ struct Begun {
 }
 
 impl Builder {
+    /// A trace of which no more is kept than fits into so many bytes of memory, as they are and as what is made of them.
+    pub(super) fn new(memory: u64) -> Self {
+        // The events are written twice: line by line, and as one.
+        let most = usize::try_from(memory / 2).unwrap_or(usize::MAX).min(MOST_BYTES);
+        Self { most, ..Self::default() }
+    }
+
     /// True if no event was found.
     pub(super) fn is_empty(&self) -> bool {
         self.facts.events == 0
@@ -101,8 +123,14 @@ impl Builder {
         if self.lines > MOST_LINES {
             return Some(format!("expected a trace, found more than {MOST_LINES} threads in it"));
         }
-        (self.bytes > MOST_BYTES)
-            .then(|| format!("expected a trace of at most {MOST_BYTES} bytes of events, found more"))
+        let takes = self.bytes.saturating_add(self.lines.saturating_mul(LINE));
+        (takes > self.most).then(|| {
+            format!(
+                "expected a trace, found one whose events and names take more memory than the {} that a file of its size may take; if it \
+                 is what it should be, --memory-limit SIZE reads it",
+                units::bytes(2.0 * self.most as f64)
+            )
+        })
     }
 
     pub(super) fn add(&mut self, entry: Entry) {
@@ -184,7 +212,10 @@ impl Builder {
         self.open += 1;
         let name = entry.name.words();
         let thread = self.thread(&entry);
-        thread.open.push(Begun { start, name, args: entry.args.0 });
+        let begun = Begun { start, name, args: entry.args.0 };
+        let weight = begun.weight();
+        thread.open.push(begun);
+        self.bytes = self.bytes.saturating_add(weight);
     }
 
     fn end(&mut self, entry: &Entry) {
@@ -192,11 +223,13 @@ impl Builder {
             self.facts.left_out += 1;
             return;
         };
-        let Some(Begun { start, name, args }) = self.thread(entry).open.pop() else {
+        let Some(begun) = self.thread(entry).open.pop() else {
             self.facts.left_out += 1;
             return;
         };
         self.open -= 1;
+        self.bytes = self.bytes.saturating_sub(begun.weight());
+        let Begun { start, name, args } = begun;
         self.event(&entry.pid, &entry.tid, (start, end - start), name, args);
     }
 
@@ -210,10 +243,10 @@ impl Builder {
     ) {
         self.facts.events += 1;
         let process = self.process(pid);
-        let before = process.weight();
+        let before = process.weight;
         let (meta, stats) = process.meta(name, args);
         let tid = tid.number().map_or(0, |v| v as i64);
-        let grown = process.weight() - before;
+        let grown = process.weight - before;
         let Some(thread) = process.threads.get_mut(&tid) else { return };
         let former = thread.line.len();
         thread.line.push(&Event { stats, ..Event::at(meta, start, duration) });
@@ -232,7 +265,7 @@ impl Builder {
         let numbers: Vec<_> = numbers.collect();
         let many = numbers.len() > 1;
         let process = self.process(&entry.pid);
-        let before = process.weight() + process.counters.len();
+        let before = process.weight + process.counters.len();
         for (key, value) in &numbers {
             let title = if many { format!("{name}: {key}") } else { name.clone() };
             let (meta, _) = process.meta(title, Vec::new());
@@ -240,7 +273,7 @@ impl Builder {
             let stats = vec![Stat { metadata_id, value: Value::Double(*value) }];
             process.counters.push(&Event { stats, ..Event::at(meta, time, 0) });
         }
-        let grown = process.weight() + process.counters.len() - before;
+        let grown = process.weight + process.counters.len() - before;
         self.bytes += grown;
         self.facts.events += numbers.len() as u64;
         self.facts.left_out += u64::from(numbers.is_empty());
@@ -263,18 +296,13 @@ impl Builder {
 }
 
 impl Process {
-    /// Bytes, roughly, of what is kept once.
-    fn weight(&self) -> usize {
-        const ENTRY: usize = 64;
-        (self.metas.len() + self.texts.len()) * ENTRY
-    }
-
     /// The id of a stat's name or of a text that is referred to.
     fn text(&mut self, text: &str) -> i64 {
         if let Some(id) = self.text_of.get(text) {
             return *id;
         }
         let id = self.texts.len() as i64 + 1;
+        self.weight += ENTRY + 2 * text.len();
         self.texts.push(StatMetadata { id, name: text.to_owned(), ..StatMetadata::default() });
         self.text_of.insert(text.to_owned(), id);
         id
@@ -301,6 +329,9 @@ impl Process {
         let mut shared: Vec<Stat> = of_op.map(|(k, v)| self.stat(&k, v)).collect();
         self.settle_flops(&mut shared);
         let (name, display_name) = long.map_or((name.clone(), String::new()), |long| (long, name));
+        // The name stands beside its id too.
+        let words: usize = shared.iter().map(|stat| ENTRY + text_bytes(&stat.value)).sum();
+        self.weight += 2 * ENTRY + name.len() + 2 * display_name.len().max(name.len()) + words;
         self.metas.push(EventMetadata { id, name, display_name, stats: shared, ..EventMetadata::default() });
         (id, stats)
     }
@@ -363,6 +394,14 @@ impl Process {
             ..Plane::default()
         };
         plane.append_to(&lines, space);
+    }
+}
+
+/// Bytes of a text.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::Str(text) => text.len(),
+        _ => 0,
     }
 }
 

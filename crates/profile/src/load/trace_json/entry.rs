@@ -49,6 +49,14 @@ impl Loose {
         number.is_finite().then_some(number)
     }
 
+    /// Bytes of its text.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Int(_) | Self::Uint(_) | Self::Float(_) | Self::Flag(_) | Self::Other => 0,
+        }
+    }
+
     /// The words; of a number those that it is written in.
     pub(super) fn words(&self) -> String {
         match self {

@@ -3,12 +3,13 @@
 //! The JSON is read as a stream and written as an XSpace in memory, so that everything behind works as on a profile. What
 //! the JSON lacks stays missing, and a remark says so. A file that ends in the middle gives what stands before.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use flate2::read::GzDecoder;
-
+use super::allowance::{self, Allowance};
+use super::unpack::Members;
 use crate::TraceJson;
 use haloscope_report::Error;
 
@@ -18,8 +19,10 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-/// Unpacked bytes that are read at most: several times what exporters write, which stop at a million events.
+/// Bytes that are read at most: several times what exporters write, which stop at a million events.
 const LARGEST: u64 = 2 << 30;
+/// Bytes of one entry at most: texts of ops of some hundred kilobytes are usual.
+const LARGEST_ENTRY: u64 = 8 << 20;
 
 /// What such files are called, without `.gz`.
 const ENDINGS: [&str; 2] = [".trace.json", "perfetto_trace.json"];
@@ -49,29 +52,45 @@ pub(super) fn is_meant(bytes: &[u8]) -> bool {
 /// [`Error::Io`] if it cannot be read, [`Error::Input`] if it has no event that can be used.
 pub(super) fn open(path: &Path) -> Result<(Vec<u8>, TraceJson), Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
-    let file = BufReader::new(File::open(path).map_err(io)?);
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    let file = BufReader::new(file);
     if path.extension().is_some_and(|e| e == "gz") {
-        return convert(path, BufReader::new(GzDecoder::new(file)));
+        let most = allowance::most_unpacked(size);
+        return read_within(path, Members::new(file), most, Allowance::of(size, u64::MAX));
     }
-    convert(path, file)
+    read_within(path, file, LARGEST, Allowance::of(size, size))
 }
 
 /// Reads JSON; `path` is for errors.
 ///
 /// # Errors
 /// [`Error::Input`] if it has no event that can be used.
-pub(super) fn convert(path: &Path, json: impl Read) -> Result<(Vec<u8>, TraceJson), Error> {
+pub(super) fn convert(path: &Path, json: &[u8]) -> Result<(Vec<u8>, TraceJson), Error> {
+    let size = json.len() as u64;
+    read_within(path, json, LARGEST, Allowance::of(size, size))
+}
+
+/// Reads so many bytes of JSON into so much memory.
+fn read_within(
+    path: &Path,
+    json: impl Read,
+    most: u64,
+    allowance: Allowance,
+) -> Result<(Vec<u8>, TraceJson), Error> {
     let input = |message: String| Error::Input { path: path.to_owned(), message };
-    let mut limited = json.take(LARGEST);
-    let mut builder = build::Builder::default();
-    let read = read::read(BufReader::new(&mut limited), &mut builder);
-    let too_long = limited.limit() == 0;
+    let since_entry = Cell::new(Some(0));
+    let mut limited = Limited { json, left: most, since_entry: &since_entry };
+    let mut builder = build::Builder::new(allowance.memory());
+    let read = read::read(BufReader::new(&mut limited), &mut builder, &since_entry);
     if let Some(why) = builder.refusal() {
         return Err(input(why));
     }
     let found = match read {
         Ok(()) => None,
-        Err(_) if too_long => Some(format!("it is longer than {LARGEST} bytes")),
+        Err(_) if limited.left == 0 => Some(format!(
+            "it is longer than {most} bytes, which is what is read of a file of its size (--max-unpacked SIZE reads more of a packed one)"
+        )),
         Err(error) => Some(error.to_string()),
     };
     if builder.is_empty() {
@@ -82,4 +101,25 @@ pub(super) fn convert(path: &Path, json: impl Read) -> Result<(Vec<u8>, TraceJso
         )));
     }
     Ok(builder.finish(found))
+}
+
+/// JSON of which so much is read, and of one entry no more than [`LARGEST_ENTRY`]: its texts stand in memory whole.
+struct Limited<'a, R> {
+    json: R,
+    left: u64,
+    /// Bytes since the last entry was over; `None` where nothing is kept of what is read.
+    since_entry: &'a Cell<Option<u64>>,
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.since_entry.get().is_some_and(|bytes| bytes > LARGEST_ENTRY) {
+            return Err(io::Error::other(format!("an entry of more than {LARGEST_ENTRY} bytes")));
+        }
+        let room = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = self.json.read(into.get_mut(..room).unwrap_or_default())?;
+        self.left -= read as u64;
+        self.since_entry.set(self.since_entry.get().map(|bytes| bytes + read as u64));
+        Ok(read)
+    }
 }

@@ -1,5 +1,6 @@
 //! The walk over the JSON: entries go to the builder one at a time, and nothing is kept of the rest.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
@@ -12,12 +13,18 @@ use super::entry::Entry;
 ///
 /// # Errors
 /// What is wrong with the JSON and where. What stands before it is in the builder.
-pub(super) fn read(json: impl Read, builder: &mut Builder) -> Result<(), serde_json::Error> {
+///
+/// `since_entry` is set to 0 as often as an entry is over, and to nothing while all that is read is passed over.
+pub(super) fn read(
+    json: impl Read,
+    builder: &mut Builder,
+    since_entry: &Cell<Option<u64>>,
+) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_reader(json);
-    deserializer.deserialize_any(Trace(builder))
+    deserializer.deserialize_any(Trace(builder, since_entry))
 }
 
-struct Trace<'b>(&'b mut Builder);
+struct Trace<'b>(&'b mut Builder, &'b Cell<Option<u64>>);
 
 impl<'de> Visitor<'de> for Trace<'_> {
     type Value = ();
@@ -29,20 +36,23 @@ impl<'de> Visitor<'de> for Trace<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if key == "traceEvents" {
-                map.next_value_seed(Entries(self.0))?;
+                map.next_value_seed(Entries(self.0, self.1))?;
             } else {
+                // Nothing is kept of it, however long it is.
+                self.1.set(None);
                 map.next_value::<IgnoredAny>()?;
             }
+            self.1.set(Some(0));
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
-        Entries(self.0).visit_seq(seq)
+        Entries(self.0, self.1).visit_seq(seq)
     }
 }
 
-struct Entries<'b>(&'b mut Builder);
+struct Entries<'b>(&'b mut Builder, &'b Cell<Option<u64>>);
 
 impl<'de> DeserializeSeed<'de> for Entries<'_> {
     type Value = ();
@@ -62,6 +72,7 @@ impl<'de> Visitor<'de> for Entries<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while let Some(entry) = seq.next_element::<Entry>()? {
             self.0.add(entry);
+            self.1.set(Some(0));
             if self.0.refusal().is_some() {
                 return Err(serde::de::Error::custom("too large"));
             }

@@ -6,6 +6,7 @@ use crate::attribution::{Attribution, Identity, Rules, Totals};
 use crate::heap::Buffers;
 use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HostId, Profile};
+use haloscope_report::stop;
 use haloscope_report::{Cell, Column, Notes, Severity, Table, Unit, row};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::select::Scoped;
@@ -47,7 +48,9 @@ pub(super) fn all(
     let copies: Vec<_> = hosts.iter().map(|host| (*host, copy_of(program, *host, &programs))).collect();
     let answers: Vec<_> = copies
         .par_iter()
-        .map(|(_, copy)| copy.as_ref().and_then(|copy| totals(copy, rules, memory_space)))
+        .map(stop::carried(|(_, copy): &(HostId, Option<_>)| {
+            copy.as_ref().and_then(|copy| totals(copy, rules, memory_space))
+        }))
         .collect();
     for ((host, _), answer) in copies.iter().zip(&answers) {
         let host = host_name(profile, *host);

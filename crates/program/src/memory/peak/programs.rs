@@ -9,6 +9,7 @@ use crate::program_memory::ProgramMemory;
 use haloscope_profile::{HloModule, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_report::{Notes, Severity, Table, row};
 use haloscope_time::programs::{self, Program};
 
@@ -39,7 +40,7 @@ impl<'p> Programs<'p> {
             });
             (program, need)
         };
-        Ok(Self(programs.into_par_iter().map(need).collect()))
+        Ok(Self(programs.into_par_iter().map(stop::carried(need)).collect()))
     }
 
     /// How many there are: what several hosts hold a copy of is one.

@@ -1,0 +1,171 @@
+//! What a file may take, told from its size on disk: how far it is unpacked, and how much memory is spent on it.
+//!
+//! A file that is small on disk may stand for anything. So it is the size on disk that bounds what becomes of it, and not a
+//! length or a count that it states itself. Real profiles stay far below; what does not is refused before memory is spent, and
+//! the refusal names the option with which it is read all the same.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haloscope_report::Error;
+use haloscope_report::units;
+use haloscope_xspace::Census;
+
+use super::memory;
+
+/// A packed file is unpacked to so many times its size at most, where no other bound was asked for: profiles take 2 to 10 times
+/// theirs.
+const TIMES: u64 = 200;
+/// And to no more than this, whatever its size.
+const MOST: u64 = 4 << 30;
+/// So much is always unpacked: a few empty lines pack well too.
+const LEAST: u64 = 1 << 20;
+/// Of a packed file this many times its size counts as its size when memory is spent on it.
+const PACKED: u64 = 16;
+
+/// Memory for each byte of a file, and beside it: what a process takes that reads nothing stays below the difference to 64 MiB.
+const FOR_EACH_BYTE: u64 = 8;
+const BESIDE: u64 = 40 << 20;
+
+/// The bound on unpacked bytes that was asked for; 0 for none.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// Bounds what a packed file unpacks to, in bytes, from now on; `None` for 200 times its size and 4 GiB at most.
+pub fn set_unpacked_limit(bytes: Option<u64>) {
+    ASKED.store(bytes.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Bytes that a packed file of this size may unpack to.
+pub(super) fn most_unpacked(packed: u64) -> u64 {
+    match ASKED.load(Ordering::Relaxed) {
+        0 => packed.saturating_mul(TIMES).clamp(LEAST, MOST),
+        asked => asked,
+    }
+}
+
+/// The same of a file whose parts stand in memory while they are put together: unless a bound was asked for, a third of what it may
+/// take, for there they are, what becomes of them, and a copy that is on its way to where it stays.
+pub(super) fn most_merged(packed: u64, allowance: Allowance) -> u64 {
+    let most = most_unpacked(packed);
+    if ASKED.load(Ordering::Relaxed) > 0 { most } else { most.min(allowance.memory() / 3) }
+}
+
+/// The refusal of a file that unpacks to more.
+pub(super) fn unpacks_to_too_much(path: &Path, packed: u64, most: u64) -> Error {
+    let (packed, most) = (units::bytes(packed as f64), units::bytes(most as f64));
+    Error::Input {
+        path: path.to_owned(),
+        message: format!(
+            "expected a packed profile, found {packed} that unpack to more than {most}: real ones unpack to 10 times their size. \
+             Nothing was read of it; if it is what it should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it"
+        ),
+    }
+}
+
+/// The memory that a file may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Allowance {
+    /// Bytes of it that count.
+    counted: u64,
+}
+
+impl Allowance {
+    /// That of a file with so many bytes on disk, of which `unpacked` became.
+    pub(super) fn of(on_disk: u64, unpacked: u64) -> Self {
+        Self { counted: unpacked.min(on_disk.saturating_mul(PACKED)).max(on_disk.min(unpacked)) }
+    }
+
+    /// Of all files of a run together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { counted: self.counted.saturating_add(other.counted) }
+    }
+
+    /// The memory in bytes: the limit that was asked for, else 8 times what counts, and 40 MiB.
+    pub(super) fn memory(self) -> u64 {
+        memory::memory_limit().unwrap_or_else(|| self.unasked())
+    }
+
+    /// The same as if no limit had been asked for.
+    pub(super) fn unasked(self) -> u64 {
+        self.counted.saturating_mul(FOR_EACH_BYTE).saturating_add(BESIDE)
+    }
+
+    /// Refuses a file of which the tables alone would take more.
+    ///
+    /// # Errors
+    /// [`Error::Input`], which says what there is too much of.
+    pub(super) fn check(self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let most = self.memory();
+        let census = Census::of(bytes, most);
+        let takes = census.memory();
+        if takes <= most {
+            return Ok(());
+        }
+        let (what, count) = census.most();
+        let bound = match memory::memory_limit() {
+            Some(limit) => format!("the memory limit of {}; give more", units::bytes(limit as f64)),
+            None => format!(
+                "the {} that a file of its size may take; if it is what it should be, --memory-limit SIZE reads it",
+                units::bytes(most as f64)
+            ),
+        };
+        Err(Error::Input {
+            path: path.to_owned(),
+            message: format!(
+                "expected a profile, found more than {count} {what} in {}, which take more memory than {bound}",
+                units::bytes(bytes.len() as f64)
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_on_disk_bounds_what_a_file_unpacks_to() {
+        assert_eq!(most_unpacked(0), 1 << 20);
+        assert_eq!(most_unpacked(94 << 10), 200 * (94 << 10));
+        assert_eq!(most_unpacked(1 << 30), 4 << 30);
+        assert_eq!(most_unpacked(u64::MAX), 4 << 30);
+    }
+
+    #[test]
+    fn memory_follows_the_size_on_disk_and_of_packed_files_a_few_times_it() {
+        let plain = Allowance::of(1 << 20, 1 << 20);
+        assert_eq!(plain.unasked(), (40 << 20) + (8 << 20));
+        // What profiles pack to counts whole, what bombs pack to does not.
+        assert_eq!(Allowance::of(1 << 20, 10 << 20).unasked(), (40 << 20) + (80 << 20));
+        assert_eq!(Allowance::of(1 << 20, 200 << 20).unasked(), (40 << 20) + (128 << 20));
+        // Of JSON little may be left.
+        assert_eq!(Allowance::of(10 << 20, 1 << 20).unasked(), plain.unasked());
+        assert_eq!(plain.and(plain), Allowance::of(2 << 20, 2 << 20));
+    }
+
+    #[test]
+    fn lines_of_two_bytes_are_refused_and_lines_of_profiles_are_not() {
+        let plane = |body: &[u8]| {
+            use haloscope_xspace::write;
+            let mut out = write::Space::default().to_bytes();
+            // Field 1 with a length of four bytes.
+            let length = body.len() as u32;
+            let septets = (0..4).map(|i| ((length >> (7 * i)) & 127) as u8 | if i < 3 { 128 } else { 0 });
+            out.push(0x0a);
+            out.extend(septets);
+            out.extend_from_slice(body);
+            out
+        };
+        let empty = plane(&b"\x1a\x00".repeat(1_000_000));
+        let refused = Allowance::of(empty.len() as u64, empty.len() as u64).check("x".as_ref(), &empty);
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("lines in 2.") && message.contains("--memory-limit"), "{message}");
+        // A line of a real profile has a name and events: here 100 bytes of them.
+        let line = [&b"\x1a\x64\x12\x62"[..], &[b'x'; 98]].concat();
+        let real = plane(&line.repeat(100_000));
+        assert!(Allowance::of(real.len() as u64, real.len() as u64).check("x".as_ref(), &real).is_ok());
+        // Few are no harm, however short.
+        let few = plane(&b"\x1a\x00".repeat(20_000));
+        assert!(Allowance::of(few.len() as u64, few.len() as u64).check("x".as_ref(), &few).is_ok());
+    }
+}

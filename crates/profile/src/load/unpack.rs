@@ -1,0 +1,143 @@
+//! Packed files, unpacked as far as their size allows. What unpacks to much more than profiles do lies in a scratch file, so that
+//! it does not take the memory of what it claims to be.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+
+use super::{allowance, memory};
+use crate::Bytes;
+use crate::bytes::Packed;
+use haloscope_report::Error;
+
+/// Unpacked bytes that lie in memory for each byte of a packed file, and always.
+const IN_MEMORY: u64 = 16;
+const FEW: u64 = 4 << 20;
+
+/// The content of a gzip file.
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be read, [`Error::Input`] for what is no gzip file, or unpacks to more than its size allows.
+pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    let most = allowance::most_unpacked(size);
+    let mut members = Members::new(BufReader::new(file));
+    let damaged = |error: io::Error| Error::Input {
+        path: path.to_owned(),
+        message: format!(
+            "expected gzip data, found: {error}. The file may have been cut while it was copied"
+        ),
+    };
+    let too_much = || allowance::unpacks_to_too_much(path, size, most);
+    let quarter = memory::memory_limit().map_or(u64::MAX, |limit| limit / 4);
+    let in_memory = size.saturating_mul(IN_MEMORY).max(FEW).min(quarter).min(most);
+    let mut bytes = Vec::new();
+    members.by_ref().take(in_memory.saturating_add(1)).read_to_end(&mut bytes).map_err(damaged)?;
+    if bytes.len() as u64 <= in_memory {
+        return Ok(Box::new(Packed { bytes, trailing: members.trailing }));
+    }
+    if in_memory >= most {
+        return Err(too_much());
+    }
+    // One byte more than may be shows that there are more.
+    let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+    match memory::unpacked_from(bytes, &mut members.by_ref().take(rest)) {
+        Err(error) => Err(damaged(error)),
+        Ok(unpacked) if unpacked.len() as u64 > most => Err(too_much()),
+        Ok(unpacked) => Ok(unpacked),
+    }
+}
+
+/// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
+/// and begins none is passed over, and counted.
+pub(super) struct Members<R> {
+    member: Option<GzDecoder<R>>,
+    /// Bytes behind the last, as far as it has been read to its end.
+    trailing: u64,
+}
+
+impl<R: BufRead> Members<R> {
+    pub(super) fn new(file: R) -> Self {
+        Self { member: Some(GzDecoder::new(file)), trailing: 0 }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(mut member) = self.member.take() {
+            let read = member.read(into);
+            if !matches!(read, Ok(0)) || into.is_empty() {
+                self.member = Some(member);
+                return read;
+            }
+            let mut file = member.into_inner();
+            let next = file.fill_buf()?;
+            // The second byte of the magic may be behind the end of what has been read so far.
+            if next.first() == Some(&0x1f) && next.get(1).is_none_or(|byte| *byte == 0x8b) {
+                self.member = Some(GzDecoder::new(file));
+            } else {
+                self.trailing = io::copy(&mut file, &mut io::sink())?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn member(bytes: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    }
+
+    #[test]
+    fn all_members_of_a_gzip_file_are_read() {
+        let read = |bytes: Vec<u8>| {
+            // A buffer of three bytes cuts the magic of members in every way.
+            let mut members = Members::new(BufReader::with_capacity(3, &bytes[..]));
+            let mut text = String::new();
+            members.read_to_string(&mut text).map(|_| (text, members.trailing))
+        };
+        let (one, two) = (member(b"one"), member(b"two"));
+        assert_eq!(read(one.clone()).unwrap(), ("one".into(), 0));
+        let three = [&one[..], &member(b" and"), &member(b" two")].concat();
+        assert_eq!(read(three).unwrap(), ("one and two".into(), 0));
+        assert_eq!(read([member(b"one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), 8));
+        let whole = [one, two].concat();
+        assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
+    }
+
+    #[test]
+    fn a_bomb_is_refused_and_what_packs_well_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.xplane.pb.gz");
+        let unpacked = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            gzip(&path)
+        };
+        // 1000 times as large.
+        let message = unpacked(&member(&vec![0; 64 << 20])).err().unwrap().to_string();
+        assert!(message.contains("--max-unpacked") && message.contains("more than"), "{message}");
+        // In many members it is no less.
+        let members = member(&vec![0; 1 << 20]).repeat(64);
+        assert!(unpacked(&members).is_err());
+        // A hundred times as large: it lies in a scratch file.
+        let noise: Vec<u8> =
+            (0_u64..100_000).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+        let well: Vec<u8> = [&noise[..], &vec![7; 8 << 20]].concat();
+        let packed = member(&well);
+        assert!(packed.len() * 16 < well.len() && packed.len() * 200 > well.len(), "{}", packed.len());
+        assert!(**unpacked(&packed).unwrap() == well[..]);
+        // And so do a few bytes, whatever they pack to.
+        assert!(**unpacked(&member(&[0; 1 << 20])).unwrap() == [0; 1 << 20]);
+    }
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Files that stand for much more than they are: whatever one holds, an answer or a refusal comes soon, in memory that its size bounds.
+
+    python3 tests/hostile/run.py --bin target/release/haloscope [--shared ../shared/hostile] [--whole] [--only WORD] [--limit 256MiB]
+
+Some 200 files by bombs.py (protobuf, gzip, Riegeli, JSON, HLO), and those below --shared, where it exists. Of each a few questions are
+asked, one after another (--whole: more questions, and files 8 times as large). Each must end by itself within 10 s, with at most
+64 MiB of memory and 8 bytes for each byte on disk, where packed files count as 16 times their size, as they do for the program;
+with --memory-limit, within 10% of that. One served folder with all of them must live, and answer what is asked of a good run.
+
+Exit status 0 where all that holds. Linux, Python 3.9 and no more.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from bombs import all_of
+
+MIB = 1 << 20
+BESIDE, EACH = 64 * MIB, 8
+# Of a packed file so many times its size counts: profiles pack to a tenth.
+PACKED = 16
+SECONDS = 10
+QUESTIONS = [["overview"], ["diagnose"], ["critical-path"]]
+MORE = [["inspect"], ["ops"], ["steps"], ["idle"], ["comm"], ["memory", "peak"], ["hlo", "modules"], ["kernels"], ["hosts"], ["timeline"]]
+OF_PROGRAMS = [["inspect"], ["hlo", "modules"], ["memory", "peak"]]
+# Answers, and refusals: usage, input, nothing to say, a gate.
+EXITS = {0, 1, 2, 3, 4, 5}
+
+failures = []
+
+
+def fail(text):
+    failures.append(text)
+    print("FAILED", text, flush=True)
+
+
+def allowed(path):
+    """Bytes of memory that the program may take for a file."""
+    size = path.stat().st_size if path.is_file() else sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+    is_packed = path.name.endswith((".gz", ".riegeli"))
+    return BESIDE + EACH * size * (PACKED if is_packed else 1), size
+
+
+def ask(binary, question, path, env, limit=None):
+    """Exit status, seconds, and the most memory that was resident."""
+    command = [str(binary), *question, str(path)] + (["--memory-limit", limit] if limit else [])
+    begun = time.monotonic()
+    with tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=told, env=env)
+        ended = None
+        while ended is None:
+            if time.monotonic() - begun > 3 * SECONDS:
+                os.kill(process.pid, signal.SIGKILL)
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                ended = os.waitstatus_to_exitcode(status)
+            else:
+                time.sleep(0.005)
+        process.returncode = ended
+        told.seek(0)
+        words = told.read(2000).decode(errors="replace").strip()
+    return ended, time.monotonic() - begun, usage.ru_maxrss * 1024, words
+
+
+def questions_of(path, whole):
+    if path.name.startswith("hlo-") or "hlo_proto" in path.name or path.name.endswith((".txt", ".txt.gz")):
+        return OF_PROGRAMS
+    return QUESTIONS + (MORE if whole else [])
+
+
+def size_of(text):
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    return int(text[:-3]) * units[text[-3:]]
+
+
+def check(binary, path, env, whole, limit, slowest):
+    may, size = allowed(path)
+    if limit:
+        may = size_of(limit) * 1.1
+    for question in questions_of(path, whole):
+        status, seconds, resident, words = ask(binary, question, path, env, limit)
+        label = f"{path.name} ({size} bytes): {' '.join(question)}"
+        slowest.append((resident - may, resident, seconds, label, status))
+        if status not in EXITS or "bug" in words:
+            fail(f"{label}: exit status {status}: {words[:300]}")
+        if seconds > SECONDS:
+            fail(f"{label}: {seconds:.1f} s")
+        if resident > may:
+            fail(f"{label}: {resident / MIB:.0f} MiB, where {may / MIB:.0f} MiB may be")
+
+
+def serve(binary, folder, env, good):
+    """A folder of all of them, and one good run, behind the server."""
+    command = [str(binary), "serve", str(folder), "--port", "0", "--deadline", str(SECONDS)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True)
+    try:
+        address = process.stdout.readline().split()[-1].rstrip("/")
+
+        def get(path):
+            begun = time.monotonic()
+            try:
+                with urllib.request.urlopen(address + path, timeout=60) as answer:
+                    status, body = answer.status, answer.read()
+            except urllib.error.HTTPError as error:
+                status, body = error.code, error.read()
+            return status, body, time.monotonic() - begun
+
+        # What was written this very moment may still be growing.
+        time.sleep(4)
+        runs = json.loads(get("/api/runs")[1])["runs"]
+        expected = get(f"/api/report/overview?run={good}")
+        if expected[0] != 200:
+            fail(f"serve: {good}: {expected[0]} {expected[1][:200]}")
+        good_seconds = []
+        for run in runs:
+            status, body, seconds = get(f"/api/report/overview?run={urllib.request.quote(run['id'])}")
+            if status >= 500 and status != 504:
+                fail(f"serve: {run['id']}: {status} {body[:200]}")
+            if seconds > SECONDS + 2:
+                fail(f"serve: {run['id']}: {seconds:.1f} s")
+            status, body, seconds = get(f"/api/report/overview?run={good}")
+            good_seconds.append(seconds)
+            if (status, body) != expected[:2]:
+                fail(f"serve: {good} after {run['id']}: {status}")
+            if process.poll() is not None:
+                return fail(f"serve: died with {process.returncode} at {run['id']}")
+        good_seconds.sort()
+        rank = good_seconds[len(good_seconds) * 99 // 100]
+        peak = next(line for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+        print(f"served {len(runs)} runs; {good} in {rank * 1000:.0f} ms (99 of 100); {peak}")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--shared", type=pathlib.Path, help="more such files: ../shared/hostile")
+    parser.add_argument("--whole", action="store_true", help="more questions, and files 8 times as large")
+    parser.add_argument("--only", default="", help="files with this word in their names")
+    parser.add_argument("--limit", help="ask with this --memory-limit, such as 256MiB, and hold the program to it")
+    parser.add_argument("--no-serve", action="store_true", help="without the served folder")
+    given = parser.parse_args()
+    binary = given.bin.resolve()
+    begun = time.monotonic()
+    env = {**os.environ, "HALOSCOPE_CACHE": "off"}
+    slowest, count = [], 0
+    with tempfile.TemporaryDirectory(prefix="haloscope-hostile-") as folder:
+        folder = pathlib.Path(folder)
+        for name, data in all_of(8 if given.whole else 1):
+            if given.only not in name:
+                continue
+            path = folder / name.replace(".", "_", name.count(".")) / "plugins" / "profile" / "run" / name
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+            count += 1
+            check(binary, path, env, given.whole, given.limit, slowest)
+        shared = sorted(given.shared.iterdir()) if given.shared and given.shared.is_dir() else []
+        if given.shared and not shared:
+            print(f"skipped: no {given.shared} here")
+        for path in shared:
+            if given.only in path.name and not path.name.endswith((".py", ".md")):
+                for one in [path] if path.is_file() else [p for p in path.iterdir() if p.is_dir()] if path.name == "multimember" else [path]:
+                    count += 1
+                    check(binary, one, env, given.whole, given.limit, slowest)
+        if not given.no_serve and not given.limit:
+            root = pathlib.Path(__file__).resolve().parents[2]
+            shutil.copytree(root / "fixtures" / "runs" / "tpu-train" / "plugins", folder / "good" / "plugins", copy_function=shutil.copyfile)
+            serve(binary, folder, env, "good")
+    slowest.sort(reverse=True)
+    print("nearest to their bounds:")
+    for over, resident, seconds, label, status in slowest[:5]:
+        print(f"  {resident / MIB:.0f} MiB, {-over / MIB:.0f} MiB below, {seconds:.1f} s, exit {status}: {label}")
+    slowest.sort(key=lambda row: -row[2])
+    for over, resident, seconds, label, status in slowest[:3]:
+        print(f"  {seconds:.1f} s, {resident / MIB:.0f} MiB, exit {status}: {label}")
+    print(f"{count} files, {len(slowest)} questions, {time.monotonic() - begun:.0f} s, {len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
