@@ -161,7 +161,9 @@ mod tests {
             Some(("kernel_vmem", "jit_f(0)::mm.1")),
             "a whole name has brackets of its own"
         );
-        for other in ["kernel_bundles", "latency", "kernels.count", "f(x)", "kernel_bundles(mm", "kernel.bundles"] {
+        for other in
+            ["kernel_bundles", "latency", "kernels.count", "f(x)", "kernel_bundles(mm", "kernel.bundles"]
+        {
             assert_eq!(split(other), None, "{other}");
         }
     }
