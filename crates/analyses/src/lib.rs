@@ -46,6 +46,8 @@ pub static ALL: &[&Analysis] = &[
     &haloscope_kernel::opcodes::ANALYSIS,
     &haloscope_kernel::registers::ANALYSIS,
     &haloscope_kernel::spills::ANALYSIS,
+    &haloscope_kernel::stages::ANALYSIS,
+    &haloscope_kernel::diff::ANALYSIS,
     &haloscope_kernel::source::ANALYSIS,
     &haloscope_program::kernel::grid::ANALYSIS,
     &haloscope_program::kernel::text::ANALYSIS,

@@ -13,10 +13,11 @@ mod thresholds;
 mod verdict;
 
 use evidence::Evidence;
+use haloscope_kernel::carried;
 use haloscope_program::hlo::counters;
 use haloscope_report::Error;
 use haloscope_report::stop;
-use haloscope_report::{Finding, Notes, Report, Status, Table, Unit, Value, row};
+use haloscope_report::{Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
 use haloscope_time::ceiling;
 use haloscope_time::quality;
@@ -42,8 +43,9 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
         "step markers, host events, HLO modules: each check says what it lacks",
+        "without a timeline: kernels that carry their LLO, of a profile or of a compiler's dump; then only what their schedules show is checked",
     ],
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "diagnose logs",
     also: &[
         Also::Report,
@@ -56,6 +58,9 @@ pub static ANALYSIS: Analysis = Analysis {
 fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     // Where no second run is given it is the first one again.
     let profile = asked.profile;
+    if asked.selection().is_err() && profile.devices.iter().all(|device| !device.active) && carried::any(profile) {
+        return Ok(of_kernels(asked, notes));
+    }
     let other = Some(other).filter(|other| !std::ptr::eq(other.profile, profile));
     let evidence = Evidence::new(asked, other)?;
     if evidence.ops().is_empty() {
@@ -91,16 +96,63 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     })
 }
 
+/// Of a run that says nothing of time: what its compiled kernels show.
+fn of_kernels(asked: &Scoped<'_>, notes: &mut Notes) -> Report {
+    let evidence = Evidence::of_kernels(asked);
+    let checked: Vec<Checked> = rules::OF_KERNELS
+        .iter()
+        .map(|rule| Checked { rule, outcome: (rule.check)(&evidence) })
+        .collect();
+    let ranked = ranking::ranked(&checked);
+    let causes: Vec<Finding> =
+        ranked.iter().filter(|(s, _)| s.costs_time()).map(|(_, f)| f.clone()).collect();
+    notes.add(
+        "no_timeline",
+        Severity::Info,
+        "the run says nothing of when anything ran",
+        "only what the schedules of compiled kernels show is checked, and nobody knows what it costs",
+        "capture a profile while it runs",
+    );
+    let mut values = headline(&checked, &ranked);
+    values.push(Value::new(
+        "kernels",
+        "Kernels",
+        Some(evidence.kernels().all.len()),
+        Unit::Count,
+        Status::Measured,
+        "Ops that carry their LLO and were looked at; only of a run without a timeline.",
+    ));
+    Report {
+        values,
+        tables: vec![causes_table(&causes), checks_table(&checked), Threshold::table()],
+        findings: ranked.into_iter().map(|(_, finding)| finding).collect(),
+        ..Report::default()
+    }
+}
+
 fn values(
     baseline: &Baseline,
     evidence: &Evidence<'_>,
     checked: &[Checked],
     ranked: &[(Standing, Finding)],
 ) -> Vec<Value> {
+    let mut all = headline(checked, ranked);
+    // Between the first cause and the counts stand the numbers of the run.
+    let counts = all.split_off(all.len() - COUNTS);
+    all.extend(baseline.values(evidence));
+    all.extend(counts);
+    all
+}
+
+/// Values at the end of a headline that count.
+const COUNTS: usize = 2;
+
+/// What was found, and how much of it.
+fn headline(checked: &[Checked], ranked: &[(Standing, Finding)]) -> Vec<Value> {
     let unknown = checked.iter().filter(|one| one.outcome.verdict == Verdict::Unknown).count();
     let causes = || ranked.iter().filter(|(standing, _)| standing.costs_time()).map(|(_, finding)| finding);
     let first = causes().next();
-    let mut all = vec![
+    vec![
         Value::new(
             "verdict",
             "Verdict",
@@ -125,9 +177,6 @@ fn values(
             first.map_or(Status::Unknown, |finding| finding.status),
             "Time now over time without that cause, at most.",
         ),
-    ];
-    all.extend(baseline.values(evidence));
-    all.extend([
         Value::new(
             "cause_count",
             "Causes found",
@@ -144,8 +193,7 @@ fn values(
             Status::Derived,
             "Checks for which the run lacks something.",
         ),
-    ]);
-    all
+    ]
 }
 
 fn causes_table(causes: &[Finding]) -> Table {

@@ -58,6 +58,13 @@ thresholds! {
     SMALL_OPS: "small_ops", "share of the ops' time in executions of under 10 us", Share, 0.30, 0.60, OURS;
     START_COST: "start_cost", "share of the active window that starting ops takes", Share, 0.05, 0.20, OURS;
     KERNEL_WAIT: "kernel_wait", "time in which kernels wait for blocks over the time in which they compute", Ratio, 0.30, 1.0, PRACTICE;
+    SPILL_COST: "spill_cost", "bundles that spills add to a kernel's schedule, of its length without", Share, 0.02, 0.10, OURS;
+    LOADS: "loads", "bundles that vector loads need, of the hot loop of a kernel whose products need fewer", Share, 0.60, 0.80, OURS;
+    RELAYOUTS: "relayouts", "bundles that move values across lanes, of those of a kernel's hot loop that use a unit", Share, 0.50, 0.75, OURS;
+    COPIES: "copies", "the least time of a kernel's copies over the most that its schedule takes", Ratio, 1.1, 1.5, OURS;
+    STEP_OVERHEAD: "step_overhead", "bundles in which no vector or matrix unit works, of the hot loop of a kernel whose blocks can grow", Share, 0.50, 0.75, OURS;
+    EMPTY_BUNDLES: "empty_bundles", "bundles that use no unit, of a kernel's hot loop", Share, 0.30, 0.60, OURS;
+    MXU_FILL: "mxu_fill", "what a kernel's products fill of matrix units by k and n", Share, 0.90, 0.50, PRACTICE;
     DOMINANT: "dominant", "share of the ops' time that one op has", Share, 0.25, 0.50, PRACTICE;
     SLOW_STEPS: "slow_steps", "time of a step beyond the median step, of the median; and four robust deviations", Share, 0.05, 0.25, OURS;
     SLOWER_STEPS: "slower_steps", "time of steps at a worse level than the best one that lasts, beyond it, of the active window", Share, 0.005, 0.10, OURS;

@@ -1,9 +1,10 @@
-//! Which ops of a run carry their LLO.
+//! Which ops of a run carry their LLO: those of a profile, and those of a compiler's dump.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use haloscope_llo::{Error, Module};
-use haloscope_profile::{HostId, PlaneId, PlaneKind, Profile};
+use haloscope_llo::{Error, Head, Module};
+use haloscope_profile::{Dumped, HostId, PlaneKind, Profile};
 use haloscope_xspace::StatValue;
 
 /// The stat that holds an op's LLO.
@@ -16,10 +17,10 @@ pub struct Carried<'p> {
     pub name: Cow<'p, str>,
     /// The host whose profile holds it.
     pub host: HostId,
-    /// The plane that it stands on.
-    pub plane: PlaneId,
     /// The serialised module.
     pub bytes: &'p [u8],
+    /// Number of its compilation, in a dump whose files have one.
+    pub compilation: Option<u64>,
 }
 
 impl<'p> Carried<'p> {
@@ -58,9 +59,36 @@ pub fn all(profile: &Profile) -> Vec<Carried<'_>> {
                 found.push(Carried {
                     name: source.text(meta.name),
                     host: plane.host,
-                    plane: plane.id,
                     bytes,
+                    compilation: None,
                 });
+            }
+        }
+    }
+    found.extend(of_dump(profile));
+    found
+}
+
+/// The ops whose LLO a dump has, named as the profiler would; of one that was compiled several times the last.
+fn of_dump(profile: &Profile) -> Vec<Carried<'_>> {
+    let mut found: Vec<Carried<'_>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for dumped in profile.dumped.iter().filter(|dumped| dumped.stage == Dumped::MODULE) {
+        let Some(source) = profile.sources.get(dumped.source) else { continue };
+        let Some(head) = Head::of(source.bytes()) else { continue };
+        let name = format!("{}({})::{}", head.module_name, head.module_id, head.op);
+        let carried = Carried {
+            name: name.clone().into(),
+            host: HostId(0),
+            bytes: source.bytes(),
+            compilation: dumped.compilation,
+        };
+        match places.get(&name).and_then(|place: &usize| found.get_mut(*place)) {
+            Some(former) if former.compilation <= carried.compilation => *former = carried,
+            Some(_) => {}
+            None => {
+                places.insert(name, found.len());
+                found.push(carried);
             }
         }
     }
@@ -71,6 +99,7 @@ pub fn all(profile: &Profile) -> Vec<Carried<'_>> {
 #[must_use]
 pub fn any(profile: &Profile) -> bool {
     profile.planes.iter().any(|plane| plane.kind == PlaneKind::Metadata && plane.stat_id(STAT).is_some())
+        || profile.dumped.iter().any(|dumped| dumped.stage == Dumped::MODULE)
 }
 
 /// The ops that a text names, best first: those whose whole name it is, else whose op it is, else whose name it is a part of. An
@@ -88,7 +117,7 @@ mod tests {
     use super::*;
 
     fn carried(name: &'static str) -> Carried<'static> {
-        Carried { name: name.into(), host: HostId(0), plane: PlaneId(0), bytes: &[] }
+        Carried { name: name.into(), host: HostId(0), bytes: &[], compilation: None }
     }
 
     #[test]

@@ -4,9 +4,14 @@
 mod analyses;
 pub mod carried;
 pub mod chip;
+pub mod difference;
+pub mod dump;
+pub mod facts;
 pub mod lines;
 pub mod measured;
 pub mod model;
+pub mod mosaic;
 mod subject;
 
-pub use analyses::{bundles, list, opcodes, overview, regions, registers, source, spills};
+pub use analyses::{bundles, diff, list, opcodes, overview, regions, registers, source, spills, stages};
+pub use subject::{Subject, named, why_none};

@@ -7,6 +7,7 @@ use haloscope_time::analysis::{Param, ParamKind, Params};
 use haloscope_time::select::Scoped;
 
 use crate::carried::{self, Carried};
+use crate::dump::{self, Stages};
 use crate::measured::{Measured, Times};
 use crate::model::Model;
 
@@ -20,23 +21,13 @@ pub(crate) const OP: Param = Param {
 
 /// What these questions need of a profile.
 pub(crate) const NEEDS: &[&str] = &[
-    "the stat `llo_proto` on the plane `/host:metadata`: compile with `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS",
+    "the stat `llo_proto` on the plane `/host:metadata`: compile with `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS; or a dump of the compiler, of which RUN is the folder or an `llo_module.pb`: `--xla_jf_dump_to=DIR --xla_jf_dump_llo_proto=true`",
     "for times: the same ops on a TPU's XLA Ops line",
 ];
 
 /// The ops of a scope that carry their LLO: of hosts that have the same op, the first.
 pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Vec<Carried<'p>>, Error> {
-    let profile = asked.profile;
-    let hosts = &asked.scope.hosts;
-    let mut all: Vec<Carried<'p>> = carried::all(profile);
-    all.retain(|kernel| hosts.is_empty() || hosts.contains(&profile.host(kernel.host).name));
-    all.retain(|kernel| {
-        let modules = &asked.scope.modules;
-        modules.is_empty() || modules.iter().any(|word| kernel.module().contains(word.as_str()))
-    });
-    let whole = all.len();
-    let mut seen = std::collections::BTreeSet::new();
-    all.retain(|kernel| seen.insert(kernel.name.clone()));
+    let (all, whole) = in_scope(asked);
     if all.len() < whole {
         notes.add(
             "same_kernels",
@@ -50,16 +41,34 @@ pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Ve
         );
     }
     if all.is_empty() {
-        return Err(Error::Nothing(why_none(profile)));
+        return Err(Error::Nothing(why_none(asked.profile)));
     }
     Ok(all)
 }
 
+/// The ops of a scope that carry their LLO, of hosts that have the same op the first; and how many there are with the others.
+fn in_scope<'p>(asked: &Scoped<'p>) -> (Vec<Carried<'p>>, usize) {
+    let profile = asked.profile;
+    let hosts = &asked.scope.hosts;
+    let mut all: Vec<Carried<'p>> = carried::all(profile);
+    all.retain(|kernel| hosts.is_empty() || hosts.contains(&profile.host(kernel.host).name));
+    all.retain(|kernel| {
+        let modules = &asked.scope.modules;
+        modules.is_empty() || modules.iter().any(|word| kernel.module().contains(word.as_str()))
+    });
+    let whole = all.len();
+    let mut seen = std::collections::BTreeSet::new();
+    all.retain(|kernel| seen.insert(kernel.name.clone()));
+    (all, whole)
+}
+
 /// Why a run carries the LLO of no op.
-fn why_none(profile: &Profile) -> String {
+#[must_use]
+pub fn why_none(profile: &Profile) -> String {
     if profile.is_program() {
-        return "this is a compiled program, not a profile: it carries no LLO; `kernel grid` and `kernel text` show what it says of \
-                its Pallas kernels"
+        return "this is a compiled program, not a profile: it carries no LLO; dump that of a TPU with \
+                `--xla_jf_dump_to=DIR --xla_jf_dump_llo_proto=true` in LIBTPU_INIT_ARGS and pass DIR. `kernel grid` and `kernel text` \
+                show what a program says of its Pallas kernels"
             .into();
     }
     let others = profile.devices.iter().filter(|device| device.kind != DeviceKind::Tpu).count();
@@ -71,12 +80,18 @@ fn why_none(profile: &Profile) -> String {
         .into()
 }
 
-/// A kernel, read.
-pub(crate) struct Subject<'p> {
-    pub(crate) name: String,
-    pub(crate) module: Module<'p>,
-    pub(crate) model: Model,
-    pub(crate) measured: Option<Measured>,
+/// A kernel, read: any op that carries its LLO, fusions of XLA too.
+pub struct Subject<'p> {
+    /// `module(number)::op`.
+    pub name: String,
+    /// What it consists of.
+    pub module: Module<'p>,
+    /// How often what runs.
+    pub model: Model,
+    /// Its time in the scope, where the run has one.
+    pub measured: Option<Measured>,
+    /// Number of its compilation, in a dump whose files have one.
+    compilation: Option<u64>,
 }
 
 /// Reads a kernel.
@@ -86,7 +101,21 @@ pub(crate) struct Subject<'p> {
 pub(crate) fn read<'p>(kernel: &Carried<'p>, times: &Times) -> Result<Subject<'p>, Error> {
     let module = kernel.read().map_err(|why| Error::Nothing(format!("the LLO of {}: {why}", kernel.name)))?;
     let model = Model::new(&module);
-    Ok(Subject { name: kernel.name.to_string(), module, model, measured: times.of(kernel) })
+    let (name, compilation) = (kernel.name.to_string(), kernel.compilation);
+    Ok(Subject { name, module, model, measured: times.of(kernel), compilation })
+}
+
+/// The kernels of a scope that a text names, read: by whole name, by op, or by a part of the name; an empty text names all. Those
+/// that cannot be read are errors in their place.
+#[must_use]
+pub fn named<'p>(asked: &Scoped<'p>, text: &str) -> Vec<Result<Subject<'p>, Error>> {
+    let (all, _) = in_scope(asked);
+    let found = carried::named(&all, text);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let times = Times::new(asked.profile, asked.selection().ok());
+    found.into_iter().map(|kernel| read(kernel, &times)).collect()
 }
 
 /// Bundles that rank a kernel for which no time was measured.
@@ -151,7 +180,7 @@ impl<'p> Subject<'p> {
                 "",
             );
         }
-        let traces = subject.module.instructions.iter().filter(|i| i.opcode.is_trace()).count();
+        let traces = subject.traces();
         if traces > 0 {
             notes.add(
                 "instrumented",
@@ -164,7 +193,21 @@ impl<'p> Subject<'p> {
         Ok(subject)
     }
 
-    pub(crate) fn chip(&self) -> Option<Chip> {
+    /// What a dump says of its stages; `None` where the run has none.
+    #[must_use]
+    pub fn stages(&self, profile: &Profile) -> Option<Stages> {
+        dump::of(profile, &self.module.op, self.compilation)
+    }
+
+    /// How many instructions are there for a trace of its regions only.
+    #[must_use]
+    pub fn traces(&self) -> u64 {
+        self.module.instructions.iter().filter(|i| i.opcode.is_trace()).count() as u64
+    }
+
+    /// The chip that it was compiled for.
+    #[must_use]
+    pub fn chip(&self) -> Option<Chip> {
         self.module.target.as_ref().and_then(Target::chip)
     }
 

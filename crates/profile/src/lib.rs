@@ -45,7 +45,7 @@ pub use line::{Line, LineKind};
 pub use module::{Decoded, HloModule, Stage, split_label};
 pub use packed::Packed;
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};
-pub use program::ProgramFile;
+pub use program::{Dumped, DumpedFile, ProgramFile};
 pub use residency::{Pages, Residency};
 pub use source::{Pieces, Source, Span, TraceJson};
 
@@ -103,6 +103,8 @@ pub struct Profile {
     pub modules: Vec<HloModule>,
     /// All stages of the modules of a dump, in the order of the compilation; empty for a profile.
     pub stages: Vec<HloModule>,
+    /// What the last stage of a TPU's compiler wrote of ops, of a dump that has it; empty for a profile.
+    pub dumped: Vec<Dumped>,
     /// Files of the run that could not be used, and why.
     pub left_out: Vec<String>,
     is_flags: bool,
@@ -117,10 +119,10 @@ impl Profile {
         self.is_flags
     }
 
-    /// Whether this is a compiled program rather than a profile: modules, and nothing that happened.
+    /// Whether this is a compiled program rather than a profile: modules or the LLO of ops, and nothing that happened.
     #[must_use]
     pub fn is_program(&self) -> bool {
-        self.planes.is_empty() && !self.stages.is_empty()
+        self.planes.is_empty() && !(self.stages.is_empty() && self.dumped.is_empty())
     }
 
     /// The host in this row.

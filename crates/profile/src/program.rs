@@ -23,6 +23,48 @@ pub struct ProgramFile {
     pub buffers: Option<(PathBuf, Bytes)>,
 }
 
+/// A file that the last stage of a TPU's compiler wrote of one op (`--xla_jf_dump_to`).
+pub struct DumpedFile {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// The op's LLO, or the text of a stage.
+    pub bytes: Bytes,
+    /// The HLO instruction.
+    pub op: String,
+    /// Number of its compilation, where the file's name has one.
+    pub compilation: Option<u64>,
+    /// The stage; [`Dumped::MODULE`] of the message itself.
+    pub stage: String,
+}
+
+/// What the last stage of a TPU's compiler wrote of one op.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dumped {
+    /// Row of [`Profile::sources`] that has it.
+    pub source: usize,
+    /// The HLO instruction.
+    pub op: String,
+    /// Number of its compilation, where the file's name has one: of two compilations into one folder each has its own.
+    pub compilation: Option<u64>,
+    /// The stage, such as `packed-bundles-post-ra`.
+    pub stage: String,
+}
+
+impl Dumped {
+    /// The stage of the message that holds an op's LLO.
+    pub const MODULE: &'static str = "llo_module";
+}
+
+impl Profile {
+    /// Adds what the last stage of a compiler wrote of ops to a program.
+    pub fn add_dumped(&mut self, files: Vec<DumpedFile>) {
+        for DumpedFile { path, bytes, op, compilation, stage } in files {
+            self.dumped.push(Dumped { source: self.sources.len(), op, compilation, stage });
+            self.sources.push(Source::new(path, bytes));
+        }
+    }
+}
+
 impl Profile {
     /// A program from its files: a profile that has modules, and one host without a plane, `name`.
     #[must_use]

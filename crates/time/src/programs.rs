@@ -28,6 +28,20 @@ impl Program<'_> {
     pub fn label(&self) -> String {
         label(self.entry)
     }
+
+    /// The kernels that it calls, by XLA's names: instructions that run a Pallas kernel, in the order of the program.
+    #[must_use]
+    pub fn kernels(&self) -> Vec<&'p str> {
+        kernels(&self.decoded.module)
+    }
+}
+
+/// The instructions of a module that run a Pallas kernel of TPUs, in the order of the program.
+#[must_use]
+pub fn kernels(module: &haloscope_hlo::Module) -> Vec<&str> {
+    let is_kernel =
+        |hlo: &haloscope_hlo::Instruction| hlo.attributes().custom_call_target.as_deref() == Some("tpu_custom_call");
+    module.instructions().filter(|(_, hlo)| is_kernel(hlo)).map(|(_, hlo)| hlo.name.as_str()).collect()
 }
 
 fn label(entry: &HloModule) -> String {
@@ -137,6 +151,16 @@ fn labels(all: impl Iterator<Item = String>) -> String {
         labels.push(format!("and {more} more"));
     }
     labels.join(", ")
+}
+
+/// The name that PyTorch on TPUs gives every program that is one kernel (Pallas's own name stands on the op inside): programs of this
+/// name are different kernels, and not one function that was compiled again.
+const ONE_KERNEL: &str = "tt_jit_custom_kernel";
+
+/// Whether programs of this name need not have anything to do with each other: see [`Program::kernels`] for what each is.
+#[must_use]
+pub fn is_any_kernel(name: &str) -> bool {
+    name == ONE_KERNEL
 }
 
 /// How often and for how long a program ran, summed over devices.

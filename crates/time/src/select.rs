@@ -54,6 +54,12 @@ pub struct Selection<'p> {
 }
 
 impl<'p> Selection<'p> {
+    /// No device and no time: what a run without events has.
+    #[must_use]
+    pub fn of_nothing() -> Self {
+        Self { devices: Vec::new(), windows: None, modules: Vec::new(), left_out: Vec::new() }
+    }
+
     /// Resolves a scope.
     ///
     /// # Errors

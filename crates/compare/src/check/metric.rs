@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use regex::Regex;
 
-use super::device_time;
+use super::{device_time, kernels};
 use crate::RunSamples;
 use crate::analysis::metrics::{self, Metric};
 use haloscope_profile::Profile;
@@ -114,6 +114,9 @@ impl<'a> Source<'a> {
     /// # Errors
     /// [`Error::Usage`] for an id that no metric has, with those that there are.
     pub(super) fn read(&self, id: &str) -> Result<Reading, Error> {
+        if let Some(of_kernel) = kernels::read(self.asked, id) {
+            return of_kernel;
+        }
         match id {
             "step_time" | "step_time_p50" | "step_time_p90" => Ok(self.step_time(id)),
             "latency" => Ok(self.latency()),
@@ -218,7 +221,8 @@ fn unknown_metric(id: &str, why: &str) -> Error {
     let own: Vec<_> = OWN.iter().map(|(id, _)| *id).collect();
     Error::Usage(format!(
         "there is no metric `{id}`: {why}. A metric is one of {}, one of `compare` or `overview` by its id, or one of another \
-         analysis with that before a dot, such as memory-peak.peak_bytes or comm.exposed_ps_per_step",
-        own.join(", ")
+         analysis with that before a dot, such as memory-peak.peak_bytes or comm.exposed_ps_per_step; or of a TPU kernel one of {}",
+        own.join(", "),
+        kernels::names()
     ))
 }

@@ -12,6 +12,7 @@ mod floor;
 mod gate;
 mod interval;
 mod judge;
+mod kernels;
 mod metric;
 mod outcome;
 pub(crate) mod quantity;
@@ -40,7 +41,7 @@ const BUDGET: Param = Param {
 };
 const CLAIM: Param = Param {
     id: "claim",
-    doc: "what is claimed of the run, such as latency<=0.71ms: a metric, one of <= < >= > == !=, and a limit",
+    doc: "what is claimed of the run, such as latency<=0.71ms or kernel_bundles(mm)<=600: a metric, one of <= < >= > == !=, and a limit",
     kind: ParamKind::Texts,
     default: "",
 };

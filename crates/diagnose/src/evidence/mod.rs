@@ -10,6 +10,7 @@ mod host_counts;
 pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;
+pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod one_hot;
 pub(super) mod padding;
@@ -62,15 +63,24 @@ pub(super) struct Evidence<'p> {
     series: OnceCell<Option<StepSeries>>,
     written_in: OnceCell<WrittenIn>,
     padding: OnceCell<Option<Vec<padding::Wasted>>>,
+    kernels: OnceCell<kernels::Kernels>,
 }
 
 impl<'p> Evidence<'p> {
     /// The evidence of the part of a run that a scope selects.
     pub(super) fn new(asked: &'p Scoped<'p>, other: Option<&'p Scoped<'p>>) -> Result<Self, Error> {
+        Ok(Self::of_selection(asked, asked.selection()?.clone(), other))
+    }
+
+    /// The evidence of compiled kernels alone: nothing says when they ran.
+    pub(super) fn of_kernels(asked: &'p Scoped<'p>) -> Self {
+        Self::of_selection(asked, Selection::of_nothing(), None)
+    }
+
+    fn of_selection(asked: &'p Scoped<'p>, selection: Selection<'p>, other: Option<&'p Scoped<'p>>) -> Self {
         let (profile, scope) = (asked.profile, &asked.scope);
-        let selection = asked.selection()?.clone();
         let peaks = selection.peaks();
-        Ok(Self {
+        Self {
             asked,
             profile,
             other,
@@ -91,7 +101,8 @@ impl<'p> Evidence<'p> {
             series: OnceCell::new(),
             written_in: OnceCell::new(),
             padding: OnceCell::new(),
-        })
+            kernels: OnceCell::new(),
+        }
     }
 
     /// Whether programs ran on CPUs alone.

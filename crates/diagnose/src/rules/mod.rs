@@ -24,6 +24,14 @@ mod host_doing;
 mod host_offload;
 mod idle_inside;
 mod input_bound;
+mod kernel_copies;
+mod kernel_empty_bundles;
+mod kernel_instrumented;
+mod kernel_loads;
+mod kernel_mxu_shape;
+mod kernel_relayouts;
+mod kernel_small_blocks;
+mod kernel_spill_cost;
 mod kernel_starved;
 mod large_transfers;
 mod late_host;
@@ -98,6 +106,14 @@ pub(super) static ALL: &[&Rule] = &[
     &padding_waste::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
+    &kernel_instrumented::RULE,
+    &kernel_spill_cost::RULE,
+    &kernel_loads::RULE,
+    &kernel_relayouts::RULE,
+    &kernel_copies::RULE,
+    &kernel_small_blocks::RULE,
+    &kernel_empty_bundles::RULE,
+    &kernel_mxu_shape::RULE,
     &many_small_ops::RULE,
     &exp_bound::RULE,
     &near_roof::MEMORY,
@@ -109,4 +125,17 @@ pub(super) static ALL: &[&Rule] = &[
     &sparse_core::RULE,
     &fusion_failures::RULE,
     &low_mfu_explained::RULE,
+];
+
+/// The rules that look at compiled kernels alone, and so hold without a timeline too.
+#[rustfmt::skip]
+pub(super) static OF_KERNELS: &[&Rule] = &[
+    &kernel_instrumented::RULE,
+    &kernel_spill_cost::RULE,
+    &kernel_loads::RULE,
+    &kernel_relayouts::RULE,
+    &kernel_copies::RULE,
+    &kernel_small_blocks::RULE,
+    &kernel_empty_bundles::RULE,
+    &kernel_mxu_shape::RULE,
 ];

@@ -9,6 +9,7 @@ use crate::evidence::series::CompileCost;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::programs;
 
 pub(super) static RULE: Rule = Rule {
     id: "recompilation",
@@ -49,7 +50,9 @@ impl Again {
             own.1 = own.1.saturating_add(length);
         }
         let worth = ids.into_iter().filter(|(module, (own, ps))| {
-            !module.is_empty() && own.len() > 1 && *ps as f64 >= WORTH * all as f64
+            // Kernels of PyTorch share a name, and are none the less different functions.
+            let is_one = !module.is_empty() && !programs::is_any_kernel(module);
+            is_one && own.len() > 1 && *ps as f64 >= WORTH * all as f64
         });
         let (module, (own, _)) = worth.max_by_key(|(_, (own, ps))| (own.len(), *ps))?;
         Some(Self { module: module.to_owned(), ids: own.len() })

@@ -23,7 +23,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "What does each bundle of a TPU kernel do, and which source lines is it of?",
     params: &[OP, FIRST, COUNT],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel bundles logs --op matmul --first 100 --count 50",
     also: &[],
     run: Run::Of(run),

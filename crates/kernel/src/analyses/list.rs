@@ -17,7 +17,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Which ops of a TPU can be looked into bundle by bundle, and what keeps each busy?",
     params: &[],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel list logs",
     also: &[],
     run: Run::Of(run),

@@ -1,6 +1,7 @@
 //! The family `kernel`: one file a question.
 
 pub mod bundles;
+pub mod diff;
 pub mod list;
 pub mod opcodes;
 pub mod overview;
@@ -8,6 +9,7 @@ pub mod regions;
 pub mod registers;
 pub mod source;
 pub mod spills;
+pub mod stages;
 
 use haloscope_report::{Notes, Severity};
 

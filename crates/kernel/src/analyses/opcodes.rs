@@ -17,7 +17,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Which instructions does a TPU kernel consist of, and how often do they run?",
     params: &[OP],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel opcodes logs --op matmul",
     also: &[],
     run: Run::Of(run),

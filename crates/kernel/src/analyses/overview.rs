@@ -17,7 +17,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "What bounds a TPU kernel: which unit, waiting, registers or copies, and how fast could its hot loop be?",
     params: &[OP],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel logs --op matmul",
     also: &[],
     run: Run::Of(run),

@@ -17,7 +17,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "How is a TPU kernel built of loops and branches, and which regions take its bundles?",
     params: &[OP],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel regions logs --op matmul",
     also: &[],
     run: Run::Of(run),

@@ -15,7 +15,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "How many registers does a TPU kernel need at once, and where are they scarce?",
     params: &[OP],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel registers logs --op matmul",
     also: &[],
     run: Run::Of(run),

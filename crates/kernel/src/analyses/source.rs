@@ -18,7 +18,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Which source lines, scopes and primitives take the bundles of a TPU kernel?",
     params: &[OP],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel source logs --op matmul",
     also: &[],
     run: Run::Of(run),

@@ -7,6 +7,7 @@ use haloscope_time::select::Scoped;
 use rustc_hash::FxHashMap;
 
 use super::{ROWS, cut};
+use crate::dump;
 use crate::lines::Lines;
 use crate::subject::{NEEDS, OP, Subject};
 
@@ -25,24 +26,18 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Does a TPU kernel spill registers, on which lines, and does it cost anything?",
     params: &[OP, WITHOUT],
     needs: NEEDS,
-    reads: &[Input::Profile],
+    reads: &[Input::Profile, Input::Program],
     example: "kernel spills logs --op layernorm",
     also: &[],
     run: Run::Of(run),
 };
 
-/// The number of bundles in a schedule analysis: the words `total scheduled bundles:`.
-fn total_bundles(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("total scheduled bundles:"))?;
-    line.trim().parse().ok()
-}
-
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let subject = Subject::choose(asked, params, notes)?;
     let module = &subject.module;
     let text = params.text(&WITHOUT);
-    let without = total_bundles(text);
-    if !text.is_empty() && without.is_none() {
+    let given = dump::analysis(text).and_then(|stage| stage.bundles);
+    if !text.is_empty() && given.is_none() {
         return Err(Error::Usage(
             "`without`: expected a schedule analysis with a line `total scheduled bundles:`, found none"
                 .into(),
@@ -100,14 +95,15 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let of_spills = allocations.values().filter(|allocation| allocation.is_spill);
     let spill_bytes = of_spills.fold(0_i64, |sum, allocation| sum.saturating_add(allocation.bytes));
     let length = i64::try_from(module.bundles()).ok();
-    let cost = length.zip(without.and_then(|n| i64::try_from(n).ok())).map(|(with, without)| with - without);
+    let of_text = length.zip(given.and_then(|n| i64::try_from(n).ok())).map(|(with, without)| with - without);
+    let cost = of_text.or_else(|| subject.stages(asked.profile)?.spill_cost());
     if cost.is_none() && count(SpillKind::VectorSpill) > 0 {
         notes.add(
             "unknown_cost",
             Severity::Info,
-            "the profile does not say how long the kernel would be without its spills",
+            "the run does not say how long the kernel would be without its spills",
             "their cost is unknown: often it is nothing, because loads and stores had room",
-            "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true`, and give the schedule analysis of packed-bundles-no-spills-fills with --without",
+            "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true --xla_jf_dump_llo_proto=true`, and ask of DIR, or give its schedule analysis of packed-bundles-no-spills-fills with --without",
         );
     }
     let mut values = subject.values();
@@ -120,7 +116,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         of("scalar_fills", "Scalar fills", Some(count(SpillKind::ScalarFill)), "Instructions that load one again."),
         Value::new("vector_spill_runs", "Vector spills that run", runs(SpillKind::VectorSpill), Unit::Count, Status::Estimated, "Times that they run in one run of the kernel, every branch taken."),
         Value::new("spill_bytes", "Memory for spills", Some(spill_bytes), Unit::Bytes, Status::Derived, "Allocations for values that found no register, each once, in all memories."),
-        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room (--without). 0 where they had room; unknown without a dump."),
+        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room, of a dump or of --without. 0 where they had room; unknown without either."),
     ]);
     Ok(Report { values, tables: vec![table], ..Report::default() })
 }
@@ -142,18 +138,4 @@ fn value_source(
         ids.filter_map(|id| lines.line(*by_id.get(&id)?)).next_back()
     };
     own.or_else(of_value).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::total_bundles;
-
-    #[test]
-    fn the_length_is_read_of_a_schedule_analysis() {
-        let text =
-            "Schedule analysis:\n\ttotal scheduled bundles:    756\n\tempty scheduled bundles:    13\n";
-        assert_eq!(total_bundles(text), Some(756));
-        assert_eq!(total_bundles("total scheduled bundles: many"), None);
-        assert_eq!(total_bundles("empty scheduled bundles: 3"), None);
-    }
 }

@@ -1,7 +1,8 @@
 //! Compiled programs without a profile: which files of a folder hold HLO, and which stage of which module each is.
 //!
 //! XLA's dumps (`--xla_dump_to`) are named `module_0007.jit_step.before_optimizations.txt`: a number, the module's name, on
-//! some backends a build or architecture, then the stage. A stage is written as text, as a proto, or as both.
+//! some backends a build or architecture, then the stage. A stage is written as text, as a proto, or as both. What the last stage of a
+//! TPU's compiler writes (`llo_dump`) may lie in the same folder, or in one of its own.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use haloscope_hlo::Module;
 
+use super::llo_dump;
 use super::session::Session;
 use haloscope_report::Error;
 
@@ -142,11 +144,19 @@ pub(super) fn programs(folder: &Path) -> Result<Option<Session>, Error> {
     let io = |source| Error::Io { path: folder.to_owned(), source };
     // By name without its ending, so that of a text and a proto one is taken.
     let mut by_stem: BTreeMap<String, (usize, PathBuf)> = BTreeMap::new();
+    let mut of_llo: BTreeMap<String, PathBuf> = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(io)?.flatten() {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
         let unpacked = name.strip_suffix(".gz").unwrap_or(&name);
         let packed = usize::from(unpacked.len() < name.len());
+        if llo_dump::Name::of(&path).is_some() && path.is_file() {
+            // Of a file and its packed copy one is taken.
+            if packed == 0 || !of_llo.contains_key(unpacked) {
+                of_llo.insert(unpacked.to_owned(), path);
+            }
+            continue;
+        }
         let ending = ENDINGS.iter().position(|ending| unpacked.ends_with(ending));
         let Some(rank) = ending.filter(|_| path.is_file()) else { continue };
         if ENDINGS[rank] == ".txt" && !head(&path).is_some_and(|head| Module::is_text(&head)) {
@@ -159,7 +169,8 @@ pub(super) fn programs(folder: &Path) -> Result<Option<Session>, Error> {
             _ => drop(by_stem.insert(stem, (rank, path))),
         }
     }
-    let files: Vec<PathBuf> = by_stem.into_values().map(|(_, path)| path).collect();
+    let files: Vec<PathBuf> =
+        by_stem.into_values().map(|(_, path)| path).chain(of_llo.into_values()).collect();
     if files.is_empty() {
         return Ok(None);
     }

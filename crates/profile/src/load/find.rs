@@ -33,8 +33,9 @@ fn is_profile(path: &Path) -> bool {
     SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The run that `path` stands for: a file (a profile, an HLO proto or HLO text), a session folder, a log folder whose newest
-/// session is taken, or, where there is no profile in or below it, a folder of HLO such as `--xla_dump_to` makes.
+/// The run that `path` stands for: a file (a profile, an HLO proto, HLO text or an op's LLO), a session folder, a log folder whose newest
+/// session is taken, or, where there is no profile in or below it, a folder of HLO or LLO such as `--xla_dump_to` and
+/// `--xla_jf_dump_to` make.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read, [`Error::Input`] if there is neither profile nor program in it.
@@ -49,7 +50,8 @@ pub fn find(path: &Path) -> Result<Run, Error> {
     if all.is_empty() {
         let message =
             "expected a log folder (with plugins/profile/<session>/<host>.xplane.pb below it), a session \
-                       folder, a .xplane.pb file, a trace (.trace.json.gz), or HLO (a dump of --xla_dump_to, an .hlo_proto.pb, HLO text); \
+                       folder, a .xplane.pb file, a trace (.trace.json.gz), HLO (a dump of --xla_dump_to, an .hlo_proto.pb, HLO text), \
+                       or LLO (a dump of --xla_jf_dump_to with --xla_jf_dump_llo_proto); \
                        found none of these. Pass the folder that was given to jax.profiler.trace or start_trace"
                 .to_owned();
         return Err(Error::Input { path: path.to_owned(), message });

@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use haloscope_hlo::Form;
+use haloscope_llo::Head;
 use haloscope_riegeli as riegeli;
 use haloscope_xspace::SpaceView;
 use haloscope_xspace::wire::{Field, Fields, Value};
 
 use super::allowance::{self, Allowance};
 use super::map::{Map, Watch};
-use super::{find, flags_text, memory, trace_json, unpack};
+use super::{find, flags_text, llo_dump, memory, trace_json, unpack};
 use crate::{Bytes, Pieces, Source, TraceJson};
 use haloscope_report::Error;
 
@@ -20,6 +21,8 @@ pub(super) enum Imported {
     Space(Bytes, Made),
     /// A module of a program.
     Program(Bytes),
+    /// What the last stage of a TPU's compiler made of an op: its LLO, or the text of a stage.
+    Llo(Bytes),
     /// A text with flags of XLA or libtpu.
     Flags(Bytes),
 }
@@ -72,6 +75,7 @@ const IMPORTERS: &[Importer] = &[
         is_own: |given| given.is_alone && flags_text::is_meant(given.path, given.bytes),
         import: |_, bytes| Ok(Imported::Flags(bytes)),
     },
+    Importer::Bytes { is_own: is_llo, import: llo },
     Importer::Bytes { is_own: is_program, import: program },
 ];
 
@@ -131,11 +135,26 @@ fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     Ok(Imported::Space(memory::unpacked(space), Made::OfPieces(pieces)))
 }
 
+/// Whether a file is called as profiles are.
+fn is_named_profile(given: &Given<'_>) -> bool {
+    let name = given.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    find::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// Whether a file is of a TPU compiler's last stage: the message by its bytes, texts by their names.
+fn is_llo(given: &Given<'_>) -> bool {
+    let is_text = || llo_dump::Name::of(given.path).is_some_and(|name| name.stage != llo_dump::MODULE);
+    !is_named_profile(given) && (Head::of(given.bytes).is_some() || is_text())
+}
+
+fn llo(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
+    of_whole(path, &bytes, || Ok(()))?;
+    Ok(Imported::Llo(bytes))
+}
+
 /// Whether a file holds HLO rather than a profile.
 fn is_program(given: &Given<'_>) -> bool {
-    let name = given.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_named_profile = find::SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
-    !is_named_profile && Form::of(given.bytes).is_some()
+    !is_named_profile(given) && Form::of(given.bytes).is_some()
 }
 
 fn program(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
@@ -210,7 +229,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         None => "found no plane with a name".to_owned(),
     };
     let message = format!(
-        "expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text (or, for audit flags, a text with XLA flags), {found}"
+        "expected an XSpace protobuf (.xplane.pb), an HLO proto, HLO text or an llo_module.pb (or, for audit flags, a text with XLA flags), {found}"
     );
     Err(Error::Input { path: path.to_owned(), message })
 }

@@ -6,6 +6,7 @@ mod find;
 mod flags_text;
 mod gauge;
 mod import;
+mod llo_dump;
 pub mod map;
 mod memory;
 mod native;

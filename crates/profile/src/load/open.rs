@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haloscope_hlo::{BufferAssignment, Module};
+use haloscope_llo::Head;
 
 use super::allowance::Allowance;
 use super::import::{self, Imported};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
-use crate::load::{Run, dump};
-use crate::{Bytes, Profile, ProgramFile, Segment, Shelf, Stage};
+use crate::load::{Run, dump, llo_dump};
+use crate::{Bytes, DumpedFile, Profile, ProgramFile, Segment, Shelf, Stage};
 use haloscope_report::Error;
 
 /// What is known of a file from before.
@@ -43,7 +44,8 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     let sizes: Vec<u64> = run.files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
-    let (mut files, mut made, mut programs, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut made, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut programs, mut dumped) = (Vec::new(), Vec::new());
     let (mut all_known, mut allowance): (Vec<Option<Known>>, _) = (Vec::new(), Allowance::of(0, 0));
     for path in &run.files {
         match import::file(path, run.files.len() == 1) {
@@ -62,17 +64,18 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
                 all_known.push(known);
             }
             Ok(Imported::Program(bytes)) => programs.push((path.clone(), bytes)),
+            Ok(Imported::Llo(bytes)) => dumped.push((path.clone(), bytes)),
             Ok(Imported::Flags(bytes)) => return Ok(Profile::from_flags(path.clone(), bytes)),
             // It may be whole the next time: to leave it out would be an answer that is wrong in a moment.
             Err(error @ Error::Changed { .. }) => return Err(error),
             Err(error) => failed.push(error),
         }
     }
-    let mut profile = match (files.is_empty(), programs.is_empty(), failed.pop()) {
+    let mut profile = match (files.is_empty(), programs.is_empty() && dumped.is_empty(), failed.pop()) {
         (true, true, Some(error)) => return Err(error),
         (true, false, last) => {
             failed.extend(last);
-            open_programs(&run.path, programs, true)?
+            open_programs(&run.path, programs, dumped, true)?
         }
         (_, _, last) => {
             failed.extend(last);
@@ -118,18 +121,29 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
             }
             profile
         }
-        Imported::Program(bytes) => open_programs(&path, vec![(path.clone(), bytes)], false)?,
+        Imported::Program(bytes) => open_programs(&path, vec![(path.clone(), bytes)], Vec::new(), false)?,
+        Imported::Llo(bytes) => open_programs(&path, Vec::new(), vec![(path.clone(), bytes)], false)?,
         Imported::Flags(bytes) => Profile::from_flags(path, bytes),
     })
 }
 
-/// A program from its files, which lie in a folder where others may be beside them or not. The only module of a program is read
-/// at once, so that damage is an error and not a remark.
-fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>, in_folder: bool) -> Result<Profile, Error> {
-    if let [(path, bytes)] = files.as_slice() {
-        Module::read(bytes)
-            .map_err(|error| Error::Input { path: path.clone(), message: error.to_string() })?;
+/// A program from its files, HLO and what the last stage wrote, which lie in a folder where others may be beside them or not. The
+/// only file of a program is read at once, so that damage is an error and not a remark.
+fn open_programs(
+    path: &Path,
+    files: Vec<(PathBuf, Bytes)>,
+    dumped: Vec<(PathBuf, Bytes)>,
+    in_folder: bool,
+) -> Result<Profile, Error> {
+    let damaged = |path: &Path, message: String| Error::Input { path: path.to_owned(), message };
+    match (files.as_slice(), dumped.as_slice()) {
+        ([(path, bytes)], []) => drop(Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?),
+        ([], [(path, bytes)]) if Head::of(bytes).is_some() => {
+            drop(haloscope_llo::Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?);
+        }
+        _ => {}
     }
+    let is_alone = files.len() + dumped.len() == 1;
     let name = path.file_name().map_or_else(|| "program".to_owned(), |n| n.to_string_lossy().into_owned());
     let file = |(stage, is_last, path, bytes): (dump::Stage, bool, PathBuf, Bytes)| ProgramFile {
         buffers: if in_folder { buffers_of(&path) } else { None },
@@ -139,7 +153,31 @@ fn open_programs(path: &Path, files: Vec<(PathBuf, Bytes)>, in_folder: bool) -> 
         stage: Stage { name: stage.stage, number: stage.number },
         is_last,
     };
-    Ok(Profile::from_programs(&name, dump::stages(files).into_iter().map(file).collect()))
+    let mut profile = Profile::from_programs(&name, dump::stages(files).into_iter().map(file).collect());
+    profile.add_dumped(dumped_files(dumped, is_alone));
+    Ok(profile)
+}
+
+/// What the last stage wrote of each op, in the order of ops, compilations and files. What frames a program is no op of it.
+fn dumped_files(files: Vec<(PathBuf, Bytes)>, is_alone: bool) -> Vec<DumpedFile> {
+    let mut all = Vec::new();
+    for (path, bytes) in files {
+        let name = llo_dump::Name::of(&path);
+        let (compilation, place) = name.as_ref().map_or((None, None), |name| (name.compilation, name.place));
+        let (op, stage, is_frame) = match (Head::of(&bytes), name) {
+            (Some(head), _) => (head.op.to_string(), llo_dump::MODULE.to_owned(), head.is_frame()),
+            (None, Some(name)) => {
+                let is_frame = name.op == "TLP" || name.op.starts_with('<');
+                (name.op, name.stage, is_frame)
+            }
+            (None, None) => continue,
+        };
+        if !is_frame || is_alone {
+            all.push((place, DumpedFile { path, bytes, op, compilation, stage }));
+        }
+    }
+    all.sort_by(|(a, x), (b, y)| (&x.op, x.compilation, a, &x.path).cmp(&(&y.op, y.compilation, b, &y.path)));
+    all.into_iter().map(|(_, file)| file).collect()
 }
 
 /// The buffer assignment that a dump has beside a module. One that cannot be read is none: the module can be used without.

@@ -66,6 +66,27 @@ impl Row<'_> {
         })
     }
 
+    /// The kernels that it calls, by XLA's names, the first ones; unknown where it is not held. What PyTorch calls
+    /// `tt_jit_custom_kernel(fingerprint)` is known by them.
+    fn kernels(&self) -> Cell {
+        const NAMED: usize = 4;
+        let Some(module) = self.module else { return Cell::Unknown };
+        let all = programs::kernels(module);
+        let mut words: Vec<String> = all.iter().take(NAMED).map(|name| (*name).to_owned()).collect();
+        if all.len() > NAMED {
+            words.push(format!("and {} more", all.len() - NAMED));
+        }
+        Cell::words(&words.join(", "))
+    }
+
+    /// What programs of the same name share, where that says that they are of one function: of kernels of PyTorch the kernel's name,
+    /// without its number.
+    fn function(&self) -> &str {
+        let kernel = self.module.filter(|_| programs::is_any_kernel(&self.name)).map(programs::kernels);
+        let Some(name) = kernel.and_then(|all| all.first().copied()) else { return "" };
+        name.rsplit_once('.').filter(|(_, n)| n.chars().all(|c| c.is_ascii_digit())).map_or(name, |(base, _)| base)
+    }
+
     fn whiles(&self) -> usize {
         self.module.map_or(0, |module| count(module, Opcode::While))
     }
@@ -218,12 +239,12 @@ struct Variant<'r> {
 }
 
 fn variants<'r>(rows: &'r [Row<'_>], compiled: &Compilations) -> Vec<Variant<'r>> {
-    let mut of_name: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
+    let mut of_name: BTreeMap<(&str, &str), Vec<&Row<'_>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.module.is_some()) {
-        of_name.entry(&row.name).or_default().push(row);
+        of_name.entry((&row.name, row.function())).or_default().push(row);
     }
     let mut found = Vec::new();
-    for (name, rows) in of_name {
+    for ((name, _), rows) in of_name {
         let Some(host) = rows.first().and_then(|row| row.hosts.first()).copied() else { continue };
         let here: Vec<&&Row<'_>> = rows.iter().filter(|row| row.hosts.contains(&host)).collect();
         if here.len() < 2 {
@@ -278,6 +299,7 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
                 "Time of its executions, summed over devices; unknown without a profile.",
                 row.time_ps
             ),
+            text("kernels", "Kernels", "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one.", row.kernels()),
             count("launches", "Executions", "Executions, summed over devices.", row.launches),
             count(
                 "instructions",
