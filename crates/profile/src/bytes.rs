@@ -22,6 +22,11 @@ pub trait FileBytes: Deref<Target = [u8]> + Send + Sync {
     fn trailing(&self) -> u64 {
         0
     }
+
+    /// Why the file could not be unpacked to its end, where these are the bytes before that place.
+    fn cut(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl FileBytes for Vec<u8> {}
@@ -31,6 +36,8 @@ pub(super) struct Packed {
     pub bytes: Vec<u8>,
     /// Bytes behind the last of what could be unpacked.
     pub trailing: u64,
+    /// Why no more could be unpacked, where the file goes on or should.
+    pub cut: Option<String>,
 }
 
 impl Deref for Packed {
@@ -44,6 +51,10 @@ impl Deref for Packed {
 impl FileBytes for Packed {
     fn trailing(&self) -> u64 {
         self.trailing
+    }
+
+    fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
     }
 }
 

@@ -136,6 +136,31 @@ fn labels(all: impl Iterator<Item = String>) -> String {
     labels.join(", ")
 }
 
+/// Refuses a scope with a word that is in no module's name. Of a run that names no module nothing is known.
+///
+/// # Errors
+/// [`Error::Usage`] with the names that there are.
+pub(crate) fn known(profile: &Profile, scope: &Scope) -> Result<(), Error> {
+    let is_of_program =
+        |word: &&String| profile.modules.iter().any(|module| module.name.contains(word.as_str()));
+    let Some(word) = scope.modules.iter().find(|word| !is_of_program(word)) else { return Ok(()) };
+    // What ran may have another name than what was embedded, or nothing was.
+    let selection = Selection::resolve(profile, &Scope::default()).ok();
+    let ran = times(profile, selection.as_ref()).into_iter().map(|time| time.module);
+    let names: BTreeSet<String> = profile
+        .modules
+        .iter()
+        .map(|module| module.name.clone())
+        .chain(ran)
+        .filter(|n| !n.is_empty())
+        .collect();
+    if names.is_empty() || names.iter().any(|name| name.contains(word.as_str())) {
+        return Ok(());
+    }
+    let names = labels(names.into_iter());
+    Err(Error::Usage(format!("no HLO module has `{word}` in its name; the run has: {names}")))
+}
+
 /// How often and for how long a program ran, summed over devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramTime {

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows what hosts waited for");
+        return Outcome::unknown("no host events were recorded, so what hosts waited for is unknown");
     }
     let part = host.part(Doing::Read);
     let share = evidence.share_of(&part);

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 static LEVER: Cure = Cure {
     jax: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)",
-    tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it anew",
+    tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it again",
     pytorch: "run each graph once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled graphs on disk (torch_xla.runtime.initialize_cache)",
     any: "run each program once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled programs on disk",
 };
@@ -30,7 +30,7 @@ static LEVER: Cure = Cure {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows whether the host compiled");
+        return Outcome::unknown("no host events were recorded, so whether the host compiled is unknown");
     }
     let part = host.part(Doing::Compile);
     let cost = evidence.compile_cost();

@@ -25,7 +25,7 @@ const MOST: f64 = 0.8;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows when data moved");
+        return Outcome::unknown("no host events were recorded, so when data moved is unknown");
     }
     let part = host.part(Doing::Transfer);
     let share = evidence.share_of(&part);

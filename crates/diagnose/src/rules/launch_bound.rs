@@ -37,7 +37,7 @@ static ON_TPU: Cure = Cure {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     if !host.has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows when launches began");
+        return Outcome::unknown("no host events were recorded, so when launches began is unknown");
     }
     let part = host.part(Doing::Launch);
     let inside = evidence.of_active(host.launch_inside_ps as f64);

@@ -137,7 +137,11 @@ fn is_program(given: &Given<'_>) -> bool {
 }
 
 fn program(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
-    of_whole(path, &bytes, || Ok(()))?;
+    // A part of a program would be another program.
+    of_whole(path, &bytes, || match bytes.cut() {
+        Some(why) => Err(cut(path, why)),
+        None => Ok(()),
+    })?;
     Ok(Imported::Program(bytes))
 }
 
@@ -155,29 +159,39 @@ pub(super) fn bytes_of(path: &Path) -> Result<Bytes, Error> {
     if path.extension().is_some_and(|e| e == "gz") {
         return unchanged(path, || {
             let file = BufReader::new(File::open(path).map_err(io)?);
-            let packed = all_members(file).map_err(|error| Error::Input {
-                path: path.to_owned(),
-                message: format!(
-                    "expected gzip data, found: {error}. The file may have been cut while it was copied"
-                ),
-            })?;
+            let packed = all_members(file).map_err(|error| cut(path, &error.to_string()))?;
             Ok(Box::new(packed) as Bytes)
         });
     }
     Ok(memory::file(Map::open(path).map_err(io)?))
 }
 
+/// Of a packed file that is of no use as far as it goes.
+fn cut(path: &Path, found: &str) -> Error {
+    let message =
+        format!("expected gzip data, found: {found}. The file may have been cut while it was copied");
+    Error::Input { path: path.to_owned(), message }
+}
+
 /// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
-/// and begins none is passed over, and counted.
+/// and begins none is passed over, and counted. A file that ends in the middle gives what stands before.
+///
+/// # Errors
+/// Where nothing at all can be unpacked.
 fn all_members(mut file: impl BufRead) -> std::io::Result<Packed> {
     let mut bytes = Vec::new();
     loop {
-        GzDecoder::new(&mut file).read_to_end(&mut bytes)?;
+        if let Err(error) = GzDecoder::new(&mut file).read_to_end(&mut bytes) {
+            if bytes.is_empty() {
+                return Err(error);
+            }
+            return Ok(Packed { bytes, trailing: 0, cut: Some(error.to_string()) });
+        }
         let next = file.fill_buf()?;
         // The second byte of the magic may be behind the end of what has been read so far.
         if next.first() != Some(&0x1f) || next.get(1).is_some_and(|byte| *byte != 0x8b) {
             let trailing = std::io::copy(&mut file, &mut std::io::sink())?;
-            return Ok(Packed { bytes, trailing });
+            return Ok(Packed { bytes, trailing, cut: None });
         }
     }
 }
@@ -284,6 +298,10 @@ mod tests {
         assert_eq!(read(three).unwrap(), ("one and two".into(), 0));
         assert_eq!(read([member("one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), 8));
         let whole = [member("one"), member("two")].concat();
-        assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
+        let second = read(whole[..whole.len() - 9].to_vec()).unwrap();
+        assert!("onetwo".starts_with(&second.0) && second.0.len() >= 3, "{second:?}");
+        assert!(read(whole[..8].to_vec()).is_err(), "nothing can be unpacked");
+        let packed = |length: usize| all_members(&whole[..length]).unwrap();
+        assert!(packed(whole.len() - 4).cut.is_some() && packed(whole.len()).cut.is_none());
     }
 }

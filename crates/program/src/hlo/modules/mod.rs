@@ -308,7 +308,7 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
                 "Partitions it was compiled for, where it says so.",
                 module.and_then(Module::partition_count)
             ),
-            count("replicas", "Replicas", "Replicas, likewise.", module.and_then(Module::replica_count)),
+            count("replicas", "Replicas", "Replicas.", module.and_then(Module::replica_count)),
             text(
                 "fingerprint",
                 "Fingerprint",
