@@ -38,7 +38,7 @@ const MORE: &[(&str, &[&str])] = &[
     ("check", &["--claim", "step_time<=85ms;latency<1ms", "--floor", "1us"]),
     ("check", &["--expect", "fusion;no such op", "--confidence", "0.9"]),
     ("compute mfu", &["--global-batch", "8", "--seq", "128", "--flops-per-token", "1G"]),
-    ("compare", &["--renamed", "yes", "--rows", "0", "--anyway", "yes"]),
+    ("compare", &["--renamed", "yes", "--limit", "0", "--force"]),
     ("critical-path", &["--if", "communication=0"]),
     ("hlo search", &["--opcode", "fusion"]),
     ("hlo counters", &["--dots", "1", "--copies", "0"]),

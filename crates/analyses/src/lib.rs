@@ -89,7 +89,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         id: "memory",
         label: "Memory",
-        about: "What is alive in memory, whose it is, and what could be saved",
+        about: "What is in memory, what it is for, and what could be saved",
         usual: "attribute",
     },
     Family {
@@ -101,7 +101,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         id: "audit",
         label: "Audit",
-        about: "What a run was started with: flags that are known, that clash, that are missing",
+        about: "Which flags a run was started with: known, conflicting, missing",
         usual: "flags",
     },
 ];

@@ -265,7 +265,7 @@ pub fn table(outcomes: &[Outcome]) -> Table {
             text(
                 "analysis",
                 "Analysis",
-                "Whose report it is; `all` where several were held against each other.",
+                "Whose report it is; `all` where several were compared.",
                 outcome.analysis
             ),
             text(

@@ -213,7 +213,7 @@ fn elsewhere(root: &str, session: String, servers: &[Server]) -> Captured {
     };
     let path = below(root, &format!("{PROFILES}/{session}"));
     let remark = format!(
-        "the servers were told to write the session on their own disks, to {path}; nobody checked it"
+        "the servers were told to write the session on their own disks, to {path}; that was not checked"
     );
     Captured { session, path, files: servers.iter().map(file).collect(), remarks: vec![remark] }
 }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use haloscope_report::scope::Scope;
-use haloscope_time::analysis::{Analysis, ParamKind, Params};
+use haloscope_time::analysis::{Analysis, FORCE, FORMER, LIMIT, Param, ParamKind, Params};
 
 use crate::Failure;
 
@@ -106,7 +107,8 @@ pub(crate) fn output_args() -> Vec<Arg> {
         )
         .action(ArgAction::Append),
         arg("table", "ID", "Only this table; with csv, the first if not given"),
-        arg("limit", "N", "Rows shown of each table, with --format table or markdown; 0 shows all")
+        arg(LIMIT.id, "N", "Most rows of each table; 0 shows all")
+            .aliases(former(LIMIT.id))
             .value_parser(value_parser!(u64))
             .default_value("20"),
         arg("width", "COLUMNS", "Columns of --format table [default: those of the terminal, else 80]")
@@ -134,6 +136,27 @@ pub(crate) fn brief_args(analysis: &Analysis) -> Vec<Arg> {
             "The first screen only; without --format that is so anyway; for --format table and markdown",
         ),
     ]
+}
+
+/// The words that stood for an option before.
+fn former(now: &'static str) -> impl Iterator<Item = &'static str> {
+    FORMER.iter().filter(move |(_, word)| *word == now).map(|(former, _)| *former)
+}
+
+/// What [`FORCE`] was written as before: with a value, which a flag does not take.
+const ANYWAY: &str = "anyway";
+
+/// The former words for a flag, which help does not show.
+pub(crate) fn former_flag(param: &Param) -> Option<Arg> {
+    (param.id == FORCE.id).then(|| {
+        let arg = Arg::new(ANYWAY).long(ANYWAY).hide(true).num_args(0..=1).default_missing_value("yes");
+        arg.value_parser(["no", "yes"])
+    })
+}
+
+/// Whether a flag was given by its former word.
+fn is_forced(param: &Param, matches: &ArgMatches) -> bool {
+    param.id == FORCE.id && matches.get_one::<String>(ANYWAY).is_some_and(|word| word == "yes")
 }
 
 /// Whether an analysis that has a short form is asked for it.
@@ -176,8 +199,16 @@ impl AnalysisArgs {
         let mut params = Params::default();
         for param in analysis.params {
             if param.kind == ParamKind::Flag {
-                if matches.get_flag(param.id) {
+                if matches.get_flag(param.id) || is_forced(param, matches) {
                     params.set(param.id, "yes");
+                }
+                continue;
+            }
+            if param.id == LIMIT.id {
+                // Without a word about it the analysis lists as many as it finds right, of which a table shows some.
+                let is_asked = matches.value_source(param.id) == Some(ValueSource::CommandLine);
+                if let Some(limit) = matches.get_one::<u64>(param.id).filter(|_| is_asked) {
+                    params.set(param.id, &limit.to_string());
                 }
                 continue;
             }

@@ -10,7 +10,7 @@ pub(crate) fn arg() -> Arg {
     Arg::new("no-cache")
         .long("no-cache")
         .action(ArgAction::SetTrue)
-        .help("Computes anew and keeps nothing: see `haloscope cache`")
+        .help("Neither reads nor writes the cache: see `haloscope cache`")
         .help_heading("Output")
 }
 

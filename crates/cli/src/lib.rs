@@ -1,13 +1,15 @@
 //! The command line: arguments in, a report on stdout, talk on stderr, an exit code out.
 //!
 //! `commands` has a file a subcommand, of which `analysis` derives those of the registry; `args`, `cache_args` and `run_argument`
-//! are what subcommands share, `output` writes reports, and [`Printer`] is the one door to stdout and stderr.
+//! are what subcommands share, `output` writes reports, and [`Printer`] is the one door to stdout and stderr,
+//! with a `pager` in front of it where a person reads.
 
 mod args;
 mod cache_args;
 mod commands;
 mod failure;
 mod output;
+mod pager;
 mod printer;
 mod progress;
 mod run_argument;
@@ -22,6 +24,7 @@ pub use printer::Printer;
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {
     let outcome = commands::dispatch(args, printer);
     haloscope_store::leave();
+    run_argument::leave();
     match outcome {
         Ok(code) => code,
         Err(failure) => {

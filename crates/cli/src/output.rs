@@ -45,7 +45,7 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
         let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
         to_file(path, |out| form.put(report, &layout, out))?;
     }
-    printer.data(|out| form.put(report, &layout, out))?;
+    printer.page(|out| form.put(report, &layout, out))?;
     // A table by itself has no place for what comes first.
     let is_bare = matches!(form, Form::Csv(_)) || asked.table.is_some();
     if is_bare && let Some(first) = report.findings.first().filter(|first| first.id == "file_not_whole") {

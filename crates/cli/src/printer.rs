@@ -7,6 +7,7 @@ use std::panic::PanicHookInfo;
 use haloscope_report::{clean, clean_lines};
 
 use crate::Failure;
+use crate::pager::{Paged, Pager};
 
 /// Columns of an output that is not a terminal.
 const DEFAULT_WIDTH: usize = 80;
@@ -16,12 +17,19 @@ fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
+/// Columns of this process's stdout: what `COLUMNS` says, else those of the terminal, else 80.
+pub(crate) fn width() -> usize {
+    let size = terminal_size::terminal_size().filter(|_| io::stdout().is_terminal());
+    columns().or_else(|| size.map(|(width, _)| usize::from(width.0))).unwrap_or(DEFAULT_WIDTH)
+}
+
 /// Where a command writes.
 pub struct Printer {
     out: BufWriter<Box<dyn Write + Send>>,
     err: Box<dyn Write + Send>,
     width: usize,
     colour: bool,
+    pager: Option<Pager>,
 }
 
 impl Printer {
@@ -36,15 +44,17 @@ impl Printer {
         Self {
             out: BufWriter::new(Box::new(io::stdout())),
             err: Box::new(io::stderr()),
-            width: columns().or_else(|| size.map(|(width, _)| usize::from(width.0))).unwrap_or(DEFAULT_WIDTH),
+            width: width(),
             colour: terminal && !refused,
+            pager: Pager::of_terminal(size.map(|(_, lines)| usize::from(lines.0)), width())
+                .filter(|_| terminal),
         }
     }
 
     /// Other writers, as if they were no terminal.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>) -> Self {
-        Self { out: BufWriter::new(out), err, width: DEFAULT_WIDTH, colour: false }
+        Self { out: BufWriter::new(out), err, width: DEFAULT_WIDTH, colour: false, pager: None }
     }
 
     /// Columns of stdout: those of the terminal, 80 where it is none.
@@ -66,6 +76,25 @@ impl Printer {
     pub fn data(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         write(&mut self.out)?;
         Ok(self.out.flush()?)
+    }
+
+    /// From now on nothing goes through a pager: it was not asked for, or more follows.
+    pub fn without_pager(&mut self) {
+        self.pager = None;
+    }
+
+    /// As [`Printer::data`], for what a person reads: where stdout is a terminal and the text is longer than a screen, through the
+    /// pager. Who leaves the pager early has read enough, which is no failure.
+    ///
+    /// # Errors
+    /// As [`Printer::data`].
+    pub fn page(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let Some(pager) = &self.pager else { return self.data(write) };
+        let mut paged = Paged::new(pager, &mut self.out);
+        match write(&mut paged) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+            _ => Ok(paged.finish()?),
+        }
     }
 
     /// Tells something on stderr. If nobody listens there, nothing is lost that was asked for.

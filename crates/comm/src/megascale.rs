@@ -179,7 +179,7 @@ fn collectives(groups: &[Vec<&Seen>]) -> Table {
                 "needed_rate",
                 "Needed rate",
                 Unit::ByteRate,
-                "Bytes over slack: the bandwidth at which the transfer would hold nobody up; unknown without slack.",
+                "Bytes over slack: the bandwidth at which nothing would wait for the transfer; unknown without slack.",
                 rate(slack)
             ),
             rate(

@@ -45,7 +45,7 @@ impl Cause {
                 });
                 format!("{}{}, {}", speedup_words(share), step.unwrap_or_default(), self.assuming)
             }
-            None => format!("not known, {}", self.assuming),
+            None => format!("not known: {}", self.assuming),
         };
         Finding {
             id: self.id,

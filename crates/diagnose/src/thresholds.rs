@@ -78,7 +78,7 @@ thresholds! {
     EXP: "exp", "share of the active window in ops that exponentials bound", Share, 0.10, 0.30, PRACTICE;
     NEAR_ROOF: "near_roof", "share of the active window in ops at 70% of a roof or more", Share, 0.10, 0.50, OURS;
     BELOW_USUAL: "below_usual", "what ops that one limit binds all reach, of what is usual on the chip at least", Share, 0.90, 0.70, OURS;
-    UNKNOWN_FLOPS: "unknown_flops", "share of the active window in kernels whose FLOPs nobody counted", Share, 0.05, 0.30, OURS;
+    UNKNOWN_FLOPS: "unknown_flops", "share of the active window in kernels without a FLOP count", Share, 0.05, 0.30, OURS;
     MFU: "mfu", "FLOPs over peak, of the active window", Share, 0.50, 0.30, PRACTICE;
     WIDE_PRECISION: "wide_precision", "share of the active window in products of 32-bit operands (not on CPUs) and in ops of 64-bit floats", Share, 0.05, 0.30, OURS;
     ONE_HOT: "one_hot", "share of the active window in products with a one-hot operand", Share, 0.02, 0.20, OURS;
@@ -140,7 +140,7 @@ impl Threshold {
             ];
             rows.push(row);
         }
-        Table::of("thresholds", "What numbers are held against", rows)
+        Table::of("thresholds", "Thresholds", rows)
     }
 
     fn number(&self, v: f64) -> String {

@@ -1,5 +1,6 @@
 //! The arguments of a call, read by type. Agents write numbers as texts and lists as one text: both are understood.
 
+use haloscope_time::analysis::FORMER;
 use serde_json::Value;
 
 use crate::{Object, Refusal};
@@ -15,6 +16,24 @@ impl From<Object> for Arguments {
 }
 
 impl Arguments {
+    /// The arguments by their current names: a [former](FORMER) name counts as the one for it now, where the schema has that and not
+    /// the former one, and only the former one was given.
+    #[must_use]
+    pub fn in_current_words(mut self, schema: &Object) -> Self {
+        let known = |name: &str| schema.get("properties").is_some_and(|all| all.get(name).is_some());
+        for (former, now) in FORMER {
+            let former = former.replace('-', "_");
+            if known(now)
+                && !known(&former)
+                && !self.0.contains_key(*now)
+                && let Some(value) = self.0.remove(&former)
+            {
+                self.0.insert((*now).to_owned(), value);
+            }
+        }
+        self
+    }
+
     /// Refuses arguments that are not properties of a tool's input schema, and the lack of those it demands.
     ///
     /// # Errors
@@ -218,5 +237,28 @@ mod tests {
         let missing = arguments(json!({"rows": 3, "run": null})).check("ops", &schema).unwrap_err();
         assert!(missing.wrong.contains("`run` is missing") && missing.next.contains("xprof_list_runs"));
         assert!(arguments(json!({"run": "a"})).check("ops", &schema).is_ok());
+    }
+
+    #[test]
+    fn former_names_still_count() {
+        let Value::Object(schema) = json!({"properties": {"limit": {}, "force": {}}}) else {
+            panic!("an object")
+        };
+        for former in ["rows", "top", "limit_nodes", "lines"] {
+            let now = arguments(json!({former: 3})).in_current_words(&schema);
+            assert_eq!(now.count("limit", 1).unwrap(), Some(3), "{former}");
+            assert!(now.check("compare", &schema).is_ok(), "{former}");
+        }
+        let now = arguments(json!({"anyway": "yes"})).in_current_words(&schema);
+        assert!(now.flag("force").unwrap());
+        // The current name wins, and then the former one is an argument that the tool has not.
+        let both = arguments(json!({"limit": 2, "rows": 3})).in_current_words(&schema);
+        assert_eq!(both.count("limit", 1).unwrap(), Some(2));
+        assert!(both.check("compare", &schema).is_err());
+        // A tool that has an argument of a former name keeps it.
+        let Value::Object(own) = json!({"properties": {"limit": {}, "rows": {}}}) else {
+            panic!("an object")
+        };
+        assert_eq!(arguments(json!({"rows": 3})).in_current_words(&own).count("limit", 1).unwrap(), None);
     }
 }

@@ -1,5 +1,6 @@
 //! How much of a draft is said. The limit holds for all that is sent: the structured answer and its text together.
 
+use haloscope_time::analysis::LIMIT;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Answer, How, Shown};
@@ -39,13 +40,13 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The budget that a call states, in the arguments `max_tokens`, `rows` and `cursor`.
+    /// The budget that a call states, in the arguments `max_tokens`, `limit` and `cursor`.
     ///
     /// # Errors
     /// For a cursor that is none, and numbers that are too small.
     pub fn from_arguments(arguments: &Arguments) -> Result<Self, Refusal> {
         let cursor = arguments.text("cursor")?.map(|text| parse(&text)).transpose()?;
-        let rows = arguments.count("rows", 1)?;
+        let rows = arguments.count(LIMIT.id, 1)?;
         let max_tokens = arguments.count("max_tokens", LEAST)?.unwrap_or(DEFAULT).min(MOST);
         Ok(Self { max_tokens, rows, cursor })
     }
@@ -54,7 +55,7 @@ impl Budget {
     #[must_use]
     pub fn properties() -> [(String, Value); 3] {
         [
-            ("rows".into(), json!({"type": "integer", "minimum": 1, "description": "rows per table"})),
+            (LIMIT.id.into(), json!({"type": "integer", "minimum": 1, "description": "rows per table"})),
             ("max_tokens".into(), json!({"type": "integer", "minimum": LEAST, "default": DEFAULT})),
             ("cursor".into(), json!({"type": "string", "description": "from left_out"})),
         ]

@@ -103,6 +103,7 @@ impl Server {
             let known: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
             return Err(Refusal::unknown("tool", name, &known, "call one that exists"));
         };
+        let arguments = &arguments.clone().in_current_words(&tool.input);
         arguments.check(&tool.name, &tool.input)?;
         (tool.call)(&self.context, arguments)
     }

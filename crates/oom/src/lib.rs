@@ -68,14 +68,14 @@ pub const HLO: Param = Param {
 
 const CHIP: Param = Param {
     id: "chip",
-    doc: "the TPU generation, where the text does not tell",
+    doc: "the TPU generation, if the text does not say",
     kind: ParamKind::Choice(&["any", "v4", "v5e", "v5p", "v6e", "v7x"]),
     default: "any",
 };
 
 const CAPACITY: Param = Param {
     id: "capacity",
-    doc: "bytes that a program can get, such as 16.9G",
+    doc: "bytes a program can use, such as 16.9G",
     kind: ParamKind::Quantity,
     default: "",
 };

@@ -120,7 +120,7 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
         "space",
         "Memory",
         Some(case.space.clone()),
-        "The memory that ran out: hbm, vmem, smem, sflag, spmem, gpu; device where nobody says.",
+        "The memory that ran out: hbm, vmem, smem, sflag, spmem, gpu; device if that was not recorded.",
     )];
     if let Some(message) = message {
         all.extend([
@@ -410,7 +410,7 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
             format!("{} needed, {} there, {} too much", size(used.bytes), size(limit.bytes), size(over.bytes))
         }
         (Some(used), Some(limit), _) => format!("{} needed, {} there", size(used.bytes), size(limit.bytes)),
-        (Some(used), None, _) => format!("{} needed, and nobody says how much there is", size(used.bytes)),
+        (Some(used), None, _) => format!("{} needed; how much there is was not recorded", size(used.bytes)),
         _ => "the message states no size".to_owned(),
     };
     let largest = largest_buffer(case).map(|buffer| {
@@ -460,7 +460,7 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
         claim: match is_over {
             Some(true) => format!("{space} does not suffice{subject}: {numbers}"),
             Some(false) => format!("{space} suffices{subject}: {numbers}"),
-            None => format!("Whether {space} suffices{subject} nobody can tell: {numbers}"),
+            None => format!("Whether {space} suffices{subject} could not be decided: {numbers}"),
         },
         evidence: if evidence.is_empty() {
             "the message names no buffer".to_owned()

@@ -22,15 +22,28 @@ pub trait FileBytes: Deref<Target = [u8]> + Send + Sync {
     fn trailing(&self) -> u64 {
         0
     }
+
+    /// Why the file could not be unpacked to its end, where these are the bytes before that place.
+    fn cut(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl FileBytes for Vec<u8> {}
 
-/// What was unpacked of a file.
-pub(super) struct Packed {
-    pub bytes: Vec<u8>,
+/// How a packed file ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct End {
     /// Bytes behind the last of what could be unpacked.
     pub trailing: u64,
+    /// Why no more could be unpacked, where the file goes on or should.
+    pub cut: Option<String>,
+}
+
+/// What was unpacked of a file, wherever it lies.
+pub(super) struct Packed {
+    pub bytes: Bytes,
+    pub end: End,
 }
 
 impl Deref for Packed {
@@ -42,8 +55,20 @@ impl Deref for Packed {
 }
 
 impl FileBytes for Packed {
+    fn changed(&self) -> Option<String> {
+        self.bytes.changed()
+    }
+
+    fn drop_pages(&self, range: Range<usize>) {
+        self.bytes.drop_pages(range);
+    }
+
     fn trailing(&self) -> u64 {
-        self.trailing
+        self.end.trailing
+    }
+
+    fn cut(&self) -> Option<&str> {
+        self.end.cut.as_deref()
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Source {
     pub pieces: Option<Pieces>,
     /// Bytes of the file behind all that was unpacked of it: they belong to nothing.
     pub trailing_bytes: u64,
+    /// Why the packed file could not be unpacked to its end, where what stands before that place was read.
+    pub cut: Option<String>,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
@@ -89,6 +91,7 @@ impl Source {
             trace_json: None,
             pieces: None,
             trailing_bytes: bytes.trailing(),
+            cut: bytes.cut().map(str::to_owned),
             buffers: None,
             shelf: None,
             held: None,

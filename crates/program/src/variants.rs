@@ -4,16 +4,16 @@ use haloscope_hlo::Module;
 use haloscope_time::cure::Cure;
 
 static NOTHING: Cure = Cure {
-    jax: "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is made anew is a new function to its cache; jax_explain_cache_misses says so",
-    tensorflow: "make the `tf.function` once, outside of the loop, and keep it: one that is made anew traces and compiles anew",
-    pytorch: "compile once, outside of the loop, and keep what that gives: a function that is made anew is a new one to the cache",
-    any: "compile once, outside of the loop, and keep what that gives: a function that is made anew is a new one to the cache",
+    jax: "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is created again is a new function to its cache; jax_explain_cache_misses says so",
+    tensorflow: "make the `tf.function` once, outside of the loop, and keep it: one that is created again is traced and compiled again",
+    pytorch: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
+    any: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
 };
 
 static COMPUTATION: Cure = Cure {
     jax: "pass what changes as an argument and not as a constant: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which",
-    tensorflow: "pass what changes as a tensor: a `tf.function` is traced and compiled anew for each value of a Python number",
-    pytorch: "pass what changes as a tensor: a Python number is a constant of the graph, which is compiled anew for each of its values",
+    tensorflow: "pass what changes as a tensor: a `tf.function` is traced and compiled again for each value of a Python number",
+    pytorch: "pass what changes as a tensor: a Python number is a constant of the graph, which is compiled again for each of its values",
     any: "pass what changes as an argument and not as a constant: a number of the host's language compiles a program for each of its values",
 };
 

@@ -116,6 +116,13 @@ fn param(param: &Param) -> ParamInfo {
     ParamInfo { id: param.id, doc: param.doc, kind, choices, default: param.default }
 }
 
+/// What a parameter is called in an address: its name, then what it was called before.
+fn words(param: &Param) -> impl Iterator<Item = &'static str> + use<> {
+    let now = param.id;
+    let former = analysis::FORMER.iter().filter(move |(_, word)| *word == now).map(|(former, _)| *former);
+    std::iter::once(now).chain(former)
+}
+
 pub(crate) async fn report(
     State(app): AppState,
     id: Result<Path<String>, PathRejection>,
@@ -132,7 +139,7 @@ pub(crate) async fn report(
         .into_iter()
         .chain(["partial"])
         .chain(second)
-        .chain(analysis.params.iter().map(|p| p.id))
+        .chain(analysis.params.iter().flat_map(|param| words(param)))
         .collect();
     let query = Query::parse(&uri, &known)?;
     let scope = Scope::from_words(|key| query.get(key))?;
@@ -142,7 +149,7 @@ pub(crate) async fn report(
         && second.is_none_or(|word| query.get(word).is_none());
     let mut params = Params::default();
     for param in analysis.params {
-        if let Some(value) = query.get(param.id) {
+        if let Some(value) = words(param).find_map(|word| query.get(word)) {
             params.set(param.id, value);
         }
     }

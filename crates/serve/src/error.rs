@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// It was to listen beyond this machine without a token.
     #[error(
-        "{0} can be reached from other machines, and whoever reaches it can read the profiles: set a token \
+        "{0} can be reached from other machines, and anyone who reaches it can read the profiles: set a token \
          (--token), or listen on 127.0.0.1 and forward the port over ssh"
     )]
     TokenNeeded(SocketAddr),

@@ -39,8 +39,9 @@ impl Program<'_> {
 /// The instructions of a module that run a Pallas kernel of TPUs, in the order of the program.
 #[must_use]
 pub fn kernels(module: &haloscope_hlo::Module) -> Vec<&str> {
-    let is_kernel =
-        |hlo: &haloscope_hlo::Instruction| hlo.attributes().custom_call_target.as_deref() == Some("tpu_custom_call");
+    let is_kernel = |hlo: &haloscope_hlo::Instruction| {
+        hlo.attributes().custom_call_target.as_deref() == Some("tpu_custom_call")
+    };
     module.instructions().filter(|(_, hlo)| is_kernel(hlo)).map(|(_, hlo)| hlo.name.as_str()).collect()
 }
 
@@ -161,6 +162,31 @@ const ONE_KERNEL: &str = "tt_jit_custom_kernel";
 #[must_use]
 pub fn is_any_kernel(name: &str) -> bool {
     name == ONE_KERNEL
+}
+
+/// Refuses a scope with a word that is in no module's name. Of a run that names no module nothing is known.
+///
+/// # Errors
+/// [`Error::Usage`] with the names that there are.
+pub(crate) fn known(profile: &Profile, scope: &Scope) -> Result<(), Error> {
+    let is_of_program =
+        |word: &&String| profile.modules.iter().any(|module| module.name.contains(word.as_str()));
+    let Some(word) = scope.modules.iter().find(|word| !is_of_program(word)) else { return Ok(()) };
+    // What ran may have another name than what was embedded, or nothing was.
+    let selection = Selection::resolve(profile, &Scope::default()).ok();
+    let ran = times(profile, selection.as_ref()).into_iter().map(|time| time.module);
+    let names: BTreeSet<String> = profile
+        .modules
+        .iter()
+        .map(|module| module.name.clone())
+        .chain(ran)
+        .filter(|n| !n.is_empty())
+        .collect();
+    if names.is_empty() || names.iter().any(|name| name.contains(word.as_str())) {
+        return Ok(());
+    }
+    let names = labels(names.into_iter());
+    Err(Error::Usage(format!("no HLO module has `{word}` in its name; the run has: {names}")))
 }
 
 /// How often and for how long a program ran, summed over devices.

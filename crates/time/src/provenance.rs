@@ -3,7 +3,7 @@
 use super::select::{Scoped, Selection};
 use haloscope_profile::{Peak, Profile, Source};
 use haloscope_report::{
-    Coverage, FileRead, Notes, PeakUsed, Provenance, Report, ScopeSummary, Severity, Unit,
+    Coverage, FileRead, Notes, PeakUsed, Provenance, Report, ScopeSummary, Severity, Unit, units,
 };
 
 /// Fills the scope and provenance of a report, and adds remarks on damaged files.
@@ -99,15 +99,20 @@ fn damage(profile: &Profile, notes: &mut Notes) {
     }
     for source in &profile.sources {
         let file = source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        if let Some(first) = source.faults.kept().first() {
-            let more = match source.faults.count() {
-                1 => String::new(),
-                n => format!("; {n} such places in all"),
-            };
+        let malformed = source.faults.kept().first().map(|first| match source.faults.count() {
+            1 => first.to_string(),
+            n => format!("{first}; {n} such places in all"),
+        });
+        let cut = source.cut.as_ref().map(|why| {
+            let size = units::bytes(source.bytes().len() as f64);
+            format!("it could be unpacked only as far as {size} go ({why})")
+        });
+        if cut.is_some() || malformed.is_some() {
+            let what = cut.into_iter().chain(malformed).collect::<Vec<_>>().join("; ");
             notes.add(
                 "damaged_file",
                 Severity::Error,
-                format!("{file}: {first}{more}"),
+                format!("{file}: {what}"),
                 "what stands behind a damaged place in the same plane or line is not counted",
                 "copy the file again, or capture again if the profiler was stopped while it wrote",
             );

@@ -434,7 +434,7 @@ pub fn devices_without_ops(names: &[&str], notes: &mut Notes) {
         "devices_without_ops",
         Severity::Warning,
         format!("devices without any op: {}", names.join(", ")),
-        "they are left out: nobody knows whether they were idle or not recorded",
+        "they are left out: whether they were idle or not recorded is unknown",
         "check that the profiler's device tracing was on for all devices",
     );
 }

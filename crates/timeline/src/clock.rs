@@ -80,7 +80,7 @@ impl Timeline {
         let ties: Vec<Ties<'_>> = ids.map(|host| self.ties(host)).collect();
         let row = |(i, host): (usize, &haloscope_profile::Host)| {
             let found = match i {
-                0 => HostClock::new(Some((0, 0)), 0, "the clock that the others are held against"),
+                0 => HostClock::new(Some((0, 0)), 0, "the reference clock"),
                 _ => estimate(&ties[0], &ties[i]),
             };
             HostClock { host: host.name.clone(), ..found }

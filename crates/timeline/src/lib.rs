@@ -24,6 +24,7 @@ mod overlap;
 mod row;
 mod ruler;
 mod search;
+pub mod share;
 mod slice;
 mod texts;
 mod tile;

@@ -218,7 +218,7 @@ impl TimelineSlice<'_> {
                     "FLOPs; of what is partly in the window, its share.",
                     op.flops
                 ),
-                float("bytes", "Bytes", Unit::Bytes, "Bytes accessed in all memories, likewise.", op.bytes),
+                float("bytes", "Bytes", Unit::Bytes, "Bytes accessed in all memories.", op.bytes),
                 text("kind", "Track", "`op`, or what sort of track the events are on.", op.kind),
             ]
         });

@@ -80,7 +80,7 @@ fn what_is_not_comparable_is_neither_passed_nor_failed() {
         other.findings
     );
     assert_eq!(verdicts(&other, "budgets"), [("step_time".to_owned(), "unknown".to_owned())]);
-    let anyway = check("tpu-custom-call", Some("tpu-gate"), &[("anyway", "yes")]);
+    let anyway = check("tpu-custom-call", Some("tpu-gate"), &[("force", "yes")]);
     assert_ne!(anyway.gate, Some(Gate::NotComparable));
 }
 

@@ -220,7 +220,7 @@ fn waterfalls_of_forged_pairs_are_whole() {
 fn a_run_against_itself_is_unchanged() {
     for name in RUNS {
         let run = open(name);
-        let report = held(&run, &run, &[("rows", "0")]);
+        let report = held(&run, &run, &[("limit", "0")]);
         waterfall_is_whole(&report, name);
         near(number(&report, "step_delta_ps"), 0.0, 0.0, name);
         near(number(&report, "matched_share"), 1.0, 0.0, name);
@@ -235,7 +235,7 @@ fn a_run_against_itself_is_unchanged() {
 #[test]
 fn reports_of_unlike_runs_add_up_too() {
     for (a, b) in [("tpu-train", "tpu-decode"), ("gpu-train", "gpu-amd"), ("cpu-train", "cpu-infer")] {
-        let report = held(&open(a), &open(b), &[("anyway", "yes"), ("rows", "0")]);
+        let report = held(&open(a), &open(b), &[("force", "yes"), ("limit", "0")]);
         waterfall_is_whole(&report, &format!("{a} against {b}"));
     }
 }
@@ -254,7 +254,7 @@ fn the_regression_that_was_built_in_is_found() {
     let open = |folder: &Path| load::open(&load::find(folder).unwrap()).unwrap();
     let experiment = open(&folder);
     let baseline = open(&folder.with_file_name("dense_train_v5e16"));
-    let report = held(&baseline, &experiment, &[("rows", "0")]);
+    let report = held(&baseline, &experiment, &[("limit", "0")]);
     waterfall_is_whole(&report, "the forged pair");
     assert_eq!(words(&report, "verdict"), "slower");
     let regression = &truth["regression"];
@@ -289,7 +289,7 @@ fn the_kernel_with_larger_blocks_is_faster_at_the_same_work() {
     let Some(folder) = traces("forged/pallas_attn_A_bq128") else { return };
     let open = |folder: &Path| load::open(&load::find(folder).unwrap()).unwrap();
     let (small, large) = (open(&folder), open(&folder.with_file_name("pallas_attn_B_bq512")));
-    let report = held(&small, &large, &[("rows", "0")]);
+    let report = held(&small, &large, &[("limit", "0")]);
     waterfall_is_whole(&report, "the kernel pair");
     assert_eq!(words(&report, "verdict"), "faster");
     let ops = report.table("ops").unwrap();
@@ -314,7 +314,7 @@ fn runs_of_other_work_are_not_compared_unless_asked() {
     for table in ["metrics", "facts", "runs", "steps"] {
         assert!(report.table(table).is_some_and(|t| !t.rows.is_empty()), "{table}");
     }
-    let anyway = held(&train, &decode, &[("anyway", "yes")]);
+    let anyway = held(&train, &decode, &[("force", "yes")]);
     assert_ne!(words(&anyway, "verdict"), "not comparable");
     assert!(anyway.table("waterfall").is_some());
     assert!(anyway.findings.iter().any(|finding| finding.id == "not_comparable"));

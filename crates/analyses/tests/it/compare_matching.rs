@@ -99,7 +99,7 @@ fn what_a_recompilation_renamed_is_known_again_and_what_it_added_is_new() {
 fn held(baseline: &Profile, experiment: &Profile) -> Report {
     let analysis = analyses::find("compare").unwrap();
     let mut params = Params::default();
-    params.set("rows", "0");
+    params.set("limit", "0");
     analysis::run_with(analysis, baseline, &[experiment], &Scope::default(), &params).unwrap()
 }
 

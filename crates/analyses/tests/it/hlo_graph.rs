@@ -118,7 +118,7 @@ fn a_graph_around_an_instruction() {
     assert_eq!(lines, ["x data z", "y data z", "c call z", "x data y", "z data t"]);
     // Without a name, the result is in the middle.
     assert_eq!(words(&ask("hlo graph", &profile, &[]), "node"), "t");
-    let cut = ask("hlo graph", &profile, &[("limit-nodes", "2")]);
+    let cut = ask("hlo graph", &profile, &[("limit", "2")]);
     assert!(has_note(&cut, "nodes_left_out") && number(&cut, "nodes") == 2.0);
 }
 
@@ -165,7 +165,7 @@ fn searches() {
     assert_eq!(names(&[("shape", "f32[8]"), ("opcode", "fusion")]), ["z"]);
     assert_eq!(names(&[("min-bytes", "33")]), [""; 0]);
     assert_eq!(names(&[("min-bytes", "32")]).len(), 7);
-    let cut = ask("hlo search", &profile, &[("rows", "2")]);
+    let cut = ask("hlo search", &profile, &[("limit", "2")]);
     assert_eq!((number(&cut, "matches"), cut.tables[0].rows.len()), (7.0, 2));
     let error = try_ask("hlo search", &profile, None, &[("query", "/(/")]).unwrap_err();
     assert_eq!(error.exit_code(), 2);

@@ -43,6 +43,7 @@ mod scope;
 mod search;
 mod selfcheck;
 mod several_programs;
+mod share;
 mod shelf;
 mod snapshots;
 mod support;

@@ -11,19 +11,19 @@ use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Gate, Report};
 use haloscope_store::{Cache, Indexes, Question};
-use haloscope_time::analysis::{self, Analysis, Others, Param, ParamKind};
+use haloscope_time::analysis::{self, Analysis, LIMIT, Others, Param, ParamKind};
 
 use super::{oom, source_root};
-use crate::args::{AnalysisArgs, Format, brief_args, output_args, scope_args};
+use crate::args::{AnalysisArgs, Format, brief_args, former_flag, output_args, scope_args};
 use crate::output::write;
-use crate::run_argument::{find, say_which};
+use crate::run_argument::{find, is_stdin, say_which};
 use crate::{Failure, Printer, cache_args, progress};
 
 /// Help is no wider than this, whatever the terminal.
 pub(super) const HELP_WIDTH: usize = 80;
 
 /// What a RUN may be.
-const RUN: &str = "Log folder, session folder, .xplane.pb file, or HLO: a proto, text, a dump";
+const RUN: &str = "Log folder, session folder, .xplane.pb file, - for stdin, or HLO: a proto, text, a dump";
 
 /// The subcommands of all analyses, derived from their registry.
 pub(super) fn commands() -> impl Iterator<Item = Command> {
@@ -77,7 +77,8 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
                 .help(oom::help(analysis).unwrap_or(RUN)),
         )
         .args(others(analysis.others()))
-        .args(analysis.params.iter().map(parameter))
+        .args(analysis.params.iter().filter(|param| param.id != LIMIT.id).map(parameter))
+        .args(analysis.params.iter().filter_map(former_flag))
         .args(source_root(analysis))
         .args(oom::arg(analysis))
         .args(scope_args())
@@ -97,15 +98,14 @@ fn others(takes: Others) -> Option<Arg> {
     let arg = Arg::new(takes.word()?).value_parser(value_parser!(PathBuf));
     Some(match takes {
         Others::None => return None,
-        Others::One => arg.value_name("OTHER").help("What RUN is held against [default: RUN itself]"),
+        Others::One => arg.value_name("OTHER").help("The run to compare RUN with [default: RUN itself]"),
         Others::Many => arg
             .value_name("OTHER")
             .num_args(1..)
             .required(true)
-            .help("What is held against RUN, each by itself"),
+            .help("The runs to compare with RUN, one by one"),
         Others::Baseline => {
-            let help =
-                "The run that RUN is held against; again for more runs of it, whose spread then counts";
+            let help = "The baseline run; repeat it for more baseline runs, whose spread then counts";
             arg.long("baseline").value_name("BASELINE").action(ArgAction::Append).help(help)
         }
     })
@@ -145,7 +145,8 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         write(&analysis::run_alone(analysis, &asked.params)?, &asked, printer)?;
         return Ok(0);
     };
-    let cache = cache_args::cache(matches)?;
+    let has_stdin = std::iter::once(path).chain(&asked.others).any(|path| is_stdin(path));
+    let cache = cache_args::cache(matches)?.filter(|_| !has_stdin);
     let run = find(path)?;
     say_which(&run, printer);
     let mut others = Vec::new();

@@ -14,15 +14,15 @@ use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
     Command::new("cache")
-        .about("Shows what is kept of runs that were asked about, or removes it")
+        .about("Shows or clears the cache")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("show").about("Lists the files of which something is kept").args(output_args()))
-        .subcommand(Command::new("clear").about("Removes all that is kept"))
+        .subcommand(Command::new("show").about("Lists what the cache holds").args(output_args()))
+        .subcommand(Command::new("clear").about("Clears the cache"))
         .subcommand(Command::new("path").about("Prints the folder"))
         .after_help(
             "HALOSCOPE_CACHE names another folder, or is `off`; HALOSCOPE_CACHE_MAX says how much it may hold [default: 10GB]. With \
-             --no-cache a question is computed anew and nothing of it is kept",
+             --no-cache a question is computed again and nothing of it is kept",
         )
 }
 

@@ -23,12 +23,12 @@ const NAME: &str = "tpu-host.xplane.pb";
 
 pub(super) fn command() -> Command {
     Command::new("demo")
-        .about("Shows the main job on a profile that comes with the program: a training loop on a TPU, and why it is slow")
+        .about("Shows why an example training run on a TPU is slow, and how to fix it")
         .arg(
             Arg::new("no-serve")
                 .long("no-serve")
                 .action(ArgAction::SetTrue)
-                .help("Prints the diagnosis and ends, without serving the page"),
+                .help("Prints the diagnosis without serving the page"),
         )
         .args(serve::address_args())
 }

@@ -32,7 +32,7 @@ pub(super) fn command() -> Command {
                 .value_name("RUN")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder, session folder or .xplane.pb file"),
+                .help("Log folder, session folder, .xplane.pb file, or - for stdin"),
         )
         .arg(
             Arg::new("output")

@@ -12,7 +12,7 @@ use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
     Command::new("index")
-        .about("Indexes a run in the cache, so that questions about it do not read the profile again")
+        .about("Indexes a run in the cache, so that later commands do not read the profile again")
         .arg(
             Arg::new("run")
                 .value_name("RUN")

@@ -12,13 +12,13 @@ use crate::{Failure, Printer, cache_args};
 
 pub(super) fn command() -> Command {
     Command::new("mcp")
-        .about("Answers agents over the Model Context Protocol, on stdin and stdout, over a folder of runs")
+        .about("Serves a folder of runs to agents (Model Context Protocol)")
         .arg(
             Arg::new("logdir")
                 .value_name("LOGDIR")
                 .default_value(".")
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder whose runs are offered, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file will do"),
+                .help("Log folder of the runs, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file works too"),
         )
         .arg(
             Arg::new("page")

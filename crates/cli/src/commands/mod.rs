@@ -7,6 +7,7 @@ mod capture;
 mod completions;
 mod demo;
 mod export;
+mod help;
 mod index;
 mod ledger;
 mod mcp;
@@ -14,6 +15,7 @@ mod oom;
 mod report;
 mod run;
 mod serve;
+mod share;
 mod skill;
 mod source_root;
 mod timeline;
@@ -22,14 +24,19 @@ mod xprof;
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use haloscope_analyses as analyses;
 use haloscope_profile::load;
+use haloscope_time::analysis::MenuGroup;
+
+use help::Purpose;
 
 use crate::{Failure, Printer};
 
 /// A subcommand that is not an analysis.
 struct Other {
+    /// What it is for, as help groups commands.
+    purpose: Purpose,
     /// Its arguments.
     command: fn() -> Command,
     /// Runs it; the exit code.
@@ -37,25 +44,31 @@ struct Other {
 }
 
 const OTHERS: &[Other] = &[
-    Other { command: capture::command, run: capture::run },
-    Other { command: serve::command, run: serve::run },
-    Other { command: run::command, run: run::run },
-    Other { command: mcp::command, run: mcp::run },
-    Other { command: xprof::command, run: xprof::run },
-    Other { command: timeline::command, run: timeline::run },
-    Other { command: export::command, run: export::run },
-    Other { command: report::command, run: report::run },
-    Other { command: skill::command, run: skill::run },
-    Other { command: ledger::command, run: ledger::run },
-    Other { command: index::command, run: index::run },
-    Other { command: cache::command, run: cache::run },
-    Other { command: demo::command, run: demo::run },
-    Other { command: version::command, run: version::run },
+    Other { purpose: Purpose::Profile, command: capture::command, run: capture::run },
+    Other { purpose: Purpose::Show, command: serve::command, run: serve::run },
+    Other { purpose: Purpose::Profile, command: run::command, run: run::run },
+    Other { purpose: Purpose::Show, command: mcp::command, run: mcp::run },
+    Other { purpose: Purpose::Show, command: xprof::command, run: xprof::run },
+    Other { purpose: Purpose::Menu(MenuGroup::Time), command: timeline::command, run: timeline::run },
+    Other { purpose: Purpose::Show, command: export::command, run: export::run },
+    Other { purpose: Purpose::Show, command: report::command, run: report::run },
+    Other { purpose: Purpose::Show, command: share::slice_command, run: share::slice },
+    Other { purpose: Purpose::Show, command: share::redact_command, run: share::redact },
+    Other { purpose: Purpose::Show, command: skill::command, run: skill::run },
+    Other { purpose: Purpose::Menu(MenuGroup::Change), command: ledger::command, run: ledger::run },
+    Other { purpose: Purpose::Program, command: index::command, run: index::run },
+    Other { purpose: Purpose::Program, command: cache::command, run: cache::run },
+    Other { purpose: Purpose::Program, command: demo::command, run: demo::run },
+    Other { purpose: Purpose::Program, command: version::command, run: version::run },
     Other {
+        purpose: Purpose::Program,
         command: completions::command,
         run: |matches, printer| completions::run(command(), matches, printer),
     },
 ];
+
+/// What refuses the pager.
+const NO_PAGER: &str = "no-pager";
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
@@ -63,14 +76,18 @@ pub(crate) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .after_help(
-            "RUN is the log folder given to the profiler (the newest session in it is taken), a session folder in it, or \
-             one .xplane.pb file; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made. First steps: `haloscope demo`, then `haloscope overview RUN`",
+            "RUN is the log folder given to the profiler (its newest session), a session folder, a .xplane.pb file, or - for \
+             stdin; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made.\n\
+             Start with `haloscope demo`, then `haloscope diagnose RUN`. `haloscope COMMAND --help` says more.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(analysis::HELP_WIDTH)
+        .help_template(help::TEMPLATE)
+        .before_help(help::commands(OTHERS))
         .arg(memory_limit())
         .arg(max_unpacked())
+        .arg(no_pager())
         .subcommands(analysis::commands())
         .subcommands(OTHERS.iter().map(|other| (other.command)()))
 }
@@ -84,7 +101,7 @@ fn memory_limit() -> Arg {
         .env("HALOSCOPE_MEMORY_LIMIT")
         .hide_env_values(true)
         .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
-        .help("Keeps the process below this much memory, such as 2GiB; what does not fit lies in a scratch file")
+        .help("Limits memory, such as 2GiB; the rest goes to a scratch file")
         .help_heading("Memory")
 }
 
@@ -103,12 +120,24 @@ fn max_unpacked() -> Arg {
 
 /// Bounds the memory of the process, where that was asked for, and what files unpack to.
 fn bound_memory(matches: &ArgMatches) {
-    // What was given behind a subcommand's name is known to that one only.
-    if let Some((_, inner)) = matches.subcommand() {
-        return bound_memory(inner);
-    }
-    load::set_memory_limit(matches.get_one::<u64>("memory-limit").copied());
-    load::set_unpacked_limit(matches.get_one::<u64>("max-unpacked").copied());
+    let inner = innermost(matches);
+    load::set_memory_limit(inner.get_one::<u64>("memory-limit").copied());
+    load::set_unpacked_limit(inner.get_one::<u64>("max-unpacked").copied());
+}
+
+/// The arguments of the last subcommand: what was given behind its name is known to that one only.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| innermost(inner))
+}
+
+/// Refuses the pager, for all subcommands.
+fn no_pager() -> Arg {
+    Arg::new(NO_PAGER)
+        .long(NO_PAGER)
+        .global(true)
+        .action(ArgAction::SetTrue)
+        .help("Prints straight to the terminal, without $HALOSCOPE_PAGER, $PAGER or less")
+        .help_heading("Output")
 }
 
 /// Parses a command line and runs what it asks for.
@@ -124,6 +153,9 @@ pub(crate) fn dispatch(
         Err(message) => return explain(&message, printer),
     };
     bound_memory(&matches);
+    if innermost(&matches).get_flag(NO_PAGER) {
+        printer.without_pager();
+    }
     // A subcommand is required, and only those that are known are parsed.
     let Some((name, matches)) = matches.subcommand() else { return Ok(2) };
     let (name, matches) = match matches.subcommand() {
@@ -145,7 +177,7 @@ fn explain(message: &clap::Error, printer: &mut Printer) -> Result<u8, Failure> 
         printer.talk(message.render());
         return Ok(2);
     }
-    printer.data(|out| write!(out, "{}", message.render()))?;
+    printer.page(|out| write!(out, "{}", message.render()))?;
     Ok(0)
 }
 

@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
                 .value_name("LOGDIR")
                 .default_value(".")
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder whose runs are offered, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file will do"),
+                .help("Log folder of the runs, here or in a bucket (gs://, s3://, az://, https://); a session folder or a .xplane.pb file works too"),
         )
         .arg(
             Arg::new("root")
@@ -79,7 +79,7 @@ pub(super) fn address_args() -> [Arg; 6] {
             .value_name("ADDRESS")
             .default_value("127.0.0.1")
             .value_parser(value_parser!(IpAddr))
-            .help("Address to listen on; other machines reach this one only with another than the default"),
+            .help("Address to listen on; the default is reachable from this machine only"),
         Arg::new("port")
             .long("port")
             .value_name("PORT")
@@ -93,19 +93,19 @@ pub(super) fn address_args() -> [Arg; 6] {
             .value_name("WORD")
             .env("HALOSCOPE_TOKEN")
             .hide_env_values(true)
-            .help("Secret that requests must carry; needed where other machines can reach the server"),
+            .help("Secret that requests must carry; required if other machines can reach the server"),
         Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in a browser"),
         Arg::new("web-root")
             .long("web-root")
             .value_name("DIR")
             .value_parser(value_parser!(PathBuf))
-            .help("Serves the page from this folder and not the one built in, for work on the page"),
+            .help("Serves the page from this folder instead of the built-in one, for development"),
         Arg::new("ui")
             .long("ui")
             .value_name("DIR")
             .conflicts_with("web-root")
             .value_parser(value_parser!(PathBuf))
-            .help("Serves another page in place of ours: XProf's own, from the folder `static` of its Python package"),
+            .help("Serves XProf's own page instead, from the folder `static` of its Python package"),
     ]
 }
 

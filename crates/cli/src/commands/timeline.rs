@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
                 .value_name("RUN")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("Log folder, session folder or .xplane.pb file"),
+                .help("Log folder, session folder, .xplane.pb file, or - for stdin"),
         )
         .arg(arg("devices", "NAMES", "Only these devices, as tables print them [default: the first]"))
         .arg(arg("steps", "LIST", "From the first to the last of these steps").allow_hyphen_values(true))
@@ -42,7 +42,7 @@ pub(super) fn command() -> Command {
             "WHICH",
             "A kind of track: steps, modules, ops, async, stream, thread; or its number",
         ))
-        .arg(arg("name", "TEXT", "Only events whose names hold this"))
+        .arg(arg("name", "TEXT", "Only events whose names contain this"))
         .args(output_args())
 }
 

@@ -17,7 +17,7 @@ pub(super) fn command() -> Command {
         }
     }
     Command::new("xprof")
-        .about("Answers as XProf's tools do, byte for byte the same JSON")
+        .about("Answers like XProf's tools, with the same JSON byte for byte")
         .max_term_width(80)
         .after_long_help(tools)
         .after_help("`haloscope xprof --help` lists the tools and their parameters")

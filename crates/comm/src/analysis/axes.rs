@@ -86,7 +86,7 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
                 "peak_rate",
                 "Peak",
                 Unit::ByteRate,
-                "What the links can carry in one direction; unknown where nobody knows.",
+                "What the links can carry in one direction; unknown if no source states it.",
                 peak
             ),
             bytes(

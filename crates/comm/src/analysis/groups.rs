@@ -35,7 +35,7 @@ pub(super) const MESH_FILE: Param = Param {
 /// The shape of the slice.
 pub(super) const TOPOLOGY: Param = Param {
     id: "topology",
-    doc: "chips of the slice by axis, such as `4x4` or `2x2x4`, and behind a slash those of a host where they are not 2x2: tells which physical axes collectives go along and what their links can carry",
+    doc: "chips of the slice by axis, such as `4x4` or `2x2x4`, then a slash and those of a host unless they are 2x2: gives the physical axes of collectives and the bandwidth of their links",
     kind: ParamKind::Text,
     default: "",
 };

@@ -118,7 +118,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             },
             Unit::Share,
             Estimated,
-            "Their work beyond the median of the others', over the step time: what a step would gain if they worked as the others do and nobody waits for anything else. 0 where the test found no straggler.",
+            "Their work beyond the median of the others', over the step time: what a step would gain if they worked as the others do and nothing else held it up. 0 where the test found no straggler.",
         ),
         Value::new(
             "straggler_test",

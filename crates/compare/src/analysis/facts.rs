@@ -61,7 +61,7 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         lever: if anyway {
             "read times a step as times of different work".to_owned()
         } else {
-            "compare runs that do the same work; `--anyway yes` compares these all the same".to_owned()
+            "compare runs that do the same work; `--force` compares these anyway".to_owned()
         },
         falsifier: "the difference is in what the profiles say and not in what ran".to_owned(),
         status: Status::Measured,

@@ -170,7 +170,7 @@ fn evidence(side: &Side<'_, '_>, change: &Change) -> String {
         parts.push(format!("of it {}", kinds.join(", ")));
     }
     if change.group.is_in_both() && !effects.knows_work && effects.efficiency_ps != 0 {
-        parts.push("nobody counted its work, so that more work would count as efficiency".into());
+        parts.push("its work was not counted, so more work would look like lower efficiency".into());
     }
     if let Some(was) =
         side.was(change).filter(|was| *was != side.name(change) && change.became != Became::Regrouped)

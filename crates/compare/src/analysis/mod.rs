@@ -22,30 +22,29 @@ use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Finding, Gate, Notes, Report, Table, Unit};
-use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{
+    Also, Analysis, FORCE, Input, LIMIT, MenuGroup, Param, ParamKind, Params, Run,
+};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use side::Side;
 
 const ANYWAY: Param = Param {
-    id: "anyway",
-    doc: "compare runs that differ in what makes them comparable: chip, device count, mesh, types, batch, shapes",
-    kind: ParamKind::Choice(&["no", "yes"]),
-    default: "no",
+    doc: "compare runs even if their chip, device count, mesh, types, batch or shapes differ",
+    ..FORCE
 };
 
 const PICK: Param = Param {
     id: "pick",
-    doc: "of several experiments the one that is shown in detail; 1 is the first",
+    doc: "which of several experiments to show in detail; 1 is the first",
     kind: ParamKind::Count,
     default: "1",
 };
 
-const ROWS: Param = Param {
-    id: "rows",
-    doc: "list so many ops and names at most, those that differ most first; 0 lists all",
-    kind: ParamKind::Count,
+const MOST: Param = Param {
+    doc: "how many ops and names to list, those that differ most first; 0 lists all",
     default: "100",
+    ..LIMIT
 };
 
 const RENAMED: Param = Param {
@@ -58,7 +57,7 @@ const RENAMED: Param = Param {
 /// Within how much the step time is the same.
 pub(crate) const MARGIN: Param = Param {
     id: "margin",
-    doc: "the step time is the same where the difference is shown to be within this share of a step; what is neither shown to differ nor to be within is undecided",
+    doc: "a difference shown to be within this share of a step counts as the same; one shown neither within nor beyond it is undecided",
     kind: ParamKind::Text,
     default: "1%",
 };
@@ -82,7 +81,7 @@ pub static ANALYSIS: Analysis = Analysis {
     label: "Compare",
     group: MenuGroup::Change,
     question: "What changed between these runs, is it more than noise, and which ops make up the difference?",
-    params: &[ANYWAY, MARGIN, PICK, ROWS, RENAMED],
+    params: &[ANYWAY, MARGIN, PICK, MOST, RENAMED],
     needs: &[
         "several steps in each run: their spread says what is noise",
         "HLO, to know an op again that is called otherwise now",
@@ -146,7 +145,7 @@ impl<'l, 'p> Held<'l, 'p> {
     ) -> Result<Self, Error> {
         let run = RunSamples::of(other, notes)?;
         let facts = comparable::facts(first, &run, &other.scope);
-        let anyway = params.text(&ANYWAY) == "yes";
+        let anyway = params.flag(&ANYWAY);
         let mut said = StepVerdict::of(&first.steps, &run.steps, terms);
         if !anyway && !comparable::are_comparable(&facts) {
             let broken = facts.iter().filter(|fact| fact.breaks());
@@ -183,7 +182,7 @@ impl<'l, 'p> Held<'l, 'p> {
 
 /// How many rows are listed at most.
 fn limit(params: &Params) -> usize {
-    match params.count(&ROWS) {
+    match params.count(&MOST) {
         0 => usize::MAX,
         rows => rows,
     }

@@ -75,7 +75,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         duration(
             "work_ps",
             "Work",
-            "Part that comes from more or less work in one; unknown where nobody counted its FLOPs and bytes.",
+            "Part that comes from more or less work in one; unknown if its FLOPs and bytes were not counted.",
             effect(change.effects.work_ps).filter(|_| change.effects.knows_work)
         ),
         duration(
@@ -101,7 +101,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         text(
             "how",
             "Known by",
-            "How it was known again: structure (the programs were aligned), form (what it does to which shapes), name.",
+            "How it was matched: structure (the programs were aligned), form (what it does to which shapes), name.",
             change.how.map(|how| how.word())
         ),
         text("source", "Source", "File and line that it comes from.", text(op.map(|op| &*op.meta.source))),

@@ -47,7 +47,7 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
     values.extend([
         Value::new(
             "step_delta_interval_ps",
-            "95% interval, ps",
+            "95% interval",
             interval,
             Unit::None,
             status,
@@ -211,7 +211,7 @@ pub(super) fn of_ops(side: &Side<'_, '_>) -> Vec<Value> {
     vec![
         Value::new(
             "matched_share",
-            "Op time known again",
+            "Op time matched",
             matched,
             Unit::Share,
             Status::Derived,
@@ -221,7 +221,7 @@ pub(super) fn of_ops(side: &Side<'_, '_>) -> Vec<Value> {
             "ops_changed",
             "Ops changed",
             side.count(&[Became::Slower, Became::Faster]),
-            "Ops of both runs whose time changed beyond chance, and by 1% or more.",
+            "Ops of both runs whose time changed by more than noise and by 1% or more.",
         ),
         count("ops_new", "Ops new", side.count(&[Became::New]), "Ops that only the experiment has."),
         count("ops_gone", "Ops gone", side.count(&[Became::Gone]), "Ops that only the baseline has."),

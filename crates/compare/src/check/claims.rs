@@ -75,7 +75,7 @@ pub(super) fn table(claims: &[(Judged, Held)]) -> Table {
             text(
                 "claim",
                 "Claim",
-                "What is claimed, or the floor that it is held against.",
+                "What is claimed, or the floor it is checked against.",
                 held.what.as_str()
             ),
             text("verdict", "Verdict", "`pass`, `fail`, or `unknown`.", judged.outcome.word()),
@@ -103,7 +103,7 @@ pub(super) fn table(claims: &[(Judged, Held)]) -> Table {
             prose("why", "Why", "What decided.", judged.why.as_str()),
         ]
     };
-    Table::of("claims", "Claims, and the floors that they are held against", claims.iter().map(row))
+    Table::of("claims", "Claims and their floors", claims.iter().map(row))
 }
 
 /// What claims are held against beside the profile.

@@ -155,7 +155,7 @@ fn verdict(found: &Found, has_ops: bool, near: impl Fn() -> Vec<String>) -> (Out
             (Outcome::Fail, format!("no op that ran matches, and the profile holds no module; {}", misses()))
         }
         (Some(_), 0) if !has_ops => {
-            (Outcome::Unknown, "it was compiled; whether it ran nobody recorded: this run has no ops".into())
+            (Outcome::Unknown, "it was compiled; whether it ran is unknown: this run has no ops".into())
         }
         (Some(compiled), 0) => (
             Outcome::Fail,

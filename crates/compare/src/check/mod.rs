@@ -26,7 +26,7 @@ use budget::Budgets;
 use gate::Against;
 use haloscope_report::Error;
 use haloscope_report::{Gate, Notes, Report, Severity, Unit};
-use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Also, Analysis, FORCE, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::steps::Steps;
@@ -41,64 +41,60 @@ const BUDGET: Param = Param {
 };
 const CLAIM: Param = Param {
     id: "claim",
-    doc: "what is claimed of the run, such as latency<=0.71ms or kernel_bundles(mm)<=600: a metric, one of <= < >= > == !=, and a limit",
+    doc: "a claim about the run, such as latency<=0.71ms or kernel_bundles(mm)<=600: a metric, one of <= < >= > == !=, and a limit",
     kind: ParamKind::Texts,
     default: "",
 };
 const FLOOR: Param = Param {
     id: "floor",
-    doc: "the least time that is physically possible, such as 0.5ms: a result below it is a fault and no win",
+    doc: "the least time that is physically possible, such as 0.5ms: a result below it is an error, not a win",
     kind: ParamKind::Text,
     default: "",
 };
 const WALL: Param = Param {
     id: "wall",
-    doc: "a benchmark's JSON: its wall times are held against the device's",
+    doc: "a benchmark's JSON: its wall times are compared with the device's",
     kind: ParamKind::Document,
     default: "",
 };
 const EXPECT: Param = Param {
     id: "expect",
-    doc: "a regular expression that a kernel, fusion, custom call or op must match which was compiled and ran",
+    doc: "a regular expression: a kernel, fusion, custom call or op that matches it must have been compiled and have run",
     kind: ParamKind::Texts,
     default: "",
 };
 const KERNEL: Param = Param {
     id: "kernel",
-    doc: "a regular expression of the ops whose executions `latency` and --wall are about, in place of the whole program's",
+    doc: "a regular expression of ops: `latency` and --wall then count their executions, not the whole program's",
     kind: ParamKind::Text,
     default: "",
 };
 const TOLERANCE: Param = Param {
     id: "tolerance",
-    doc: "how much slower than the baseline passes, such as 1%: the whole interval must lie below; a budget with step_time.max_increase takes its place",
+    doc: "how much slower than the baseline still passes, such as 1%: the whole interval must lie below; a budget with step_time.max_increase replaces it",
     kind: ParamKind::Text,
     default: "0%",
 };
 const CONFIDENCE: Param = Param {
     id: "confidence",
-    doc: "how sure budgets and claims must be, such as 0.95: the whole interval must keep the limit [default: the value decides; of steps against a baseline's 0.95]",
+    doc: "confidence for budgets and claims, such as 0.95: the whole interval must keep the limit [default: the value alone decides; 0.95 for steps against a baseline]",
     kind: ParamKind::Text,
     default: "",
 };
 const UNKNOWN: Param = Param {
     id: "unknown",
-    doc: "what becomes of checks that nobody can tell",
+    doc: "what happens to checks that could not be decided",
     kind: ParamKind::Choice(&["fail", "pass"]),
     default: "fail",
 };
 const OPS: Param = Param {
     id: "ops",
-    doc: "an op that takes longer than in the baseline, beyond chance and by more than 0.5% of a step, fails the gate; without it such ops are told",
+    doc: "fail if an op takes longer than in the baseline by more than noise and 0.5% of a step; otherwise such ops are only reported",
     kind: ParamKind::Choice(&["no", "yes"]),
     default: "no",
 };
-const ANYWAY: Param = Param {
-    id: "anyway",
-    doc: "hold against the baseline runs that differ in what makes them comparable: chip, batch, shapes",
-    kind: ParamKind::Choice(&["no", "yes"]),
-    default: "no",
-};
+const ANYWAY: Param =
+    Param { doc: "compare with the baseline even if chip, batch or shapes differ", ..FORCE };
 
 /// Finds an analysis by its id or slug: a budget may name a value of any.
 pub type Find = fn(&str) -> Option<&'static Analysis>;
@@ -228,7 +224,7 @@ pub fn run(
     let source = Source::new(asked, terms.kernel.as_ref(), find);
     let before: Vec<Source<'_>> =
         baselines.iter().map(|baseline| Source::new(baseline, terms.kernel.as_ref(), find)).collect();
-    let anyway = params.text(&ANYWAY) == "yes";
+    let anyway = params.flag(&ANYWAY);
     let against =
         if before.is_empty() { None } else { Some(Against::of(&before, &source, anyway, terms.margin)?) };
     remarks(asked, notes);

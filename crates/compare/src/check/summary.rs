@@ -68,7 +68,7 @@ pub(super) fn values(checked: &Checked, gate: Option<Gate>, against: Option<&Aga
             Some(verdict(checked, gate)),
             Unit::None,
             Derived,
-            "passed; regressed: worse than the baseline; failed: a budget, claim or expectation does not hold; unknown: nobody can tell; not comparable; nothing asked.",
+            "passed; regressed: worse than the baseline; failed: a budget, claim or expectation does not hold; unknown: could not be decided; not comparable; nothing asked.",
         ),
         Value::new(
             "passed",
@@ -76,7 +76,7 @@ pub(super) fn values(checked: &Checked, gate: Option<Gate>, against: Option<&Aga
             gate.and_then(Gate::holds),
             Unit::None,
             Derived,
-            "Whether all that was asked holds; unknown where nothing was, or nobody can compare.",
+            "Whether all that was asked holds; unknown if nothing was asked or the runs cannot be compared.",
         ),
         number("checks", "Checks", checked.all().count(), "What was asked, each limit counted."),
         number("checks_failed", "Failed", count(Outcome::Fail), "Checks that do not hold."),
@@ -84,7 +84,7 @@ pub(super) fn values(checked: &Checked, gate: Option<Gate>, against: Option<&Aga
             "checks_unknown",
             "Unknown",
             count(Outcome::Unknown),
-            "Checks of which nobody can tell; they keep the gate shut unless they are allowed.",
+            "Checks that could not be decided; they fail the gate unless `--unknown pass` is given.",
         ),
     ];
     all.extend(against.into_iter().flat_map(Against::values));

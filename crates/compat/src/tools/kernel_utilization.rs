@@ -19,10 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     params: &[
         Param { id: "kernel", doc: "only the kernel of this name" },
         Param { id: "device_id", doc: "only the device of this number" },
-        Param {
-            id: "duration_us",
-            doc: "how long the kernel took, in microseconds, where it is known better",
-        },
+        Param { id: "duration_us", doc: "how long the kernel took, in microseconds, if you know it better" },
         Param { id: "force_duration", doc: "true: cycles too are those of duration_us" },
     ],
     offered: perf_counters::offered,

@@ -42,10 +42,7 @@ impl Variants {
     /// In what the programs differ, in words.
     pub(crate) fn words(&self) -> String {
         self.difference.as_ref().map_or_else(
-            || {
-                "the profile does not hold two of these programs, so that nobody knows what differs"
-                    .to_owned()
-            },
+            || "the profile holds fewer than two of these programs, so what differs is unknown".to_owned(),
             |difference| format!("the programs differ in {}", difference.words()),
         )
     }

@@ -45,7 +45,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(share),
         assuming: "if all cores came to the barriers together".into(),
         lever: "look for the core that comes last (`hosts`): uneven work, input or clock; then for barriers that could be fewer: fewer and larger collectives".into(),
-        falsifier: "the cores' waits do not differ: then it is the barrier itself and not who is late".into(),
+        falsifier: "the cores' waits do not differ: then it is the barrier itself, not a late core".into(),
         status: Status::Derived,
         links: vec![
             Link::to("ops").row("ops", first.meta.name.as_ref()),

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 static LEVER: Cure = Cure {
     jax: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)",
-    tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it anew",
+    tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it again",
     pytorch: "run each graph once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled graphs on disk (torch_xla.runtime.initialize_cache)",
     any: "run each program once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled programs on disk",
 };

@@ -35,7 +35,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let movers = evidence.movers();
     let rest = group(evidence, movers, |purpose| matches!(purpose, Purpose::Other { .. } | Purpose::Unknown));
     let said = format!(
-        "copies and changes of layout take {} of the active window, {} of it for no reason that has a rule of its own",
+        "copies and changes of layout take {} of the active window, {} of it for no known reason",
         units::share(all.max(rest.share)),
         units::share(rest.share),
     );
@@ -48,7 +48,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::Finding {
     let unknown = unknown_share(rest);
     let unseen = if unknown > 0.5 * rest.share {
-        "; the profile does not hold their program, so that nobody can tell what they are for"
+        "; the profile does not hold their program, so their purpose is unknown"
     } else {
         ""
     };

@@ -75,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(share),
         assuming: "if no callback ran".into(),
         lever: evidence.cure(&LEVER),
-        falsifier: "the step is no shorter without them".into(),
+        falsifier: "the step takes as long without them".into(),
         status: Status::Derived,
         links,
     };

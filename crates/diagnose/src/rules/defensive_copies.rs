@@ -46,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         lever: match *why {
             "parameter not donated" => "donate the arguments that are not used again: `donate_argnums`",
             "loop state" => "carry the value through the loop without reading its old form after the update",
-            _ => "let the last reader of the value come before who overwrites it, or donate the buffer",
+            _ => "read the value for the last time before it is overwritten, or donate the buffer",
         }
         .into(),
         falsifier: "with the buffer donated, or the later read gone, the compiler still writes the copy"

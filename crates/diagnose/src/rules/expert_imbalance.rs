@@ -61,7 +61,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(saved),
         assuming: if is_projected {
-            "if its ops took as long as on the others: the steps run again so".into()
+            "if its ops took as long as on the others, found by replaying the steps".into()
         } else {
             "if the fullest device's experts took as long as the median of the others".into()
         },

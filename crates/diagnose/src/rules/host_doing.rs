@@ -17,7 +17,7 @@ pub(super) struct HostDoing {
     /// The rule's id.
     id: &'static str,
     doing: Doing,
-    /// What nobody knows where no host thread has an event.
+    /// What is unknown where no host events were recorded.
     unknown: &'static str,
     /// What the ceiling assumes.
     assuming: &'static str,
@@ -71,13 +71,13 @@ impl HostDoing {
     /// The time in which devices had no program and hosts did this.
     ///
     /// # Errors
-    /// That nobody can tell, where hosts recorded no event.
+    /// That it is unknown, where hosts recorded no event.
     pub(super) fn part<'e>(&self, evidence: &'e Evidence<'_>) -> Result<Cow<'e, Part>, Outcome> {
         let host = evidence.host();
         if host.has_events {
             return Ok(host.part(self.doing));
         }
-        Err(Outcome::unknown(format!("no host thread has an event: nobody knows {}", self.unknown)))
+        Err(Outcome::unknown(format!("no host events were recorded, so {} is unknown", self.unknown)))
     }
 
     /// Launches of a CPU run on the cores that run its programs; all else is the same everywhere.

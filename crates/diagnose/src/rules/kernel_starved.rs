@@ -22,7 +22,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let has_kernels = evidence.ops().iter().any(|op| op.meta.category.contains("custom-call"));
     let Some(stages) = evidence.stages() else {
         return if has_kernels {
-            Outcome::unknown("kernels ran without region markers: nobody can see inside")
+            Outcome::unknown("kernels ran without region markers, so what happens inside is unknown")
         } else {
             Outcome::not_applicable("no custom call ran")
         };

@@ -61,9 +61,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(cost.saved),
         assuming: if cost.is_projected {
-            "if nobody began later than the others: the steps run again so".into()
+            "if none began later than the others, found by replaying the steps".into()
         } else {
-            "if nobody began later than the others".into()
+            "if none began later than the others".into()
         },
         lever: LATE_LEVER.into(),
         falsifier: LATE_FALSIFIER.into(),

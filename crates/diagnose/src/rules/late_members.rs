@@ -42,9 +42,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::clear(said);
     }
     let how = if cost.is_projected {
-        "the steps run again with every op as long as its median over the devices"
+        "replaying the steps with each op at its median time over the devices"
     } else {
-        "what members stand longer in collectives than the one that came last"
+        "members wait in collectives for the last one to arrive"
     };
     let finding = Cause {
         id: RULE.id,
@@ -58,8 +58,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(cost.saved),
         assuming: "if all came together".into(),
-        lever: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): input of unlike size, experts or sequences of unlike load, neighbours on the machines; fewer collectives a step also wait less often".into(),
-        falsifier: "in another capture one device comes last to most of them: then it is that device".into(),
+        lever: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): inputs of uneven size, experts or sequences of uneven load, other jobs on the machines; fewer collectives a step also wait less often".into(),
+        falsifier: "in another capture the same device comes last in most of them: then it is that device".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("slowest")],
     };

@@ -51,7 +51,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         claim: format!("{} of the peak FLOP/s are used; most of the rest is {largest}", units::share(used)),
         evidence: format!("the rest of the active window: {}", words(&lost)),
         saved: None,
-        assuming: "a sum, whose parts have rules of their own".into(),
+        assuming: "see the individual causes".into(),
         lever: "begin with the largest part".into(),
         falsifier: "FLOPs counted by hand differ from the sum over ops: kernels without estimates, or products that are counted padded".into(),
         status: Status::Derived,

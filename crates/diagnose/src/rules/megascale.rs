@@ -28,7 +28,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             Outcome::not_applicable("no host sent messages between slices")
         } else {
             Outcome::unknown(
-                "no host thread has an event: nobody knows whether hosts sent messages between slices",
+                "no host events were recorded, so whether hosts sent messages between slices is unknown",
             )
         };
     }

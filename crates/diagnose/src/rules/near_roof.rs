@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         let lever = "fewer bytes: fuse producers into them, narrower types, larger batches over the same weights, no value that is written only to be read once";
         (Some(evidence.of_active(time - flops)), "if only their FLOPs were left", lever)
     } else {
-        let lever = "fewer FLOPs, or FLOPs of a narrower type: 8-bit products where the model stands it, no recomputation of what fits in memory, causal masks that skip blocks";
+        let lever = "fewer FLOPs, or FLOPs of a narrower type: 8-bit products if the model tolerates them, no recomputation of what fits in memory, causal masks that skip blocks";
         (None, "a limit, not a loss", lever)
     };
     let finding = Cause {

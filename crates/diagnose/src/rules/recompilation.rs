@@ -71,7 +71,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let said = format!("{} ran as {} programs", several.module, several.ids);
     if !host.has_events {
         return Outcome::unknown(format!(
-            "{said}; no host thread has an event, so nobody knows when they were compiled"
+            "{said}; no host events were recorded, so when they were compiled is unknown"
         ));
     }
     if Again::of(evidence).is_none() {
@@ -87,7 +87,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{} is compiled anew while it runs: {} programs of this name ran, and devices wait {} of the active window for it{}",
+            "{} is recompiled while it runs: {} programs of this name ran, and devices wait {} of the active window for it{}",
             several.module,
             several.ids,
             units::share(share),

@@ -86,7 +86,7 @@ fn finding(
         saved: Some(saved),
         assuming: "if all steps took as long as those at the best level".into(),
         lever: place.lever.into(),
-        falsifier: "another capture changes at another step or not at all: then it is the machine and not what these steps do; or the program does other work from that step on".into(),
+        falsifier: "another capture changes at another step or not at all: then it is the machine, not these steps; or the program does other work from that step on".into(),
         status: if place.is_estimated || evidence.steps().source.is_inferred() {
             Status::Estimated
         } else {
@@ -155,7 +155,7 @@ fn place(
     if waiting > MOST * all {
         return other(
             "collectives and waits take longer, and compute does not".into(),
-            "devices wait for the network or for somebody who was not captured: look at the links and at all hosts from that step on",
+            "devices wait for the network or for a host that was not captured: look at the links and at all hosts from that step on",
         );
     }
     other("no class of time has most of it".into(), "compare `ops` of the steps before and behind the change")

@@ -44,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     slow.retain(|spike| evidence.usual_doings_ps(&[spike.at], &beside) < ELSEWHERE * spike.extra);
     if slow.is_empty() && before > 0 {
         return Outcome::clear(format!(
-            "{over}; {before} take longer, by more of what the host does in all steps: the rule for that has it"
+            "{over}; {before} take longer, because the host does more of its usual work: see that finding"
         ));
     }
     // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
@@ -63,7 +63,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if slow.len() * 4 > count {
         return Outcome::clear(format!(
-            "{over}; {} take much longer: so many are no exception, the program has steps of two kinds",
+            "{over}; {} take much longer: too many to be exceptions: the program has two kinds of steps",
             slow.len()
         ));
     }
@@ -98,7 +98,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
         lever: grown.lever().into(),
-        falsifier: "another capture has its slow steps at other numbers: then it is the machine and not what these steps do".into(),
+        falsifier:
+            "another capture has its slow steps at other numbers: then it is the machine, not these steps"
+                .into(),
         status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
         links: vec![
             Link::to("steps").row("steps", step.number.to_string()),
@@ -172,7 +174,7 @@ impl Grown {
                 "look at what the host did before that step: garbage collection, logging, a checkpoint, another process"
             }
             Some(Class::Communication) if self.device.is_none() => {
-                "devices waited for somebody who was not captured, or for the network: look at that step on all hosts"
+                "devices waited for a host that was not captured, or for the network: look at that step on all hosts"
             }
             Some(Class::Compute) => {
                 "the same ops took longer: clock, heat or a neighbour on the machine; or more work than in the other steps: compare `ops` of that step with another's"

@@ -38,7 +38,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: found.evidence + &evidence.last_words(),
         saved: Some(cost.saved),
         assuming: if cost.is_projected {
-            "if its ops took as long as on the others: the steps run again so".into()
+            "if its ops took as long as on the others, found by replaying the steps".into()
         } else {
             "if it worked as the others do".into()
         },

@@ -24,7 +24,7 @@ const OF_GAPS: f64 = 0.1;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.host().has_events {
-        return Outcome::unknown("no host thread has an event: nobody knows what was traced");
+        return Outcome::unknown("no host events were recorded, so what was traced is unknown");
     }
     let share = evidence.share(Class::Between);
     let (calls, gap_ps) = evidence.python_calls_in_gaps();
@@ -46,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; about 1 us a call is assumed"),
         saved: None,
         assuming: "as without the tracer these gaps are not there: other causes between programs look larger by that".into(),
-        lever: "capture once more with python_tracer_level 0 before anything is changed for the sake of these gaps".into(),
+        lever: "capture once more with python_tracer_level 0 before you change anything because of these gaps".into(),
         falsifier: "gaps are as long in a capture without the Python tracer".into(),
         status: Status::Estimated,
         links: vec![Link::to("inspect"), Link::to("idle").table("gaps")],

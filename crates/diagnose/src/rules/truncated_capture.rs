@@ -56,7 +56,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             Outcome::clear(format!("{said}, ops are there to the last program"))
         } else {
             Outcome::unknown(format!(
-                "{said}; without program executions nobody knows whether ops stop early"
+                "{said}; without program executions it is unknown whether ops stop early"
             ))
         };
     };

@@ -20,7 +20,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel bundles",
     label: "Bundles",
     group: MenuGroup::Work,
-    question: "What does each bundle of a TPU kernel do, and which source lines is it of?",
+    question: "What does each bundle of a TPU kernel do, and which source line is it from?",
     params: &[OP, FIRST, COUNT],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],

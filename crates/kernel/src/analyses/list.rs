@@ -14,7 +14,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel list",
     label: "All kernels",
     group: MenuGroup::Work,
-    question: "Which ops of a TPU can be looked into bundle by bundle, and what keeps each busy?",
+    question: "Which TPU ops can be inspected bundle by bundle, and what keeps each busy?",
     params: &[],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],

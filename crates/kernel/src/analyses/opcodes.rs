@@ -14,7 +14,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel opcodes",
     label: "Opcodes",
     group: MenuGroup::Work,
-    question: "Which instructions does a TPU kernel consist of, and how often do they run?",
+    question: "Which instructions does a TPU kernel have, and how often does each run?",
     params: &[OP],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],

@@ -193,7 +193,7 @@ fn of_memory(subject: &Subject<'_>) -> Vec<Value> {
             limit,
             Unit::Bytes,
             Status::Estimated,
-            "What a kernel may have where nobody sets `vmem_limit_bytes`: libtpu 0.0.52's default for the chip, where it is known.",
+            "What a kernel may use unless `vmem_limit_bytes` is set: libtpu 0.0.52's default for the chip, if known.",
         ),
         Value::new(
             "fits_twice",

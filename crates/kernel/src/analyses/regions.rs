@@ -14,7 +14,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel regions",
     label: "Regions",
     group: MenuGroup::Work,
-    question: "How is a TPU kernel built of loops and branches, and which regions take its bundles?",
+    question: "Which loops and branches does a TPU kernel have, and which take its bundles?",
     params: &[OP],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],

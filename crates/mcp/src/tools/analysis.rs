@@ -3,7 +3,7 @@
 
 use haloscope_analyses as analyses;
 use haloscope_analyses::{FAMILIES, Family};
-use haloscope_time::analysis::{Analysis, Others, Params, run_alone};
+use haloscope_time::analysis::{Analysis, LIMIT, Others, Params, run_alone};
 use serde_json::{Value, json};
 
 use super::names::{has_own, tool_of};
@@ -49,8 +49,8 @@ fn family(family: &'static Family) -> Tool {
         };
         let of_others = members.iter().flat_map(|(_, other)| other.params);
         for param in of_others.filter(|param| analysis.params.iter().all(|own| own.id != param.id)) {
-            // `rows` is everybody's.
-            if param.id != "rows" && given.given(&argument(param)).is_some() {
+            // `limit` is shared by all.
+            if param.id != LIMIT.id && given.given(&argument(param)).is_some() {
                 let own: Vec<String> = analysis.params.iter().map(argument).collect();
                 let of = format!("parameter of `{}`", analysis.id);
                 return Err(Refusal::unknown(&of, &argument(param), &own, "call again without it"));
@@ -121,8 +121,8 @@ fn answer(
     for (name, value) in given {
         params.set(name, value);
     }
-    if let (Some(rows), true) = (budget.rows, analysis.params.iter().any(|param| param.id == "rows")) {
-        params.set("rows", &rows.to_string());
+    if let (Some(rows), true) = (budget.rows, analysis.params.iter().any(|param| param.id == LIMIT.id)) {
+        params.set(LIMIT.id, &rows.to_string());
     }
     if analysis.is_told(&params) {
         // What it is asked about is the text: no run is needed.
@@ -167,7 +167,7 @@ mod tests {
     fn no_parameter_is_called_like_what_is_shared() {
         let shared = [shared(Others::Many), shared(Others::Baseline)].concat();
         for analysis in analyses::ALL {
-            for param in analysis.params.iter().filter(|param| param.id != "rows") {
+            for param in analysis.params.iter().filter(|param| param.id != LIMIT.id) {
                 let name = argument(param);
                 assert!(shared.iter().all(|(known, _)| *known != name), "{} {name}", analysis.id);
                 assert!(!["what", "analysis", "params"].contains(&name.as_str()), "{} {name}", analysis.id);

@@ -3,7 +3,7 @@
 use haloscope_analyses as analyses;
 
 use haloscope_report::{Cell, Kind, Report};
-use haloscope_time::analysis::Params;
+use haloscope_time::analysis::{LIMIT, Params};
 use serde_json::{Value as Json, json};
 
 use super::{scope, scope_properties};
@@ -31,7 +31,7 @@ pub(super) fn tool() -> Tool {
         ("params".to_owned(), json!({"type": "object", "description": "of the analysis"})),
         property("other", "string", "of analyses that hold runs against each other"),
     ];
-    let budget = Budget::properties().into_iter().filter(|(name, _)| name != "rows");
+    let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
     let input = object(own.into_iter().chain(scope_properties()).chain(budget), &["analysis"]);
     let description = "Rows of a report's table, filtered, grouped and sorted. Not SQL: one table, one condition. Rows whose condition \
                        rests on an unknown value are left out and counted.";

@@ -1,7 +1,7 @@
 //! The input schemas of tools that are derived from the registry.
 
 use haloscope_report::scope::Scope;
-use haloscope_time::analysis::{Analysis, Others, Param, ParamKind};
+use haloscope_time::analysis::{Analysis, LIMIT, Others, Param, ParamKind};
 use serde_json::{Value, json};
 
 use crate::{Arguments, Budget, Refusal, property};
@@ -56,7 +56,7 @@ pub(super) fn shared(others: Others) -> Vec<(String, Value)> {
         Others::One => properties.push(property("other", "string", "run to hold against it")),
         Others::Many => properties.push(property("other", "string", "runs to hold against it, by comma")),
         Others::Baseline => {
-            properties.push(property("baseline", "string", "runs it is held against, by comma"));
+            properties.push(property("baseline", "string", "baseline runs, by comma"));
         }
     }
     properties.extend(scope_properties());
@@ -71,10 +71,10 @@ pub(super) fn argument(param: &Param) -> String {
     param.id.replace('-', "_")
 }
 
-/// The parameters of analyses, each once; the words of a choice are those of all of them. `rows` is among what is shared.
+/// The parameters of analyses, each once; the words of a choice are those of all of them. `limit` is among what is shared.
 pub(super) fn params<'a>(analyses: impl Iterator<Item = &'a Analysis>) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = Vec::new();
-    for param in analyses.flat_map(|analysis| analysis.params).filter(|param| param.id != "rows") {
+    for param in analyses.flat_map(|analysis| analysis.params).filter(|param| param.id != LIMIT.id) {
         let name = argument(param);
         match all.iter_mut().find(|(known, _)| *known == name) {
             None => all.push((name, schema(param))),

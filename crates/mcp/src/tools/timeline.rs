@@ -2,13 +2,14 @@
 
 use haloscope_report::scope::{Scope, StepRange};
 use haloscope_report::units;
+use haloscope_time::analysis::LIMIT;
 use haloscope_timeline::{Absent, SliceQuery, Timeline, TimelineSlice, Track};
 use serde_json::{Value as Json, json};
 
 use crate::{Arguments, Budget, Draft, Field, Refusal, Rows, Tool, object, property};
 
 /// Rows of each list unless more are asked for.
-const LIMIT: usize = 50;
+const ROWS: usize = 50;
 
 pub(super) fn tool() -> Tool {
     let own = [
@@ -21,13 +22,14 @@ pub(super) fn tool() -> Tool {
             "string",
             "an id from `tracks`, or a kind: steps, modules, ops, async, stream, thread",
         ),
-        property("name", "string", "only events whose names hold this"),
+        property("name", "string", "only events whose names contain this"),
         (
-            "limit".to_owned(),
-            json!({"type": "integer", "minimum": 1, "default": LIMIT, "description": "of each list, before the budget"}),
+            LIMIT.id.to_owned(),
+            json!({"type": "integer", "minimum": 1, "default": ROWS, "description": "of each list, before the budget"}),
         ),
     ];
-    let input = object(own.into_iter().chain(Budget::properties()), &[]);
+    let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
+    let input = object(own.into_iter().chain(budget), &[]);
     let description = "What ran in a window of time on one device (or any tracks): totals by op, then the events in time order.";
     Tool::new("timeline_slice", "timeline slice", description, input, |context, arguments| {
         let budget = Budget::from_arguments(arguments)?;
@@ -49,7 +51,7 @@ fn slice(run: &str, timeline: &Timeline, arguments: &Arguments) -> Result<Draft,
         },
         steps: arguments.count("step", 0)?.map(|step| StepRange::parse(&step.to_string())).transpose()?,
         name: arguments.text("name")?,
-        limit: arguments.count("limit", 1)?.unwrap_or(LIMIT),
+        limit: arguments.count(LIMIT.id, 1)?.unwrap_or(ROWS),
     };
     let TimelineSlice { window_ps: (start, end), window_is, chosen, totals, found } =
         timeline.slice(&query).map_err(refusal)?;

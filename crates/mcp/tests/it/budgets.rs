@@ -147,8 +147,8 @@ fn what_is_asked_for_is_what_is_told() {
         answer.text
     );
 
-    let kinds =
-        ask("comm", json!({"run": "tpu-train", "tables": "kinds", "find": "ALL-reduce", "rows": 1})).unwrap();
+    let kinds = ask("comm", json!({"run": "tpu-train", "tables": "kinds", "find": "ALL-reduce", "limit": 1}))
+        .unwrap();
     let tables = kinds.structured["tables"].as_array().unwrap();
     assert_eq!((tables.len(), tables[0]["rows"].as_array().unwrap().len()), (1, 1));
     assert_eq!(tables[0]["rows"][0][0], "all-reduce");

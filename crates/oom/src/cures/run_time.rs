@@ -45,7 +45,7 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
     };
     all.push(known(Cure::unknown(
         "free_arrays",
-        format!("free arrays that nobody needs{need}"),
+        format!("free arrays that are no longer needed{need}"),
         free,
         "helps only where something is kept that is not needed",
     )));

@@ -148,7 +148,7 @@ fn is_llo(given: &Given<'_>) -> bool {
 }
 
 fn llo(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
-    of_whole(path, &bytes, || Ok(()))?;
+    whole(path, &bytes)?;
     Ok(Imported::Llo(bytes))
 }
 
@@ -158,13 +158,18 @@ fn is_program(given: &Given<'_>) -> bool {
 }
 
 fn program(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
-    of_whole(path, &bytes, || Ok(()))?;
+    whole(path, &bytes)?;
     Ok(Imported::Program(bytes))
 }
 
 fn space(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     of_whole(path, &bytes, || check(path, &bytes))?;
     Ok(Imported::Space(bytes, Made::Recorded))
+}
+
+/// Refuses a packed file that was cut: a part of a program would be another program.
+fn whole(path: &Path, bytes: &Bytes) -> Result<(), Error> {
+    of_whole(path, bytes, || bytes.cut().map_or(Ok(()), |why| Err(unpack::cut(path, why))))
 }
 
 /// The bytes of a file, mapped, or unpacked where they are compressed.

@@ -161,7 +161,7 @@ impl Watch {
         let touched = || {
             // Rights or links; or content, by somebody who set the time back.
             let is_same = now == self.stamp || now.file != self.stamp.file;
-            (!is_same).then(|| "expected nobody to touch it, found that somebody did".to_owned())
+            (!is_same).then(|| "expected it to stay as it was, found that it was touched".to_owned())
         };
         self.stamp.content_change(&now).or_else(touched)
     }
@@ -207,7 +207,7 @@ impl Stamp {
             return Some(format!("expected the {was} bytes that it had, found {is}"));
         }
         let is_written = now.modified != self.modified;
-        is_written.then(|| "expected nobody to write to it, found that somebody did".to_owned())
+        is_written.then(|| "expected no writes to it, found some".to_owned())
     }
 }
 

@@ -183,6 +183,6 @@ fn dumped_files(files: Vec<(PathBuf, Bytes)>, is_alone: bool) -> Vec<DumpedFile>
 /// The buffer assignment that a dump has beside a module. One that cannot be read is none: the module can be used without.
 fn buffers_of(path: &Path) -> Option<(PathBuf, Bytes)> {
     let found = dump::buffers_beside(path).into_iter().find(|beside| beside.is_file())?;
-    let bytes = import::bytes_of(&found).ok()?;
+    let bytes = import::bytes_of(&found).ok().filter(|bytes| bytes.cut().is_none())?;
     BufferAssignment::is_text(&bytes).then_some((found, bytes))
 }

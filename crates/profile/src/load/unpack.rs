@@ -9,7 +9,7 @@ use flate2::bufread::GzDecoder;
 
 use super::{allowance, memory};
 use crate::Bytes;
-use crate::bytes::Packed;
+use crate::bytes::{End, Packed};
 use haloscope_report::Error;
 
 /// Unpacked bytes that lie in memory for each byte of a packed file, and always.
@@ -38,7 +38,7 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
     let mut bytes = Vec::new();
     members.by_ref().take(in_memory.saturating_add(1)).read_to_end(&mut bytes).map_err(damaged)?;
     if bytes.len() as u64 <= in_memory {
-        return Ok(Box::new(Packed { bytes, trailing: members.trailing }));
+        return Ok(Box::new(Packed { bytes: Box::new(bytes), end: members.end }));
     }
     if in_memory >= most {
         return Err(too_much());
@@ -48,31 +48,47 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
     match memory::unpacked_from(bytes, &mut members.by_ref().take(rest)) {
         Err(error) => Err(damaged(error)),
         Ok(unpacked) if unpacked.len() as u64 > most => Err(too_much()),
-        Ok(unpacked) => Ok(unpacked),
+        Ok(unpacked) => Ok(Box::new(Packed { bytes: unpacked, end: members.end })),
     }
 }
 
+/// Of a packed file that is of no use as far as it goes.
+pub(super) fn cut(path: &Path, found: &str) -> Error {
+    let message =
+        format!("expected gzip data, found: {found}. The file may have been cut while it was copied");
+    Error::Input { path: path.to_owned(), message }
+}
+
 /// What all members of a gzip file hold, one after another: a profile that was written in pieces has several. What follows the last
-/// and begins none is passed over, and counted.
+/// and begins none is passed over, and counted. A file that ends in the middle gives what stands before.
 pub(super) struct Members<R> {
     member: Option<GzDecoder<R>>,
-    /// Bytes behind the last, as far as it has been read to its end.
-    trailing: u64,
+    /// Whether anything was unpacked.
+    has_given: bool,
+    /// How the file ends, as far as it has been read to its end.
+    end: End,
 }
 
 impl<R: BufRead> Members<R> {
     pub(super) fn new(file: R) -> Self {
-        Self { member: Some(GzDecoder::new(file)), trailing: 0 }
+        Self { member: Some(GzDecoder::new(file)), has_given: false, end: End::default() }
     }
 }
 
 impl<R: BufRead> Read for Members<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while let Some(mut member) = self.member.take() {
-            let read = member.read(into);
-            if !matches!(read, Ok(0)) || into.is_empty() {
-                self.member = Some(member);
-                return read;
+            match member.read(into) {
+                Err(error) if self.has_given => {
+                    self.end.cut = Some(error.to_string());
+                    return Ok(0);
+                }
+                Ok(0) if !into.is_empty() => {}
+                read => {
+                    self.has_given |= matches!(read, Ok(1..));
+                    self.member = Some(member);
+                    return read;
+                }
             }
             let mut file = member.into_inner();
             let next = file.fill_buf()?;
@@ -80,7 +96,7 @@ impl<R: BufRead> Read for Members<R> {
             if next.first() == Some(&0x1f) && next.get(1).is_none_or(|byte| *byte == 0x8b) {
                 self.member = Some(GzDecoder::new(file));
             } else {
-                self.trailing = io::copy(&mut file, &mut io::sink())?;
+                self.end.trailing = io::copy(&mut file, &mut io::sink())?;
             }
         }
         Ok(0)
@@ -105,15 +121,21 @@ mod tests {
             // A buffer of three bytes cuts the magic of members in every way.
             let mut members = Members::new(BufReader::with_capacity(3, &bytes[..]));
             let mut text = String::new();
-            members.read_to_string(&mut text).map(|_| (text, members.trailing))
+            members.read_to_string(&mut text).map(|_| (text, members.end))
         };
         let (one, two) = (member(b"one"), member(b"two"));
-        assert_eq!(read(one.clone()).unwrap(), ("one".into(), 0));
+        assert_eq!(read(one.clone()).unwrap(), ("one".into(), End::default()));
         let three = [&one[..], &member(b" and"), &member(b" two")].concat();
-        assert_eq!(read(three).unwrap(), ("one and two".into(), 0));
-        assert_eq!(read([member(b"one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), 8));
+        assert_eq!(read(three).unwrap(), ("one and two".into(), End::default()));
+        let behind = End { trailing: 8, cut: None };
+        assert_eq!(read([member(b"one"), b"trailing".to_vec()].concat()).unwrap(), ("one".into(), behind));
         let whole = [one, two].concat();
-        assert!(read(whole[..whole.len() - 4].to_vec()).is_err(), "the second is cut");
+        for length in [whole.len() - 4, whole.len() - 9] {
+            let (text, end) = read(whole[..length].to_vec()).unwrap();
+            assert!("onetwo".starts_with(&text) && text.len() >= 3, "{text}");
+            assert!(end.cut.is_some() && end.trailing == 0, "{end:?}");
+        }
+        assert!(read(whole[..8].to_vec()).is_err(), "nothing can be unpacked");
     }
 
     #[test]

@@ -97,7 +97,7 @@ struct Words {
 const CAST: Words = Words {
     id: "cast_overhead",
     what: "ops that only change a type",
-    without: "if no value were cast by itself",
+    without: "if no value were cast in an op of its own",
     lever: "keep one type through the layer, cast once at its edge, or let the cast be fused into what makes the value",
     falsifier: "the step time does not change with one type throughout",
     status: Status::Derived,

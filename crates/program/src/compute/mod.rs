@@ -221,7 +221,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             "Without a FLOP count",
             share(sums.no_flops_ps),
             Unit::Share,
-            "Self time of ops that compute and whose FLOPs nobody counted: custom calls as a rule.",
+            "Self time of ops that compute but have no FLOP count, usually custom calls.",
         ),
         derived(
             "unknown_bytes_share",
@@ -235,7 +235,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             "Products of unknown type",
             share(sums.untyped_ps),
             Unit::Share,
-            "Self time of products whose operands' type nothing tells: held against the 16-bit peak.",
+            "Self time of products of unknown operand type, compared with the 16-bit peak.",
         ),
         Value::new(
             "padding_ps",

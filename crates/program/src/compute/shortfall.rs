@@ -140,7 +140,7 @@ pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
             text(
                 "peak_of",
                 "Peak used",
-                "The type whose peak FLOP rate was used: 16-bit float where nobody states that of its own.",
+                "The type whose peak FLOP rate was used: 16-bit float if the profile states no peak for its own type.",
                 group.peak_of.map_or("mixed", Precision::word)
             ),
             text("by", "By", "What the group is named by: source, framework op, category.", group.by),
@@ -164,7 +164,7 @@ pub(super) fn coverage(facts: &[Fact<'_, '_>], all_ps: i64) -> Table {
         let time = haloscope_report::units::sum(own.iter().map(|fact| fact.op.self_ps));
         let share = (all_ps > 0).then(|| time as f64 / all_ps as f64);
         let row = row![
-            text("what", "Ops", "Why ops are, or are not, held against the roofline.", what),
+            text("what", "Ops", "Why ops are, or are not, compared with the roofline.", what),
             duration("self_ps", "Self time", "Of these ops.", time),
             share("self_share", "Share", "Of all self time.", share),
             count("ops", "Distinct", "Distinct ops.", own.len()),
@@ -176,7 +176,7 @@ pub(super) fn coverage(facts: &[Fact<'_, '_>], all_ps: i64) -> Table {
     for limit in [Limit::NotCompute, Limit::NoFlops, Limit::NoBytes, Limit::NoPeaks] {
         push(limit.reason().unwrap_or_default(), &|fact| fact.limit == limit);
     }
-    Table::of("coverage", "What is held against the roofline", table)
+    Table::of("coverage", "What is compared with the roofline", table)
 }
 
 /// A product whose operands' type nothing tells: it is held against the 16-bit peak.

@@ -197,7 +197,7 @@ fn pair(subject: &Subject<'_>, gap: &Gap) -> Row<impl Columns + use<>> {
         bytes(
             "spared_bytes",
             "Could spare",
-            "Bytes that a fusion would spare in one execution: the read, and the write where nobody else reads the value.",
+            "Bytes that a fusion would save in one execution: the read, and the write if nothing else reads the value.",
             gap.spared_bytes
         ),
         bytes(

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use haloscope_report::Error;
 use haloscope_report::{Columns, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
-use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, LIMIT, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::layer::Layer;
 use haloscope_time::ops::{self, Op};
@@ -31,7 +31,7 @@ const TO: Param = Param {
 };
 
 const RADIUS: Param =
-    Param { id: "radius", doc: "how many steps to go", kind: ParamKind::Count, default: "2" };
+    Param { id: "radius", doc: "how many steps from the middle", kind: ParamKind::Count, default: "2" };
 
 const DIRECTION: Param = Param {
     id: "direction",
@@ -47,12 +47,8 @@ const THROUGH: Param = Param {
     default: "calls",
 };
 
-const LIMIT_NODES: Param = Param {
-    id: "limit-nodes",
-    doc: "show so many instructions at most, the nearest first",
-    kind: ParamKind::Count,
-    default: "500",
-};
+const MOST: Param =
+    Param { doc: "how many instructions to show, the nearest first; 0 shows all", default: "500", ..LIMIT };
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -60,7 +56,7 @@ pub static ANALYSIS: Analysis = Analysis {
     label: "Graph",
     group: MenuGroup::Programs,
     question: "What feeds an instruction and what reads it, and how does one instruction reach another?",
-    params: &[MODULE, NODE, TO, RADIUS, DIRECTION, THROUGH, LIMIT_NODES],
+    params: &[MODULE, NODE, TO, RADIUS, DIRECTION, THROUGH, MOST],
     needs: &[
         "HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump",
         "for measured times: a profile whose ops name their instructions",
@@ -92,7 +88,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         },
         through_calls: params.text(&THROUGH) == "calls",
         radius: params.count(&RADIUS),
-        limit: params.count(&LIMIT_NODES),
+        limit: Some(params.count(&MOST)).filter(|most| *most > 0).unwrap_or(usize::MAX),
     };
     let (shown, steps) = match params.text(&TO) {
         "" => (module.neighbourhood(centre, &options), None),
@@ -104,7 +100,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             Severity::Info,
             format!("more than {} instructions lie within {} steps", options.limit, options.radius),
             "those farthest away are not shown",
-            "ask for fewer steps or one direction, or raise --limit-nodes",
+            "ask for fewer steps or one direction, or raise --limit",
         );
     }
     let measured = Measured::of(asked, &program);

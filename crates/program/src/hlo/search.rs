@@ -8,7 +8,7 @@ use regex::Regex;
 
 use haloscope_report::Error;
 use haloscope_report::{Columns, Notes, Report, Row, Status, Table, Unit, Value, row};
-use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, LIMIT, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::hlo_costs::source_line;
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
@@ -16,14 +16,14 @@ use haloscope_time::select::Scoped;
 
 const QUERY: Param = Param {
     id: "query",
-    doc: "words to look for, in letters of either case, or a regular expression between slashes: /fusion\\.[0-9]+$/",
+    doc: "words to look for, ignoring case, or a regular expression between slashes: /fusion\\.[0-9]+$/",
     kind: ParamKind::Text,
     default: "",
 };
 
 const IN: Param = Param {
     id: "in",
-    doc: "where the query must be: in the name, the framework's scope path, the instruction's text, or any of them",
+    doc: "where to look for the query: the name, the framework's scope path, the instruction's text, or any of them",
     kind: ParamKind::Choice(&["name", "op-name", "text", "all"]),
     default: "all",
 };
@@ -37,23 +37,22 @@ const OPCODE: Param = Param {
 
 const SHAPE: Param = Param {
     id: "shape",
-    doc: "only results whose shape holds this, such as bf16[8,2048 or {0,1",
+    doc: "only results whose shape contains this, such as bf16[8,2048 or {0,1",
     kind: ParamKind::Text,
     default: "",
 };
 
 const MIN_BYTES: Param = Param {
     id: "min-bytes",
-    doc: "only results of at least so many bytes, such as 1M",
+    doc: "only results of at least this many bytes, such as 1M",
     kind: ParamKind::Quantity,
     default: "",
 };
 
-const ROWS: Param = Param {
-    id: "rows",
-    doc: "list so many instructions at most, the largest results first; 0 lists all",
-    kind: ParamKind::Count,
+const MOST: Param = Param {
+    doc: "how many instructions to list, the largest results first; 0 lists all",
     default: "200",
+    ..LIMIT
 };
 
 /// The analysis, as the registry holds it.
@@ -61,8 +60,8 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "hlo search",
     label: "Search",
     group: MenuGroup::Programs,
-    question: "Which instructions are called so, come from there, or make values like that?",
-    params: &[MODULE, QUERY, IN, OPCODE, SHAPE, MIN_BYTES, ROWS],
+    question: "Which instructions match a name, a place in the source, or a shape?",
+    params: &[MODULE, QUERY, IN, OPCODE, SHAPE, MIN_BYTES, MOST],
     needs: &["HLO modules in the profile, or a compiled program: an HLO proto, HLO text or a dump"],
     reads: &[Input::Profile, Input::Program],
     example: "hlo search logs --opcode copy,transpose --min-bytes 1M",
@@ -109,7 +108,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let matches = found.len();
     let opcodes = opcodes(&found);
     found.sort_by_key(|f| (std::cmp::Reverse(f.bytes), f.row, f.index));
-    let rows = params.count(&ROWS);
+    let rows = params.count(&MOST);
     if rows > 0 {
         found.truncate(rows);
     }

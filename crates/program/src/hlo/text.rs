@@ -12,7 +12,7 @@ use super::find;
 
 const FORM: Param = Param {
     id: "form",
-    doc: "as a compiler's dump, with everything, or short: without source positions, large constants and comments",
+    doc: "full as in a compiler dump, or short: without source positions, large constants and comments",
     kind: ParamKind::Choice(&["long", "short"]),
     default: "long",
 };

@@ -12,7 +12,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel text",
     label: "Text",
     group: MenuGroup::Programs,
-    question: "What does a TPU kernel look like, as Mosaic has it?",
+    question: "What is a TPU kernel's Mosaic code?",
     params: &[OP, MODULE],
     needs: &["HLO modules in the profile, or a compiled program, with a Pallas kernel for TPUs"],
     reads: &[Input::Profile, Input::Program],

@@ -29,7 +29,7 @@ const SPACE: Param = Param {
 
 const RULES: Param = Param {
     id: "rules",
-    doc: "a TOML file of rules that go before the built-in ones",
+    doc: "a TOML file of rules that are tried before the built-in ones",
     kind: ParamKind::Document,
     default: "",
 };
@@ -101,7 +101,7 @@ fn remark_trace(memory: &ProgramMemory<'_, '_>, label: &str, notes: &mut Notes) 
         notes.add(
             "heap_trace_faults",
             Severity::Warning,
-            format!("{faults} events of the heap trace make no sense: frees of what is not held, or buffers that are nowhere"),
+            format!("{faults} events of the heap trace make no sense: frees of what is not held, or buffers without a place"),
             "the peak may be off by the buffers that they are about",
             "",
         );

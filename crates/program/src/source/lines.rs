@@ -43,9 +43,8 @@ const FLOPS: Column = Column::float(
     "FLOPs of all executions of these ops; without those of while, call and conditional, which are those of the ops inside.",
 );
 const BYTES: Column =
-    Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories, likewise.");
-const HBM_BYTES: Column =
-    Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions, likewise.");
+    Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories.");
+const HBM_BYTES: Column = Column::bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM of all executions.");
 
 /// Parts of a path that are shown of a line's file.
 const PARTS: usize = 2;

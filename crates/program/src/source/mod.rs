@@ -18,7 +18,7 @@ use lines::Lines;
 
 const FILE: Param = Param {
     id: "file",
-    doc: "only lines of files whose path contains this, and the calls that lead through them",
+    doc: "only lines of files whose path contains this, and calls through them",
     kind: ParamKind::Text,
     default: "",
 };

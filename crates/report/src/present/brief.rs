@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::text::{width, wrap};
+use super::text::{shortened, width, wrap};
 use super::{Layout, words};
 use crate::{Finding, Report, Severity, Status, clean};
 
@@ -138,24 +138,6 @@ pub fn brief(report: &Report, numbers: &[&str], layout: &Layout<'_>, out: &mut d
     }
     writeln!(out, "{}", paint("2", &format!("{}:", brief.more)))?;
     words::shell_lines(&brief.command, columns - 2).iter().try_for_each(|line| writeln!(out, "  {line}"))
-}
-
-/// Lines of a text, at most so many; the last says that there are more by `…` behind a whole word.
-fn shortened(text: &str, columns: usize, most: usize) -> Vec<String> {
-    let mut lines = wrap(text, columns);
-    if lines.len() > most {
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            while width(last) + 2 > columns {
-                match last.rfind(' ') {
-                    Some(at) => last.truncate(at),
-                    None => break,
-                }
-            }
-            last.push_str(" …");
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One table as aligned text: which columns fit, how wide each is, and what was left out.
 
 use super::columns::Format;
-use super::text::{cut, width, wrap};
+use super::text::{cut, shortened, width, wrap};
 use super::words;
 use crate::{Cell, Column, Kind, clean};
 
@@ -10,6 +10,10 @@ const GAP: usize = 2;
 /// Words may be cut down to this many columns before a column to the right is left out.
 const LEAST_NAME: usize = 32;
 const LEAST_WORDS: usize = 12;
+/// A word in a cell is whole up to so many columns before a column to the right is left out.
+const LEAST_WORD: usize = 18;
+/// Lines of a cell at most, where it is several words that do not fit in one.
+const CELL_LINES: usize = 3;
 /// Labels are broken over lines, but not into narrower columns than this.
 const LEAST_LABEL: usize = 5;
 
@@ -19,8 +23,10 @@ pub(super) struct Grid {
     rows: usize,
     /// Columns that were left out because they have the same cell in every row, as label and cell.
     pub same: Vec<String>,
-    /// Labels of the columns that did not fit.
-    pub left_out: Vec<&'static str>,
+    /// Labels of the columns that were left out because all their numbers are 0.
+    pub zero: Vec<&'static str>,
+    /// The columns that did not fit, by their places among the heads.
+    pub left_out: Vec<usize>,
     /// Labels of the columns in which no row has a value.
     pub unknown: Vec<&'static str>,
     /// True if a cell that is shown is unknown.
@@ -28,11 +34,14 @@ pub(super) struct Grid {
 }
 
 struct Laid {
+    /// Its place among the heads.
+    place: usize,
     format: Format,
     label: &'static str,
     cells: Vec<String>,
     has_unknown: bool,
     is_constant: bool,
+    is_zero: bool,
     /// What it would take to show every cell whole, and the label in no more than two lines.
     natural: usize,
     width: usize,
@@ -46,6 +55,7 @@ impl Grid {
             columns: Vec::new(),
             rows: shown.len(),
             same: Vec::new(),
+            zero: Vec::new(),
             left_out: Vec::new(),
             unknown: Vec::new(),
             has_unknown: false,
@@ -74,7 +84,9 @@ impl Grid {
             let has_unknown = cells().any(|c| *c == Cell::Unknown);
             let is_constant = all.len() > 1 && all.windows(2).all(|w| w[0].get(i) == w[1].get(i));
             let widest = text.iter().map(|t| width(t)).max().unwrap_or(0).max(width(format.unit));
-            let word = column.label.split_whitespace().map(width).max().unwrap_or(0);
+            let is_zero =
+                !all.is_empty() && all.iter().all(|row| row.get(i).and_then(Cell::number) == Some(0.0));
+            let word = longest_word(column.label);
             let whole = widest.max(word).max(LEAST_LABEL.min(width(column.label)));
             // Words among numbers may be cut, the numbers not.
             let numbers = || cells().zip(&text).filter(|(cell, _)| cell.as_text().is_none());
@@ -84,17 +96,23 @@ impl Grid {
                     whole.min(widest.max(LEAST_WORDS).max(word))
                 }
                 Kind::Text if grid.columns.is_empty() => whole.min(LEAST_NAME),
-                Kind::Text => whole.min(LEAST_WORDS.max(word)),
+                Kind::Text => {
+                    let in_cells =
+                        text.iter().map(|cell| longest_word(cell)).max().unwrap_or(0).min(LEAST_WORD);
+                    whole.min(LEAST_WORDS.max(word).max(in_cells))
+                }
                 _ => whole,
             };
             let two_lines = (least..).find(|w| wrap(column.label, *w).len() <= 2).unwrap_or(least);
             let natural = whole.max(two_lines);
             grid.columns.push(Laid {
+                place: i,
                 format,
                 label: column.label,
                 cells: text,
                 has_unknown,
                 is_constant,
+                is_zero,
                 natural,
                 width: least,
             });
@@ -104,10 +122,15 @@ impl Grid {
         grid
     }
 
-    /// Leaves out columns until the rest fits, then gives words the room that is left. Columns that say the same in every
-    /// row go first, because a line below the table can say it for them; then those at the right.
+    /// Leaves out columns until the rest fits, then gives words the room that is left. Columns of zeros go first, then those that say
+    /// the same in every row, because a line below the table can say it for them; then those at the right.
     fn fit(&mut self, columns: usize) {
         let needed = |laid: &[Laid]| laid.iter().map(|c| c.width + GAP).sum::<usize>().saturating_sub(GAP);
+        while needed(&self.columns) > columns
+            && let Some(zero) = self.columns.iter().skip(1).rposition(|c| c.is_zero)
+        {
+            self.zero.insert(0, self.columns.remove(zero + 1).label);
+        }
         while needed(&self.columns) > columns
             && let Some(constant) = self.columns.iter().skip(1).rposition(|c| c.is_constant)
         {
@@ -121,7 +144,7 @@ impl Grid {
             self.same.insert(0, format!("{} {cell}{unit}", column.label));
         }
         while needed(&self.columns) > columns && self.columns.len() > 1 {
-            self.left_out.extend(self.columns.pop().map(|c| c.label));
+            self.left_out.extend(self.columns.pop().map(|c| c.place));
         }
         self.left_out.reverse();
         let mut room = columns.saturating_sub(needed(&self.columns));
@@ -167,10 +190,21 @@ impl Grid {
         parts.join(&" ".repeat(GAP))
     }
 
-    /// The rows, a line each.
-    pub(super) fn rows(&self) -> impl Iterator<Item = String> {
-        (0..self.rows)
-            .map(|i| self.line(self.columns.iter().map(|c| c.cells.get(i).map_or("", String::as_str))))
+    /// The rows, each of a line or more.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        (0..self.rows).map(|i| {
+            let cells =
+                self.columns.iter().map(|c| lines(c.cells.get(i).map_or("", String::as_str), c.width));
+            let cells: Vec<Vec<String>> = cells.collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            let cell = |lines: &'_ Vec<String>, at: usize| lines.get(at).cloned().unwrap_or_default();
+            (0..height)
+                .map(|at| {
+                    let line: Vec<String> = cells.iter().map(|lines| cell(lines, at)).collect();
+                    self.line(line.iter().map(String::as_str))
+                })
+                .collect()
+        })
     }
 
     fn line<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
@@ -190,5 +224,52 @@ impl Grid {
             }
         }
         line
+    }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(width).max().unwrap_or(0)
+}
+
+/// A cell in lines of at most `columns` columns. Sentences are broken between words; names and code are one line, cut in the middle.
+fn lines(cell: &str, columns: usize) -> Vec<String> {
+    let is_prose = cell.contains(' ') && !cell.contains(|c: char| "=[]{}%$\"<>@|\\".contains(c));
+    if width(cell) <= columns || !is_prose || longest_word(cell) > columns {
+        return vec![cut(cell, columns).into_owned()];
+    }
+    shortened(cell, columns, CELL_LINES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words_and_names_are_cut() {
+        assert_eq!(
+            lines("idle while the host prepares input", 20),
+            ["idle while the host", "prepares input"]
+        );
+        assert_eq!(lines("one two three four five six seven", 9), ["one two", "three", "four …"]);
+        assert_eq!(lines("fusion.1234567", 8), ["fusi…567"]);
+        assert_eq!(lines("%a = f32[8] fusion(%b, %c)", 12).len(), 1);
+        assert_eq!(lines("fits", 9), ["fits"]);
+    }
+
+    #[test]
+    fn columns_of_zeros_go_first_and_the_others_are_told_by_their_places() {
+        let heads = [
+            Column::text("device", "Device", ""),
+            Column::count("zero", "Rather long zero", ""),
+            Column::count("one", "Rather long one", ""),
+            Column::count("two", "Rather long two", ""),
+        ];
+        let rows = vec![vec![Cell::from("TPU:0"), Cell::Int(0), Cell::Int(1), Cell::Int(93)]];
+        let wide = Grid::new(&heads, &rows, 1, 80);
+        assert!(wide.zero.is_empty() && wide.left_out.is_empty());
+        let narrow = Grid::new(&heads, &rows, 1, 20);
+        assert_eq!((narrow.zero, narrow.left_out), (vec!["Rather long zero"], vec![]));
+        let narrower = Grid::new(&heads, &rows, 1, 14);
+        assert_eq!((narrower.zero, narrower.left_out), (vec!["Rather long zero"], vec![3]));
     }
 }

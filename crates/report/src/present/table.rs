@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use super::grid::Grid;
-use super::text::{cut, width, wrap};
+use super::text::{width, wrap};
 use super::{tree, words};
 use crate::{
-    Finding, Kind, Quality, Report, RunWords, ScopeSummary, Severity, Status, Table, Text, Tree, Value, clean,
+    Column, Finding, Kind, Quality, Report, RunWords, ScopeSummary, Severity, Status, Table, Text, Tree,
+    Value, clean,
 };
 
 /// How a report is laid out.
@@ -29,6 +30,9 @@ impl Default for Layout<'_> {
         Self { width: 80, limit: 20, colour: false, only: None, runs: RunWords::default() }
     }
 }
+
+/// A table of no more rows than this goes on below with the columns that do not fit.
+const FEW_ROWS: usize = 8;
 
 /// Narrower terminals are written to as if they had this many columns.
 pub(super) const NARROWEST: usize = 40;
@@ -161,7 +165,12 @@ impl Page<'_> {
             let is_number = v.value.number().is_some();
             let estimated = if is_number && v.status == Status::Estimated { " (estimated)" } else { "" };
             let text = format!("{}{estimated}", words::value(v));
-            self.labelled(&cut(v.label, widest), DIM, widest + 2, &text)?;
+            let mut label = wrap(v.label, widest);
+            let last = label.pop().unwrap_or_default();
+            for line in label {
+                writeln!(self.out, "{}", self.paint(DIM, &line))?;
+            }
+            self.labelled(&last, DIM, widest + 2, &text)?;
         }
         Ok(())
     }
@@ -179,7 +188,38 @@ impl Page<'_> {
         if let Some(more) = words::more_rows(table.rows.len() - shown) {
             self.note(&more)?;
         }
-        self.below(&grid, table.id, "unknown")
+        let has_room = table.rows.len() <= FEW_ROWS;
+        self.below(&grid, table.columns, table.id, "unknown", has_room)?;
+        if has_room && !grid.left_out.is_empty() {
+            self.rest(table, &grid.left_out)?;
+        }
+        Ok(())
+    }
+
+    /// The columns of a short table that did not fit, behind its first one.
+    fn rest(&mut self, table: &Table, left_out: &[usize]) -> io::Result<()> {
+        // A column of quantities needs the one with their units, which is not shown by itself.
+        let units = words::unit_column(table.columns).filter(|at| *at > 0 && !left_out.contains(at));
+        let places: Vec<usize> = std::iter::once(0).chain(left_out.iter().copied()).chain(units).collect();
+        let heads: Vec<_> = places.iter().filter_map(|at| table.columns.get(*at).copied()).collect();
+        let row = |row: &Vec<crate::Cell>| -> Vec<crate::Cell> {
+            places.iter().map(|at| row.get(*at).cloned().unwrap_or(crate::Cell::Unknown)).collect()
+        };
+        let rows: Vec<_> = table.rows.iter().map(row).collect();
+        let shown = if self.limit == 0 { rows.len() } else { self.limit.min(rows.len()) };
+        let grid = Grid::new(&heads, &rows, shown, self.width);
+        writeln!(self.out)?;
+        self.grid(&grid, |_, _| Ok(()))?;
+        self.below(&grid, &heads, table.id, "unknown", true)?;
+        match grid.left_out.as_slice() {
+            [] => Ok(()),
+            // Each round shows at least one more.
+            left if left.len() < left_out.len() => {
+                let left: Vec<usize> = left.iter().filter_map(|at| places.get(*at).copied()).collect();
+                self.rest(table, &left)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A tree as a table whose first column is indented.
@@ -194,7 +234,7 @@ impl Page<'_> {
         if let Some(more) = words::more_nodes(rows.left_out, rows.rows.len()) {
             self.note(&more)?;
         }
-        self.below(&grid, tree.id, "unknown, or not of this node")
+        self.below(&grid, &tree::heads(tree), tree.id, "unknown, or not of this node", false)
     }
 
     fn title(&mut self, title: &str) -> io::Result<()> {
@@ -215,8 +255,8 @@ impl Page<'_> {
             writeln!(self.out, "{}", self.paint(BOLD, &line))?;
         }
         writeln!(self.out, "{}", self.paint(DIM, &grid.rule()))?;
-        for (place, line) in grid.rows().enumerate() {
-            writeln!(self.out, "{line}")?;
+        for (place, lines) in grid.rows().enumerate() {
+            lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?;
             below(self, place)?;
         }
         Ok(())
@@ -239,8 +279,8 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What the grid does not show, and where it is.
-    fn below(&mut self, grid: &Grid, id: &str, dash: &str) -> io::Result<()> {
+    /// What the grid does not show, and where it is: further down if the rest is `shown` there.
+    fn below(&mut self, grid: &Grid, heads: &[Column], id: &str, dash: &str, shown: bool) -> io::Result<()> {
         if grid.has_unknown {
             self.note(&format!("- = {dash}"))?;
         }
@@ -250,8 +290,12 @@ impl Page<'_> {
         if !grid.same.is_empty() {
             self.note(&format!("the same in every row: {}", grid.same.join(", ")))?;
         }
-        if !grid.left_out.is_empty() {
-            let (columns, what) = (self.width, grid.left_out.join(", "));
+        if !grid.zero.is_empty() {
+            self.note(&format!("0 in every row: {}", grid.zero.join(", ")))?;
+        }
+        if !grid.left_out.is_empty() && !shown {
+            let left = grid.left_out.iter().filter_map(|at| heads.get(*at)).map(|head| head.label);
+            let (columns, what) = (self.width, left.collect::<Vec<_>>().join(", "));
             let cure = format!("use --format csv --table {id} or a wider terminal");
             self.note(&format!("left out at {columns} columns: {what}; {cure}"))?;
         }

@@ -85,6 +85,24 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Lines of a text, at most so many; the last says that there are more by `…` behind a whole word.
+pub(super) fn shortened(text: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut lines = wrap(text, columns);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            while width(last) + 2 > columns {
+                match last.rfind(' ') {
+                    Some(at) => last.truncate(at),
+                    None => break,
+                }
+            }
+            last.push_str(" …");
+        }
+    }
+    lines
+}
+
 fn push(lines: &mut [String], text: &str) {
     if let Some(last) = lines.last_mut() {
         last.push_str(text);

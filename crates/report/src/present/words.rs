@@ -25,9 +25,14 @@ pub(super) fn gate(gate: Gate) -> &'static str {
     }
 }
 
-/// A headline number in the unit that fits it.
+/// A headline number in the unit that fits it. A text under an id that ends in `_ps` may be two numbers, `from..to`.
 pub(super) fn value(v: &Value) -> String {
-    quantity(&v.value, v.unit, "unknown")
+    let ends = || v.value.as_text().filter(|_| v.id.ends_with("_ps"))?.split_once("..");
+    let times = ends().and_then(|(from, to)| Some((from.parse::<i64>().ok()?, to.parse::<i64>().ok()?)));
+    times.map_or_else(
+        || quantity(&v.value, v.unit, "unknown"),
+        |(from, to)| format!("{} to {}", units::duration_ps(from as f64), units::duration_ps(to as f64)),
+    )
 }
 
 /// A cell in the unit that fits it; `unknown` stands where it is not known.

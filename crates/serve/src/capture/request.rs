@@ -85,7 +85,7 @@ impl CaptureRequest {
             let found = duration.as_millis();
             return Err(usage(
                 format!("expected a duration from 1 ms to {} s, found {found} ms", LONGEST.as_secs()),
-                "a second holds many steps as a rule",
+                "a second usually holds many steps",
             ));
         }
         if delay > LONGEST_DELAY {

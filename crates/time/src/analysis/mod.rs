@@ -232,7 +232,7 @@ pub enum ParamKind {
     Texts,
     /// The text of a file; on the command line, the path of one.
     Document,
-    /// `yes`, or nothing; on the command line an option without a value.
+    /// `yes` or `no`, which is the same as nothing; on the command line an option without a value.
     Flag,
 }
 
@@ -244,14 +244,42 @@ pub const MODULE: Param = Param {
     default: "",
 };
 
+/// How many rows an answer lists: the one word for it by every door. Analyses that list less than all have their own text and default.
+pub const LIMIT: Param =
+    Param { id: "limit", doc: "how many rows to list; 0 lists all", kind: ParamKind::Count, default: "" };
+
+/// Goes on where a check refuses: the one word for it by every door.
+pub const FORCE: Param = Param {
+    id: "force",
+    doc: "compare runs even if they are not comparable",
+    kind: ParamKind::Flag,
+    default: "",
+};
+
+/// What parameters were called before, and what they are called now. Every door still takes the old words.
+pub const FORMER: &[(&str, &str)] = &[
+    ("rows", LIMIT.id),
+    ("lines", LIMIT.id),
+    ("limit-nodes", LIMIT.id),
+    ("limit_nodes", LIMIT.id),
+    ("top", LIMIT.id),
+    ("anyway", FORCE.id),
+];
+
+/// What a parameter is called now.
+#[must_use]
+pub fn current(id: &str) -> &str {
+    FORMER.iter().find(|(former, _)| *former == id).map_or(id, |(_, now)| now)
+}
+
 /// Parameter values as given, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params(BTreeMap<String, String>);
 
 impl Params {
-    /// Adds a value.
+    /// Adds a value; a [former](FORMER) word counts as the one for it now.
     pub fn set(&mut self, id: &str, value: &str) {
-        self.0.insert(id.to_owned(), value.to_owned());
+        self.0.insert(current(id).to_owned(), value.to_owned());
     }
 
     /// The text given for a parameter, else its default.
@@ -294,7 +322,7 @@ impl Params {
                 ParamKind::Quantity if !value.is_empty() && parse_quantity(value).is_none() => {
                     "a number such as 138.8G".into()
                 }
-                ParamKind::Flag if !["", "yes"].contains(&value.as_str()) => "yes or nothing".into(),
+                ParamKind::Flag if !["", "no", "yes"].contains(&value.as_str()) => "yes or no".into(),
                 _ => continue,
             };
             return Err(Error::Usage(format!(
@@ -396,6 +424,7 @@ fn answer(
     if let Err(error @ Error::Usage(_)) = asked.selection() {
         return Err(error);
     }
+    crate::programs::known(asked.profile, &asked.scope)?;
     let mut notes = Notes::default();
     let first = others.first();
     let answer = match analysis.run {

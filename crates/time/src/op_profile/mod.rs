@@ -25,7 +25,7 @@ const BY: Param = Param {
 
 const IDLE: Param = Param {
     id: "idle",
-    doc: "whether the time in which no op ran is a part of the whole",
+    doc: "whether idle time counts as part of the whole",
     kind: ParamKind::Choice(&["exclude", "include"]),
     default: "exclude",
 };
@@ -96,7 +96,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             wasted,
             Unit::Share,
             Status::Derived,
-            "Share of the ops' time that neither limit explains: 1 less the larger share of peak. Work that nobody counted reads as waste: see time_without_flops_share.",
+            "Share of the ops' time that neither limit explains: 1 less the larger share of peak. Work without a count looks like waste: see time_without_flops_share.",
         ),
         Value::new(
             "op_count",
@@ -112,7 +112,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             share(sums.unknown_ps),
             Unit::Share,
             Status::Derived,
-            "Self time of ops (custom calls as a rule) whose FLOPs nobody counted.",
+            "Self time of ops without a FLOP count, usually custom calls.",
         ),
     ];
     if idle_ps.is_some() {

@@ -21,7 +21,7 @@ use haloscope_report::{Cell, Columns, Notes, Report, Row, Status, Table, Unit, V
 
 const BY: Param = Param {
     id: "by",
-    doc: "what ops are put together by",
+    doc: "how to group ops",
     kind: ParamKind::Choice(&["op", "category", "module", "framework-op", "source", "deduplicated"]),
     default: "op",
 };
@@ -104,7 +104,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             sums.flops,
             Unit::Flop,
             Status::Derived,
-            "Without while, call and conditional, whose FLOPs are those of the ops inside. Ops whose FLOPs nobody counted add nothing: see time_without_flops_share.",
+            "Without while, call and conditional, whose FLOPs are those of the ops inside. Ops without a FLOP count add nothing: see time_without_flops_share.",
         ),
         Value::new("hbm_bytes", "HBM bytes", sums.hbm_bytes, Unit::Bytes, Status::Derived, "Likewise."),
         Value::new(
@@ -113,7 +113,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             Some(sums.unknown_ps as f64 / all.max(1) as f64),
             Unit::Share,
             Status::Derived,
-            "Self time of ops (custom calls as a rule) whose FLOPs nobody counted.",
+            "Self time of ops without a FLOP count, usually custom calls.",
         ),
     ];
     Ok(Report { values, tables: vec![table], ..Report::default() })

@@ -55,7 +55,7 @@ macro_rules! line_row {
             share("hbm_share_of_peak", "HBM of peak", "HBM rate over peak.", $line.limits.hbm_share),
             duration("compute_only_ps", "Compute only", "FLOPs over peak.", $line.limits.compute_ps),
             duration("memory_only_ps", "Memory only", "HBM bytes over bandwidth.", $line.limits.memory_ps),
-            float("flops", "FLOPs", Unit::Flop, "FLOPs; nothing for ops whose FLOPs nobody counted.", $line.work.flops),
+            float("flops", "FLOPs", Unit::Flop, "FLOPs; nothing for ops without a FLOP count.", $line.work.flops),
             bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM.", $line.work.hbm_bytes),
         ]
     };
@@ -211,7 +211,7 @@ fn values(total: &Sums, peaks: &Peaks) -> Vec<Value> {
             Some(total.unknown_ps as f64 / (total.self_ps as f64).max(1.0)),
             Unit::Share,
             Status::Derived,
-            "Self time of ops whose FLOPs nobody counted; they lower every rate here.",
+            "Self time of ops without a FLOP count; they lower every rate here.",
         ),
     ]
 }

@@ -19,7 +19,7 @@ pub(super) fn arg() -> Arg {
         .value_parser(PossibleValuesParser::new(ids))
         // Nobody is captured: no server and no log folder are needed.
         .exclusive(true)
-        .help("Prints what to ask of the profiler for a question, and what it costs; captures nothing")
+        .help("Prints which profiler options a question needs and what they cost; captures nothing")
 }
 
 /// Prints the page of a question.
@@ -29,7 +29,7 @@ pub(super) fn arg() -> Arg {
 pub(super) fn run(id: &str, printer: &mut Printer) -> Result<u8, Failure> {
     // The parser takes no other.
     let Some(question) = capture_advice::find(id) else { return Ok(2) };
-    printer.data(|out| page(question, out))?;
+    printer.page(|out| page(question, out))?;
     Ok(0)
 }
 

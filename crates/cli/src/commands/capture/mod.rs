@@ -24,7 +24,7 @@ const HELP_WIDTH: usize = 80;
 
 pub(super) fn command() -> Command {
     Command::new("capture")
-        .about("Profiles running programs through their profiler servers, and shows the overview")
+        .about("Profiles running programs, and shows the overview")
         .max_term_width(HELP_WIDTH)
         .after_long_help(
             "The program must serve a profiler: jax.profiler.start_server(9999), torch_xla's and TensorFlow's likewise. Servers \
@@ -46,6 +46,8 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     if let Some(question) = matches.get_one::<String>("explain") {
         return explain::run(question, printer);
     }
+    // More may follow what is shown, and nobody may be there to leave a pager.
+    printer.without_pager();
     let ask = CaptureArgs::from_matches(matches)?;
     if ask.is_monitor {
         return watch(&ask, printer);
@@ -90,7 +92,7 @@ fn shown(
     }
     printer.note(format_args!("session {}", captured.path));
     let Some(run) = session::here(captured)? else {
-        printer.note("its overview cannot be had from here: the session does not lie on this machine");
+        printer.note("no overview: the session does not lie on this machine");
         return printer.data(|out| writeln!(out, "{}", captured.path));
     };
     match session::overview(&run) {

@@ -42,7 +42,7 @@ pub(super) fn args() -> Vec<Arg> {
             .value_name("N")
             .value_parser(value_parser!(u32))
             .default_value("0")
-            .help("How often to try again, where a server fails or recorded nothing"),
+            .help("How often to retry if a server fails or recorded nothing"),
         Arg::new("session")
             .long("session")
             .value_name("NAME")
@@ -50,15 +50,15 @@ pub(super) fn args() -> Vec<Arg> {
         Arg::new("no-overview")
             .long("no-overview")
             .action(ArgAction::SetTrue)
-            .help("Prints the session's path in place of its overview"),
+            .help("Prints the session's path instead of its overview"),
         Arg::new("on-server")
             .long("on-server")
             .value_name("DIR")
             .conflicts_with_all(["output", "continuous", "monitor", "when"])
-            .help("For servers too old to send profiles: a log folder on their disks that they write to themselves"),
+            .help("For servers too old to send profiles: a log folder on their own disks"),
         level("host-tracer-level", "Events of the host's threads: 0 none to 3 all [default: 2]"),
         level("device-tracer-level", "Events of devices: 0 none, 1 all [default: 1]"),
-        level("python-tracer-level", "Calls of Python functions: 0 none, 1 all, which is dear [default: 0]"),
+        level("python-tracer-level", "Calls of Python functions: 0 none, 1 all (expensive) [default: 0]"),
         Arg::new("tpu-trace-mode")
             .long("tpu-trace-mode")
             .value_name("MODE")
@@ -76,13 +76,13 @@ pub(super) fn args() -> Vec<Arg> {
             .long("count")
             .value_name("N")
             .value_parser(value_parser!(u64).range(1..))
-            .help("Ends after so many sessions [default: 1 with --when, else none]")
+            .help("Ends after this many sessions [default: 1 with --when, else none]")
             .help_heading("Long runs"),
         Arg::new("when")
             .long("when")
             .value_name("CONDITION")
             .value_parser(Condition::parse)
-            .help("Takes short looks, and captures when one shows this: 'step_time>1.2x' of the usual")
+            .help("Samples briefly, and captures when a sample shows this: 'step_time>1.2x' of the usual")
             .help_heading("Long runs"),
         timed("probe", "How long a look of --when is").default_value("1s").help_heading("Long runs"),
         Arg::new("continuous")
@@ -90,13 +90,15 @@ pub(super) fn args() -> Vec<Arg> {
             .value_name("WHAT")
             .value_parser(["start", "snapshot", "stop"])
             .conflicts_with_all(["every", "when", "monitor"])
-            .help("Starts or stops recording all the time, or takes a snapshot of what was recorded last")
+            .help("Starts or stops continuous recording, or takes a snapshot of it")
             .help_heading("Long runs"),
         Arg::new("monitor")
             .long("monitor")
             .action(ArgAction::SetTrue)
             .conflicts_with_all(["every", "when"])
-            .help("Prints what the servers say of their devices; Cloud TPU's service offers it, JAX's does not"),
+            .help(
+                "Prints what the servers say of their devices; Cloud TPU's service offers it, JAX's does not",
+            ),
         Arg::new("monitor-level")
             .long("monitor-level")
             .value_name("LEVEL")

@@ -25,7 +25,7 @@ const LABEL_HINT: &str = "write it as `--label model=small`";
 
 pub(super) fn command() -> Command {
     Command::new("ledger")
-        .about("Keeps a history of runs: adds to it, shows trends and changes, advises keep or revert")
+        .about("Keeps a history of runs: trends, changes, keep or revert")
         .max_term_width(80)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -39,7 +39,7 @@ fn add() -> Command {
         Arg::new(id).long(id).value_name(value).help(help)
     };
     Command::new("add")
-        .about("Adds a run to a ledger: its numbers, the commit, what became of the change")
+        .about("Adds a run to a ledger: its numbers, the commit, the outcome")
         .max_term_width(80)
         .after_help(
             "Example:\n  haloscope ledger add logs/after --baseline logs/before --ledger history --note 'fused the softmax'",
@@ -57,7 +57,7 @@ fn add() -> Command {
                 .value_name("PATH")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("The ledger: a .jsonl file, or a folder of them, one a writer; made if it is not there"),
+                .help("The ledger: a .jsonl file, or a folder of them, one per writer; created if missing"),
         )
         .arg(
             Arg::new("baseline")
@@ -93,7 +93,7 @@ fn show() -> Command {
 
 fn advise() -> Command {
     reading("advise")
-        .about("Says whether to keep the change of the last entry, and what the ratchet score would say")
+        .about("Says whether to keep the last change, by itself and by the ratchet score")
         .alias("advice")
         .after_help("Example:\n  haloscope ledger advise history")
 }

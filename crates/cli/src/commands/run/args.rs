@@ -57,7 +57,7 @@ pub(super) fn command() -> Command {
         _ => arg.hide(true),
     });
     Command::new("run")
-        .about("Starts a JAX, PyTorch/XLA or TensorFlow program, captures its steady state, and shows the overview")
+        .about("Runs your program, captures its steady state, and shows the overview")
         .after_long_help(
             "The program needs no change: a server starts in it with the first use of a device. Its output and its exit code are \
              its own; all that haloscope says goes to stderr.\n\nExample:\n  haloscope run -o logs --steps 20 -- python train.py",
@@ -68,10 +68,10 @@ pub(super) fn command() -> Command {
                 .long("output")
                 .value_name("LOGDIR|URL")
                 .default_value("haloscope-runs")
-                .help("Log folder, or URL of one, in which the session is laid"),
+                .help("Log folder, or its URL, that gets the session"),
         )
         .arg(
-            arg("steps", "N", "Captures so many whole steps")
+            arg("steps", "N", "Captures this many whole steps")
                 .default_value("10")
                 .value_parser(value_parser!(u32).range(1..=100_000)),
         )
@@ -81,10 +81,10 @@ pub(super) fn command() -> Command {
             "Captures after this, such as 30s or `20 steps`, steady or not [default: when steps are steady and nothing compiles]",
         ))
         .arg(
-            arg("max-wait", "TIME", "Captures after this in any case, counted from the first use of a device")
+            arg("max-wait", "TIME", "Captures after this long at the latest, counted from the first use of a device")
                 .default_value("10m"),
         )
-        .arg(arg("duration", "TIME", "Captures for this long, however many steps that is"))
+        .arg(arg("duration", "TIME", "Captures for this long, regardless of steps"))
         .arg(flag("stop-after", "Ends the program after the capture; the exit code is then 0"))
         .arg(flag("must-capture", "Ends with exit code 4 where the program succeeded and nothing was captured"))
         .arg(flag("no-overview", "Names the session and shows no overview"))

@@ -43,6 +43,8 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    // What the program writes stands on the same terminal.
+    printer.without_pager();
     let asked = RunArgs::from_matches(matches)?;
     let shim = Shim::new().map_err(|error| Failure::File(std::env::temp_dir(), error))?;
     let child = Child::start(&asked.program, &shim.environment(&asked))?;

@@ -30,15 +30,15 @@ pub(super) fn command() -> Command {
     let force = Arg::new("force")
         .long("force")
         .action(ArgAction::SetTrue)
-        .help("Overwrites a guide that somebody changed");
+        .help("Overwrites a guide that was changed");
     Command::new("skill")
-        .about("A guide that teaches an agent when to use which tool, and how to read the answers")
+        .about("Teaches an agent which tool to use and how to read the answers")
         .max_term_width(80)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("install")
-                .about("Writes the guide where an agent finds it")
+                .about("Writes the guide where agents look for it")
                 .max_term_width(80)
                 .after_help("Example:\n  haloscope skill install\n  haloscope skill install ~/.claude/skills/haloscope")
                 .arg(folder)
@@ -49,7 +49,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let Some(("install", matches)) = matches.subcommand() else {
-        printer.data(|out| out.write_all(guide().as_bytes()))?;
+        printer.page(|out| out.write_all(guide().as_bytes()))?;
         return Ok(0);
     };
     let folder = matches.get_one::<PathBuf>("dir").cloned().unwrap_or_else(|| PLACE.into());

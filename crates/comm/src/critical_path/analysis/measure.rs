@@ -118,7 +118,7 @@ impl<'p> Measured<'p> {
                     "{} executions of collectives end on one device before they begin on another of their group",
                     facts.contradicted
                 ),
-                "they are taken to wait for nobody; the path may stay on the wrong device",
+                "they are assumed to wait for nothing; the path may stay on the wrong device",
                 "",
             );
         }
@@ -137,7 +137,7 @@ impl<'p> Measured<'p> {
                 "transfers_hidden",
                 Severity::Info,
                 format!(
-                    "{hidden} of {} transfers were over when their wait began, nobody recorded since when",
+                    "{hidden} of {} transfers were over when their wait began; since when was not recorded",
                     self.graph.transfers.len()
                 ),
                 "their lengths are estimated from their bytes and the rate of those that were waited for: where there are none, the \

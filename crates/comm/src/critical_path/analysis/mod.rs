@@ -27,7 +27,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "critical-path",
     label: "Critical path",
     group: MenuGroup::Time,
-    question: "Which chain of ops, transfers and waits makes a step as long as it is, and how long would it be if parts were faster?",
+    question: "What makes a step as long as it is, and how long would it be if parts were faster?",
     params: &[IF],
     needs: &[
         "ops on a device's timeline; step markers, else one launch of the main program is a step",
@@ -194,7 +194,7 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             "Step time if so",
             Some(ps),
             Status::Estimated,
-            "The step with everything that was asked with `--if`: stream order and dependencies as measured, waits computed anew.",
+            "The step with everything that was asked with `--if`: stream order and dependencies as measured, waits recomputed.",
         ));
         values.push(Value::new(
             "what_if_speedup",

@@ -4,11 +4,11 @@ use haloscope_analyses as analyses;
 
 use haloscope_report::scope::Scope;
 use haloscope_report::{Report, Table};
-use haloscope_time::analysis::Params;
+use haloscope_time::analysis::{LIMIT, Params};
 use serde_json::{Value, json};
 
 use super::shaped::{Shaped, rounded};
-use super::{categories, count, list_of, text, top, top_argument};
+use super::{categories, count, limit, limit_argument, list_of, text};
 use crate::{Refusal, Tool, property};
 
 const TOP: usize = 20;
@@ -38,7 +38,7 @@ pub(super) fn tool() -> Tool {
     let own = vec![
         property("run_a", "string", "the baseline"),
         property("run_b", "string", "the experiment"),
-        top_argument(TOP),
+        limit_argument(TOP),
     ];
     let description = "B against A, per step: the verdict on the step time with its noise, and the framework ops that changed most. \
                        `compare` says more: which HLO ops, a waterfall that adds up, memory.";
@@ -50,22 +50,22 @@ pub(super) fn tool() -> Tool {
         &["run_a", "run_b"],
         fields,
         |context, arguments, _| {
-            let top = top(arguments, TOP)?;
+            let most = limit(arguments, TOP)?;
             let (a, b) = (context.run(arguments, "run_a")?, context.run(arguments, "run_b")?);
             let analysis = analyses::find("compare").ok_or_else(|| Refusal::bug("there is no compare"))?;
             let mut params = Params::default();
-            // All ops: `top` cuts them here, and `total_ops_compared` counts them.
-            if analysis.params.iter().any(|param| param.id == "rows") {
-                params.set("rows", "0");
+            // All ops: `limit` cuts them here, and `total_ops_compared` counts them.
+            if analysis.params.iter().any(|param| param.id == LIMIT.id) {
+                params.set(LIMIT.id, "0");
             }
             let report =
                 context.report(&a, std::slice::from_ref(&b), analysis, &Scope::default(), &params)?;
-            Ok(shaped(&a.info.id, &b.info.id, &report, top))
+            Ok(shaped(&a.info.id, &b.info.id, &report, most))
         },
     )
 }
 
-fn shaped(a: &str, b: &str, report: &Report, top: usize) -> Shaped {
+fn shaped(a: &str, b: &str, report: &Report, most: usize) -> Shaped {
     let value = |id: &&str| {
         let value = report.value(id)?;
         Some((
@@ -87,7 +87,7 @@ fn shaped(a: &str, b: &str, report: &Report, top: usize) -> Shaped {
         .and("units", json!({"time": "us per step, mean over steps and devices", "delta": "b minus a", "delta_pct": "% of a; null where a has none"}))
         .map("step", step)
         .list("findings", reasons.collect())
-        .list("top_changes", changes.into_iter().take(top).map(|(_, change)| change).collect())
+        .list("top_changes", changes.into_iter().take(most).map(|(_, change)| change).collect())
 }
 
 /// The framework ops with what they are ordered by.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::ask::{self, Row, Table, nonzero};
 use super::shaped::{Shaped, rounded};
-use super::{categories, count, list_of, run_argument, text, top, top_argument};
+use super::{categories, count, limit, limit_argument, list_of, run_argument, text};
 use crate::{Refusal, Tool};
 
 const TOP: usize = 30;
@@ -14,7 +14,7 @@ pub(super) fn tool() -> Tool {
     let all = categories::all().join(", ");
     let category =
         ("category".to_owned(), json!({"type": "string", "description": format!("by comma: {all}")}));
-    let own = vec![run_argument(), top_argument(TOP), category];
+    let own = vec![run_argument(), limit_argument(TOP), category];
     let description =
         "Ops as the framework (JAX) names them, by self time on the devices, all devices and steps together.";
     super::tool(
@@ -25,7 +25,7 @@ pub(super) fn tool() -> Tool {
         &["run"],
         fields,
         |context, arguments, _| {
-            let top = top(arguments, TOP)?;
+            let most = limit(arguments, TOP)?;
             let wanted = arguments.list("category")?;
             let known = categories::all();
             if let Some(unknown) = wanted.iter().find(|word| !known.contains(&word.as_str())) {
@@ -43,7 +43,7 @@ pub(super) fn tool() -> Tool {
             ops.sort_by(|a, b| b.0.total_cmp(&a.0));
             let units = json!({"time": "us, summed over devices and steps", "pct": "% of device time", "flop_rate": "GFLOP/s"});
             let shaped = Shaped::of_run(&run.info.id).with("total_ops", json!(ops.len())).and("units", units);
-            Ok(shaped.list("ops", ops.into_iter().take(top).map(|(_, op)| op).collect()))
+            Ok(shaped.list("ops", ops.into_iter().take(most).map(|(_, op)| op).collect()))
         },
     )
 }

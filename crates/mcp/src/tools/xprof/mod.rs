@@ -13,6 +13,7 @@ mod raw;
 mod shaped;
 mod trace_url;
 
+use haloscope_time::analysis::LIMIT;
 use serde_json::{Value, json};
 
 use crate::{Answer, Arguments, Budget, Context, Object, Refusal, Tool, object, property};
@@ -43,10 +44,11 @@ fn tool(
     call: impl Fn(&Context, &Arguments, &Budget) -> Result<shaped::Shaped, Refusal> + Send + Sync + 'static,
 ) -> Tool {
     let with_budget = move |context: &Context, arguments: &Arguments| -> Result<Answer, Refusal> {
-        let budget = Budget::from_arguments(arguments)?;
+        // `limit` is of the ops; the other lists of an answer are short.
+        let budget = Budget { rows: None, ..Budget::from_arguments(arguments)? };
         call(context, arguments, &budget)?.fit(&budget)
     };
-    let budget = Budget::properties().into_iter().filter(|(name, _)| name != "rows");
+    let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
     let input = object(own.into_iter().chain(budget), demanded);
     Tool { output: output(fields), ..Tool::new(name, title, description, input, with_budget) }
 }
@@ -70,13 +72,13 @@ fn run_argument() -> (String, Value) {
     property("run", "string", "id of a run, from xprof_list_runs")
 }
 
-fn top_argument(default: usize) -> (String, Value) {
-    ("top".to_owned(), json!({"type": "integer", "minimum": 1, "default": default}))
+fn limit_argument(default: usize) -> (String, Value) {
+    (LIMIT.id.to_owned(), json!({"type": "integer", "minimum": 1, "default": default}))
 }
 
 /// How many items are asked for.
-fn top(arguments: &Arguments, default: usize) -> Result<usize, Refusal> {
-    Ok(arguments.count("top", 1)?.unwrap_or(default))
+fn limit(arguments: &Arguments, default: usize) -> Result<usize, Refusal> {
+    Ok(arguments.count(LIMIT.id, 1)?.unwrap_or(default))
 }
 
 /// A text field of answers.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ask;
 use super::categories;
 use super::shaped::{Shaped, rounded};
-use super::{count, list_of, run_argument, text, top, top_argument};
+use super::{count, limit, limit_argument, list_of, run_argument, text};
 use crate::{Object, Tool};
 
 const TOP: usize = 30;
@@ -17,7 +17,7 @@ pub(super) fn tool() -> Tool {
         "top_ops": list_of(&["name", "self_time_us", "category"])});
     let description = "HLO ops by self time over all devices and the whole capture, with FLOP and bandwidth use, and time by kind \
                        of work. Framework (JAX) ops: xprof_framework_ops.";
-    let own = vec![run_argument(), top_argument(TOP)];
+    let own = vec![run_argument(), limit_argument(TOP)];
     super::tool(
         "xprof_op_profile",
         "op profile",
@@ -26,10 +26,10 @@ pub(super) fn tool() -> Tool {
         &["run"],
         fields,
         |context, arguments, _| {
-            let top = top(arguments, TOP)?;
+            let most = limit(arguments, TOP)?;
             let run = context.run(arguments, "run")?;
             let answer = ask::json(&run.profile, "op_profile", &[("group_by", "program")])?;
-            Ok(shaped(&run.info.id, Tree::new(&answer), top))
+            Ok(shaped(&run.info.id, Tree::new(&answer), most))
         },
     )
 }
@@ -70,7 +70,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn shaped(run: &str, tree: Tree<'_>, top: usize) -> Shaped {
+fn shaped(run: &str, tree: Tree<'_>, most: usize) -> Shaped {
     let mut by_category: BTreeMap<&str, f64> = BTreeMap::new();
     let mut ops: Vec<(f64, Value)> = Vec::with_capacity(tree.ops.len());
     for node in tree.ops {
@@ -119,7 +119,7 @@ fn shaped(run: &str, tree: Tree<'_>, top: usize) -> Shaped {
         .with("total_ops", json!(total))
         .and("units", units)
         .list("by_category", categories.into_iter().map(category).collect())
-        .list("top_ops", ops.into_iter().take(top).map(|(_, op)| op).collect())
+        .list("top_ops", ops.into_iter().take(most).map(|(_, op)| op).collect())
 }
 
 /// A number, or the digits of one.

@@ -1,5 +1,6 @@
 //! What a tool of XProf's answers, as it is.
 
+use haloscope_time::analysis::LIMIT;
 use serde_json::json;
 
 use super::{ask, run_argument};
@@ -14,7 +15,7 @@ pub(super) fn tool() -> Tool {
         property("module_name", "string", "for memory_viewer and graph_viewer"),
         ("params".to_owned(), json!({"type": "object", "description": "other parameters of the tag"})),
     ];
-    let budget = Budget::properties().into_iter().filter(|(name, _)| name != "rows");
+    let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
     let input = object(own.into_iter().chain(budget), &["run", "tag"]);
     let description = "What XProf's /data answers for a tag, byte for byte, in pieces of the budget. For what no other tool has.";
     Tool::new("xprof_raw", "raw", description, input, |context, arguments| {

@@ -81,7 +81,7 @@ fn answers_follow_their_schemas_and_stay_within_their_budgets() {
 #[test]
 fn ops_of_the_profile_are_counted_once() {
     let answer =
-        call("xprof_op_profile", json!({"run": run("tpu-train"), "max_tokens": 100_000, "top": 10_000}))
+        call("xprof_op_profile", json!({"run": run("tpu-train"), "max_tokens": 100_000, "limit": 10_000}))
             .expect("an answer");
     let report = {
         let run = context().open(&run("tpu-train")).expect("a run");
@@ -118,7 +118,7 @@ fn where_xprof_is_wrong_the_reason_stands_beside_it() {
 fn categories_choose_framework_ops() {
     let of = |category: &str| {
         let arguments =
-            json!({"run": run("tpu-train"), "category": category, "max_tokens": 100_000, "top": 10_000});
+            json!({"run": run("tpu-train"), "category": category, "max_tokens": 100_000, "limit": 10_000});
         call("xprof_framework_ops", arguments).expect("an answer").structured
     };
     let total = |answer: &Value| answer["total_ops"].as_u64().expect("a count");

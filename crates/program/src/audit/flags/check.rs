@@ -195,7 +195,7 @@ fn lost(given: &Given, one: &Use) -> Option<Conflict> {
             let variable = one.variable.clone().unwrap_or_default();
             (
                 format!(
-                    "line {line} assigns {variable} anew, without what it held: where both lines run, this has no effect"
+                    "line {line} assigns {variable} again and drops what it held: if both lines run, this has no effect"
                 ),
                 variable,
             )

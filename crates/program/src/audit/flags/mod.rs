@@ -23,7 +23,7 @@ const SCRIPT: Param = Param {
 
 const VERSION: Param = Param {
     id: "version",
-    doc: "the releases that the flags are for, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2; else as the profile says",
+    doc: "the releases that the flags are for, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2 [default: what the profile says]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -33,10 +33,10 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "audit flags",
     label: "Flags",
     group: MenuGroup::Programs,
-    question: "Which XLA and libtpu flags was this started with, do they fit together, and which are missing for what the run waits for?",
+    question: "Which XLA and libtpu flags was the run started with, do any conflict, and which would help?",
     params: &[SCRIPT, VERSION],
     needs: &[
-        "flags: a text as the RUN or with --script; profiles hold none as a rule",
+        "flags: a text as the RUN or with --script; profiles usually hold none",
         "for what is missing also a run: a device's op lines",
     ],
     reads: &[Input::Profile, Input::Program, Input::Flags],
@@ -133,7 +133,7 @@ fn remarks(
             "no_flags_in_profile",
             Severity::Warning,
             "the profile does not say which flags the run was started with",
-            "nothing can be said to be missing: what nobody recorded may well have been set",
+            "missing flags cannot be named: flags that were not recorded may have been set",
             "pass the launch script or a dump of the environment with --script",
         );
     }

@@ -33,7 +33,7 @@ pub(super) fn flags(given: &Given, asked: &[&'static Release]) -> Table {
         let effect = match one.lost {
             None => "yes".to_owned(),
             Some(Lost::Repeated(line)) => format!("no: again in line {line}"),
-            Some(Lost::Overwritten(line)) => format!("no: line {line} starts anew"),
+            Some(Lost::Overwritten(line)) => format!("no: line {line} starts over"),
         };
         let row = row![
             text("flag", "Flag", "Name.", one.name.as_str()),
@@ -60,7 +60,7 @@ pub(super) fn flags(given: &Given, asked: &[&'static Release]) -> Table {
             text(
                 "default",
                 "Default",
-                "Its value where nobody sets it, as the source says.",
+                "Its default, as the source says.",
                 known.and_then(|k| some(&k.default))
             ),
             text("kind", "Takes", "What values the release takes.", kind.and_then(Kind::word)),
@@ -127,12 +127,7 @@ pub(super) fn missing(missing: &[Missing<'_>]) -> Table {
                 one.lever.as_str()
             ),
             text("now", "Now", "What the text has now; unknown where it has nothing.", one.now.as_deref()),
-            text(
-                "default",
-                "Default",
-                "Its value where nobody sets it; unknown where no source says.",
-                some(&one.known.default)
-            ),
+            text("default", "Default", "Its default; unknown if no source says.", some(&one.known.default)),
             text("does", "What it does", "What it does.", one.known.does.as_str()),
             text(
                 "since",

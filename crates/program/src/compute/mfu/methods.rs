@@ -251,7 +251,7 @@ impl Maker<'_> {
                 "{} of the FLOPs are in a type with a peak of its own",
                 units::share(narrow / all)
             ),
-            differs: "held against a higher peak than 16-bit floats have".into(),
+            differs: "compared with a higher peak than that of 16-bit floats".into(),
             ..method
         })
     }
@@ -327,7 +327,7 @@ pub(super) fn table(all: &[Method]) -> Table {
                 "peak",
                 "Peak",
                 Unit::FlopRate,
-                "The peak of one device that it is held against.",
+                "The peak of one device that it is compared with.",
                 method.peak
             ),
             text(

@@ -322,7 +322,7 @@ fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
                 "The framework's name for it, else for what makes the value: copies seldom have one.",
                 subject.op_name(copy.instruction, producer)
             ),
-            text("source", "Source", "File and line, likewise.", subject.source(copy.instruction, producer)),
+            text("source", "Source", "File and line.", subject.source(copy.instruction, producer)),
         ];
         rows.push(row);
     }
@@ -390,7 +390,7 @@ fn relayout_table(subject: &Subject<'_>, relayouts: &[Relayout]) -> Table {
                 "The framework's name for it, else for what makes the value.",
                 subject.op_name(index, made_by)
             ),
-            text("source", "Source", "File and line, likewise.", subject.source(index, made_by)),
+            text("source", "Source", "File and line.", subject.source(index, made_by)),
         ];
         rows.push(row);
     }
@@ -538,7 +538,7 @@ fn categories(subject: &Subject<'_>) -> Table {
                 "In one run of the program, by XLA's cost analysis, loops counted by their trip counts. The count for the device, in `ops` and on the timeline, may differ.",
                 row.flops.map(|flops| flops as f64)
             ),
-            bytes("bytes", "Bytes by shapes", "Read and written in one run, likewise.", row.bytes),
+            bytes("bytes", "Bytes by shapes", "Read and written in one run.", row.bytes),
         ];
         table.push(row);
     }

@@ -8,7 +8,7 @@ use haloscope_hlo::Alignment;
 
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Text, Unit, Value};
-use haloscope_time::analysis::{Analysis, Input, MODULE, MenuGroup, Param, ParamKind, Params, Run};
+use haloscope_time::analysis::{Analysis, Input, LIMIT, MODULE, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -17,23 +17,15 @@ use changes::{Changes, Kind};
 
 const TO: Param = Param {
     id: "to",
-    doc: "the module to hold against it, as --module names one: of the second run, or of a dump another stage",
+    doc: "the module to compare with, named like --module: of the second run, or another stage of a dump",
     kind: ParamKind::Text,
     default: "",
 };
 
-const ROWS: Param = Param {
-    id: "rows",
-    doc: "list so many changes at most, the largest first; 0 lists all",
-    kind: ParamKind::Count,
+const MOST: Param = Param {
+    doc: "how many changes to list, the largest first, and how many lines of the text; 0 shows all",
     default: "500",
-};
-
-const LINES: Param = Param {
-    id: "lines",
-    doc: "lines of the text at most; 0 shows all",
-    kind: ParamKind::Count,
-    default: "400",
+    ..LIMIT
 };
 
 const RENAMED: Param = Param {
@@ -48,8 +40,8 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "hlo diff",
     label: "Diff",
     group: MenuGroup::Programs,
-    question: "What did the compiler make differently, whatever it calls things now?",
-    params: &[MODULE, TO, ROWS, LINES, RENAMED],
+    question: "What did the compiler change, apart from names?",
+    params: &[MODULE, TO, MOST, RENAMED],
     needs: &[
         "HLO modules of two runs, two modules of one, or a dump with several stages",
         "for buffers that grew: buffer assignments, which profiles and HLO protos have and text has not",
@@ -71,12 +63,11 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     let buffers = counts::Buffers::of(&alignment);
     let mut values = headline(&alignment, &changes, &a, &b);
     values.extend(counts::values(&alignment, buffers.as_ref()));
-    let limit = |n: usize| if n == 0 { usize::MAX } else { n };
-    let rows = limit(params.count(&ROWS));
+    let rows = Some(params.count(&MOST)).filter(|most| *most > 0).unwrap_or(usize::MAX);
     let mut tables = vec![changes.table(params.text(&RENAMED) == "yes", rows)];
     tables.extend([counts::opcodes(&alignment), counts::categories(&alignment)]);
     tables.extend(buffers.map(|buffers| buffers.table(rows)));
-    let text = unified::text(&changes, [&a.label(), &b.label()], limit(params.count(&LINES)));
+    let text = unified::text(&changes, [&a.label(), &b.label()], rows);
     let title = format!("{} against {}", a.label(), b.label());
     Ok(Report { values, tables, texts: vec![Text { id: "diff", title, text }], ..Report::default() })
 }
@@ -124,7 +115,7 @@ fn headline(
         |id, label, text: String, doc| Value::new(id, label, Some(text), Unit::None, Status::Measured, doc);
     let of = |kind| changes.count(kind);
     vec![
-        words("module_a", "Module A", a.label(), "The module that is held against another."),
+        words("module_a", "Module A", a.label(), "The module that is compared with the other."),
         words("module_b", "Module B", b.label(), "The other."),
         Value::new(
             "difference",

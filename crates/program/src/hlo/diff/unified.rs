@@ -60,7 +60,7 @@ pub(super) fn text(changes: &Changes<'_, '_>, labels: [&str; 2], limit: usize) -
     if lines.len() > limit {
         let more = lines.len() - limit;
         lines.truncate(limit);
-        lines.push(format!("# {more} more lines; --lines 0 shows all"));
+        lines.push(format!("# {more} more lines; --limit 0 shows all"));
     }
     lines.join("\n") + "\n"
 }

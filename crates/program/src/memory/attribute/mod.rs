@@ -18,7 +18,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "memory attribute",
     label: "Attribute",
     group: MenuGroup::Memory,
-    question: "Whose is the memory at the peak: parameters, optimiser, KV cache, activations?",
+    question: "What is the memory at the peak used for: parameters, optimiser, KV cache, activations?",
     params: &[MODULE, SPACE, RULES],
     needs: &[
         "an HLO module with its buffer assignment: in profiles of XLA programs, or as `*.hlo_proto.pb` or `*.hlo.pb`",

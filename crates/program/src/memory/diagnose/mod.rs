@@ -26,7 +26,7 @@ use haloscope_time::select::Scoped;
 
 const CAPACITY: Param = Param {
     id: "capacity",
-    doc: "bytes of the device's memory, such as 17.2G; without it what the run says",
+    doc: "bytes of the device's memory, such as 17.2G [default: what the run says]",
     kind: ParamKind::Quantity,
     default: "",
 };
@@ -36,7 +36,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "memory diagnose",
     label: "Diagnose",
     group: MenuGroup::Memory,
-    question: "What takes memory that the program could do without, and what to try?",
+    question: "Which memory could the program do without, and what should you try?",
     params: &[MODULE, SPACE, RULES, CAPACITY],
     needs: &[
         "an HLO module with its buffer assignment: in profiles of XLA programs, or as `*.hlo_proto.pb` or `*.hlo.pb`",

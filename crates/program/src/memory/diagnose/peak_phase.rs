@@ -61,7 +61,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         }
         .to_owned(),
         evidence: said.clone(),
-        ceiling: "nothing by itself: it says which lever moves the peak".to_owned(),
+        ceiling: "no gain by itself: it shows which change lowers the peak".to_owned(),
         lever: match phase {
             Phase::Forward => {
                 "make what one layer or the loss needs at once smaller: chunked cross-entropy, attention that keeps no \

@@ -45,7 +45,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             Severity::Warning,
             format!("{nonsense} of {} kernels have launch details that cannot be true", kernels.len()),
             "grid, block, registers, shared memory and occupancy of these are unknown",
-            "capture with a newer profiler: older ones wrote memory that nobody had set",
+            "capture with a newer profiler: older ones wrote uninitialised memory",
         );
     }
     let all: i64 = units::sum(kernels.iter().map(|k| k.total_ps));
@@ -91,7 +91,7 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         flag(
             "tensor_core_eligible",
             "Eligible",
-            "Whether tensor cores could do the work of its framework op: it multiplies matrices. Unknown where nobody names the op.",
+            "Whether tensor cores could do the work of its framework op: it multiplies matrices. Unknown if the op has no name.",
             kernel.could_use_tensor_cores
         ),
         share(

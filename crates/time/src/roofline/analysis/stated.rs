@@ -10,7 +10,7 @@ use haloscope_report::{PeakUsed, Report, Status, Unit, Value};
 
 pub(super) const FLOPS: Param = Param {
     id: "flops",
-    doc: "FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, that work is placed on the roofline in place of a run's",
+    doc: "FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work, not a run's",
     kind: ParamKind::Quantity,
     default: "",
 };
@@ -22,13 +22,13 @@ pub(super) const BYTES: Param = Param {
 };
 pub(super) const LATENCY: Param = Param {
     id: "latency",
-    doc: "the time that it takes, such as 2.12ms; seconds where no unit is given",
+    doc: "the time it takes, such as 2.12ms; seconds if no unit is given",
     kind: ParamKind::Text,
     default: "",
 };
 pub(super) const CHIP: Param = Param {
     id: "chip",
-    doc: "the TPU whose peaks it is held against, such as v5e [default: the devices of RUN]",
+    doc: "the TPU to compare with, such as v5e [default: the devices of RUN]",
     kind: ParamKind::Text,
     default: "",
 };

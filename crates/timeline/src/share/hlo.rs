@@ -1,0 +1,102 @@
+//! Names inside serialised HLO: modules, computations, instructions, scopes, sources, buffers. The fields are those of XLA's `hlo.proto`.
+
+use haloscope_xspace::wire::{Fields, Value};
+
+use super::blob;
+use super::redact::Texts;
+
+/// What a length-delimited field holds.
+enum Holds {
+    Text,
+    /// Of a private configuration: text as a rule.
+    Configuration,
+    Message(&'static [(u32, Holds)]),
+    /// A message in which words are written over in place.
+    Blob,
+}
+
+use Holds::{Blob, Configuration, Message, Text};
+
+const HLO: &[(u32, Holds)] = &[(1, Message(MODULE)), (3, Message(BUFFERS))];
+const MODULE: &[(u32, Holds)] = &[
+    (1, Text),
+    (2, Text),
+    (3, Message(COMPUTATION)),
+    (4, Message(&[(3, Text)])),
+    (17, Message(&[(1, Text), (2, Text)])),
+    (19, Message(ATTRIBUTES)),
+    (22, Configuration),
+];
+const COMPUTATION: &[(u32, Holds)] = &[(1, Text), (2, Message(INSTRUCTION)), (8, Text)];
+const INSTRUCTION: &[(u32, Holds)] = &[
+    (1, Text),
+    (7, Message(&[(1, Text), (2, Text), (3, Text), (12, Text), (16, Text)])),
+    (28, Text),
+    (43, Configuration),
+    (68, Message(ATTRIBUTES)),
+    (79, Text),
+    (82, Blob),
+    (88, Blob),
+    (93, Blob),
+    (99, Message(&[(1, Configuration)])),
+];
+const ATTRIBUTES: &[(u32, Holds)] = &[(1, Message(&[(1, Text), (2, Configuration)]))];
+const BUFFERS: &[(u32, Holds)] =
+    &[(1, Message(&[(3, Message(&[(2, Text)]))])), (4, Message(&[(1, Message(&[(3, Text), (4, Text)]))]))];
+
+/// The proto with other names. What is malformed in it is left out, as every reader does.
+pub(super) fn redacted(proto: &[u8], texts: &mut Texts) -> Vec<u8> {
+    message(proto, HLO, texts)
+}
+
+fn message(bytes: &[u8], known: &[(u32, Holds)], texts: &mut Texts) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for field in Fields::new(bytes, 0).filter(|field| field.whole) {
+        match field.value {
+            Value::Varint(value) => {
+                tag(&mut out, field.number, 0);
+                varint(&mut out, value);
+            }
+            Value::Fixed64(value) => {
+                tag(&mut out, field.number, 1);
+                out.extend(value.to_le_bytes());
+            }
+            Value::Fixed32(value) => {
+                tag(&mut out, field.number, 5);
+                out.extend(value.to_le_bytes());
+            }
+            Value::Bytes(value) => {
+                let holds = known.iter().find(|(number, _)| *number == field.number).map(|(_, holds)| holds);
+                let new = match (holds, std::str::from_utf8(value)) {
+                    (None, _) => value.to_vec(),
+                    (Some(Message(inner)), _) => message(value, inner, texts),
+                    (Some(Text), Ok(text)) => texts.text(text).into_bytes(),
+                    (Some(Configuration), Ok(text)) if !text.contains(char::is_control) => {
+                        texts.configuration(text).into_bytes()
+                    }
+                    (Some(_), _) => {
+                        let mut value = value.to_vec();
+                        blob::overwrite(&mut value, texts.words());
+                        value
+                    }
+                };
+                tag(&mut out, field.number, 2);
+                varint(&mut out, new.len() as u64);
+                out.extend(new);
+            }
+        }
+    }
+    out
+}
+
+fn tag(out: &mut Vec<u8>, number: u32, wire_type: u32) {
+    varint(out, u64::from(number << 3 | wire_type));
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
