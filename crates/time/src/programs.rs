@@ -21,7 +21,7 @@ pub struct Program<'p> {
     pub decoded: &'p Decoded,
 }
 
-impl Program<'_> {
+impl<'p> Program<'p> {
     /// The module's name with its program id, and the stage where it comes from a dump that has several: `jit_step(7)`,
     /// `jit_step@before_optimizations`.
     #[must_use]
