@@ -12,6 +12,7 @@ import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { captureChecks } from "./capture.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
+import { habitSteps, onEachScreen } from "./habits.mjs";
 import { ledgerServer, ledgerSteps } from "./ledger.mjs";
 import { liveSteps } from "./live.mjs";
 import { reportChecks } from "./report.mjs";
@@ -135,6 +136,8 @@ async function main() {
     await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
     await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
     await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
+    await actAll(browser, folder, habitSteps, idOf("tpu-train"));
+    await onEachScreen(browser, folder, idOf("tpu-train"), check);
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     await check("nothing serious for axe, light and dark", async () => assert.deepEqual(await audit(browser, folder, audited.id), []));
     await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));

@@ -46,6 +46,12 @@ pub(super) async fn overlap(State(app): AppState, uri: Uri) -> Answer {
         .await
 }
 
+pub(super) async fn utilisation(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::parse(&uri, &["run", "px"])?;
+    let px = query.number("px")?;
+    of_run(app, query, move |run| Json::from_value(&run.timeline.utilisation(px)?)).await
+}
+
 pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run", "start", "end", "tracks", "limit", "track", "event"])?;
     let limit = query.number_or("limit", FLOWS)?;

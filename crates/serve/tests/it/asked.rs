@@ -55,6 +55,20 @@ fn steps_and_gaps_are_told() {
 }
 
 #[test]
+fn busy_time_over_the_run_is_told_in_parts() {
+    let server = TestServer::start();
+    let tracks = server.json("/api/timeline/tracks?run=train");
+    let whole = server.json("/api/timeline/utilisation?run=train&px=1");
+    assert_eq!((&whole["start_ps"], &whole["end_ps"]), (&tracks["start_ps"], &tracks["end_ps"]));
+    assert_eq!(whole["devices"], 1);
+    let parts = server.json("/api/timeline/utilisation?run=train&px=10");
+    let shares: Vec<f64> = parts["busy"].as_array().unwrap().iter().map(|b| b.as_f64().unwrap()).collect();
+    assert_eq!(shares.len(), 10);
+    let mean = shares.iter().sum::<f64>() / 10.0;
+    assert!((mean - whole["busy"][0].as_f64().unwrap()).abs() < 1e-9, "{shares:?} {whole}");
+}
+
+#[test]
 fn arrows_are_those_of_a_window_or_of_an_event() {
     // This run has no launches, contexts or asynchronous ops; `crates/analyses/tests/it/flows.rs` has runs with each.
     let server = TestServer::start();
@@ -81,6 +95,8 @@ fn what_cannot_be_asked_is_refused_with_words() {
         ("totals?start=0&end=5&tracks=2&limit=all", "all"),
         ("overlap?start=0&end=5&px=1&devices=TPU:9", "TPU:9"),
         ("overlap?start=0&end=5&px=0", "16384"),
+        ("utilisation?px=0", "16384"),
+        ("utilisation", "`px`"),
         ("flows?start=0", "`end`"),
         ("flows?track=2&event=99", "99"),
         ("flows?start=0&end=9&tracks=77", "77"),

@@ -10,6 +10,7 @@ import { formatWindow } from "../../state/url";
 import { ErrorBox } from "../../widgets/States";
 import type { Colouring, TimelineModel } from "../../widgets/timeline/model";
 import type { Viewport } from "../../widgets/timeline/viewport";
+import { TOOLS } from "../../widgets/timeline/useKeys";
 import { span, zoomAt } from "../../widgets/timeline/viewport";
 import { openInPerfetto } from "./perfetto";
 
@@ -21,7 +22,7 @@ export interface ToolbarProps {
   readonly onList: () => void;
 }
 
-const COLOURS: readonly (readonly [Colouring, string])[] = [
+export const COLOURS: readonly (readonly [Colouring, string])[] = [
   ["category", "op category"],
   ["module", "HLO module"],
   ["class", "time class"],
@@ -43,9 +44,25 @@ export function Toolbar({ run, model, scope, listed, onList }: ToolbarProps) {
         <button type="button" onClick={() => zoom(2)} aria-label="Zoom out">
           −
         </button>
-        <button type="button" onClick={() => model.look(model.limits.value)}>
+        <button type="button" onClick={() => model.look(model.limits.value)} title="The whole run (0)">
           Fit
         </button>
+        <button type="button" onClick={() => model.undo()} title="Undo the last zoom (Z)" aria-label="Undo zoom">
+          ↶
+        </button>
+      </span>
+      <span class="tl-set tl-tools" role="group" aria-label="A drag on the canvas">
+        {TOOLS.map(([tool, label, title]) => (
+          <button
+            type="button"
+            key={tool}
+            aria-pressed={model.tool.value === tool}
+            title={title}
+            onClick={() => (model.tool.value = tool)}
+          >
+            {label}
+          </button>
+        ))}
       </span>
       <label class="field">
         <span>colour</span>
