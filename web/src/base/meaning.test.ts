@@ -31,6 +31,15 @@ describe("what a category means", () => {
       python: "host",
       "JAX op": "host",
       idle: "idle",
+      "exposed communication": "collective",
+      "compute-bound ops": "compute",
+      "memory-bound ops": "memory",
+      "idle time": "idle",
+      "waits for asynchronous copies": "copy",
+      "copies and layout changes": "copy",
+      "data movement": "copy",
+      "programs' own overhead": "other",
+      convert: "memory",
     };
     for (const [word, meaning] of Object.entries(said)) expect([word, meaningOf(word)]).toEqual([word, meaning]);
   });
@@ -39,6 +48,7 @@ describe("what a category means", () => {
     expect(categoryVar("frobnicate")).toBeNull();
     expect(meaningOf("unknown")).toBeNull();
     expect(boundVar("")).toBe(boundVar("unknown"));
+    expect(boundVar("ops of unknown limit")).toBe(boundVar("unknown"));
   });
   it("has one colour, and categories of one meaning are shades of it", () => {
     expect(categoryVar("memory")).toBe("var(--m-memory)");
@@ -110,7 +120,17 @@ const EYES: Readonly<Record<string, readonly (readonly number[])[]>> = {
 
 function seen(eye: string, rgb: Rgb): Rgb {
   const from = rgb.map(linear);
-  return lab((EYES[eye] ?? []).map((row) => Math.min(1, Math.max(0, row.reduce((sum, part, i) => sum + part * (from[i] ?? 0), 0)))));
+  return lab(
+    (EYES[eye] ?? []).map((row) =>
+      Math.min(
+        1,
+        Math.max(
+          0,
+          row.reduce((sum, part, i) => sum + part * (from[i] ?? 0), 0),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Two colours so far apart in Lab are told apart side by side; 2.3 is just noticeable. */

@@ -25,12 +25,15 @@ const WORDS: Readonly<Record<string, Meaning>> = {
 /** What else categories of HLO, of kernels and of host events hold, first come first served. */
 const PARTS: readonly (readonly [RegExp, Meaning])[] = [
   [/^idle/, "idle"],
-  [/all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|collective|ragged|permute|nccl|rccl|^send|^recv|megascale/, "collective"],
+  [
+    /communication|all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|collective|ragged|permute|nccl|rccl|^send|^recv|megascale/,
+    "collective",
+  ],
   [/infeed|outfeed|transfer|h2d|d2h|host to device|device to host/, "transfer"],
-  [/conv|dot|matmul|gemm|output fusion|custom|cholesky|triangular|fft|attention|mosaic/, "compute"],
-  [/copy|memcpy|memset|transpose|reshape|formatting|bitcast|concatenate|^pad|slice|async/, "copy"],
+  [/comput|conv(?!ert)|dot|matmul|gemm|output fusion|custom|cholesky|triangular|fft|attention|mosaic/, "compute"],
+  [/cop(y|ies)|movement|layout|memcpy|memset|transpose|reshape|formatting|bitcast|concatenate|^pad|slice|async/, "copy"],
   [/while|conditional|^call|control|overhead/, "other"],
-  [/fusion|elementwise|reduc|sort|scatter|gather|broadcast|select|iota|rng|convert/, "memory"],
+  [/memory|fusion|elementwise|reduc|sort|scatter|gather|broadcast|select|iota|rng|convert/, "memory"],
   [/host|python|tensorflow|jax|step|input|dispatch|thread/, "host"],
 ];
 
@@ -47,7 +50,7 @@ export function shadeOf(word: string): number {
 }
 
 /** How much of the ground is mixed into a colour for each shade, percent. */
-export const MIXED: readonly number[] = [0, 26, 48];
+export const MIXED: readonly number[] = [0, 20, 38];
 
 /** A meaning's colour in a shade: `m` for bars and lines, `s` for what carries text. */
 export function shadeVar(meaning: Meaning, shade: number, ground: "m" | "s" = "m"): string {
@@ -64,5 +67,5 @@ export function categoryVar(word: string, ground: "m" | "s" = "m"): string | nul
 
 /** What bounds an op, or what its category is, has one colour on every page; what nobody knows has the colour of that. */
 export function boundVar(bound: string): string | null {
-  return bound === "" || bound === "unknown" ? "var(--unknown)" : categoryVar(bound);
+  return bound === "" || /\bunknown\b/.test(bound) ? "var(--unknown)" : categoryVar(bound);
 }

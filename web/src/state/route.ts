@@ -46,11 +46,13 @@ const SELECTED = "selected";
 export function goSelected(change: RouteChange, before: boolean, after: boolean): void {
   const next = changeRoute(route.value, change);
   const url = formatRoute(next);
-  if (url === formatRoute(route.value)) return;
   const made = history.state === SELECTED;
+  // Not all that is selected is named in the address: letting go of it takes its step back all the same.
+  const unwinds = !after && made && unwinding === null;
+  if (url === formatRoute(route.value) && !unwinds) return;
   if (unwinding !== null) unwinding = url;
   else if (after && !before && !made) history.pushState(SELECTED, "", url);
-  else if (!after && made) {
+  else if (unwinds) {
     unwinding = url;
     history.back();
   } else history.replaceState(history.state, "", url);

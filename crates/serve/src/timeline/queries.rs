@@ -25,8 +25,10 @@ pub(super) async fn totals(State(app): AppState, uri: Uri) -> Answer {
 }
 
 pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
-    let known =
-        ["run", "q", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "after", "before"];
+    let known = [
+        "run", "q", "exact", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "columns",
+        "after", "before",
+    ];
     let query = Query::parse(&uri, &known)?;
     let search = Search::from_words(|key| query.get(key))?;
     let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;

@@ -35,6 +35,11 @@ fn names_are_searched() {
         (&next["position"], &next["more"], &next["hits"][0]["event"]),
         (&json!(2), &json!(false), &json!(7))
     );
+    // A whole label, and of each track the first hit of each part of a window: the page asks for both.
+    assert_eq!(server.json("/api/timeline/search?q=dot.2&exact=1&limit=1")["count"], 3);
+    assert_eq!(server.json("/api/timeline/search?q=dot&exact=1")["count"], 0);
+    let drawn = server.json("/api/timeline/search?q=dot.2&start=0&end=300000000&columns=1");
+    assert_eq!((&drawn["count"], drawn["hits"].as_array().unwrap().len()), (&json!(3), 1));
     let stat = server.json("/api/timeline/search?stat=bytes_accessed%3E4000&tracks=2");
     assert_eq!(stat["count"], 3);
 }

@@ -28,7 +28,12 @@ function opGoals(report: Report | null): Goal[] {
   return table.rows.map((row) => {
     const time = numberAt(row, self);
     const note = [textAt(row, module) ?? "", time === null ? "" : formatDuration(time)].filter(Boolean).join(", ");
-    return { kind: "op", label: textAt(row, Math.max(0, name)) ?? "", note, act: () => go({ page: "ops", view: { sel: rowKey(table, row) } }) };
+    return {
+      kind: "op",
+      label: textAt(row, Math.max(0, name)) ?? "",
+      note,
+      act: () => go({ page: "ops", view: { sel: rowKey(table, row) } }),
+    };
   });
 }
 
@@ -66,7 +71,9 @@ export default function FindDialog({ pages, onClose }: FindProps) {
   // What is dear to know is asked for once somebody looks for something.
   const run = query.trim() === "" ? null : runId.value;
   const ops = useWholeReport("ops", run !== null);
-  const steps = useResource(run === null ? null : `timeline steps ${run}`, `timeline steps ${run}`, (signal) => getSteps(run ?? "", signal));
+  const steps = useResource(run === null ? null : `timeline steps ${run}`, `timeline steps ${run}`, (signal) =>
+    getSteps(run ?? "", signal),
+  );
   const tracks = useResource(run === null ? null : `tracks ${run}`, `tracks ${run}`, (signal) => getTracks(run ?? "", signal));
   const known = runs.value?.runs ?? [];
   const goals = useMemo((): Goal[] => {
@@ -141,7 +148,13 @@ export default function FindDialog({ pages, onClose }: FindProps) {
         ))}
       </ul>
       <p class="find-foot" role="status">
-        {found.length === 0 ? (waits ? "looking…" : "Nothing fits.") : waits ? "ops, steps and tracks are being looked for…" : "Enter goes there, Esc closes"}
+        {found.length === 0
+          ? waits
+            ? "looking…"
+            : "Nothing fits."
+          : waits
+            ? "ops, steps and tracks are being looked for…"
+            : "Enter goes there, Esc closes"}
       </p>
     </dialog>
   );

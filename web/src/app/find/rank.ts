@@ -35,7 +35,7 @@ export function rank<T extends Item>(query: string, items: readonly T[]): T[] {
     const score = fit(words, item);
     return score === null ? [] : [{ item, at, score, kind: ORDER.indexOf(item.kind) }];
   });
-  found.sort((a, b) => a.score - b.score || a.kind - b.kind || a.item.label.length - b.item.label.length || a.at - b.at);
+  found.sort((a, b) => a.score - b.score || a.kind - b.kind || a.at - b.at);
   const counts = new Map<Kind, number>();
   return found.flatMap(({ item }) => {
     const count = counts.get(item.kind) ?? 0;

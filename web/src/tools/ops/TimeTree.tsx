@@ -29,9 +29,10 @@ export function TimeTree({
   const by = ways.find((one) => one.id === view.value["parts"])?.id ?? ways[0]?.id ?? "";
   const tree = useMemo(() => grow("all ops", leaves(table, by)), [table, by]);
   const category = columnIndex(table, "category");
+  const kinds = useMemo(() => new Set(table.rows.map((row) => textAt(row, category) ?? "")), [table, category]);
   const colourOf = (branch: Branch): string => {
     // A leaf and the category over it share a colour; other levels have one by their name.
-    const kind = branch.leaf !== null ? (textAt(table.rows[branch.leaf], category) ?? "") : branch.name;
+    const kind = branch.leaf !== null ? (textAt(table.rows[branch.leaf], category) ?? "") : kinds.has(branch.name) ? branch.name : "";
     return categoryVar(kind, "s") ?? `var(--slice-${hashName(branch.name) % COLOURS})`;
   };
   if (ways.length === 0 || tree.value === 0) return null;

@@ -133,7 +133,14 @@ export function TopOps({ table }: { readonly table: Table | null }) {
       // The same name in two programs is two ops.
       ...(twice.has(op) && key !== op ? { note: textAt(row, columnIndex(table, "module")) ?? "" } : {}),
       title: table.columns.map((column, i) => `${column.label}: ${formatCell(row[i] ?? null, column.kind, column.unit)}`).join("\n"),
-      parts: [{ name: kind, value: ps, text: formatDuration(ps), colour: boundVar(textAt(row, category) ?? "") ?? seriesVar(categories.get(textAt(row, category) ?? "") ?? 0) }],
+      parts: [
+        {
+          name: kind,
+          value: ps,
+          text: formatDuration(ps),
+          colour: boundVar(textAt(row, category) ?? "") ?? seriesVar(categories.get(textAt(row, category) ?? "") ?? 0),
+        },
+      ],
       text: part === null ? formatDuration(ps, 3) : `${formatDuration(ps, 3)} · ${formatShare(part)}`,
     };
   });

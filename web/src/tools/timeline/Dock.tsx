@@ -42,6 +42,12 @@ export function Dock({ tabs, hint, children }: DockProps) {
     observer.observe(stage);
     return () => observer.disconnect();
   }, [beside]);
+  useEffect(() => {
+    // On a phone the details are a sheet over the lower half: what they are about goes to the upper one.
+    const element = root.current;
+    if (shown && element !== null && getComputedStyle(element).position === "fixed")
+      element.parentElement?.scrollIntoView({ block: "start" });
+  }, [shown]);
   const most = Math.max(SMALLEST, room);
   const resize = (to: number): void => {
     const next = Math.round(Math.min(most, Math.max(SMALLEST, to)));

@@ -77,15 +77,20 @@ export function EventPanel({ model, onClose }: EventPanelProps) {
         <Pair name="start" text={formatDuration(known?.start_ps ?? picked.start, 9)} />
         <Pair name={merged ? "span" : "duration"} text={formatDuration(known?.duration_ps ?? picked.duration)} />
         {known !== null && <Pair name="self time" text={formatValue(known.self_ps, "ps")} />}
-        {known !== null && <Derived known={known} />}
+        {known !== null && <Pair name="step" text={known.step == null ? UNKNOWN : formatInt(known.step)} />}
       </dl>
-      <FlowList model={model} picked={picked} />
       {op !== null && (
         <section class="tl-op" aria-label="All executions of this op">
           <h3>All executions of this op</h3>
           <OpSummary key={`${op.name} ${op.module}`} op={op} otherwise={<Links op={op} />} />
         </section>
       )}
+      {known !== null && (
+        <dl class="pairs">
+          <Derived known={known} />
+        </dl>
+      )}
+      <FlowList model={model} picked={picked} />
       {known !== null && <Source known={known} />}
       {known !== null && known.stats.length > 0 && (
         <details class="tl-stats" open>
@@ -145,7 +150,6 @@ function Derived({ known }: { readonly known: EventDetails }) {
       <Pair name="category" text={known.category ?? UNKNOWN} />
       <Pair name="module" text={known.module ?? UNKNOWN} />
       <Pair name="framework op" text={known.op_name ?? UNKNOWN} />
-      <Pair name="step" text={known.step == null ? UNKNOWN : formatInt(known.step)} />
       <Pair name="FLOPs, counted for the device" text={of(known.flops, null, (value) => formatQuantity(value, "FLOP"))} />
       <Pair name="FLOP rate" text={of(known.flop_rate, known.flop_share, (value) => formatQuantity(value, "FLOP/s"))} />
       <Pair name="bytes of main memory" text={of(known.bytes, null, formatBytes)} />

@@ -15,6 +15,7 @@ import type { TimelineModel } from "../../widgets/timeline/model";
 import { span, viewOf } from "../../widgets/timeline/viewport";
 import type { SearchForm } from "./query";
 import { NO_SEARCH, complaint, exactName, isSearch, readSearch, searchParams, writeSearch } from "./query";
+import { Where } from "./Toolbar";
 import { pickedOfHit } from "./walk";
 
 const TYPING_MS = 250;
@@ -137,7 +138,11 @@ export function SearchBar({ model, search, field, named, onNamed }: SearchBarPro
           type="search"
           placeholder="Search events ( / )"
           aria-label={
-            form.regex ? "Search events by regular expression" : form.exact ? "Search events by their whole name" : "Search events by a part of their name"
+            form.regex
+              ? "Search events by regular expression"
+              : form.exact
+                ? "Search events by their whole name"
+                : "Search events by a part of their name"
           }
           value={form.text}
           spellcheck={false}
@@ -173,6 +178,7 @@ export function SearchBar({ model, search, field, named, onNamed }: SearchBarPro
         <span class="tl-found" role="status">
           {active && <Found model={model} search={search} />}
         </span>
+        <Where model={model} />
         {more && <Conditions search={search} />}
       </form>
       {active && answer.error !== null && <ErrorBox error={answer.error} reload={answer.reload} />}

@@ -55,7 +55,8 @@ export function TimelinePage({ info }: PageProps) {
 
 /** The strip is drawn in so many parts: as many as a wide screen has pixels. */
 const STRIP_PX = 1600;
-const HINT = "Click an event for its details. Shift and drag for the totals of an area. M sets a mark, Q hides the details, ? shows all keys.";
+const HINT =
+  "Click an event for its details. Shift and drag for the totals of an area. M sets a mark, Q hides the details, ? shows all keys.";
 
 /** Nothing here reads the view itself: while it moves, only the canvas and the few words that say where it is follow. */
 function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Tracks }) {

@@ -53,13 +53,7 @@ export function Toolbar({ run, model, scope, listed, onList }: ToolbarProps) {
       </span>
       <span class="tl-set tl-tools" role="group" aria-label="A drag on the canvas">
         {TOOLS.map(([tool, label, title]) => (
-          <button
-            type="button"
-            key={tool}
-            aria-pressed={model.tool.value === tool}
-            title={title}
-            onClick={() => (model.tool.value = tool)}
-          >
+          <button type="button" key={tool} aria-pressed={model.tool.value === tool} title={title} onClick={() => (model.tool.value = tool)}>
             {label}
           </button>
         ))}
@@ -108,17 +102,21 @@ export function Toolbar({ run, model, scope, listed, onList }: ToolbarProps) {
       </button>
       <ExportMenu run={run} model={model} />
       <ScopeButtons model={model} scope={scope} />
-      <Where model={model} />
-      <span class="tl-busy" role="status">
-        {model.loader.loading.value ? "loading…" : ""}
-      </span>
     </div>
   );
 }
 
-function Where({ model }: { readonly model: TimelineModel }) {
+/** Where the view is, in a line whose height does not hang on how long that is to say. */
+export function Where({ model }: { readonly model: TimelineModel }) {
   const { start } = model.view.value;
-  return <span class="tl-span">{`${formatDuration(Math.max(0, start), 6)} + ${formatDuration(span(model.view.value))}`}</span>;
+  return (
+    <span class="tl-where">
+      <span class="tl-busy" role="status">
+        {model.loader.loading.value ? "loading…" : ""}
+      </span>
+      <span class="tl-span">{`${formatDuration(Math.max(0, start), 6)} + ${formatDuration(span(model.view.value))}`}</span>
+    </span>
+  );
 }
 
 function ScopeButtons({ model, scope }: { readonly model: TimelineModel; readonly scope: Viewport | null }) {

@@ -11,7 +11,18 @@ import { closedAtFirst } from "../../widgets/timeline/layout";
 import type { Asks } from "../../widgets/timeline/model";
 import { TimelineModel } from "../../widgets/timeline/model";
 import { viewOf } from "../../widgets/timeline/viewport";
-import { readArea, readArrangement, readColouring, readEvent, readMarks, readView, writeArea, writeArrangement, writeMarks, writeView } from "./address";
+import {
+  readArea,
+  readArrangement,
+  readColouring,
+  readEvent,
+  readMarks,
+  readView,
+  writeArea,
+  writeArrangement,
+  writeMarks,
+  writeView,
+} from "./address";
 import { goToEvent } from "./walk";
 
 /** Waits this long after the last move before the address changes. */
@@ -73,7 +84,7 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
     };
     const timer = setTimeout(() => {
       const now = view.value;
-      goSelected({ view: params }, (now["ev"] ?? now["area"] ?? "") !== "", params.ev !== "" || params.area !== "");
+      goSelected({ view: params }, (now["ev"] ?? now["area"] ?? "") !== "", picked !== null || params.ev !== "" || params.area !== "");
     }, SETTLE_MS);
     return () => clearTimeout(timer);
   });

@@ -6,7 +6,12 @@ import type { Cell } from "../../base/format";
 import { bareModule, factsOf, leadsOf, opOfRow, rowsOfOp, timeOnDevice, usualStep } from "./card";
 
 const column = (id: string): Column => ({ id, label: id, unit: "", kind: "text", doc: "" });
-const made = (ids: readonly string[], rows: readonly (readonly Cell[])[], id = "table"): Table => ({ id, title: "", columns: ids.map(column), rows });
+const made = (ids: readonly string[], rows: readonly (readonly Cell[])[], id = "table"): Table => ({
+  id,
+  title: "",
+  columns: ids.map(column),
+  rows,
+});
 const OPS = made(
   ["name", "self_ps", "devices", "module", "program_id", "source"],
   [

@@ -106,7 +106,8 @@ export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: st
   const module = moduleOf(table, row);
   const [, file = "", line = ""] = /^(.*?)(?::(\d+))?(?::\d+)?$/.exec(textAt(row, columnIndex(table, "source")) ?? "") ?? [];
   const leads: Lead[] = [];
-  if (page !== "ops") leads.push({ label: "Ops", what: "Its row in the table of ops", to: { page: "ops", view: { sel: rowKey(table, row) } } });
+  if (page !== "ops")
+    leads.push({ label: "Ops", what: "Its row in the table of ops", to: { page: "ops", view: { sel: rowKey(table, row) } } });
   if (module !== "") {
     leads.push({ label: "HLO", what: "The graph around it", to: { page: "hlo", view: { module, node: name } } });
     leads.push({ label: "Memory", what: "What it keeps in memory", to: { page: "memory", view: { module, buffer: name } } });

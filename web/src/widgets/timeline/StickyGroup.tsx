@@ -24,7 +24,10 @@ export function StickyGroup({ model, row, top, gutter }: StickyGroupProps) {
   if (row === null) return null;
   const several = (model.tracks.hosts?.length ?? 0) > 1;
   return (
-    <div class="tl-sticky" style={{ top: `${top}px`, width: `${gutter}px`, height: `${GROUP_HEIGHT}px`, marginBottom: `-${GROUP_HEIGHT}px` }}>
+    <div
+      class="tl-sticky"
+      style={{ top: `${top}px`, width: `${gutter}px`, height: `${GROUP_HEIGHT}px`, marginBottom: `-${GROUP_HEIGHT}px` }}
+    >
       <button
         type="button"
         class="tl-sticky-group"
@@ -32,7 +35,8 @@ export function StickyGroup({ model, row, top, gutter }: StickyGroupProps) {
         title={`${row.group.name}: back to its first track`}
         onClick={() => (model.wanted.value = row.group.tracks[0] === undefined ? null : `t${row.group.tracks[0].id}`)}
       >
-        <span aria-hidden="true">▾</span> {keepEnds(withoutHost(row.group.name, several ? hostOf(row.group) : ""), Math.floor(gutter / 7.4) - 4)}
+        <span aria-hidden="true">▾</span>{" "}
+        {keepEnds(withoutHost(row.group.name, several ? hostOf(row.group) : ""), Math.floor(gutter / 7.4) - 4)}
       </button>
     </div>
   );

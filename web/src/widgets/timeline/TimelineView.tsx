@@ -182,7 +182,8 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
       const times = [from.x, to.x].map((x) => Math.round(pxToTime(model.view.value, width, Math.min(width, Math.max(0, x)))));
       const [start, end] = [Math.min(...times), Math.max(...times)];
       model.step.value = null;
-      model.area.value = end > start ? { start, end, tracks: from.y < head || model.tool.value === "measure" ? null : tracksUnder(from.y, to.y) } : null;
+      model.area.value =
+        end > start ? { start, end, tracks: from.y < head || model.tool.value === "measure" ? null : tracksUnder(from.y, to.y) } : null;
     },
     onRuler: (y) => y < RULER_HEIGHT,
   };
@@ -283,7 +284,10 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
           redraw();
         }}
       >
-        <div class="tl-inner" style={{ height: `${total}px`, "--tl-label": `${head + pinned + (above === null ? 0 : GROUP_HEIGHT) + 3}px` }}>
+        <div
+          class="tl-inner"
+          style={{ height: `${total}px`, "--tl-label": `${head + pinned + (above === null ? 0 : GROUP_HEIGHT) + 3}px` }}
+        >
           <div class="tl-corner" style={{ width: `${gutter}px`, height: `${head}px` }}>
             <SpanText model={model} />
             {head > RULER_HEIGHT && <span class="tl-corner-steps">steps</span>}

@@ -42,8 +42,7 @@ export function bindPointer(target: InputTarget): () => void {
     return { x: event.clientX - rect.left, y: event.clientY - rect.top };
   };
   const timeAt = (x: Px): number => pxToTime(model.view.value, canvas.clientWidth, x);
-  const zoom = (factor: number, x: Px): void =>
-    model.look(zoomAt(model.limits.value, model.view.value, factor, timeAt(x)), "glide");
+  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.limits.value, model.view.value, factor, timeAt(x)), "glide");
   const pan = (dx: Px): void => model.look(panBy(model.limits.value, model.view.value, dx / Math.max(1, canvas.clientWidth)), "glide");
 
   canvas.addEventListener(

@@ -22,7 +22,7 @@ export const TOOLS: readonly (readonly [Tool, string, string])[] = [
   ["select", "Select", "Drag to select an area: time and tracks (1)"],
   ["pan", "Pan", "Drag to move the view (2)"],
   ["zoom", "Zoom", "Drag up to zoom in, down to zoom out (3)"],
-  ["measure", "Time range", "Drag to measure a stretch of time on all tracks (4)"],
+  ["measure", "Measure", "Drag to measure a stretch of time on all tracks (4)"],
 ];
 
 export function useKeys(
