@@ -11,7 +11,7 @@ use haloscope_time::select::Selection;
 /// The share of busy time in equal parts of the run.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Utilisation {
-    /// Where the first part starts, picoseconds on the run's clock: as in [`Tracks`](super::Tracks).
+    /// Where the first part starts, picoseconds on the run's clock: as in `Tracks`.
     pub start_ps: i64,
     /// Where the last one ends.
     pub end_ps: i64,

@@ -1,5 +1,6 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { computed } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getClock, getSteps, getTracks, getUtilisation } from "../../api/timeline";
 import type { Tracks } from "../../api/timeline";
@@ -68,7 +69,6 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
   const steps = useResource(`timeline steps ${run}`, `timeline steps ${run}`, (signal) => getSteps(run, signal));
   const several = (tracks.hosts?.length ?? 0) > 1;
   const clock = useResource(several ? `timeline clock ${run}` : null, `timeline clock ${run}`, (signal) => getClock(run, signal));
-  const strip = useResource(`timeline strip ${run}`, `timeline strip ${run}`, (signal) => getUtilisation(run, STRIP_PX, signal));
   useEffect(() => {
     model.steps.value = steps.data?.steps ?? [];
   }, [model, steps.data]);
@@ -140,7 +140,7 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
         <Failure model={model} />
         <div class={`tl-stage ${dock.value.side}`}>
           <div class="tl-main">
-            <Strip model={model} utilisation={strip.data} />
+            <RunStrip run={run} model={model} />
             <TimelineView
               model={model}
               scope={scope}
@@ -167,6 +167,14 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
       <Spoken model={model} />
     </>
   );
+}
+
+/** The strip asks what it shows once the first slices are there: they come first. */
+function RunStrip({ run, model }: { readonly run: string; readonly model: TimelineModel }) {
+  const drawn = useMemo(() => computed(() => model.loader.version.value > 0), [model]);
+  const key = `timeline strip ${run}`;
+  const strip = useResource(drawn.value ? key : null, key, (signal) => getUtilisation(run, STRIP_PX, signal));
+  return <Strip model={model} utilisation={strip.data} />;
 }
 
 /** As tall as the window has room for below what stands above it. */
