@@ -33,5 +33,6 @@ export default defineConfig({
       },
     },
   },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  // A test reads the theme's colours.
+  test: { include: ["src/**/*.test.ts"], environment: "node", css: { include: [/theme\.css/] } },
 });

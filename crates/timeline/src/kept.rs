@@ -3,9 +3,11 @@
 use std::sync::OnceLock;
 
 use super::flows::{self, Arrow};
-use super::overlap::Activity;
+use super::overlap;
 use super::ruler::steps_of;
 use haloscope_profile::{Device, Profile};
+use haloscope_time::busy;
+use haloscope_time::intervals::Intervals;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::steps::Steps;
 use haloscope_time::window_index::Kept as All;
@@ -14,7 +16,8 @@ use haloscope_time::window_index::Kept as All;
 #[derive(Debug)]
 pub(super) struct Kept {
     ops: Vec<OnceLock<DeviceOps<'static>>>,
-    activity: Vec<OnceLock<Activity>>,
+    busy: Vec<OnceLock<Intervals>>,
+    background: Vec<OnceLock<Option<(Intervals, Intervals)>>>,
     steps: OnceLock<Steps>,
     arrows: OnceLock<Vec<Arrow>>,
 }
@@ -23,7 +26,8 @@ impl Kept {
     pub(super) fn of(profile: &Profile) -> Self {
         Self {
             ops: profile.devices.iter().map(|_| OnceLock::new()).collect(),
-            activity: profile.devices.iter().map(|_| OnceLock::new()).collect(),
+            busy: profile.devices.iter().map(|_| OnceLock::new()).collect(),
+            background: profile.devices.iter().map(|_| OnceLock::new()).collect(),
             steps: OnceLock::new(),
             arrows: OnceLock::new(),
         }
@@ -37,9 +41,14 @@ impl Kept {
         self.ops[device.id.index()].get_or_init(|| DeviceOps::find(profile, device).into_owned())
     }
 
-    /// When a device was busy with what.
-    pub(super) fn activity(&self, profile: &Profile, device: &Device) -> &Activity {
-        self.activity[device.id.index()].get_or_init(|| Activity::of(profile, device))
+    /// When a device was busy.
+    pub(super) fn busy(&self, profile: &Profile, device: &Device) -> &Intervals {
+        self.busy[device.id.index()].get_or_init(|| busy::intervals(profile, device))
+    }
+
+    /// Asynchronous work behind compute, and not; `None` where the profile shows none.
+    pub(super) fn background(&self, profile: &Profile, device: &Device) -> Option<&(Intervals, Intervals)> {
+        self.background[device.id.index()].get_or_init(|| overlap::background(profile, device)).as_ref()
     }
 
     /// The steps of all devices.

@@ -30,6 +30,7 @@ mod texts;
 mod tile;
 mod totals;
 mod tracks;
+mod utilisation;
 mod view;
 mod window;
 
@@ -49,6 +50,7 @@ pub use search::{Found, Hit, MOST_HITS, NameCount, Place, Search};
 pub use slice::{Absent, SliceQuery, TimelineSlice};
 pub use totals::{CategoryTotal, NameTotal, Totals, TrackTotal};
 pub use tracks::{Group, Track, Tracks};
+pub use utilisation::Utilisation;
 pub use view::MAX_PX;
 pub use window::{Slice, TrackSlices, Window};
 

@@ -68,14 +68,6 @@ pub struct StepGaps {
     pub largest_ps: i64,
 }
 
-/// When a device was busy with what.
-#[derive(Debug, Default)]
-pub(super) struct Activity {
-    busy: Intervals,
-    /// Asynchronous work behind compute, and not; `None` where the profile shows none.
-    background: Option<(Intervals, Intervals)>,
-}
-
 impl Timeline {
     /// Overlap and gaps between two times (picoseconds on the run's clock, the end excluded), for drawing in `px` pixels.
     /// `devices` as a scope takes them; none means all.
@@ -110,14 +102,14 @@ impl Timeline {
     }
 
     fn device_overlap(&self, device: &Device, window: (i64, i64), pixel_ps: i64) -> DeviceOverlap {
-        let activity = self.kept.activity(&self.profile, device);
+        let busy = self.kept.busy(&self.profile, device);
         let cut = Intervals::one(window.0, window.1);
         let mut out = DeviceOverlap {
             device: device.name.clone(),
             group: format!("p{}", device.plane.0),
             ..DeviceOverlap::default()
         };
-        if let Some((hidden, exposed)) = &activity.background {
+        if let Some((hidden, exposed)) = self.kept.background(&self.profile, device) {
             let (hidden, exposed) = (hidden.intersect(&cut), exposed.intersect(&cut));
             out.hidden_ps = Some(hidden.length());
             out.exposed_ps = Some(exposed.length());
@@ -130,11 +122,11 @@ impl Timeline {
             parts.extend(step.on(device.id).map(|i| (Some(step.number), i.start_ps, i.end_ps)));
         }
         if steps.rows.is_empty() {
-            parts.extend(activity.busy.hull().map(|(from, to)| (None, from, to)));
+            parts.extend(busy.hull().map(|(from, to)| (None, from, to)));
         }
         for (number, from, to) in parts.into_iter().filter(|p| p.1 < window.1 && p.2 > window.0) {
             let mut row = StepGaps { number, span_ps: to - from, ..StepGaps::default() };
-            let gaps = activity.busy.gaps(from, to);
+            let gaps = busy.gaps(from, to);
             for &(start, end) in gaps.as_slice() {
                 row.gaps += 1;
                 row.gap_ps = row.gap_ps.saturating_add(end - start);
@@ -159,14 +151,6 @@ pub fn background(profile: &Profile, device: &Device) -> Option<(Intervals, Inte
         DeviceKind::Cpu => None,
     };
     parts.map(|(background, compute)| (background.intersect(&compute), background.minus(&compute)))
-}
-
-impl Activity {
-    pub(super) fn of(profile: &Profile, device: &Device) -> Self {
-        let busy = busy::intervals(profile, device);
-        let background = background(profile, device);
-        Self { busy, background }
-    }
 }
 
 /// Asynchronous work and compute; `None` where the profile does not show asynchronous work.

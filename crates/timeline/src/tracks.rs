@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use haloscope_profile::{Line, LineId, LineKind, Plane, Profile};
+use haloscope_profile::{DeviceKind, Line, LineId, LineKind, Plane, Profile};
 use haloscope_report::stop;
+use haloscope_time::op_lines::holds_ops;
 
 use super::{Timeline, nests};
 
@@ -14,6 +15,9 @@ pub struct Tracks {
     pub start_ps: i64,
     /// The last end, likewise.
     pub end_ps: i64,
+    /// From the first start to the last end of what ran on accelerators; `None` where none has events. A capture goes on before
+    /// and after, often for long.
+    pub active_ps: Option<(i64, i64)>,
     /// One group a plane that has events: by host, devices first.
     pub groups: Vec<Group>,
     /// The names of all hosts.
@@ -65,6 +69,13 @@ impl Timeline {
         let of_lines: Vec<_> = profile.lines.par_iter().map(stop::carried(depth_and_span)).collect();
         spans.extend(of_lines.iter().filter_map(|(_, span)| *span));
 
+        let ran = |line: &&Line| {
+            let device = profile.devices.iter().find(|d| d.plane == line.plane);
+            device.is_some_and(|d| d.kind != DeviceKind::Cpu && holds_ops(d.kind, line.kind))
+        };
+        let of_ops = profile.lines.iter().filter(ran).filter_map(|line| of_lines[line.id.index()].1);
+        let active_ps = of_ops.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+
         let mut planes: Vec<&Plane> = profile.planes.iter().collect();
         planes.sort_by_key(|p| (p.host, !p.kind.is_device(), device_number(&p.name), p.name.len(), p.id));
         let group = |plane: &Plane| {
@@ -95,6 +106,7 @@ impl Timeline {
         Tracks {
             start_ps: spans.iter().map(|s| s.0).min().unwrap_or(0),
             end_ps: spans.iter().map(|s| s.1).max().unwrap_or(0),
+            active_ps,
             groups: planes.into_iter().map(group).filter(|g| !g.tracks.is_empty()).collect(),
             hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
         }

@@ -481,6 +481,8 @@ export interface Tracks {
   readonly start_ps: number;
   /** The last end, likewise. */
   readonly end_ps: number;
+  /** From the first start to the last end of what ran on accelerators; null where none has events. A capture goes on before and after, often for long. */
+  readonly active_ps: readonly [number, number] | null;
   /** One group a plane that has events: by host, devices first. */
   readonly groups: readonly TrackGroup[];
   /** The names of all hosts. */
@@ -864,6 +866,18 @@ export interface StepGaps {
   readonly gaps: number;
   /** The longest one, picoseconds; 0 where there is none. */
   readonly largest_ps: number;
+}
+
+/** The share of busy time in equal parts of the run. */
+export interface Utilisation {
+  /** Where the first part starts, picoseconds on the run's clock: as in `Tracks`. */
+  readonly start_ps: number;
+  /** Where the last one ends. */
+  readonly end_ps: number;
+  /** The devices that it is the mean of: all that have events. */
+  readonly devices: number;
+  /** For each part the time in which devices were busy, over the part's length times the number of devices, 0 to 1. Empty where no device has events. */
+  readonly busy: readonly number[];
 }
 
 /** What the hosts' clocks say of each other. */

@@ -3,7 +3,7 @@
 import type { Picos, Px } from "../base/units";
 import type { Query } from "./client";
 import { apiUrl, getBytes, getJson } from "./client";
-import type { Clock, Counters, EventDetails, Flows, Overlap, SearchAnswer, Steps, Totals, Tracks } from "./types";
+import type { Clock, Counters, EventDetails, Flows, Overlap, SearchAnswer, Steps, Totals, Tracks, Utilisation } from "./types";
 
 export type {
   Clock,
@@ -28,6 +28,7 @@ export type {
   TrackGroup,
   TrackInfo,
   Tracks,
+  Utilisation,
 } from "./types";
 
 /** What the colours of slices say. */
@@ -118,6 +119,18 @@ export function getSteps(run: string, signal?: AbortSignal): Promise<Steps> {
 
 export function getOverlap(run: string, start: Picos, end: Picos, px: Px, signal?: AbortSignal): Promise<Overlap> {
   return ask("overlap", [["run", run], ...windowQuery(start, end), ["px", String(Math.round(px))]], signal);
+}
+
+/** Busy time of the whole run in so many parts. */
+export function getUtilisation(run: string, px: Px, signal?: AbortSignal): Promise<Utilisation> {
+  return ask(
+    "utilisation",
+    [
+      ["run", run],
+      ["px", String(Math.round(px))],
+    ],
+    signal,
+  );
 }
 
 export function getClock(run: string, signal?: AbortSignal): Promise<Clock> {

@@ -1,6 +1,9 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { captureIsOpen } from "../state/capture";
+import { offer } from "../state/commands";
+import { setTheme } from "../state/theme";
+import { NO_SCOPE } from "../state/url";
 import { formatDate } from "../base/format";
 import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
@@ -10,6 +13,7 @@ import { pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { CaptureButton, CaptureLayer } from "./capture/CaptureButton";
+import { FindButton, FindLayer } from "./find/Find";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
 import { LinkButton } from "./LinkButton";
@@ -45,7 +49,8 @@ export function App() {
     const onKey = (event: KeyboardEvent): void => {
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "?") setHelp(true);
-      else if (/^[1-9]$/.test(event.key)) {
+      // On the timeline digits choose what a drag does.
+      else if (/^[1-9]$/.test(event.key) && page.value !== "timeline") {
         const entry = pages.filter((one) => one.under === undefined)[Number(event.key) - 1];
         if (entry !== undefined) go({ page: entry.info.id });
       }
@@ -53,6 +58,18 @@ export function App() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
+  useEffect(
+    () =>
+      offer([
+        { label: "Help and keys", key: "?", run: () => setHelp(true) },
+        { label: "Colours: light", run: () => setTheme("light") },
+        { label: "Colours: dark", run: () => setTheme("dark") },
+        { label: "Colours: as the system", run: () => setTheme("system") },
+        { label: "Scope: steady state only", run: () => go({ scope: { steady: true } }) },
+        { label: "Scope: clear", run: () => go({ scope: NO_SCOPE }) },
+      ]),
+    [],
+  );
   useEffect(() => {
     // Links to pages of ours carry data-nav; a plain click moves without loading the page again.
     const onClick = (event: MouseEvent): void => {
@@ -80,6 +97,7 @@ export function App() {
         <RunPicker runs={listed} />
         <div class="top-actions">
           {analyses.data?.capture === true && <CaptureButton />}
+          <FindButton />
           <LinkButton />
           <ThemeButton />
           <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" data-tip="Help and keys (?)">
@@ -118,6 +136,7 @@ export function App() {
       </div>
       <TipLayer />
       <CaptureLayer />
+      <FindLayer pages={pages} />
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   );

@@ -6,9 +6,10 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "Everywhere",
     [
-      ["1 … 9", "go to a page"],
+      ["Ctrl + K", "find a page, op, step, track, run or command by name"],
+      ["1 … 9", "go to a page; on the timeline: what a drag does"],
       ["?", "this help"],
-      ["Esc", "close, deselect"],
+      ["Esc, or Back", "close, deselect"],
       ["Tab to a dotted word", "its definition and unit"],
     ],
   ],
@@ -70,7 +71,12 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The browser would go to the first link, which stands at the end.
+    title.current?.focus();
+  }, []);
   return (
     <dialog
       class="help"
@@ -80,7 +86,14 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
     >
       <div class="help-body">
-        <h2 id="help-title">Keys and words</h2>
+        <header class="help-head">
+          <h2 id="help-title" ref={title} tabIndex={-1}>
+            Keys and words
+          </h2>
+          <button type="button" class="primary" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </header>
         {KEYS.map(([where, keys]) => (
           <section>
             <h3>{where}</h3>
@@ -102,9 +115,6 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         <p>
           <a href="/licences.txt">Licences</a> of what this page contains.
         </p>
-        <button type="button" class="primary" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
       </div>
     </dialog>
   );

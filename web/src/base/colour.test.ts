@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { assignColours, boundVar, hashName, stem } from "./colour";
+import { assignColours, hashName, mixed, stem } from "./colour";
 
 describe("names", () => {
   it("of one family share a stem", () => {
@@ -16,12 +16,16 @@ describe("names", () => {
   });
 });
 
-it("gives what bounds an op one colour everywhere", () => {
-  expect(boundVar("memory")).toBe("var(--series-0)");
-  expect(boundVar("")).toBe(boundVar("unknown"));
-  expect(boundVar("loop fusion")).toBeNull();
+it("numbers labels in the order in which they come", () => {
   expect([...assignColours(["b", "a", "b"])]).toEqual([
     ["b", 0],
     ["a", 1],
   ]);
+});
+
+it("mixes colours as the stylesheet does", () => {
+  expect(mixed("#ff0000", "#0000ff", 0)).toBe("#ff0000");
+  expect(mixed("#ff0000", "#0000ff", 50)).toBe("#800080");
+  expect(mixed("#102030", "#ffffff", 100)).toBe("#ffffff");
+  expect(mixed("", "#ffffff", 50)).toBe("");
 });

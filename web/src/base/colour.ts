@@ -7,16 +7,6 @@ export function seriesVar(index: number): string {
   return `var(--series-${index % SERIES_COLOURS})`;
 }
 
-/** What bounds an op has one colour on every page. */
-const BOUNDS = ["memory", "compute", "communication", "transfer", "input"];
-
-export function boundVar(bound: string): string | null {
-  if (bound === "idle") return "var(--idle-0)";
-  if (bound === "" || bound === "unknown") return "var(--unknown)";
-  const index = BOUNDS.indexOf(bound);
-  return index < 0 ? null : seriesVar(index);
-}
-
 /** FNV-1a: the same name has the same colour on every page and in every run. */
 export function hashName(name: string): number {
   let hash = 0x811c9dc5;
@@ -40,4 +30,15 @@ export function assignColours(labels: Iterable<string>): Map<string, number> {
     if (!colours.has(label)) colours.set(label, colours.size);
   }
   return colours;
+}
+
+/** A colour with so many percent of another in it, as the stylesheet's `color-mix(in srgb, ...)` has it; both `#rrggbb`. */
+export function mixed(colour: string, other: string, percent: number): string {
+  const parts = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const [from, to] = [parts(colour), parts(other)];
+  const channel = (value: number, i: number): string =>
+    Math.round(value + (((to[i] ?? value) - value) * percent) / 100)
+      .toString(16)
+      .padStart(2, "0");
+  return from.some(Number.isNaN) || to.some(Number.isNaN) ? colour : `#${from.map(channel).join("")}`;
 }

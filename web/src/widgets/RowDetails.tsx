@@ -4,6 +4,9 @@ import { cellText, isNumeric } from "../api/read";
 import type { Table } from "../api/types";
 import { go } from "../state/route";
 import { Explained } from "./Explained";
+import type { OpName } from "./op/card";
+import { opOfRow } from "./op/card";
+import { OpSummary } from "./op/OpSummary";
 import { Panel } from "./Panel";
 import { rowActions } from "./rowScope";
 
@@ -14,14 +17,17 @@ export interface RowDetailsProps {
   readonly onClose?: () => void;
   /** What can be done with this row. */
   readonly actions?: ComponentChildren;
+  /** The op that the row is about, where its columns alone do not say so. */
+  readonly op?: OpName | null;
 }
 
 /** Every column of one row, with what each means, and what the row can become the scope of. */
-export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
+export function RowDetails({ table, row, onClose, actions, op }: RowDetailsProps) {
   const cells = table.rows[row];
   const first = table.columns[0];
   if (cells === undefined || first === undefined) return null;
   const name = String(cells[0] ?? "Details");
+  const about = op === undefined ? opOfRow(table, cells) : op;
   return (
     <Panel
       title={isNumeric(first) ? `${first.label} ${name}` : name}
@@ -42,6 +48,7 @@ export function RowDetails({ table, row, onClose, actions }: RowDetailsProps) {
         </>
       }
     >
+      {about !== null && <OpSummary key={`${about.name} ${about.module}`} op={about} />}
       <dl class="pairs">
         {table.columns.map((column, i) => (
           <div>

@@ -283,18 +283,22 @@ export const demoSteps = {
     await moved(page, "view", /^$/);
     const track = await page.locator(".tl-track").first().boundingBox();
     await page.mouse.click(track.x + track.width + 300, track.y + 10);
-    await page.getByText("self time").waitFor();
-    assert.ok((await page.locator(".details dt").count()) >= 4);
+    await page.locator(".tl-event dt", { hasText: "self time" }).waitFor();
+    assert.ok((await page.locator(".tl-event dt").count()) >= 4);
   },
-  "full stop walks on, Z zooms to it, Escape lets go": async (page) => {
-    const start = page.locator(".details dd").nth(1);
+  "full stop walks on, F zooms to it, Z takes that back, Escape lets go": async (page) => {
+    const start = page.locator(".tl-event dd").nth(1);
     const before = await start.innerText();
     await page.keyboard.press(".");
-    await page.waitForFunction((text) => document.querySelectorAll(".details dd")[1]?.textContent !== text, before);
+    await page.waitForFunction((text) => document.querySelectorAll(".tl-event dd")[1]?.textContent !== text, before);
+    await page.keyboard.press("f");
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
     await page.keyboard.press("z");
+    await waitForParam(page, "view", /^$/);
+    await page.keyboard.press("f");
     await waitForParam(page, "view", /^\d+\.\.\d+$/);
     await page.keyboard.press("Escape");
-    await page.locator(".details").waitFor({ state: "detached" });
+    await page.locator(".tl-event").waitFor({ state: "detached" });
   },
   "the view becomes the scope of every page": async (page, origin) => {
     await page.getByRole("button", { name: "Scope to view" }).click();

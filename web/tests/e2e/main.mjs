@@ -12,6 +12,7 @@ import { programSteps } from "./programs.mjs";
 import { audit } from "./axe.mjs";
 import { captureChecks } from "./capture.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
+import { habitSteps, onEachScreen } from "./habits.mjs";
 import { ledgerServer, ledgerSteps } from "./ledger.mjs";
 import { liveSteps } from "./live.mjs";
 import { reportChecks } from "./report.mjs";
@@ -140,6 +141,8 @@ async function main() {
     await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
     await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
     await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
+    await actAll(browser, folder, habitSteps, idOf("tpu-train"));
+    await onEachScreen(browser, folder, idOf("tpu-train"), check);
     await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
 
     await check("a server without a ledger does not name one", async () => {

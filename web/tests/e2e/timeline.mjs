@@ -77,7 +77,7 @@ export const timelineSteps = {
       body.count,
     );
     await page.keyboard.press("Enter");
-    await page.locator(".details h2").waitFor();
+    await page.locator(".tl-event h2").waitFor();
     await page.keyboard.press("Escape");
     const first = await waitForParam(page, "ev", /^\d+,\d+$/);
     assert.equal(first, `${body.hits[0].track},${body.hits[0].event}`);
@@ -86,7 +86,7 @@ export const timelineSteps = {
     await waitForParam(page, "ev", new RegExp(`^${body.hits[1].track},${body.hits[1].event}$`));
     await page.keyboard.press("Shift+N");
     await waitForParam(page, "ev", new RegExp(`^${first}$`));
-    await page.getByText(/^Hits by name/).click();
+    await page.getByRole("button", { name: "Hits by name" }).click();
     const names = page.locator(".tl-names tbody tr");
     await names.first().waitFor();
     await counts(names, body.by_name.length);
@@ -186,12 +186,12 @@ export const timelineSteps = {
     const { body } = await ask(origin, "timeline/event", { run: id, track, event });
     await page.locator(".tl-stats dt").first().waitFor();
     await counts(page.locator(".tl-stats dt"), body.stats.length);
-    assert.equal(await page.locator(".details h2").innerText(), body.name);
-    for (const name of ["Op", "HLO", "Buffer"])
-      assert.ok(await page.locator(".details").getByRole("link", { name, exact: true }).isVisible(), name);
+    assert.equal(await page.locator(".tl-event h2").innerText(), body.name);
+    for (const name of ["Ops", "HLO", "Memory", "Timeline"])
+      await page.locator(".op-card").getByRole("link", { name, exact: true }).waitFor();
     const said = page.locator("[aria-live=polite].visually-hidden");
     assert.ok((await said.innerText()).startsWith(body.name), await said.innerText());
-    await page.locator(".details").getByRole("link", { name: "Op", exact: true }).click();
+    await page.locator(".op-card").getByRole("link", { name: "Ops", exact: true }).click();
     await waitForParam(page, "page", /^ops$/);
     await settled(page);
     assert.equal(await page.locator("tr.selected td").first().innerText(), body.name);
@@ -296,7 +296,9 @@ export const timelineSteps = {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await waitForParam(page, "ev", /^\d+,\d+$/);
-    await page.locator(".details h2").waitFor();
+    // The list stays where it is; what was picked in it is a tab away.
+    await page.getByRole("group", { name: "Details of" }).getByRole("button", { name: "Event", exact: true }).click();
+    await page.locator(".tl-event h2").waitFor();
     await page.keyboard.press("l");
     await table.waitFor({ state: "detached" });
   },
@@ -336,13 +338,19 @@ export const timelineSteps = {
       await visit(page, origin, { run: id, page: "timeline", overlay: "overlap,bubbles", q: "fusion", pin: "t0" });
       await canvas(page).focus();
       for (const key of ["r", "m", "l", "Enter"]) await page.keyboard.press(key);
-      await page.locator(".tl-area table").waitFor();
-      await page.locator(".details h2").waitFor();
-      await page.locator(".tl-list tbody tr").first().waitFor();
-      await settled(page);
-      assert.deepEqual(await violations(page, `timeline, ${colorScheme}`), []);
       mkdirSync(shots, { recursive: true });
-      await page.screenshot({ path: join(shots, `all-${colorScheme}.png`), fullPage: true });
+      for (const [tab, what] of [
+        ["Selected area", ".tl-area table"],
+        ["Events in view", ".tl-list tbody tr"],
+        ["Bubbles", "table[aria-label='Bubbles in each step']"],
+        ["Event", ".tl-event h2"],
+      ]) {
+        await page.getByRole("group", { name: "Details of" }).getByRole("button", { name: tab, exact: true }).click();
+        await page.locator(what).first().waitFor();
+        await settled(page);
+        assert.deepEqual(await violations(page, `timeline, ${tab}, ${colorScheme}`), []);
+        await page.screenshot({ path: join(shots, `all-${tab.replaceAll(" ", "-").toLowerCase()}-${colorScheme}.png`) });
+      }
     }
     await page.emulateMedia({ colorScheme: "light" });
   },

@@ -85,6 +85,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("Overlap", "timeline", "Overlap"),
     ("DeviceOverlap", "timeline", "DeviceOverlap"),
     ("StepGaps", "timeline", "StepGaps"),
+    ("Utilisation", "timeline", "Utilisation"),
     ("Clock", "timeline", "Clock"),
     ("HostClock", "timeline", "HostClock"),
 ];

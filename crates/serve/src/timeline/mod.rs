@@ -31,6 +31,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/export", get(export::export))
         .route("/steps", get(queries::steps))
         .route("/overlap", get(queries::overlap))
+        .route("/utilisation", get(queries::utilisation))
         .route("/flows", get(queries::flows))
         .route("/clock", get(queries::clock))
 }

@@ -25,8 +25,10 @@ pub(super) async fn totals(State(app): AppState, uri: Uri) -> Answer {
 }
 
 pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
-    let known =
-        ["run", "q", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "after", "before"];
+    let known = [
+        "run", "q", "exact", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "columns",
+        "after", "before",
+    ];
     let query = Query::parse(&uri, &known)?;
     let search = Search::from_words(|key| query.get(key))?;
     let lines = query.get("tracks").map(|_| query.lines("tracks")).transpose()?;
@@ -44,6 +46,12 @@ pub(super) async fn overlap(State(app): AppState, uri: Uri) -> Answer {
     let devices = Scope::from_words(|key| query.get(key).filter(|_| key == "devices"))?.devices;
     of_run(app, query, move |run| Json::from_value(&run.timeline.overlap(start_ps, end_ps, px, devices)?))
         .await
+}
+
+pub(super) async fn utilisation(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::parse(&uri, &["run", "px"])?;
+    let px = query.number("px")?;
+    of_run(app, query, move |run| Json::from_value(&run.timeline.utilisation(px)?)).await
 }
 
 pub(super) async fn flows(State(app): AppState, uri: Uri) -> Answer {

@@ -35,6 +35,11 @@ fn names_are_searched() {
         (&next["position"], &next["more"], &next["hits"][0]["event"]),
         (&json!(2), &json!(false), &json!(7))
     );
+    // A whole label, and of each track the first hit of each part of a window: the page asks for both.
+    assert_eq!(server.json("/api/timeline/search?q=dot.2&exact=1&limit=1")["count"], 3);
+    assert_eq!(server.json("/api/timeline/search?q=dot&exact=1")["count"], 0);
+    let drawn = server.json("/api/timeline/search?q=dot.2&start=0&end=300000000&columns=1");
+    assert_eq!((&drawn["count"], drawn["hits"].as_array().unwrap().len()), (&json!(3), 1));
     let stat = server.json("/api/timeline/search?stat=bytes_accessed%3E4000&tracks=2");
     assert_eq!(stat["count"], 3);
 }
@@ -52,6 +57,20 @@ fn steps_and_gaps_are_told() {
     assert_eq!((&device["device"], &device["async_ps"]), (&json!("TPU:0"), &json!(null)));
     assert_eq!(device["steps"][0]["gap_ps"], 50_000_000);
     assert_eq!(device["gaps"], json!([[80_000_000, 20_000_000, 0]]), "other gaps are behind the window");
+}
+
+#[test]
+fn busy_time_over_the_run_is_told_in_parts() {
+    let server = TestServer::start();
+    let tracks = server.json("/api/timeline/tracks?run=train");
+    let whole = server.json("/api/timeline/utilisation?run=train&px=1");
+    assert_eq!((&whole["start_ps"], &whole["end_ps"]), (&tracks["start_ps"], &tracks["end_ps"]));
+    assert_eq!(whole["devices"], 1);
+    let parts = server.json("/api/timeline/utilisation?run=train&px=10");
+    let shares: Vec<f64> = parts["busy"].as_array().unwrap().iter().map(|b| b.as_f64().unwrap()).collect();
+    assert_eq!(shares.len(), 10);
+    let mean = shares.iter().sum::<f64>() / 10.0;
+    assert!((mean - whole["busy"][0].as_f64().unwrap()).abs() < 1e-9, "{shares:?} {whole}");
 }
 
 #[test]
@@ -81,6 +100,8 @@ fn what_cannot_be_asked_is_refused_with_words() {
         ("totals?start=0&end=5&tracks=2&limit=all", "all"),
         ("overlap?start=0&end=5&px=1&devices=TPU:9", "TPU:9"),
         ("overlap?start=0&end=5&px=0", "16384"),
+        ("utilisation?px=0", "16384"),
+        ("utilisation", "`px`"),
         ("flows?start=0", "`end`"),
         ("flows?track=2&event=99", "99"),
         ("flows?start=0&end=9&tracks=77", "77"),

@@ -14,12 +14,12 @@ import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { AxesPanel, SizesPanel, SkewPanel } from "./LinkPanels";
 
-const EXPOSED = { id: "exposed_ps", name: "exposed", colour: "var(--series-2)" };
+const EXPOSED = { id: "exposed_ps", name: "exposed", colour: "var(--m-collective)" };
 const HIDDEN = { id: "hidden_ps", name: "hidden behind compute", colour: "var(--idle-0)" };
 const STEP = [
-  { id: "busy_ps", name: "busy otherwise", colour: "var(--series-1)" },
+  { id: "busy_ps", name: "busy otherwise", colour: "var(--m-compute)" },
   EXPOSED,
-  { id: "idle_ps", name: "idle", colour: "var(--idle-1)" },
+  { id: "idle_ps", name: "idle", colour: "var(--m-idle)" },
 ];
 const MOST = 64;
 const MOST_OPS = 10;

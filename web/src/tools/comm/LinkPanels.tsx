@@ -17,7 +17,7 @@ export function AxesPanel({ table }: { readonly table: Table | null }) {
       spec={{
         name: ["axes", "axis"],
         label: (row) => said(table, row, "axes", "kind"),
-        parts: [{ id: "bus_rate", name: "bus bandwidth", colour: "var(--series-0)" }],
+        parts: [{ id: "bus_rate", name: "bus bandwidth", colour: "var(--m-collective)" }],
         text: (row) => said(table, row, "bus_rate", "utilization"),
         most: MOST,
       }}

@@ -2,16 +2,17 @@
 
 import { useMemo, useState } from "preact/hooks";
 
-import { columnIndex } from "../../api/read";
+import { columnIndex, textAt } from "../../api/read";
 import type { Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
-import { go, hrefOf, view } from "../../state/route";
+import { select as choose, go, hrefOf, view } from "../../state/route";
 import { markIn } from "../../state/mark";
 import { TableExport } from "../../widgets/Export";
 import { Panel } from "../../widgets/Panel";
 import { RowDetails } from "../../widgets/RowDetails";
 import { DataTable } from "../../widgets/table/DataTable";
+import type { OpName } from "../../widgets/op/card";
 import { SIGNS } from "../../widgets/tone";
 import { arranged } from "./columns";
 import { absentIn, changeCounts, keyOf, toneOfChange, waysOf, withChange } from "./ops";
@@ -34,7 +35,7 @@ export function OpsPanel({ table, baseline, experiment }: OpsPanelProps) {
   const named = view.value["sel"] ?? "";
   const at = named === "" ? -1 : shown.rows.findIndex((row) => keyOf(shown, row) === named);
   const selected = at >= 0 ? at : null;
-  const select = (row: number | null): void => go({ view: { sel: row === null ? "" : keyOf(shown, shown.rows[row]) } }, "replace");
+  const select = (row: number | null): void => choose("sel", row === null ? "" : keyOf(shown, shown.rows[row]));
   // A finding may rest on a row that the filter leaves out.
   const marked = markIn("ops");
   const hidden = marked !== "" && change !== "" && !shown.rows.some((row) => String(row[0] ?? "") === marked);
@@ -96,12 +97,20 @@ export function OpsPanel({ table, baseline, experiment }: OpsPanelProps) {
             table={shown}
             row={selected}
             onClose={() => select(null)}
+            op={opIn(shown, selected)}
             actions={<Ways {...{ table: shown, row: selected, baseline, experiment }} />}
           />
         </div>
       )}
     </div>
   );
+}
+
+/** The op of a row as the baseline, the run that the page is about, has it; null where it has none. */
+function opIn(table: Table, row: number): OpName | null {
+  const text = (id: string): string => textAt(table.rows[row], columnIndex(table, id)) ?? "";
+  const name = text("was") || text("op");
+  return text("change") === "new" || name === "" ? null : { name, module: text("module"), where: "In the baseline:" };
 }
 
 function Ways({ table, row, baseline, experiment }: OpsPanelProps & { readonly row: number }) {

@@ -2,7 +2,8 @@ import { useMemo } from "preact/hooks";
 
 import { columnIndex, tableOf, textAt } from "../../api/read";
 import type { Report, Table } from "../../api/types";
-import { boundVar, seriesVar } from "../../base/colour";
+import { seriesVar } from "../../base/colour";
+import { boundVar } from "../../base/meaning";
 import { go } from "../../state/route";
 import { useReport } from "../../state/resource";
 import "../../styles/time.css";
@@ -53,6 +54,7 @@ function Compute({ report }: { readonly report: Report }) {
   const layerTable = tableOf(report, "layers");
   const layers = useMemo(() => layerStacks(layerTable), [layerTable]);
   const phase = phases === null || phases === undefined ? -1 : columnIndex(phases, "phase");
+  const kind = categories === null || categories === undefined ? -1 : columnIndex(categories, "category");
   return (
     <>
       <Findings report={report} />
@@ -67,7 +69,7 @@ function Compute({ report }: { readonly report: Report }) {
         />
         <BarPanel
           table={categories ?? null}
-          spec={selfTime(categories ?? null, "category", (_, i) => seriesVar(i))}
+          spec={selfTime(categories ?? null, "category", (row, i) => boundVar(textAt(row, kind) ?? "") ?? seriesVar(i))}
           title="By kind of work"
           what="kinds"
           picture="compute-categories"

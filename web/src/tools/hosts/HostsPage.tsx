@@ -117,9 +117,9 @@ function CellActions({ table, row }: { readonly table: Table; readonly row: numb
 }
 
 const PARTS = [
-  { id: "work_ps", name: "work", colour: "var(--series-1)" },
-  { id: "wait_ps", name: "wait", colour: "var(--series-2)" },
-  { id: "idle_ps", name: "idle", colour: "var(--idle-2)" },
+  { id: "work_ps", name: "work", colour: "var(--m-compute)" },
+  { id: "wait_ps", name: "wait", colour: "var(--m-collective)" },
+  { id: "idle_ps", name: "idle", colour: "var(--m-idle)" },
 ];
 
 function DevicesPanel({ table }: { readonly table: Table | null }) {

@@ -2,6 +2,7 @@
 
 import { columnIndex, numberAt, textAt } from "../../api/read";
 import type { Table } from "../../api/types";
+import { shadeVar } from "../../base/meaning";
 
 export interface Bin {
   readonly from: number;
@@ -43,14 +44,14 @@ export interface Phase {
 
 /** In the order in which a request goes through them. */
 export const PHASES: readonly Phase[] = [
-  { id: "preprocess_ps", name: "host, before the device", colour: "var(--series-5)" },
+  { id: "preprocess_ps", name: "host, before the device", colour: "var(--m-host)" },
   { id: "batch_formation_ps", name: "waiting for a batch", colour: "var(--series-4)" },
-  { id: "runtime_ps", name: "runtime, before the launch", colour: "var(--series-7)" },
-  { id: "to_device_ps", name: "transfers to the device", colour: "var(--series-3)" },
-  { id: "device_ps", name: "device", colour: "var(--series-1)" },
-  { id: "from_device_ps", name: "transfers from the device", colour: "var(--series-6)" },
-  { id: "postprocess_ps", name: "host, after the device", colour: "var(--series-0)" },
-  { id: "idle_ps", name: "nothing that was recorded", colour: "var(--idle-0)" },
+  { id: "runtime_ps", name: "runtime, before the launch", colour: "var(--m-other)" },
+  { id: "to_device_ps", name: "transfers to the device", colour: "var(--m-transfer)" },
+  { id: "device_ps", name: "device", colour: "var(--m-compute)" },
+  { id: "from_device_ps", name: "transfers from the device", colour: shadeVar("transfer", 2) },
+  { id: "postprocess_ps", name: "host, after the device", colour: shadeVar("host", 2) },
+  { id: "idle_ps", name: "nothing that was recorded", colour: "var(--m-idle)" },
 ];
 
 export function phaseColour(name: string): string {

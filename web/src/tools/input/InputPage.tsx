@@ -148,7 +148,7 @@ function HostsPanel({ table }: { readonly table: Table | null }) {
       table={table}
       spec={{
         name: ["host"],
-        parts: [{ id: "waiting_ps", name: "devices wait", colour: "var(--series-4)" }],
+        parts: [{ id: "waiting_ps", name: "devices wait", colour: "var(--m-host)" }],
         text: (row) => said(table, row, "waiting_ps", "waiting_share"),
         most: MOST,
       }}
@@ -168,8 +168,8 @@ function WaitsPanel({ table }: { readonly table: Table | null }) {
     const [step, waiting] = [numberAt(row, at("period_ps")), numberAt(row, at("waiting_ps"))];
     if (step === null || waiting === null) return [];
     const parts = [
-      { name: "waits for input", value: waiting, colour: "var(--series-4)" },
-      { name: "the rest of the step", value: Math.max(0, step - waiting), colour: "var(--idle-0)" },
+      { name: "waits for input", value: waiting, colour: "var(--m-host)" },
+      { name: "the rest of the step", value: Math.max(0, step - waiting), colour: "var(--m-compute)" },
     ];
     return [{ label: textAt(row, at("step")) ?? "", parts }];
   });

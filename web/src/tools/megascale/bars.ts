@@ -23,7 +23,7 @@ export function latencyBars(table: Table | null, most: number): Compared {
       {
         name: textAt(row, name) ?? "",
         key: String(i),
-        parts: [part("hidden", whole - waits, "var(--idle-0)"), part("device waits", waits, "var(--series-2)")],
+        parts: [part("hidden", whole - waits, "var(--idle-0)"), part("device waits", waits, "var(--m-collective)")],
         text: formatDuration(whole, 3),
       },
     ];

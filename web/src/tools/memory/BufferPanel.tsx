@@ -4,7 +4,7 @@ import { columnIndex, textAt } from "../../api/read";
 import type { Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
-import { go, view } from "../../state/route";
+import { select as choose, go, view } from "../../state/route";
 import { Panel } from "../../widgets/Panel";
 import { RowDetails } from "../../widgets/RowDetails";
 import { DataTable } from "../../widgets/table/DataTable";
@@ -27,7 +27,7 @@ export function BufferPanel({ table, name, note, picks = false }: BufferPanelPro
   const asked = picks ? bufferRow(table, view.value["buffer"] ?? "") : (own ?? -1);
   const selected = asked >= 0 && asked < table.rows.length ? asked : null;
   const select = (row: number | null): void => {
-    if (picks) go({ view: { buffer: row === null ? "" : (textAt(table.rows[row], column) ?? "") } }, "replace");
+    if (picks) choose("buffer", row === null ? "" : (textAt(table.rows[row], column) ?? ""));
     else setOwn(row);
   };
   const instruction = selected === null || column < 0 ? "" : instructionOf(textAt(table.rows[selected], column) ?? "");

@@ -2,9 +2,10 @@ import { isNumeric } from "../../api/read";
 import type { Tree } from "../../api/types";
 import { formatCell } from "../../base/format";
 import { go, hrefOf } from "../../state/route";
+import { OpSummary } from "../../widgets/op/OpSummary";
 import { Panel } from "../../widgets/Panel";
 import type { FlatNode } from "../../widgets/tree/flat";
-import { leads } from "./links";
+import { leads, opOf } from "./links";
 
 export interface NodePanelProps {
   readonly tree: Tree;
@@ -21,6 +22,24 @@ export function NodePanel({ tree, all, index, pages, onClose, onZoom }: NodePane
   const one = all[index];
   if (one === undefined) return null;
   const links = leads(tree.columns, one.node, pages);
+  const op = opOf(tree.columns, one.node);
+  const ways = links.length > 0 && (
+    <p class="leads">
+      {links.map((lead) => (
+        <a
+          key={lead.label}
+          href={hrefOf(lead.to)}
+          onClick={(event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            go(lead.to);
+          }}
+        >
+          {lead.label}
+        </a>
+      ))}
+    </p>
+  );
   return (
     <Panel
       title={one.node.label}
@@ -38,23 +57,7 @@ export function NodePanel({ tree, all, index, pages, onClose, onZoom }: NodePane
         </>
       }
     >
-      {links.length > 0 && (
-        <p class="leads">
-          {links.map((lead) => (
-            <a
-              key={lead.label}
-              href={hrefOf(lead.to)}
-              onClick={(event) => {
-                if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-                event.preventDefault();
-                go(lead.to);
-              }}
-            >
-              {lead.label}
-            </a>
-          ))}
-        </p>
-      )}
+      {op === null ? ways : <OpSummary key={`${op.name} ${op.module}`} op={op} otherwise={ways} />}
       <dl class="pairs">
         <div>
           <dt>Path</dt>

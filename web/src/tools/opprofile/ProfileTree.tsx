@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Tree } from "../../api/types";
 import { formatDuration, formatInt, formatShare } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
-import { go, view } from "../../state/route";
+import { select as choose, go, view } from "../../state/route";
 import { Treemap } from "../../widgets/chart/Treemap";
 import { Panel } from "../../widgets/Panel";
 import { downloadCsv } from "../../widgets/table/download";
@@ -62,7 +62,7 @@ export function ProfileTree({ tree, pages, name }: ProfileTreeProps) {
       opened !== null && opened.all === all ? opened.open : new Set([...first, ...(selected === null ? [] : ancestorsOf(all, selected))]),
     [opened, all, first, selected === null],
   );
-  const select = (index: number | null): void => go({ view: { sel: index === null ? "" : (all[index]?.path ?? "") } }, "replace");
+  const select = (index: number | null): void => choose("sel", index === null ? "" : (all[index]?.path ?? ""));
   const shape = SHAPES.find((one) => one.id === view.value["as"])?.id ?? "table";
   const zoomed = named(view.value["at"]);
   const top = zoomed >= 0 ? zoomed : 0;

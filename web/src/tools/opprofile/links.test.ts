@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column, TreeNode } from "../../api/types";
-import { leads } from "./links";
+import { leads, opOf } from "./links";
 
 const ids = ["kind", "module", "program_id", "source"];
 const columns: Column[] = ids.map((id): Column => ({ id, label: id, unit: "", kind: "text", doc: "" }));
@@ -27,5 +27,10 @@ describe("leads", () => {
   it("narrows to a program", () => {
     const all = leads(columns, node("jit_f", "program", "jit_f", "7", null), pages);
     expect(all.at(-1)?.to).toEqual({ page: "op-profile", scope: { modules: "jit_f" } });
+  });
+  it("knows the op that a node is, and none where it stands for more", () => {
+    expect(opOf(columns, node("fusion.1", "op", "jit_f", "7", null))).toEqual({ name: "fusion.1", module: "jit_f(7)" });
+    expect(opOf(columns, node("MemcpyH2D", "op", null, null, null))).toEqual({ name: "MemcpyH2D", module: "" });
+    expect(opOf(columns, node("jit_f", "program", "jit_f", "7", null))).toBeNull();
   });
 });

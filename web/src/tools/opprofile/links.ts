@@ -2,6 +2,7 @@
 
 import type { Column, TreeNode } from "../../api/types";
 import { columnOf } from "../../widgets/tree/flat";
+import type { OpName } from "../../widgets/op/card";
 import type { RouteChange } from "../../state/url";
 
 export interface Lead {
@@ -18,6 +19,11 @@ export function wordOf(columns: readonly Column[], node: TreeNode, id: string): 
 function moduleOf(columns: readonly Column[], node: TreeNode): string {
   const [module, id] = [wordOf(columns, node, "module"), wordOf(columns, node, "program_id")];
   return id === "" || module === "" ? module : `${module}(${id})`;
+}
+
+/** The op that a node is; null where it stands for more than one. */
+export function opOf(columns: readonly Column[], node: TreeNode): OpName | null {
+  return wordOf(columns, node, "kind") === "op" ? { name: node.label, module: moduleOf(columns, node) } : null;
 }
 
 /** `pages`: the pages that there are. */

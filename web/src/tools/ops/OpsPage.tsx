@@ -1,10 +1,10 @@
 import { useMemo, useState } from "preact/hooks";
 
-import { tableOf } from "../../api/read";
+import { columnIndex, tableOf, textAt } from "../../api/read";
 import type { Report, Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
-import { go, view } from "../../state/route";
+import { select as choose, go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
@@ -17,7 +17,8 @@ import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { TimeTree } from "./TimeTree";
-import { hasNamesakes, rowKey, rowOf } from "./named";
+import type { OpName } from "../../widgets/op/card";
+import { hasNamesakes, rowKey, rowOf } from "../../widgets/op/named";
 
 export function OpsPage({ info }: PageProps) {
   const report = useReport("ops", paramQuery(info));
@@ -51,6 +52,14 @@ function Ops({ report }: { readonly report: Report }) {
   );
 }
 
+/** The op of a row; null where rows are groups, or what the host ran. */
+function opAt(table: Table, row: number): OpName | null {
+  const { by = "op", on = "device" } = view.value;
+  if (by !== "op" || on !== "device") return null;
+  const text = (id: string): string => textAt(table.rows[row], columnIndex(table, id)) ?? "";
+  return { name: text("name"), module: text("module") };
+}
+
 function OpsTable({ table }: { readonly table: Table }) {
   const [count, setCount] = useState(table.rows.length);
   const filter = view.value["q"] ?? "";
@@ -63,7 +72,7 @@ function OpsTable({ table }: { readonly table: Table }) {
   const selected = picked !== null && named !== "" && rowKey(table, table.rows[picked]) === named ? picked : found >= 0 ? found : null;
   const select = (row: number | null): void => {
     setPicked(row);
-    go({ view: { sel: row === null ? "" : rowKey(table, table.rows[row]) } }, "replace");
+    choose("sel", row === null ? "" : rowKey(table, table.rows[row]));
   };
   return (
     <>
@@ -100,7 +109,7 @@ function OpsTable({ table }: { readonly table: Table }) {
             onCount={setCount}
           />
         </Panel>
-        {selected !== null && <RowDetails table={table} row={selected} onClose={() => select(null)} />}
+        {selected !== null && <RowDetails table={table} row={selected} onClose={() => select(null)} op={opAt(table, selected)} />}
       </div>
     </>
   );

@@ -2,7 +2,8 @@ import { useMemo } from "preact/hooks";
 
 import { columnIndex, textAt } from "../../api/read";
 import type { Table } from "../../api/types";
-import { assignColours, hashName } from "../../base/colour";
+import { hashName } from "../../base/colour";
+import { categoryVar } from "../../base/meaning";
 import { formatDuration } from "../../base/format";
 import { go, view } from "../../state/route";
 import { Icicle } from "../../widgets/chart/Icicle";
@@ -28,11 +29,11 @@ export function TimeTree({
   const by = ways.find((one) => one.id === view.value["parts"])?.id ?? ways[0]?.id ?? "";
   const tree = useMemo(() => grow("all ops", leaves(table, by)), [table, by]);
   const category = columnIndex(table, "category");
-  const colours = useMemo(() => assignColours(table.rows.map((row) => textAt(row, category) ?? "")), [table, category]);
+  const kinds = useMemo(() => new Set(table.rows.map((row) => textAt(row, category) ?? "")), [table, category]);
   const colourOf = (branch: Branch): string => {
     // A leaf and the category over it share a colour; other levels have one by their name.
-    const kind = branch.leaf !== null ? (textAt(table.rows[branch.leaf], category) ?? "") : branch.name;
-    return `var(--slice-${(colours.get(kind) ?? hashName(branch.name)) % COLOURS})`;
+    const kind = branch.leaf !== null ? (textAt(table.rows[branch.leaf], category) ?? "") : kinds.has(branch.name) ? branch.name : "";
+    return categoryVar(kind, "s") ?? `var(--slice-${hashName(branch.name) % COLOURS})`;
   };
   if (ways.length === 0 || tree.value === 0) return null;
   return (

@@ -2,14 +2,15 @@
 
 import { columnIndex, labelOf, numberAt, tableOf, textAt, valueText } from "../../api/read";
 import type { Report, Table } from "../../api/types";
-import { assignColours, boundVar, seriesVar } from "../../base/colour";
+import { assignColours, seriesVar } from "../../base/colour";
+import { boundVar } from "../../base/meaning";
 import { formatCell, formatDuration, formatShare } from "../../base/format";
 import { go, hrefOf } from "../../state/route";
 import { markIn } from "../../state/mark";
 import { Bars } from "../../widgets/chart/Bars";
 import { Explained } from "../../widgets/Explained";
 import { Panel } from "../../widgets/Panel";
-import { rowKey } from "../ops/named";
+import { rowKey } from "../../widgets/op/named";
 import { BUSY, deviceActivity } from "./activity";
 import { sideBySide } from "./sideBySide";
 
@@ -132,7 +133,14 @@ export function TopOps({ table }: { readonly table: Table | null }) {
       // The same name in two programs is two ops.
       ...(twice.has(op) && key !== op ? { note: textAt(row, columnIndex(table, "module")) ?? "" } : {}),
       title: table.columns.map((column, i) => `${column.label}: ${formatCell(row[i] ?? null, column.kind, column.unit)}`).join("\n"),
-      parts: [{ name: kind, value: ps, text: formatDuration(ps), colour: seriesVar(categories.get(textAt(row, category) ?? "") ?? 0) }],
+      parts: [
+        {
+          name: kind,
+          value: ps,
+          text: formatDuration(ps),
+          colour: boundVar(textAt(row, category) ?? "") ?? seriesVar(categories.get(textAt(row, category) ?? "") ?? 0),
+        },
+      ],
       text: part === null ? formatDuration(ps, 3) : `${formatDuration(ps, 3)} · ${formatShare(part)}`,
     };
   });

@@ -24,7 +24,7 @@ it("places stretches by device and time", () => {
 });
 
 it("has the colours of the classes of time", () => {
-  expect(partColour("compute")).toBe("var(--series-1)");
+  expect(partColour("compute")).toBe("var(--m-compute)");
   expect(partColour("something else")).toBe("var(--unknown)");
 });
 

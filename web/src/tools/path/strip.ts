@@ -2,6 +2,7 @@
 
 import { columnIndex, numberAt, textAt } from "../../api/read";
 import type { Table } from "../../api/types";
+import { shadeVar } from "../../base/meaning";
 import { classOf } from "../time/classes";
 
 export interface Stretch {
@@ -45,10 +46,10 @@ export function stripOf(stretches: readonly Stretch[]): Strip | null {
 
 /** Parts of a path that are no class of time by themselves. */
 const OTHER: Readonly<Record<string, string>> = {
-  collectives: "var(--series-2)",
-  "collectives in flight beside ops": "var(--series-6)",
-  "copies in flight beside ops": "var(--series-6)",
-  "host transfers in flight beside ops": "var(--series-6)",
+  collectives: "var(--m-collective)",
+  "collectives in flight beside ops": shadeVar("collective", 2),
+  "copies in flight beside ops": shadeVar("copy", 2),
+  "host transfers in flight beside ops": shadeVar("transfer", 2),
   "begins later than other devices": "var(--odd)",
 };
 

@@ -1,7 +1,8 @@
 import { useMemo } from "preact/hooks";
 
 import type { Table } from "../../api/types";
-import { assignColours, boundVar, seriesVar } from "../../base/colour";
+import { assignColours, seriesVar } from "../../base/colour";
+import { boundVar } from "../../base/meaning";
 import { formatDuration, formatQuantity, formatShare, significant } from "../../base/format";
 import type { Scale } from "../../base/scale";
 import { clamp, logScale } from "../../base/scale";

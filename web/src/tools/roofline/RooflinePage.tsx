@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { tableOf } from "../../api/read";
 import type { Report, Table } from "../../api/types";
 import { formatSort, parseSort } from "../../base/rows";
-import { go, view } from "../../state/route";
+import { select as choose, go, view } from "../../state/route";
 import { useReport } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
@@ -12,7 +12,7 @@ import { Lacking, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
 import { TableExport } from "../../widgets/Export";
 import { Tabs } from "../../widgets/Tabs";
-import { rowKey as keyOf, rowOf } from "../ops/named";
+import { rowKey as keyOf, rowOf } from "../../widgets/op/named";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
@@ -77,7 +77,7 @@ function Roofline({ report }: { readonly report: Report }) {
   const selected = picked !== null && named !== "" && rowKey(table, picked) === named ? picked : found >= 0 ? found : null;
   const setSelected = (row: number | null): void => {
     setPicked(row);
-    go({ view: { sel: row === null || table === null ? "" : rowKey(table, row) } }, "replace");
+    choose("sel", row === null || table === null ? "" : rowKey(table, row));
   };
   const values = Object.keys(report.values);
   return (

@@ -2,6 +2,7 @@
 
 import { TIME_CLASSES } from "../../api/generated";
 import { columnIndex, numberAt } from "../../api/read";
+import { shadeVar } from "../../base/meaning";
 import type { Table } from "../../api/types";
 import type { Cell } from "../../base/format";
 
@@ -9,15 +10,15 @@ export type TimeClass = (typeof TIME_CLASSES)[number] & { readonly colour: strin
 
 /** A colour for each class: one without is an error of types. */
 const COLOURS: Readonly<Record<(typeof TIME_CLASSES)[number]["id"], string>> = {
-  compute_ps: "var(--series-1)",
-  copy_ps: "var(--series-0)",
-  overhead_ps: "var(--series-7)",
-  communication_ps: "var(--series-2)",
-  async_wait_ps: "var(--series-6)",
-  host_transfer_ps: "var(--series-3)",
-  infeed_ps: "var(--series-5)",
+  compute_ps: "var(--m-compute)",
+  copy_ps: "var(--m-copy)",
+  overhead_ps: "var(--m-other)",
+  communication_ps: "var(--m-collective)",
+  async_wait_ps: shadeVar("copy", 2),
+  host_transfer_ps: "var(--m-transfer)",
+  infeed_ps: shadeVar("transfer", 2),
   inside_ps: "var(--idle-1)",
-  input_ps: "var(--series-4)",
+  input_ps: "var(--m-host)",
   between_ps: "var(--idle-2)",
   before_ps: "var(--idle-0)",
   after_ps: "var(--idle-3)",

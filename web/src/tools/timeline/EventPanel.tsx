@@ -3,6 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { EventDetails, FlowEnd } from "../../api/timeline";
 import { UNKNOWN, formatBytes, formatDuration, formatInt, formatQuantity, formatShare, formatValue } from "../../base/format";
 import { hrefOf } from "../../state/route";
+import type { OpName } from "../../widgets/op/card";
+import { OpSummary } from "../../widgets/op/OpSummary";
 import { ErrorBox } from "../../widgets/States";
 import { Panel } from "../../widgets/Panel";
 import type { TimelineModel } from "../../widgets/timeline/model";
@@ -43,22 +45,18 @@ function useDetails(model: TimelineModel, picked: Picked | null): Known {
 export function EventPanel({ model, onClose }: EventPanelProps) {
   const picked = model.selected.value;
   const { details: known, error, reload } = useDetails(model, picked);
-  if (picked === null) {
-    return (
-      <p class="tl-hint">Click an event for its details. Shift and drag for the totals of an area. M sets a mark. Press ? for all keys.</p>
-    );
-  }
+  if (picked === null) return null;
   const merged = picked.event < 0;
+  const op = known === null ? null : opOf(known);
   const name = known?.name ?? picked.name;
   const group = model.tracks.groups.find((one) => one.tracks.some((track) => track.id === picked.track));
   const track = group?.tracks.find((one) => one.id === picked.track);
   return (
     <Panel
       title={name === "" ? "Events" : name}
-      class="details"
+      class="tl-event"
       actions={
         <>
-          {known !== null && <Links known={known} />}
           <button
             type="button"
             class="quiet"
@@ -79,8 +77,19 @@ export function EventPanel({ model, onClose }: EventPanelProps) {
         <Pair name="start" text={formatDuration(known?.start_ps ?? picked.start, 9)} />
         <Pair name={merged ? "span" : "duration"} text={formatDuration(known?.duration_ps ?? picked.duration)} />
         {known !== null && <Pair name="self time" text={formatValue(known.self_ps, "ps")} />}
-        {known !== null && <Derived known={known} />}
+        {known !== null && <Pair name="step" text={known.step == null ? UNKNOWN : formatInt(known.step)} />}
       </dl>
+      {op !== null && (
+        <section class="tl-op" aria-label="All executions of this op">
+          <h3>All executions of this op</h3>
+          <OpSummary key={`${op.name} ${op.module}`} op={op} otherwise={<Links op={op} />} />
+        </section>
+      )}
+      {known !== null && (
+        <dl class="pairs">
+          <Derived known={known} />
+        </dl>
+      )}
       <FlowList model={model} picked={picked} />
       {known !== null && <Source known={known} />}
       {known !== null && known.stats.length > 0 && (
@@ -97,23 +106,24 @@ export function EventPanel({ model, onClose }: EventPanelProps) {
   );
 }
 
-/** To the same op on other pages. */
-function Links({ known }: { readonly known: EventDetails }) {
+/** The op that the event is an execution of; null where it is of none. */
+function opOf(known: EventDetails): OpName | null {
   const { module = null, instruction = null } = known;
-  if (instruction === null) return null;
-  const inModule: Record<string, string> = module === null ? {} : { module };
+  return instruction === null ? null : { name: instruction, module: module ?? "" };
+}
+
+/** To the same op on other pages, where the table of ops does not know it. */
+function Links({ op }: { readonly op: OpName }) {
+  const inModule: Record<string, string> = op.module === "" ? {} : { module: op.module };
   return (
-    <>
-      <a href={hrefOf({ page: "ops", view: { sel: module === null ? known.name : `${known.name} @ ${module}` } })} data-nav="ops">
-        Op
-      </a>
-      <a href={hrefOf({ page: "hlo", view: { ...inModule, node: instruction } })} data-nav="hlo">
+    <p class="leads">
+      <a href={hrefOf({ page: "hlo", view: { ...inModule, node: op.name } })} data-nav="hlo">
         HLO
       </a>
-      <a href={hrefOf({ page: "memory", view: { ...inModule, buffer: instruction } })} data-nav="memory">
-        Buffer
+      <a href={hrefOf({ page: "memory", view: { ...inModule, buffer: op.name } })} data-nav="memory">
+        Memory
       </a>
-    </>
+    </p>
   );
 }
 
@@ -140,7 +150,6 @@ function Derived({ known }: { readonly known: EventDetails }) {
       <Pair name="category" text={known.category ?? UNKNOWN} />
       <Pair name="module" text={known.module ?? UNKNOWN} />
       <Pair name="framework op" text={known.op_name ?? UNKNOWN} />
-      <Pair name="step" text={known.step == null ? UNKNOWN : formatInt(known.step)} />
       <Pair name="FLOPs, counted for the device" text={of(known.flops, null, (value) => formatQuantity(value, "FLOP"))} />
       <Pair name="FLOP rate" text={of(known.flop_rate, known.flop_share, (value) => formatQuantity(value, "FLOP/s"))} />
       <Pair name="bytes of main memory" text={of(known.bytes, null, formatBytes)} />

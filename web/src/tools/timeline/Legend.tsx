@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { formatInt } from "../../base/format";
-import { SLICE_COLOURS } from "../../widgets/timeline/classes";
+import { SLICE_COLOURS, sliceVar } from "../../widgets/timeline/classes";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import type { ClassCount } from "../../widgets/timeline/picks";
 import { classesInView } from "../../widgets/timeline/picks";
@@ -47,7 +47,7 @@ export function Legend({ model }: { readonly model: TimelineModel }) {
         const name = one.id < 0 ? `no ${model.colouring.value}` : one.name;
         const on = model.highlight.value === one.id;
         const number = one.id < 0 ? SLICE_COLOURS : (model.classes.colours[one.id] ?? SLICE_COLOURS);
-        const colour = number < SLICE_COLOURS ? `var(--slice-${number})` : `var(--slice-plain-${number - SLICE_COLOURS})`;
+        const colour = sliceVar(number);
         return (
           <button type="button" aria-pressed={on} onClick={() => (model.highlight.value = on ? null : one.id)}>
             <span class="swatch" style={{ background: colour }} aria-hidden="true" />

@@ -40,33 +40,35 @@ function stepTable(devices: readonly DeviceOverlap[]): Table {
   };
 }
 
-export function OverlapPanel({ model }: { readonly model: TimelineModel }) {
+/** The gaps of each step as a table. */
+export function BubblePanel({ model }: { readonly model: TimelineModel }) {
   const devices = model.overlap.value;
-  const [overlap, bubbles] = [model.showOverlap.value, model.showBubbles.value];
   const table = useMemo(() => stepTable(devices), [devices]);
-  if (!overlap && !bubbles) return null;
   const error = model.overlapError.value;
   if (error !== null) return <ErrorBox error={error} />;
-  if (!model.overlapKnown.value) return <Loading what="overlap and bubbles" />;
+  if (!model.overlapKnown.value) return <Loading what="bubbles" />;
   return (
-    <>
-      {overlap && <Hidden devices={devices} />}
-      {bubbles && (
-        <Panel
-          title="Bubbles in each step"
-          note="gaps between ops, of the devices in view"
-          flush
-          actions={
-            <button type="button" class="quiet" onClick={() => downloadCsv(table, "bubbles")}>
-              CSV
-            </button>
-          }
-        >
-          {table.rows.length === 0 ? <p class="table-empty">No step is in view.</p> : <DataTable table={table} />}
-        </Panel>
-      )}
-    </>
+    <Panel
+      title="Bubbles in each step"
+      note="gaps between ops, of the devices in view"
+      flush
+      actions={
+        <button type="button" class="quiet" onClick={() => downloadCsv(table, "bubbles")}>
+          CSV
+        </button>
+      }
+    >
+      {table.rows.length === 0 ? <p class="table-empty">No step is in view.</p> : <DataTable table={table} />}
+    </Panel>
   );
+}
+
+/** How much of the transfers compute hides, in one line. */
+export function HiddenBar({ model }: { readonly model: TimelineModel }) {
+  if (!model.showOverlap.value) return null;
+  const error = model.overlapError.value;
+  if (error !== null) return model.showBubbles.value ? null : <ErrorBox error={error} />;
+  return model.overlapKnown.value ? <Hidden devices={model.overlap.value} /> : <Loading what="overlap" />;
 }
 
 function Hidden({ devices }: { readonly devices: readonly DeviceOverlap[] }) {

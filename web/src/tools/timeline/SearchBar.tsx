@@ -10,11 +10,12 @@ import { go, view } from "../../state/route";
 import type { Resource } from "../../state/resource";
 import { useResource } from "../../state/resource";
 import { Panel } from "../../widgets/Panel";
-import { ErrorBox } from "../../widgets/States";
+import { ErrorBox, Loading } from "../../widgets/States";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import { span, viewOf } from "../../widgets/timeline/viewport";
 import type { SearchForm } from "./query";
 import { NO_SEARCH, complaint, exactName, isSearch, readSearch, searchParams, writeSearch } from "./query";
+import { Where } from "./Toolbar";
 import { pickedOfHit } from "./walk";
 
 const TYPING_MS = 250;
@@ -102,9 +103,12 @@ export interface SearchBarProps {
   readonly model: TimelineModel;
   readonly search: Search;
   readonly field: RefObject<HTMLInputElement | null>;
+  /** Whether the hits are listed by name, beside the canvas. */
+  readonly named: boolean;
+  readonly onNamed: () => void;
 }
 
-export function SearchBar({ model, search, field }: SearchBarProps) {
+export function SearchBar({ model, search, field, named, onNamed }: SearchBarProps) {
   const { form, answer, change } = search;
   const [more, setMore] = useState(form.stat !== "" || form.min !== "" || form.max !== "");
   const active = isSearch(form);
@@ -134,7 +138,11 @@ export function SearchBar({ model, search, field }: SearchBarProps) {
           type="search"
           placeholder="Search events ( / )"
           aria-label={
-            form.regex ? "Search events by regular expression" : form.exact ? "Search events by their whole name" : "Search events by a part of their name"
+            form.regex
+              ? "Search events by regular expression"
+              : form.exact
+                ? "Search events by their whole name"
+                : "Search events by a part of their name"
           }
           value={form.text}
           spellcheck={false}
@@ -159,6 +167,9 @@ export function SearchBar({ model, search, field }: SearchBarProps) {
             <button type="submit" title="N">
               Next hit
             </button>
+            <button type="button" aria-pressed={named} onClick={onNamed}>
+              Hits by name
+            </button>
             <button type="button" class="quiet" onClick={() => change(NO_SEARCH)}>
               Clear search
             </button>
@@ -167,6 +178,7 @@ export function SearchBar({ model, search, field }: SearchBarProps) {
         <span class="tl-found" role="status">
           {active && <Found model={model} search={search} />}
         </span>
+        <Where model={model} />
         {more && <Conditions search={search} />}
       </form>
       {active && answer.error !== null && <ErrorBox error={answer.error} reload={answer.reload} />}
@@ -229,60 +241,59 @@ function Conditions({ search }: { readonly search: Search }) {
   );
 }
 
-/** Stands below the canvas, so that opening it moves nothing that is looked at. */
-export function HitsByName({ search }: { readonly search: Search }) {
-  const [open, setOpen] = useState(false);
+/** The names that the hits have, those with most time first. */
+export function HitsByName({ search, onClose }: { readonly search: Search; readonly onClose: () => void }) {
   const answer = search.answer.data;
-  if (!isSearch(search.form) || answer === null || answer.count === 0) return null;
-  const { longest } = answer;
+  if (answer === null) return <Loading what="the hits" />;
+  const { longest, by_name: names } = answer;
+  const note = names.length === 0 ? "none" : `${names.length}${names.length === 50 ? ", the 50 with most time" : ""}`;
   return (
-    <details class="tl-by-name" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{`Hits by name (${answer.by_name.length}${answer.by_name.length === 50 ? ", the 50 with most time" : ""})`}</summary>
-      {open && (
-        <Panel title="Hits by name" flush>
-          {longest !== null && (
-            <p class="tl-longest">
-              Longest:{" "}
-              <button type="button" class="link" onClick={() => search.show(longest)}>
-                {`${longest.name}, ${formatDuration(longest.duration_ps)}`}
-              </button>
-            </p>
-          )}
-          <div class="tl-names" tabIndex={0} role="group" aria-label="Hits by name">
-            <table class="data plain">
-              <thead>
-                <tr>
-                  <th scope="col">name</th>
-                  <th scope="col" class="num">
-                    events
-                  </th>
-                  <th scope="col" class="num">
-                    time
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {answer.by_name.map((one) => (
-                  <tr>
-                    <td>
-                      <button
-                        type="button"
-                        class="link"
-                        title="Search for this name alone"
-                        onClick={() => search.change(exactName(one.name))}
-                      >
-                        {one.name}
-                      </button>
-                    </td>
-                    <td class="num">{formatInt(one.count)}</td>
-                    <td class="num">{formatDuration(one.total_ps)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </Panel>
+    <Panel
+      title="Hits by name"
+      note={note}
+      flush
+      actions={
+        <button type="button" class="quiet" onClick={onClose} aria-label="Close the hits">
+          Close
+        </button>
+      }
+    >
+      {longest !== null && (
+        <p class="tl-longest">
+          Longest:{" "}
+          <button type="button" class="link" onClick={() => search.show(longest)}>
+            {`${longest.name}, ${formatDuration(longest.duration_ps)}`}
+          </button>
+        </p>
       )}
-    </details>
+      <div class="tl-names" tabIndex={0} role="group" aria-label="Hits by name">
+        <table class="data plain">
+          <thead>
+            <tr>
+              <th scope="col">name</th>
+              <th scope="col" class="num">
+                events
+              </th>
+              <th scope="col" class="num">
+                time
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((one) => (
+              <tr>
+                <td>
+                  <button type="button" class="link" title="Search for this name alone" onClick={() => search.change(exactName(one.name))}>
+                    {one.name}
+                  </button>
+                </td>
+                <td class="num">{formatInt(one.count)}</td>
+                <td class="num">{formatDuration(one.total_ps)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
   );
 }

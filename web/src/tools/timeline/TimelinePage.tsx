@@ -1,8 +1,12 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { computed } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getClock, getSteps, getTracks } from "../../api/timeline";
+import { getClock, getSteps, getTracks, getUtilisation } from "../../api/timeline";
 import type { Tracks } from "../../api/timeline";
-import { formatDuration } from "../../base/format";
+import { formatDuration, formatInt } from "../../base/format";
+import { offer } from "../../state/commands";
+import { dock, placeDock } from "../../state/dock";
 import { go, route, view } from "../../state/route";
 import { useResource } from "../../state/resource";
 import { runId } from "../../state/runs";
@@ -10,22 +14,28 @@ import { formatWindow, parseWindow } from "../../state/url";
 import { Empty, ErrorBox, Loaded } from "../../widgets/States";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import type { Picked } from "../../widgets/timeline/picks";
+import { Strip } from "../../widgets/timeline/Strip";
 import { TimelineView } from "../../widgets/timeline/TimelineView";
 import type { TimelineHands } from "../../widgets/timeline/useKeys";
+import { TOOLS } from "../../widgets/timeline/useKeys";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { readEvent } from "./address";
 import { AreaPanel } from "./AreaPanel";
 import { ClockNote } from "./ClockNote";
+import { Dock } from "./Dock";
 import { EventPanel } from "./EventPanel";
 import { Legend } from "./Legend";
 import { ListPanel } from "./ListPanel";
 import { MarksBar } from "./MarksBar";
-import { OverlapPanel } from "./OverlapPanel";
+import { BubblePanel, HiddenBar } from "./OverlapPanel";
+import { isSearch } from "./query";
+import type { Search } from "./SearchBar";
 import { HitsByName, SearchBar, useSearch } from "./SearchBar";
 import { SecondRun } from "./SecondRun";
 import { StepBar } from "./StepBar";
-import { Toolbar } from "./Toolbar";
+import { COLOURS, Toolbar } from "./Toolbar";
+import type { DockTab } from "./tabs";
 import { useTimelineModel } from "./useTimelineModel";
 import { flowsOf, goToEvent } from "./walk";
 
@@ -44,12 +54,18 @@ export function TimelinePage({ info }: PageProps) {
   );
 }
 
+/** The strip is drawn in so many parts: as many as a wide screen has pixels. */
+const STRIP_PX = 1600;
+const HINT =
+  "Click an event for its details. Shift and drag for the totals of an area. M sets a mark, Q hides the details, ? shows all keys.";
+
 /** Nothing here reads the view itself: while it moves, only the canvas and the few words that say where it is follow. */
 function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Tracks }) {
   const model = useTimelineModel(run, tracks);
   const search = useSearch(run, model);
   const field = useRef<HTMLInputElement>(null);
   const [listed, setListed] = useState(false);
+  const [named, setNamed] = useState(false);
   const steps = useResource(`timeline steps ${run}`, `timeline steps ${run}`, (signal) => getSteps(run, signal));
   const several = (tracks.hosts?.length ?? 0) > 1;
   const clock = useResource(several ? `timeline clock ${run}` : null, `timeline clock ${run}`, (signal) => getClock(run, signal));
@@ -60,7 +76,10 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
     const asked = readEvent(view.value["ev"]);
     const abort = new AbortController();
     // A link to an event that is gone shows the timeline without it.
-    if (asked !== null) goToEvent(model, asked.track, asked.event, null, abort.signal).catch(() => {});
+    if (asked !== null)
+      goToEvent(model, asked.track, asked.event, null, abort.signal)
+        .catch(() => {})
+        .finally(() => (model.awaited.value = ""));
     return () => abort.abort();
   }, [model]);
 
@@ -76,37 +95,151 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
     },
     nextHit: (direction) => search.next(direction),
     list: () => setListed(!listed),
+    details: () => acts.current.onDetails(),
     follow: (direction) => {
       const picked = model.selected.value;
       const [other] = picked === null ? [] : flowsOf(model.flows.value, picked, direction);
       if (other !== undefined) goToEvent(model, other.track, other.event, other.depth, new AbortController().signal).catch(() => {});
     },
   };
+  const onDetails = (): void => {
+    const something = model.selected.value ?? model.area.value;
+    // Without details there is nothing to hide: Q would only surprise later.
+    if (something !== null || listed || named || model.showBubbles.value) placeDock({ open: !dock.value.open });
+  };
+  const acts = useRef({ onDetails, onList: () => {}, onHit: hands.nextHit });
+  acts.current = { onDetails, onList: () => setListed(!listed), onHit: hands.nextHit };
+  useEffect(
+    () =>
+      offer([
+        { label: "Timeline: zoom to the selection", key: "F", run: () => model.focus() },
+        { label: "Timeline: the whole run", key: "0", run: () => model.look(model.limits.value) },
+        { label: "Timeline: undo zoom", key: "Z", run: () => model.undo() },
+        { label: "Timeline: redo zoom", key: "Shift + Z", run: () => model.redo() },
+        { label: "Timeline: show or hide the details", key: "Q", run: () => acts.current.onDetails() },
+        { label: "Timeline: list the events in view", key: "L", run: () => acts.current.onList() },
+        { label: "Timeline: next hit", key: "N", run: () => acts.current.onHit(1) },
+        { label: "Timeline: remove all marks", key: "Shift + M", run: () => (model.marks.value = []) },
+        { label: "Timeline: overlap", run: () => (model.showOverlap.value = !model.showOverlap.value) },
+        { label: "Timeline: bubbles", run: () => (model.showBubbles.value = !model.showBubbles.value) },
+        ...COLOURS.map(([id, text]) => ({ label: `Timeline: colour by ${text}`, run: () => model.colourBy(id) })),
+        ...TOOLS.map(([tool, text], i) => ({
+          label: `Timeline: a drag does “${text.toLowerCase()}”`,
+          key: String(i + 1),
+          run: () => (model.tool.value = tool),
+        })),
+      ]),
+    [model],
+  );
+  const onNamed = (): void => setNamed(!named);
   return (
     <>
-      <Toolbar run={run} model={model} scope={scope} listed={listed} onList={() => setListed(!listed)} />
-      <SearchBar model={model} search={search} field={field} />
-      <Failure model={model} />
-      <TimelineView
-        model={model}
-        scope={scope}
-        onPick={pick}
-        hands={hands}
-        name={`Timeline of ${run}`}
-        onScopeTo={(device) => go({ scope: { devices: device } })}
-      />
+      <Screen>
+        <Toolbar run={run} model={model} scope={scope} listed={listed} onList={() => setListed(!listed)} />
+        <SearchBar model={model} search={search} field={field} named={named} onNamed={onNamed} />
+        <Failure model={model} />
+        <div class={`tl-stage ${dock.value.side}`}>
+          <div class="tl-main">
+            <RunStrip run={run} model={model} />
+            <TimelineView
+              model={model}
+              scope={scope}
+              onPick={pick}
+              hands={hands}
+              name={`Timeline of ${run}`}
+              onScopeTo={(device) => go({ scope: { devices: device } })}
+            />
+          </div>
+          <Details
+            {...{ run, model, search, listed, named }}
+            onUnlist={() => setListed(false)}
+            onUnname={() => setNamed(false)}
+            onUnpick={() => pick(null)}
+          />
+        </div>
+        <StepBar model={model} />
+        <MarksBar model={model} />
+        <HiddenBar model={model} />
+        <Legend model={model} />
+      </Screen>
       <SecondRun run={run} model={model} />
-      <Legend model={model} />
-      <HitsByName search={search} />
-      <StepBar model={model} />
-      <MarksBar model={model} />
       {clock.data !== null && several && <ClockNote clock={clock.data} />}
-      <AreaPanel run={run} model={model} search={search} onScope={(start, end) => go({ scope: { window: formatWindow(start, end) } })} />
-      <EventPanel run={run} model={model} onClose={() => pick(null)} />
-      <OverlapPanel model={model} />
-      {listed && <ListPanel model={model} onClose={() => setListed(false)} />}
       <Spoken model={model} />
     </>
+  );
+}
+
+/** The strip asks what it shows once the first slices are there: they come first. */
+function RunStrip({ run, model }: { readonly run: string; readonly model: TimelineModel }) {
+  const drawn = useMemo(() => computed(() => model.loader.version.value > 0), [model]);
+  const key = `timeline strip ${run}`;
+  const strip = useResource(drawn.value ? key : null, key, (signal) => getUtilisation(run, STRIP_PX, signal));
+  return <Strip model={model} utilisation={strip.data} />;
+}
+
+/** As tall as the window has room for below what stands above it. */
+function Screen({ children }: { readonly children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  useTop(box);
+  return (
+    <div ref={box} class="tl-screen">
+      {children}
+    </div>
+  );
+}
+
+/** Tells the style sheet how far from the document's top an element begins, and follows it. */
+function useTop(box: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const measure = (): void => {
+      const element = box.current;
+      if (element !== null) element.style.setProperty("--tl-top", `${Math.round(element.getBoundingClientRect().top + scrollY)}px`);
+    };
+    // What stands above is part of the body, and makes it longer.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+}
+
+interface DetailsProps {
+  readonly run: string;
+  readonly model: TimelineModel;
+  readonly search: Search;
+  readonly listed: boolean;
+  readonly named: boolean;
+  readonly onUnlist: () => void;
+  readonly onUnname: () => void;
+  readonly onUnpick: () => void;
+}
+
+/** What there is to show beside the canvas now. */
+function Details({ run, model, search, listed, named, onUnlist, onUnname, onUnpick }: DetailsProps) {
+  const [picked, area] = [model.selected.value, model.area.value];
+  const tabs: DockTab[] = [];
+  if (picked !== null) {
+    const label = picked.count > 1 ? `${formatInt(picked.count)} events` : "Event";
+    tabs.push({ id: "event", label, about: `${picked.track} ${picked.event} ${picked.start} ${picked.depth}` });
+  }
+  if (area !== null) tabs.push({ id: "area", label: "Selected area", about: `${area.start} ${area.end} ${area.tracks?.join(",") ?? ""}` });
+  if (listed) tabs.push({ id: "list", label: "Events in view", about: "" });
+  if (named && isSearch(search.form)) tabs.push({ id: "names", label: "Hits by name", about: "" });
+  if (model.showBubbles.value) tabs.push({ id: "bubbles", label: "Bubbles", about: "" });
+  const panel = (tab: string): ComponentChildren => {
+    if (tab === "event") return <EventPanel run={run} model={model} onClose={onUnpick} />;
+    if (tab === "area") {
+      const scopeTo = (start: number, end: number): void => go({ scope: { window: formatWindow(start, end) } });
+      return <AreaPanel run={run} model={model} search={search} onScope={scopeTo} />;
+    }
+    if (tab === "list") return <ListPanel model={model} onClose={onUnlist} />;
+    if (tab === "names") return <HitsByName search={search} onClose={onUnname} />;
+    return <BubblePanel model={model} />;
+  };
+  return (
+    <Dock tabs={tabs} hint={HINT}>
+      {panel}
+    </Dock>
   );
 }
 

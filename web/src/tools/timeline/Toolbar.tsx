@@ -10,6 +10,7 @@ import { formatWindow } from "../../state/url";
 import { ErrorBox } from "../../widgets/States";
 import type { Colouring, TimelineModel } from "../../widgets/timeline/model";
 import type { Viewport } from "../../widgets/timeline/viewport";
+import { TOOLS } from "../../widgets/timeline/useKeys";
 import { span, zoomAt } from "../../widgets/timeline/viewport";
 import { openInPerfetto } from "./perfetto";
 
@@ -21,7 +22,7 @@ export interface ToolbarProps {
   readonly onList: () => void;
 }
 
-const COLOURS: readonly (readonly [Colouring, string])[] = [
+export const COLOURS: readonly (readonly [Colouring, string])[] = [
   ["category", "op category"],
   ["module", "HLO module"],
   ["class", "time class"],
@@ -43,9 +44,19 @@ export function Toolbar({ run, model, scope, listed, onList }: ToolbarProps) {
         <button type="button" onClick={() => zoom(2)} aria-label="Zoom out">
           −
         </button>
-        <button type="button" onClick={() => model.look(model.limits.value)}>
+        <button type="button" onClick={() => model.look(model.limits.value)} title="The whole run (0)">
           Fit
         </button>
+        <button type="button" onClick={() => model.undo()} title="Undo the last zoom (Z)" aria-label="Undo zoom">
+          ↶
+        </button>
+      </span>
+      <span class="tl-set tl-tools" role="group" aria-label="A drag on the canvas">
+        {TOOLS.map(([tool, label, title]) => (
+          <button type="button" key={tool} aria-pressed={model.tool.value === tool} title={title} onClick={() => (model.tool.value = tool)}>
+            {label}
+          </button>
+        ))}
       </span>
       <label class="field">
         <span>colour</span>
@@ -91,17 +102,21 @@ export function Toolbar({ run, model, scope, listed, onList }: ToolbarProps) {
       </button>
       <ExportMenu run={run} model={model} />
       <ScopeButtons model={model} scope={scope} />
-      <Where model={model} />
-      <span class="tl-busy" role="status">
-        {model.loader.loading.value ? "loading…" : ""}
-      </span>
     </div>
   );
 }
 
-function Where({ model }: { readonly model: TimelineModel }) {
+/** Where the view is, in a line whose height does not hang on how long that is to say. */
+export function Where({ model }: { readonly model: TimelineModel }) {
   const { start } = model.view.value;
-  return <span class="tl-span">{`${formatDuration(Math.max(0, start), 6)} + ${formatDuration(span(model.view.value))}`}</span>;
+  return (
+    <span class="tl-where">
+      <span class="tl-busy" role="status">
+        {model.loader.loading.value ? "loading…" : ""}
+      </span>
+      <span class="tl-span">{`${formatDuration(Math.max(0, start), 6)} + ${formatDuration(span(model.view.value))}`}</span>
+    </span>
+  );
 }
 
 function ScopeButtons({ model, scope }: { readonly model: TimelineModel; readonly scope: Viewport | null }) {

@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
 
-import { readArea, readArrangement, readColouring, readEvent, readMarks, writeArea, writeArrangement, writeMarks } from "./address";
+import {
+  readArea,
+  readArrangement,
+  readColouring,
+  readEvent,
+  readMarks,
+  readView,
+  writeArea,
+  writeArrangement,
+  writeMarks,
+  writeView,
+} from "./address";
 
 describe("the arrangement", () => {
   const how = {
@@ -32,4 +43,24 @@ it("keeps areas, marks, colours and the event", () => {
   expect(readColouring("rainbow")).toBe("category");
   expect(readEvent("12,7")).toEqual({ track: 12, event: 7 });
   expect(readEvent("12")).toBeNull();
+});
+
+describe("where the timeline is", () => {
+  const bounds = { start: 0, end: 1000 };
+  const active = { start: 900, end: 950 };
+  it("is silent where it opens, and says so where it shows all instead", () => {
+    expect(writeView(bounds, bounds, bounds)).toBe("");
+    expect(writeView(active, bounds, active)).toBe("");
+    expect(writeView(bounds, bounds, active)).toBe("all");
+    expect(readView("all", bounds)).toEqual(bounds);
+    expect(readView("", bounds)).toBeNull();
+    expect(readView("soon", bounds)).toBeNull();
+  });
+  it("round-trips elsewhere", () => {
+    const part = { start: 10, end: 20 };
+    expect(readView(writeView(part, bounds, bounds), bounds)).toEqual(part);
+  });
+  it("knows all of two linked runs", () => {
+    expect(writeView({ start: -50, end: 1000 }, { start: -50, end: 1000 }, bounds)).toBe("all");
+  });
 });

@@ -1,6 +1,7 @@
 /** The timeline in the address bar: everything that a link should bring back. Pure. */
 
 import { formatWindow, parseWindow } from "../../state/url";
+import type { Viewport } from "../../widgets/timeline/viewport";
 import type { Arrangement } from "../../widgets/timeline/layout";
 import type { Colouring } from "../../widgets/timeline/model";
 import type { Area } from "../../widgets/timeline/scene";
@@ -71,6 +72,24 @@ export function readArea(text: string | undefined): Area | null {
 export function writeArea(area: Area | null): string {
   if (area === null) return "";
   return formatWindow(area.start, area.end) + (area.tracks === null ? "" : `@${area.tracks.join(",")}`);
+}
+
+/** The whole run, where the timeline would open on a part of it. */
+const ALL = "all";
+
+/** Null where the address leaves it to the timeline where it opens. */
+export function readView(text: string | undefined, bounds: Viewport): Viewport | null {
+  if (text === ALL) return bounds;
+  const range = parseWindow(text ?? "");
+  return range === null ? null : { start: range[0], end: range[1] };
+}
+
+/** `home`: what the timeline opens on. */
+export function writeView(view: Viewport, limits: Viewport, home: Viewport): string {
+  if (view.start === home.start && view.end === home.end) return "";
+  if (view.start > limits.start || view.end < limits.end) return formatWindow(view.start, view.end);
+  // Two runs that are linked have more to show than the one; they open on the first one's bounds.
+  return limits.start === home.start && limits.end === home.end ? "" : ALL;
 }
 
 const COLOURINGS: readonly Colouring[] = ["category", "module", "class", "name"];

@@ -1,17 +1,29 @@
 /** Makes the model of a run, and keeps it and the address in step. */
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 
 import { getCounters, getEvent, getFlowsOf, getOverlap, getSearch, getTile } from "../../api/timeline";
 import type { Tracks } from "../../api/timeline";
-import { go, route, view } from "../../state/route";
-import { formatWindow, parseWindow } from "../../state/url";
+import { go, goSelected, route, view, wentTo } from "../../state/route";
+import { parseWindow } from "../../state/url";
 import { closedAtFirst } from "../../widgets/timeline/layout";
 import type { Asks } from "../../widgets/timeline/model";
 import { TimelineModel } from "../../widgets/timeline/model";
-import { span } from "../../widgets/timeline/viewport";
-import { readArea, readArrangement, readColouring, readMarks, writeArea, writeArrangement, writeMarks } from "./address";
+import { viewOf } from "../../widgets/timeline/viewport";
+import {
+  readArea,
+  readArrangement,
+  readColouring,
+  readEvent,
+  readMarks,
+  readView,
+  writeArea,
+  writeArrangement,
+  writeMarks,
+  writeView,
+} from "./address";
+import { goToEvent } from "./walk";
 
 /** Waits this long after the last move before the address changes. */
 const SETTLE_MS = 250;
@@ -43,8 +55,10 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
   const model = useMemo(() => {
     const made = new TimelineModel(tracks, asksOf(run));
     const params = view.value;
-    const asked = parseWindow(params["view"] ?? "") ?? parseWindow(route.value.scope.window);
-    if (asked !== null) made.look({ start: asked[0], end: asked[1] });
+    const scope = parseWindow(route.value.scope.window);
+    const inScope = scope === null ? null : { start: scope[0], end: scope[1] };
+    made.turn(readView(params["view"], made.bounds) ?? inScope ?? made.home);
+    if (readEvent(params["ev"]) !== null) made.awaited.value = params["ev"] ?? "";
     made.how.value = readArrangement(params, first);
     made.marks.value = readMarks(params["marks"]);
     made.area.value = readArea(params["area"]);
@@ -57,21 +71,48 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
   useEffect(() => () => model.dispose(), [model]);
 
   useSignalEffect(() => {
-    const { start, end } = model.view.value;
-    const whole = span(model.view.value) >= span(model.limits.value);
     const overlays = [model.showOverlap.value ? "overlap" : "", model.showBubbles.value ? "bubbles" : ""];
     const picked = model.selected.value;
     const params = {
-      view: whole ? "" : formatWindow(start, end),
+      view: writeView(model.view.value, model.limits.value, model.home),
       ...writeArrangement(model.how.value, first),
       marks: writeMarks(model.marks.value),
       area: writeArea(model.area.value),
       colour: model.colouring.value === "category" ? "" : model.colouring.value,
       overlay: overlays.filter(Boolean).join(","),
-      ev: picked === null || picked.event < 0 ? "" : `${picked.track},${picked.event}`,
+      ev: picked === null ? model.awaited.value : picked.event < 0 ? "" : `${picked.track},${picked.event}`,
     };
-    const timer = setTimeout(() => go({ view: params }, "replace"), SETTLE_MS);
+    const timer = setTimeout(() => {
+      const now = view.value;
+      goSelected({ view: params }, (now["ev"] ?? now["area"] ?? "") !== "", picked !== null || params.ev !== "" || params.area !== "");
+    }, SETTLE_MS);
     return () => clearTimeout(timer);
+  });
+  // Back takes a selection back, and Forward gives it again; the view stays where it is.
+  const seen = useRef(wentTo.peek());
+  useSignalEffect(() => {
+    if (wentTo.value === seen.current) return undefined;
+    seen.current = wentTo.value;
+    const params = view.peek();
+    const abort = new AbortController();
+    const area = readArea(params["area"]);
+    model.area.value = area;
+    if (area === null) model.step.value = null;
+    const asked = readEvent(params["ev"]);
+    const now = model.selected.peek();
+    if (asked === null) model.selected.value = null;
+    else if (now?.track !== asked.track || now.event !== asked.event)
+      goToEvent(model, asked.track, asked.event, null, abort.signal).catch(() => {});
+    return () => abort.abort();
+  });
+  // A way to a time or to a track of the timeline that is open already: once it is gone, the address forgets it.
+  useSignalEffect(() => {
+    const { at = "", track = "" } = view.value;
+    if (at === "" && track === "") return;
+    const range = parseWindow(at);
+    if (range !== null) model.look(viewOf(model.limits.peek(), range[0], range[1]));
+    if (/^\d+$/.test(track)) model.show(Number(track));
+    go({ view: { at: "", track: "" } }, "replace");
   });
   return model;
 }

@@ -125,7 +125,7 @@ function RowLabel({ model, row, gutter, y, shift, onMenu, menuOpen }: RowLabelPr
         aria-expanded={menuOpen}
         {...hands}
       >
-        {row.pinned ? keepEnds(whose, Math.floor(gutter / 7)) : row.track.name}
+        <span class="tl-name">{row.pinned ? keepEnds(whose, Math.floor(gutter / 7)) : row.track.name}</span>
       </button>
     );
   }

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { EventDetails } from "../../api/timeline";
 import { formatBytes, formatDuration, formatInt, formatQuantity, formatShare } from "../../base/format";
+import type { Spot } from "./input";
 import type { TimelineModel } from "./model";
 import type { Picked } from "./picks";
 
@@ -11,10 +12,18 @@ const REST_MS = 120;
 
 export interface SliceTipProps {
   readonly model: TimelineModel;
-  readonly x: number;
-  readonly y: number;
+  /** Where the pointer is on the canvas. */
+  readonly at: Spot;
+  /** Where the selected slice is on the canvas; null where it is not. */
+  readonly keyedAt: () => Spot | null;
+  /** Width of the labels beside the canvas. */
+  readonly gutter: number;
   readonly width: number;
+  readonly height: number;
 }
+
+/** A tip is as tall as this at most, about. */
+const TALL = 190;
 
 function useDetails(model: TimelineModel, picked: Picked | null): EventDetails | null {
   const [held, setHeld] = useState<{ readonly key: string; readonly details: EventDetails } | null>(null);
@@ -37,11 +46,20 @@ function useDetails(model: TimelineModel, picked: Picked | null): EventDetails |
   return held !== null && held.key === key ? held.details : null;
 }
 
-export function SliceTip({ model, x, y, width }: SliceTipProps) {
-  const picked = model.hovered.value;
+/** Follows the pointer; after a key that picks, it stands at what was picked. */
+export function SliceTip({ model, at, keyedAt, gutter, width, height }: SliceTipProps) {
+  const hovered = model.hovered.value;
+  const keyed = hovered === null && model.keyed.value ? model.selected.value : null;
+  const picked = hovered ?? keyed;
   const details = useDetails(model, picked);
-  if (picked === null) return null;
-  const place = x > width / 2 ? { right: `${width - x + 14}px`, top: `${y + 14}px` } : { left: `${x + 14}px`, top: `${y + 14}px` };
+  const spot = keyed === null ? at : keyedAt();
+  if (picked === null || spot === null) return null;
+  const x = spot.x + gutter;
+  const over = spot.y + TALL > height && spot.y > TALL;
+  const place = {
+    ...(x > width / 2 ? { right: `${width - x + 14}px` } : { left: `${x + 14}px` }),
+    ...(over ? { bottom: `${height - spot.y + 14}px` } : { top: `${spot.y + 14}px` }),
+  };
   const merged = picked.count > 1;
   return (
     <div class="tip tl-tip" style={place} aria-hidden="true">

@@ -9,8 +9,8 @@ import { useSize } from "../useSize";
 import type { InputTarget, Spot } from "./input";
 import { bindHeldKeys, bindPointer } from "./input";
 import { Labels, rowsNearScreen } from "./Labels";
-import type { Row } from "./layout";
-import { depthAt, rowAt, rowsBetween, tracksOfRow } from "./layout";
+import type { GroupRow, Row } from "./layout";
+import { GROUP_HEIGHT, depthAt, rowAt, rowsBetween, sliceTop, tracksOfRow } from "./layout";
 import type { TimelineModel } from "./model";
 import { rowsNear } from "./model";
 import type { Palette } from "./palette";
@@ -19,11 +19,12 @@ import type { Picked } from "./picks";
 import { CanvasRenderer } from "./renderer";
 import type { Renderer } from "./scene";
 import { RULER_HEIGHT, headOf } from "./scene";
+import { StickyGroup, groupAbove } from "./StickyGroup";
 import { SliceTip } from "./SliceTip";
 import type { TimelineHands } from "./useKeys";
 import { useKeys } from "./useKeys";
 import type { Viewport } from "./viewport";
-import { pxToTime, span, viewOf } from "./viewport";
+import { pxToTime, span, timeToPx, viewOf } from "./viewport";
 
 const NARROW = 640;
 /** Pinned rows never take more of the height than this. */
@@ -54,6 +55,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
   const drawn = useRef(() => {});
   const [hoverAt, setHoverAt] = useState<Spot>({ x: 0, y: 0 });
   const [scrolled, setScrolled] = useState(0);
+  const [above, setAbove] = useState<GroupRow | null>(null);
 
   const gutter = size.width < NARROW ? 92 : 204;
   const width = Math.max(0, size.width - gutter);
@@ -180,7 +182,8 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
       const times = [from.x, to.x].map((x) => Math.round(pxToTime(model.view.value, width, Math.min(width, Math.max(0, x)))));
       const [start, end] = [Math.min(...times), Math.max(...times)];
       model.step.value = null;
-      model.area.value = end > start ? { start, end, tracks: from.y < head ? null : tracksUnder(from.y, to.y) } : null;
+      model.area.value =
+        end > start ? { start, end, tracks: from.y < head || model.tool.value === "measure" ? null : tracksUnder(from.y, to.y) } : null;
     },
     onRuler: (y) => y < RULER_HEIGHT,
   };
@@ -223,17 +226,49 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
   }, [model]);
   useKeys(model, canvas, box, hands, onPick);
 
-  // What is picked elsewhere (a hit, a flow's other end) is brought into view.
-  useSignalEffect(() => {
-    const row = model.rowOf.value.get(model.hit.value?.track ?? model.selected.value?.track ?? -1);
+  /** Brings a height of the content, as tall as that, into view. */
+  const scrollTo = (y: number, height: number): void => {
     const scroller = box.current;
-    if (row === undefined || scroller === null || (row.kind === "track" && row.pinned)) return;
+    if (scroller === null) return;
     const room = scroller.clientHeight - head - pinned;
-    if (row.y < scroller.scrollTop || row.y + Math.min(row.height, room) > scroller.scrollTop + room) {
-      scroller.scrollTop = Math.max(0, row.y - room / 3);
+    if (y < scroller.scrollTop || y + Math.min(height, room) > scroller.scrollTop + room) {
+      scroller.scrollTop = Math.max(0, y - room / 3);
     }
+  };
+  /** Where a slice stands in the content; null where its row does not scroll. */
+  const placeOf = (track: number, depth: number): { readonly y: number; readonly height: number } | null => {
+    const row = model.rowOf.value.get(track);
+    if (row === undefined || (row.kind === "track" && row.pinned)) return null;
+    if (row.kind !== "track") return row;
+    return { y: Math.min(sliceTop(row, depth), row.y + row.height - row.slice), height: row.slice };
+  };
+  // What is picked, here or elsewhere (a hit, a flow's other end), is brought into view, also when the room for it changes.
+  const bring = (): void => {
+    const one = model.hit.value ?? model.selected.value;
+    const place = one === null ? null : placeOf(one.track, one.depth);
+    if (place !== null) scrollTo(place.y, place.height);
+  };
+  useSignalEffect(bring);
+  useEffect(bring, [size.height]);
+  useSignalEffect(() => {
+    const row = model.layout.value.rows.find((one) => one.key === model.wanted.value);
+    if (model.wanted.value === null) return;
+    if (row !== undefined && box.current !== null) box.current.scrollTop = Math.max(0, row.y - GROUP_HEIGHT);
+    model.wanted.value = null;
   });
 
+  /** Where the selected slice is on the canvas; null where it is not. */
+  const keyedAt = (): Spot | null => {
+    const picked = model.selected.value;
+    const row = picked === null ? undefined : model.rowOf.value.get(picked.track);
+    if (picked === null || row === undefined) return null;
+    const fixed = row.kind === "track" && row.pinned;
+    const top = row.kind === "track" ? sliceTop(row, picked.depth) + row.slice : row.y + row.height;
+    const y = top + head + (fixed ? 0 : pinned - (box.current?.scrollTop ?? 0));
+    const x = timeToPx(model.view.value, width, picked.start);
+    const end = timeToPx(model.view.value, width, picked.start + picked.duration);
+    return end < 0 || x > width || y < head || y > size.height ? null : { x: Math.max(0, x), y };
+  };
   const total = Math.max(size.height, layout.height + head + pinned + 8);
   return (
     <div class="tl-box">
@@ -244,14 +279,20 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
           // Labels are made for a few screens; they follow in coarse steps.
           const step = Math.floor(event.currentTarget.scrollTop / SCROLL_STEP);
           if (step !== scrolled) setScrolled(step);
+          const group = groupAbove(layout.rows, event.currentTarget.scrollTop);
+          if (group !== above) setAbove(group);
           redraw();
         }}
       >
-        <div class="tl-inner" style={{ height: `${total}px` }}>
+        <div
+          class="tl-inner"
+          style={{ height: `${total}px`, "--tl-label": `${head + pinned + (above === null ? 0 : GROUP_HEIGHT) + 3}px` }}
+        >
           <div class="tl-corner" style={{ width: `${gutter}px`, height: `${head}px` }}>
             <SpanText model={model} />
             {head > RULER_HEIGHT && <span class="tl-corner-steps">steps</span>}
           </div>
+          <StickyGroup model={model} row={above} top={head + pinned} gutter={gutter} />
           {pinned > 0 && (
             <div class="tl-pinned" style={{ top: `${head}px`, height: `${pinned}px`, width: `${gutter}px` }}>
               <Labels model={model} gutter={gutter} rows={rowsBetween(layout.pinned, 0, pinned)} shift={0} onScopeTo={onScopeTo} />
@@ -262,7 +303,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
             class="tl-canvas"
             tabIndex={0}
             role="application"
-            aria-label={`${name}. W and S zoom, A and D or the arrows pan, comma and full stop walk along the track, Enter picks, L lists the events in view, question mark shows all keys.`}
+            aria-label={`${name}. W and S zoom, F zooms to the selection, Z undoes a zoom, A and D or the arrows pan, comma and full stop walk along the track, Enter picks, L lists the events in view, question mark shows all keys.`}
             style={{ marginLeft: `${gutter}px`, marginTop: `-${head + pinned}px`, width: `${width}px`, height: `${size.height}px` }}
           />
           <div class="tl-labels" style={{ width: `${gutter}px` }}>
@@ -280,7 +321,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
           </div>
         </div>
       </div>
-      <SliceTip model={model} x={hoverAt.x + gutter} y={hoverAt.y} width={size.width} />
+      <SliceTip model={model} at={hoverAt} keyedAt={keyedAt} gutter={gutter} width={size.width} height={size.height} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** What the colours mean: classes of slices get numbers and colours that stay as tiles come and go. Pure. */
 
 import { hashName, stem } from "../../base/colour";
+import { MEANINGS, SHADES, meaningOf, shadeOf, shadeVar } from "../../base/meaning";
 import type { Tile } from "./tile";
 import { NO_CLASS } from "./tile";
 
@@ -8,32 +9,33 @@ export const SLICE_COLOURS = 10;
 /** Colours for what is of no class, behind the slice colours: told apart by name, without a meaning. */
 export const PLAIN_COLOURS = 3;
 
-/** Words whose colour should be the same in every run, in the order of the slice colours. Words of one line are kin. */
-const KNOWN: readonly (readonly string[])[] = [
-  ["compute", "convolution", "dot", "matmul", "convolution fusion", "output fusion"],
-  ["communication", "collective", "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute"],
-  ["loop fusion", "non-fusion elementwise", "input fusion", "fusion"],
-  ["copy", "data formatting", "transpose", "reshape", "transfer"],
-  ["idle"],
-  ["infeed", "outfeed", "input", "input/outfeed", "host"],
-  ["reduce", "reduction", "reduce-window", "sort"],
-  ["while", "conditional", "call", "control flow"],
-  ["custom-call", "custom call", "custom fusion"],
-  ["async", "dynamic-update-slice", "dynamic-slice", "gather", "scatter"],
-];
+/** Where the colours of meanings begin: behind those of families of names, and of what is of no class. */
+const MEANT = SLICE_COLOURS + PLAIN_COLOURS;
+/** All colours of slices. */
+export const ALL_COLOURS = MEANT + MEANINGS.length * SHADES;
 
+/** The colour of a category or of a class of time: that of its meaning, on every page and in every run. */
 export function classColour(name: string): number {
   const word = name.toLowerCase();
   // Nothing is known of it, and so it looks.
   if (word === "unknown") return SLICE_COLOURS;
-  const known = KNOWN.findIndex((words) => words.includes(word));
-  return known >= 0 ? known : hashName(word) % SLICE_COLOURS;
+  const meaning = meaningOf(word);
+  return meaning === null ? hashName(word) % SLICE_COLOURS : MEANT + MEANINGS.indexOf(meaning) * SHADES + shadeOf(word);
+}
+
+/** The same for the stylesheet. */
+export function sliceVar(colour: number): string {
+  if (colour < SLICE_COLOURS) return `var(--slice-${colour})`;
+  if (colour < MEANT) return `var(--slice-plain-${colour - SLICE_COLOURS})`;
+  return shadeVar(MEANINGS[Math.floor((colour - MEANT) / SHADES)] ?? "other", (colour - MEANT) % SHADES, "s");
 }
 
 /** Numbers for the class names of all tiles. */
 export class ClassTable {
   readonly names: string[] = [];
   readonly colours: number[] = [];
+  /** Whether names are categories, which mean something; programs only have names. */
+  meant = true;
   private readonly ids = new Map<string, number>();
   private readonly ofTile = new WeakMap<Tile, Int16Array>();
   private readonly ofNames = new WeakMap<Tile, Uint8Array>();
@@ -43,7 +45,7 @@ export class ClassTable {
     if (known !== undefined) return known;
     const id = this.names.push(name) - 1;
     this.ids.set(name, id);
-    this.colours.push(classColour(name));
+    this.colours.push(this.meant ? classColour(name) : hashName(name.toLowerCase()) % SLICE_COLOURS);
     return id;
   }
 

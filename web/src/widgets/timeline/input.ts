@@ -25,6 +25,7 @@ export interface InputTarget {
 
 const CLICK_SLOP: Px = 4;
 const ZOOM_PER_PX = 0.0022;
+const ZOOM_PER_DRAG = 0.01;
 
 export function bindPointer(target: InputTarget): () => void {
   const { canvas, scroller, model } = target;
@@ -33,6 +34,7 @@ export function bindPointer(target: InputTarget): () => void {
   const pointers = new Map<number, Spot>();
   let moved = 0;
   let areaFrom: Spot | null = null;
+  let zoomFrom: Px | null = null;
   let pinch = 0;
 
   const local = (event: MouseEvent): Spot => {
@@ -40,8 +42,8 @@ export function bindPointer(target: InputTarget): () => void {
     return { x: event.clientX - rect.left, y: event.clientY - rect.top };
   };
   const timeAt = (x: Px): number => pxToTime(model.view.value, canvas.clientWidth, x);
-  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.limits.value, model.view.value, factor, timeAt(x)));
-  const pan = (dx: Px): void => model.look(panBy(model.limits.value, model.view.value, dx / Math.max(1, canvas.clientWidth)));
+  const zoom = (factor: number, x: Px): void => model.look(zoomAt(model.limits.value, model.view.value, factor, timeAt(x)), "glide");
+  const pan = (dx: Px): void => model.look(panBy(model.limits.value, model.view.value, dx / Math.max(1, canvas.clientWidth)), "glide");
 
   canvas.addEventListener(
     "wheel",
@@ -65,7 +67,11 @@ export function bindPointer(target: InputTarget): () => void {
       pointers.set(event.pointerId, at);
       moved = pointers.size > 1 ? CLICK_SLOP : 0;
       pinch = 0;
-      areaFrom = event.shiftKey || (event.pointerType === "mouse" && target.onRuler(at.y)) ? at : null;
+      const byMouse = event.pointerType === "mouse";
+      const tool = byMouse ? model.tool.value : "pan";
+      const spans = event.shiftKey || tool === "select" || tool === "measure" || (byMouse && target.onRuler(at.y));
+      areaFrom = spans ? at : null;
+      zoomFrom = !spans && tool === "zoom" ? at.x : null;
     },
     { signal },
   );
@@ -74,7 +80,8 @@ export function bindPointer(target: InputTarget): () => void {
     "pointermove",
     (event) => {
       const now = local(event);
-      model.pointer = timeAt(now.x);
+      model.pointerPx = now.x;
+      model.keyed.value = false;
       const before = pointers.get(event.pointerId);
       if (before === undefined) {
         target.onHover(now);
@@ -90,6 +97,7 @@ export function bindPointer(target: InputTarget): () => void {
         if (pinch > 0) zoom(pinch / apart, (first.x + second.x) / 2);
         pinch = apart;
       } else if (areaFrom !== null) target.onArea(areaFrom, now);
+      else if (zoomFrom !== null) zoom(Math.exp((now.y - before.y) * ZOOM_PER_DRAG), zoomFrom);
       else {
         pan(before.x - now.x);
         if (event.pointerType === "mouse") scroller.scrollTop += before.y - now.y;
@@ -109,7 +117,7 @@ export function bindPointer(target: InputTarget): () => void {
   canvas.addEventListener(
     "pointerleave",
     () => {
-      model.pointer = null;
+      model.pointerPx = null;
       target.onLeave();
     },
     { signal },
@@ -132,12 +140,13 @@ export function bindHeldKeys({ canvas, model }: Pick<InputTarget, "canvas" | "mo
     last = now;
     const limits = model.limits.value;
     let view = model.view.value;
-    const centre = (view.start + view.end) / 2;
-    if (held.has("w")) view = zoomAt(limits, view, Math.exp(-3 * seconds), centre);
-    if (held.has("s")) view = zoomAt(limits, view, Math.exp(3 * seconds), centre);
+    // What is under the pointer stays there; without a pointer the middle does.
+    const anchor = model.pointer ?? (view.start + view.end) / 2;
+    if (held.has("w")) view = zoomAt(limits, view, Math.exp(-3 * seconds), anchor);
+    if (held.has("s")) view = zoomAt(limits, view, Math.exp(3 * seconds), anchor);
     if (held.has("a") || held.has("ArrowLeft")) view = panBy(limits, view, -1.2 * seconds);
     if (held.has("d") || held.has("ArrowRight")) view = panBy(limits, view, 1.2 * seconds);
-    model.look(view);
+    model.look(view, "glide");
     frame = held.size > 0 ? requestAnimationFrame(step) : 0;
   };
 

@@ -1,11 +1,14 @@
 /** The keys of the timeline, for those who bind them and for the help. */
 
 export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
-  ["W, S or wheel", "zoom in, out (at the pointer)"],
+  ["W, S or wheel", "zoom in, out, at the pointer"],
   ["A, D, ← → or drag", "earlier, later"],
   ["↑ ↓ or Shift + wheel", "scroll the tracks"],
-  ["F", "fit the whole run"],
-  ["Z", "zoom to the selected event or area"],
+  ["F", "zoom to the selected event or area; without one, the whole run"],
+  ["Z, Shift + Z", "undo, redo a zoom"],
+  ["0", "the whole run"],
+  ["1, 2, 3, 4", "a drag selects, pans, zooms, measures"],
+  ["Q", "show, hide the details"],
   [", and .", "previous, next event on the track"],
   ["[ and ]", "to the event that this one waits for, or that waits for it"],
   ["Enter on the canvas", "pick the event in the middle"],
@@ -20,5 +23,5 @@ export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
   ["Click, double click on a step", "select it, zoom to it"],
   ["Alt + ↑ ↓ on a label", "move the track"],
   ["P, C, H on a label", "pin to the top, collapse, hide"],
-  ["Esc", "let go of hit, area and event"],
+  ["Esc, or Back", "let go of hit, area and event"],
 ];

@@ -27,12 +27,12 @@ export function linkModels(first: TimelineModel, second: TimelineModel, offset: 
     effect(() => {
       const wanted = shifted(from.view.value, by);
       const now = to.view.peek();
-      if (Math.abs(wanted.start - now.start) > NEAR || Math.abs(wanted.end - now.end) > NEAR) to.look(wanted);
+      if (Math.abs(wanted.start - now.start) > NEAR || Math.abs(wanted.end - now.end) > NEAR) to.turn(wanted);
     });
   const undo = [follow(first, second, offset), follow(second, first, -offset)];
   return () => {
     undo.forEach((stop) => stop());
     first.limits.value = first.bounds;
-    first.look(first.view.value);
+    first.turn(first.view.value);
   };
 }

@@ -11,6 +11,7 @@ import { TILE_PX } from "./tiles";
 const tracks: Tracks = {
   start_ps: 0,
   end_ps: TILE_PX * 8,
+  active_ps: null,
   hosts: ["h"],
   groups: [
     {

@@ -18,6 +18,8 @@ import type {
 } from "../../api/timeline";
 import type { Picos, Px } from "../../base/units";
 import { ClassTable } from "./classes";
+import type { Move } from "./history";
+import { ViewHistory } from "./history";
 import type { Arrangement, Row } from "./layout";
 import { AS_IT_COMES, layOut, movedAmong, rowsBetween, siblingsOf, tracksOfRow } from "./layout";
 import type { LoadTile } from "./loader";
@@ -26,7 +28,7 @@ import type { Loaded, Picked } from "./picks";
 import { neighbour, sliceAt } from "./picks";
 import type { Area } from "./scene";
 import type { Viewport } from "./viewport";
-import { span, within } from "./viewport";
+import { pxToTime, span, viewOf, within } from "./viewport";
 
 /** How the timeline asks. Everything but tiles may be absent. */
 export interface Asks {
@@ -37,6 +39,9 @@ export interface Asks {
   readonly event?: (track: number, event: number, signal: AbortSignal) => Promise<EventDetails>;
   readonly hits?: (range: Viewport, query: string, signal: AbortSignal) => Promise<SearchAnswer>;
 }
+
+/** What a drag on the canvas does. */
+export type Tool = "select" | "pan" | "zoom" | "measure";
 
 /** What slices are coloured by; `name` needs no other answer of the server. */
 export type Colouring = ColourBy | "name";
@@ -70,8 +75,15 @@ export class TimelineModel {
   readonly classes = new ClassTable();
   readonly layout = computed(() => layOut(this.tracks.groups, this.how.value));
   readonly rowOf = computed(() => this.rowsByTrack());
-  /** The time under the pointer. */
-  pointer: Picos | null = null;
+  readonly tool = signal<Tool>("pan");
+  /** `track,event` of an event that the address names, until it is found or known to be gone. */
+  readonly awaited = signal("");
+  /** Whether the selection came by the keyboard: its tip then stands beside it. */
+  readonly keyed = signal(false);
+  /** A row to bring into view: a track's key, or null once it is there. */
+  readonly wanted = signal<string | null>(null);
+  /** Where the pointer is on the canvas. */
+  pointerPx: Px | null = null;
   width: Px = 0;
 
   private readonly counterAnswer = new Latest<Counters>(REST_MS);
@@ -85,7 +97,8 @@ export class TimelineModel {
   readonly overlapError = computed(() => this.overlapAnswer.error.value);
   readonly flows = computed<readonly Flow[]>(() => this.flowAnswer.value.value?.flows ?? []);
   readonly hits = computed<readonly Hit[]>(() => (this.searching.value === "" ? [] : (this.hitAnswer.value.value?.hits ?? [])));
-  private readonly undo: () => void;
+  private readonly stop: () => void;
+  private readonly views = new ViewHistory();
   private readonly events = new Map<string, EventDetails>();
 
   constructor(
@@ -96,17 +109,70 @@ export class TimelineModel {
     this.limits.value = this.bounds;
     this.view.value = this.bounds;
     this.loader = new TileLoader(this.bounds, asks.tile);
-    this.undo = effect(() => this.askFlows(this.selected.value));
+    this.stop = effect(() => this.askFlows(this.selected.value));
   }
 
   get loaded(): Loaded {
     return { store: this.loader.store, bounds: this.bounds, view: this.view.value, width: Math.max(1, this.width) };
   }
 
-  look(view: Viewport): void {
+  /** Where the run's work is: what the timeline opens on. The whole run where that is most of it, or where no accelerator ran. */
+  get home(): Viewport {
+    const active = this.tracks.active_ps;
+    if (active === null || active[1] <= active[0]) return this.bounds;
+    const [start, end] = active;
+    return (end - start) * 2 < span(this.bounds) ? viewOf(this.bounds, start, end) : this.bounds;
+  }
+
+  /** The time under the pointer. */
+  get pointer(): Picos | null {
+    return this.pointerPx === null ? null : pxToTime(this.view.value, this.width, this.pointerPx);
+  }
+
+  look(view: Viewport, how: Move = "jump"): void {
+    const now = this.view.value;
+    this.turn(view);
+    if (this.view.value !== now) this.views.note(now, this.view.value, how, performance.now());
+  }
+
+  /** Follows another timeline: nothing that could be taken back. */
+  turn(view: Viewport): void {
     const next = within(this.limits.value, view);
     const now = this.view.value;
     if (next.start !== now.start || next.end !== now.end) this.view.value = next;
+  }
+
+  /** Takes the last zoom back. */
+  undo(): void {
+    const view = this.views.undo(this.view.value);
+    if (view !== null) this.turn(view);
+  }
+
+  redo(): void {
+    const view = this.views.redo(this.view.value);
+    if (view !== null) this.turn(view);
+  }
+
+  /** Zooms to what is selected: the event, else the area; to the whole run where nothing is. */
+  focus(): void {
+    const [picked, area] = [this.selected.value, this.area.value];
+    if (picked !== null) this.look(viewOf(this.limits.value, picked.start, picked.start + picked.duration));
+    else if (area !== null) this.look(viewOf(this.limits.value, area.start, area.end));
+    else this.look(this.limits.value);
+  }
+
+  /** Opens what holds a track and brings it into view. */
+  show(track: number): void {
+    const group = this.tracks.groups.find((one) => one.tracks.some((other) => other.id === track));
+    if (group === undefined) return;
+    const key = `t${track}`;
+    const without = (keys: ReadonlySet<string>): Set<string> => {
+      const next = new Set(keys);
+      for (const one of [key, group.id, `h:${group.host}`]) next.delete(one);
+      return next;
+    };
+    this.arrange({ closed: without(this.how.value.closed), hidden: without(this.how.value.hidden), filter: "" });
+    this.wanted.value = key;
   }
 
   /** Moves the view so that a stretch of time is in it, and keeps its span. */
@@ -147,6 +213,7 @@ export class TimelineModel {
     this.colouring.value = colouring;
     if (colouring === "name") return;
     this.classes.clear();
+    this.classes.meant = colouring !== "module";
     this.loader.setColour(colouring);
   }
 
@@ -214,7 +281,7 @@ export class TimelineModel {
   }
 
   dispose(): void {
-    this.undo();
+    this.stop();
     this.loader.dispose();
     for (const one of [this.counterAnswer, this.overlapAnswer, this.flowAnswer, this.hitAnswer]) one.drop();
   }

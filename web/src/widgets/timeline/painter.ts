@@ -2,7 +2,7 @@
  * one colour, and of slices that fall onto one pixel one is drawn. */
 
 import type { Px } from "../../base/units";
-import { PLAIN_COLOURS, SLICE_COLOURS } from "./classes";
+import { ALL_COLOURS, PLAIN_COLOURS, SLICE_COLOURS } from "./classes";
 import type { GroupRow, TrackRow } from "./layout";
 import { MAX_DEPTH, SLICE_HEIGHT, sliceTop } from "./layout";
 import type { Scene } from "./scene";
@@ -14,7 +14,6 @@ export const FONT = '11px system-ui, "Segoe UI", Roboto, sans-serif';
 /** Narrower slices show colour only. */
 const TEXT_FROM: Px = 28;
 const TEXT_AIR: Px = 8;
-const COLOURS = SLICE_COLOURS + PLAIN_COLOURS;
 const DIM = 0.22;
 
 /** Rectangles of one colour, in one growing array: x, y, width, height. */
@@ -63,8 +62,8 @@ class Labels {
 }
 
 export class SlicePainter {
-  private readonly bright = Array.from({ length: COLOURS }, () => new Bucket());
-  private readonly dim = Array.from({ length: COLOURS }, () => new Bucket());
+  private readonly bright = Array.from({ length: ALL_COLOURS }, () => new Bucket());
+  private readonly dim = Array.from({ length: ALL_COLOURS }, () => new Bucket());
   private readonly labels = new Labels();
   private readonly texts: string[] = [];
   private readonly textAt = new Bucket();
@@ -109,7 +108,7 @@ export class SlicePainter {
   }
 
   private fill(context: CanvasRenderingContext2D, buckets: readonly Bucket[], colours: readonly string[]): void {
-    for (let colour = 0; colour < COLOURS; colour += 1) {
+    for (let colour = 0; colour < ALL_COLOURS; colour += 1) {
       const bucket = buckets[colour] as Bucket;
       if (bucket.length === 0) continue;
       context.fillStyle = colours[colour] as string;

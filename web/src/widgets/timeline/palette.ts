@@ -1,6 +1,7 @@
 /** The canvas's colours, read from the stylesheet so that both themes have one source. */
 
-import { hashName, stem } from "../../base/colour";
+import { hashName, mixed, stem } from "../../base/colour";
+import { MEANINGS, MIXED } from "../../base/meaning";
 import { PLAIN_COLOURS, SLICE_COLOURS } from "./classes";
 
 export interface Palette {
@@ -10,6 +11,7 @@ export interface Palette {
   readonly text: string;
   readonly muted: string;
   readonly accent: string;
+  readonly busy: string;
   readonly shade: string;
   readonly range: string;
   readonly hidden: string;
@@ -17,7 +19,7 @@ export interface Palette {
   readonly bubble: string;
   readonly hit: string;
   readonly odd: string;
-  /** Classes, then what is of no class. */
+  /** Families of names, what is of no class, then each meaning in its shades: as `classes` numbers them. */
   readonly slices: readonly string[];
   readonly sliceText: string;
   readonly series: readonly string[];
@@ -33,6 +35,7 @@ export function readPalette(element: Element): Palette {
     text: of("--ink"),
     muted: of("--muted"),
     accent: of("--accent"),
+    busy: of("--busy"),
     shade: of("--shade"),
     range: of("--range"),
     hidden: of("--tl-hidden"),
@@ -43,6 +46,7 @@ export function readPalette(element: Element): Palette {
     slices: [
       ...Array.from({ length: SLICE_COLOURS }, (_, i) => of(`--slice-${i}`)),
       ...Array.from({ length: PLAIN_COLOURS }, (_, i) => of(`--slice-plain-${i}`)),
+      ...MEANINGS.flatMap((meaning) => MIXED.map((share) => mixed(of(`--s-${meaning}`), of("--surface"), share))),
     ],
     sliceText: of("--slice-text"),
     series: Array.from({ length: 8 }, (_, i) => of(`--series-${i}`)),

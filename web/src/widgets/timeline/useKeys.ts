@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { isTyping } from "./input";
-import type { TimelineModel } from "./model";
+import type { TimelineModel, Tool } from "./model";
 import type { Picked } from "./picks";
 import { span, viewOf } from "./viewport";
 
@@ -14,7 +14,16 @@ export interface TimelineHands {
   readonly nextHit: (direction: 1 | -1) => void;
   readonly list: () => void;
   readonly follow: (direction: 1 | -1) => void;
+  readonly details: () => void;
 }
+
+/** As in XProf's trace viewer. */
+export const TOOLS: readonly (readonly [Tool, string, string])[] = [
+  ["select", "Select", "Drag to select an area: time and tracks (1)"],
+  ["pan", "Pan", "Drag to move the view (2)"],
+  ["zoom", "Zoom", "Drag up to zoom in, down to zoom out (3)"],
+  ["measure", "Measure", "Drag to measure a stretch of time on all tracks (4)"],
+];
 
 export function useKeys(
   model: TimelineModel,
@@ -26,17 +35,13 @@ export function useKeys(
   const go = (picked: Picked | null): void => {
     if (picked === null) return;
     onPick(picked);
+    model.hovered.value = null;
+    model.keyed.value = true;
     model.reveal(picked.start, picked.duration);
   };
   const mark = (): void => {
     const { start, end } = model.view.value;
     model.addMark(model.pointer ?? model.selected.value?.start ?? (start + end) / 2);
-  };
-  const zoomIn = (): void => {
-    const picked = model.selected.value;
-    const area = model.area.value;
-    if (picked !== null) model.look(viewOf(model.limits.value, picked.start, picked.start + picked.duration));
-    else if (area !== null) model.look(viewOf(model.limits.value, area.start, area.end));
   };
   const growArea = (direction: 1 | -1): void => {
     const { start, end } = model.view.value;
@@ -52,8 +57,11 @@ export function useKeys(
       const onCanvas = document.activeElement === canvas.current;
       const { start, end } = model.view.value;
       const acts: Record<string, (() => void) | undefined> = {
-        f: () => model.look(model.limits.value),
-        z: zoomIn,
+        f: () => model.focus(),
+        z: () => model.undo(),
+        Z: () => model.redo(),
+        "0": () => model.look(model.limits.value),
+        q: hands.details,
         ".": () => go(model.beside(1)),
         ",": () => go(model.beside(-1)),
         "]": () => hands.follow(1),
@@ -72,6 +80,7 @@ export function useKeys(
           onPick(null);
         },
       };
+      TOOLS.forEach(([tool], i) => (acts[String(i + 1)] = () => (model.tool.value = tool)));
       if (onCanvas) {
         const scroll = (by: number): void => {
           if (scroller.current !== null) scroller.current.scrollTop += by;

@@ -1,0 +1,458 @@
+// What hands know from XProf's and Perfetto's viewers, and the shortest ways: each in at most three actions, at a desk's and a phone's
+// size, light and dark.
+//   node tests/e2e/habits.mjs        alone, on a fixture and on a decoding profile beside the checkout; HALOSCOPE_ONLY narrows
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { violations } from "./axe.mjs";
+import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { ask, start, traces, web } from "./server.mjs";
+
+const shots = join(web, "test-results/e2e/habits");
+const canvas = (page) => page.locator("canvas.tl-canvas").first();
+
+/** The view as the page draws it: what the address says, or all of the run where it says nothing. */
+async function viewOf(page, tracks) {
+  await rested(page);
+  const text = (await param(page, "view")) ?? "";
+  const range = /^(\d+)\.\.(\d+)$/.exec(text);
+  return range === null ? [tracks.start_ps, tracks.end_ps] : [Number(range[1]), Number(range[2])];
+}
+
+/** The time that a place of the canvas stands for. */
+function timeAt([from, to], box, x) {
+  return from + ((x - box.x) / box.width) * (to - from);
+}
+
+async function tracksOf(origin, id) {
+  return (await ask(origin, "timeline/tracks", { run: id })).body;
+}
+
+/** Where a slice of the ops is on the screen, by the tile that draws it. */
+async function aSlice(page, origin, id) {
+  const label = await page
+    .locator(".tl-labels .tl-track", { hasText: /^XLA Ops$/ })
+    .first()
+    .boundingBox();
+  const box = await canvas(page).boundingBox();
+  const tracks = await tracksOf(origin, id);
+  const ops = tracks.groups[0].tracks.find((track) => track.name === "XLA Ops");
+  const query = { run: id, start: tracks.start_ps, end: tracks.end_ps, px: 400, tracks: ops.id };
+  const slices = (await ask(origin, "timeline/window", query)).body.tracks[0].slices;
+  const [first, duration] = slices.filter((slice) => slice[2] === 0).sort((a, b) => b[1] - a[1])[0];
+  const middle = (first + duration / 2 - tracks.start_ps) / (tracks.end_ps - tracks.start_ps);
+  return { x: box.x + middle * box.width, y: label.y + 12 };
+}
+
+export const habitSteps = {
+  "digits choose what a drag does, and do not leave the timeline": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const tracks = await tracksOf(origin, id);
+    const box = await canvas(page).boundingBox();
+    const drag = async (dx, dy) => {
+      await page.mouse.move(box.x + 300, box.y + 120);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 300 + dx, box.y + 120 + dy, { steps: 5 });
+      await page.mouse.up();
+    };
+    await page.keyboard.press("1");
+    await drag(200, 10);
+    await waitForParam(page, "area", /@/);
+    await page.keyboard.press("4");
+    await drag(150, 10);
+    await waitForParam(page, "area", /^\d+\.\.\d+$/);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("3");
+    const before = await viewOf(page, tracks);
+    const time = timeAt(before, box, box.x + 300);
+    await drag(0, -80);
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    const after = await viewOf(page, tracks);
+    assert.ok(after[1] - after[0] < before[1] - before[0], "a drag upwards zooms in");
+    assert.ok(Math.abs(timeAt(after, box, box.x + 300) - time) < (after[1] - after[0]) / 100, "where it began");
+    await page.keyboard.press("2");
+    await drag(-100, 0);
+    const moved = await viewOf(page, tracks);
+    assert.ok(Math.abs(moved[1] - moved[0] - (after[1] - after[0])) < 4 && moved[0] > after[0], "a drag moves the view");
+    await page.keyboard.press("0");
+    await waitForParam(page, "view", /^$/);
+    assert.equal(await param(page, "page"), "timeline");
+  },
+  "F zooms to the selection, Z takes each zoom back, Shift + Z gives it again": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const at = await aSlice(page, origin, id);
+    await page.mouse.click(at.x, at.y);
+    await waitForParam(page, "ev", /^\d+,\d+$/);
+    await page.keyboard.press("f");
+    const near = await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await canvas(page).focus();
+    await page.keyboard.press("+");
+    await page.waitForFunction((text) => new URL(location.href).searchParams.get("view") !== text, near);
+    await page.keyboard.press("z");
+    await waitForParam(page, "view", new RegExp(`^${near.replaceAll(".", "\\.")}$`));
+    await page.keyboard.press("z");
+    await waitForParam(page, "view", /^$/);
+    await page.keyboard.press("Shift+Z");
+    await waitForParam(page, "view", new RegExp(`^${near.replaceAll(".", "\\.")}$`));
+  },
+  "Back lets go of what is selected before it leaves the page": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "ops" });
+    await page.getByRole("link", { name: "Timeline", exact: true }).first().click();
+    await waitForParam(page, "page", /^timeline$/);
+    await settled(page);
+    const at = await aSlice(page, origin, id);
+    await page.mouse.click(at.x, at.y);
+    await waitForParam(page, "ev", /^\d+,\d+$/);
+    await page.goBack();
+    await waitForParam(page, "ev", /^$/);
+    assert.equal(await param(page, "page"), "timeline");
+    await page.locator(".tl-event").waitFor({ state: "detached" });
+    await page.goForward();
+    await waitForParam(page, "ev", /^\d+,\d+$/);
+    await page.locator(".tl-event").waitFor();
+    // Esc takes the step back too: the next Back leaves at once.
+    await page.keyboard.press("Escape");
+    await waitForParam(page, "ev", /^$/);
+    await page.goBack();
+    await waitForParam(page, "page", /^ops$/);
+    await settled(page);
+    await page.locator("tbody tr:not(.spacer)").first().click();
+    await waitForParam(page, "sel", /./);
+    await page.goBack();
+    await waitForParam(page, "sel", /^$/);
+    assert.equal(await param(page, "page"), "ops");
+  },
+  "help opens at its top, and says where its end is": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "ops" });
+    await page.keyboard.press("?");
+    const help = page.locator("dialog.help");
+    await help.waitFor();
+    assert.equal(await help.evaluate((box) => box.scrollTop), 0);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Keys and words");
+    await help.evaluate((box) => box.scrollTo(0, 4000));
+    await help.getByRole("button", { name: "Close" }).click();
+    await help.waitFor({ state: "detached" });
+  },
+  "Ctrl + K finds pages, ops, steps, tracks, runs and commands": async (page, origin, id) => {
+    await visit(page, origin, { run: id });
+    const find = async (words, kind) => {
+      await page.keyboard.press("Control+k");
+      await page.locator(".find-query").waitFor();
+      await page.keyboard.type(words);
+      await page
+        .locator(".find-list li", { has: page.locator(".find-kind", { hasText: new RegExp(`^${kind}$`) }) })
+        .first()
+        .waitFor();
+      await page.waitForFunction(() => !document.querySelector(".find-foot").textContent.includes("looked for"));
+      await page.keyboard.press("Enter");
+      await page.locator("dialog.find").waitFor({ state: "detached" });
+    };
+    await find("roofline", "page");
+    await waitForParam(page, "page", /^roofline$/);
+    const ops = (await ask(origin, "report/ops", { run: id })).body.tables[0];
+    const name = String(ops.rows.find((row) => String(row[0]).includes("fusion"))[0]);
+    await find(name, "op");
+    await waitForParam(page, "page", /^ops$/);
+    assert.ok((await waitForParam(page, "sel", /./)).startsWith(name));
+    const { steps } = (await ask(origin, "timeline/steps", { run: id })).body;
+    await find(`step ${steps[3].number}`, "step");
+    await waitForParam(page, "page", /^timeline$/);
+    const [from, to] = (await waitForParam(page, "view", /^\d+\.\.\d+$/)).split("..").map(Number);
+    assert.ok(from <= steps[3].start_ps && to >= steps[3].end_ps && to - from < 2 * (steps[3].end_ps - steps[3].start_ps));
+    await find("whole run", "command");
+    await waitForParam(page, "view", /^$/);
+    const tracks = await tracksOf(origin, id);
+    const last = tracks.groups.at(-1).tracks.at(-1);
+    await find(`${last.name} ${tracks.groups.at(-1).name}`, "track");
+    await page.locator(`#tl-t${last.id}`).waitFor();
+    await page.waitForFunction((key) => {
+      const label = document.getElementById(key).getBoundingClientRect();
+      const box = document.querySelector(".tl-scroll").getBoundingClientRect();
+      return label.top >= box.top && label.bottom <= box.bottom;
+    }, `tl-t${last.id}`);
+    const { runs } = (await ask(origin, "runs")).body;
+    const other = runs.find((run) => run.id !== id && !run.writing && !run.id.startsWith("broken"));
+    await find(other.name, "run");
+    await waitForParam(page, "run", /./);
+    assert.notEqual(await param(page, "run"), id);
+  },
+  "the details are resized, moved beside the canvas, hidden and shown; a reload keeps that": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const at = await aSlice(page, origin, id);
+    await page.mouse.click(at.x, at.y);
+    const dock = page.locator(".tl-dock");
+    await dock.locator(".tl-event").waitFor();
+    const edge = page.getByRole("separator", { name: "Size of the details" });
+    const tall = (await dock.boundingBox()).height;
+    await edge.focus();
+    await page.keyboard.press("ArrowUp");
+    assert.ok((await dock.boundingBox()).height > tall);
+    const grip = await edge.boundingBox();
+    await page.mouse.move(grip.x + 200, grip.y + 4);
+    await page.mouse.down();
+    await page.mouse.move(grip.x + 200, grip.y - 60, { steps: 4 });
+    await page.mouse.up();
+    assert.ok((await dock.boundingBox()).height > tall + 60);
+    await dock.getByRole("button", { name: "Move beside" }).click();
+    const [wide, box] = [await dock.boundingBox(), await canvas(page).boundingBox()];
+    assert.ok(wide.x > box.x + box.width - 20 && wide.height > 300, "the details stand beside the canvas");
+    assert.equal(await overflow(page), 0);
+    await page.reload();
+    await settled(page);
+    await page.locator(".tl-dock.beside .tl-event").waitFor();
+    await page.keyboard.press("q");
+    await page.locator(".tl-event").waitFor({ state: "detached" });
+    await page.keyboard.press("q");
+    await page.locator(".tl-event").waitFor();
+    await dock.getByRole("button", { name: "Move below" }).click();
+    await page.keyboard.press("Escape");
+  },
+  "the strip shows the whole run, moves the window and draws a new one": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const strip = page.locator(".tl-strip canvas");
+    const { body } = await ask(origin, "timeline/utilisation", { run: id, px: 100 });
+    assert.equal(body.busy.length, 100);
+    assert.match(await strip.getAttribute("aria-label"), /busy for [\d.]+% of it; \d+ steps/);
+    const tracks = await tracksOf(origin, id);
+    const box = await strip.boundingBox();
+    const drag = async (from, to) => {
+      await page.mouse.move(box.x + from * box.width, box.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(box.x + to * box.width, box.y + 20, { steps: 6 });
+      await page.mouse.up();
+      return viewOf(page, tracks);
+    };
+    const part = (time) => (time - tracks.start_ps) / (tracks.end_ps - tracks.start_ps);
+    const drawn = await drag(0.2, 0.5);
+    assert.ok(Math.abs(part(drawn[0]) - 0.2) < 0.01 && Math.abs(part(drawn[1]) - 0.5) < 0.01, String(drawn.map(part)));
+    const moved = await drag(0.35, 0.55);
+    assert.ok(Math.abs(part(moved[0]) - 0.4) < 0.01 && Math.abs(moved[1] - moved[0] - (drawn[1] - drawn[0])) < 4, String(moved.map(part)));
+    await page.keyboard.press("z");
+    await page.keyboard.press("z");
+    await waitForParam(page, "view", /^$/);
+  },
+  "a tip goes with the keyboard, and the device's name stays in sight": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    await page.mouse.move(5, 5);
+    await canvas(page).focus();
+    await page.keyboard.press("Enter");
+    await waitForParam(page, "ev", /^\d+,\d+$/);
+    const first = await page.locator(".tl-tip").innerText();
+    await page.keyboard.press(".");
+    await page.waitForFunction((text) => document.querySelector(".tl-tip")?.innerText !== text, first);
+    const name = await page.locator(".tl-event h2").innerText();
+    assert.ok((await page.locator(".tl-tip").innerText()).startsWith(name));
+    await page.keyboard.press("Escape");
+    await counts(page.locator(".tl-tip"), 0);
+    const { groups } = await tracksOf(origin, id);
+    const first_ = groups[0];
+    const track = page.locator(`#tl-t${first_.tracks[0].id}`);
+    const bottom = await track.evaluate((label) => label.offsetTop + label.offsetHeight);
+    await page
+      .locator(".tl-scroll")
+      .first()
+      .evaluate((box, by) => (box.scrollTop = by), bottom);
+    await page.locator(".tl-sticky").waitFor();
+    assert.ok((await page.locator(".tl-sticky button").getAttribute("title")).startsWith(first_.name));
+  },
+  "axe finds nothing serious in what opens: the finder, the card, the details beside": async (page, origin, id) => {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await visit(page, origin, { run: id, page: "ops" });
+      await page.locator("tbody tr:not(.spacer)").first().click();
+      await page.locator(".op-card").waitFor();
+      await settled(page);
+      assert.deepEqual(await violations(page, `card, ${colorScheme}`), []);
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("fusion");
+      await page.locator(".find-list li").first().waitFor();
+      assert.deepEqual(await violations(page, `finder, ${colorScheme}`), []);
+      await page.keyboard.press("Escape");
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  },
+};
+
+/** The tasks, each in at most three actions, wherever the page is looked at. */
+const TASKS = {
+  "zoom at the pointer keeps what is under it": async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const tracks = await tracksOf(origin, id);
+    const box = await canvas(page).boundingBox();
+    for (const [share, hand] of [
+      [0.3, () => page.mouse.wheel(0, -400)],
+      [0.7, () => page.keyboard.press("w", { delay: 250 })],
+    ]) {
+      const x = box.x + share * box.width;
+      await page.mouse.move(x, box.y + 100);
+      const before = await viewOf(page, tracks);
+      const time = timeAt(before, box, x);
+      await act(hand);
+      await page
+        .waitForFunction((text) => (new URL(location.href).searchParams.get("view") ?? "") !== text, (await param(page, "view")) ?? "")
+        .catch(() => {});
+      const after = await viewOf(page, tracks);
+      assert.ok(after[1] - after[0] < 0.9 * (before[1] - before[0]), `zoomed from ${before} to ${after}`);
+      const off = (Math.abs(timeAt(after, box, x) - time) / (after[1] - after[0])) * box.width;
+      assert.ok(off < 1.5, `${off} pixels off at ${share}`);
+    }
+  },
+  undo: async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const box = await canvas(page).boundingBox();
+    await page.mouse.move(box.x + 100, box.y + 100);
+    await act(() => page.mouse.wheel(0, -600));
+    await waitForParam(page, "view", /^\d+\.\.\d+$/);
+    await act(() => page.keyboard.press("z"));
+    await waitForParam(page, "view", /^$/);
+  },
+  "top fusion's HLO from Ops": async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "ops" });
+    const ops = (await ask(origin, "report/ops", { run: id })).body.tables[0];
+    const name = String(ops.rows.find((row) => String(row[0]).includes("fusion"))[0]);
+    await act(() =>
+      page
+        .locator("table.data td", { hasText: new RegExp(`^${name.replaceAll(".", "\\.")}$`) })
+        .first()
+        .click(),
+    );
+    await page.locator(".op-card").waitFor();
+    await act(() => page.locator(".op-card").getByRole("link", { name: "HLO", exact: true }).click());
+    await waitForParam(page, "page", /^hlo$/);
+    await settled(page);
+    assert.equal(await param(page, "node"), name);
+    await page.getByRole("heading", { name: `Around ${name}`, exact: true }).waitFor();
+  },
+  "its longest execution from Ops": async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "ops" });
+    await act(() => page.locator("tbody tr:not(.spacer)").first().click());
+    const way = page.locator(".op-card").getByRole("link", { name: "Timeline", exact: true });
+    await page.waitForFunction(() => [...document.querySelectorAll(".op-card a")].some((link) => link.search.includes("ev=")));
+    await act(() => way.click());
+    const [track, event] = (await waitForParam(page, "ev", /^\d+,\d+$/)).split(",");
+    await settled(page);
+    const { body } = await ask(origin, "timeline/event", { run: id, track, event });
+    const found = (await ask(origin, "timeline/search", { run: id, q: body.name, exact: 1, limit: 1 })).body;
+    assert.equal(body.duration_ps, found.longest.duration_ps);
+    await page.locator(".tl-event").waitFor();
+    await inWindow(page, ".tl-event h2");
+  },
+  "what was clicked is told inside of the window": async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const at = await aSlice(page, origin, id);
+    await act(() => page.mouse.click(at.x, at.y));
+    await page.locator(".tl-event h2").waitFor();
+    await inWindow(page, ".tl-event h2");
+    await page.keyboard.press("r");
+    await page.locator(".tl-area .tl-sums").waitFor();
+    await inWindow(page, ".tl-area h2");
+  },
+};
+
+/** An element lies inside of the window. */
+async function inWindow(page, selector) {
+  const box = await page.locator(selector).first().boundingBox();
+  const { height } = page.viewportSize();
+  assert.ok(box.y >= 0 && box.y + box.height <= height, `${selector} at ${box.y} of ${height}`);
+}
+
+export async function onEachScreen(browser, origin, id, check, only = "") {
+  mkdirSync(shots, { recursive: true });
+  for (const [size, name] of [
+    [DESK, "desk"],
+    [PHONE, "phone"],
+  ]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const { page, problems, close } = await openPage(browser, { viewport: size, colorScheme });
+      for (const [task, work] of Object.entries(TASKS)) {
+        if (!task.includes(only)) continue;
+        await check(`${task}, ${name}, ${colorScheme}`, async () => {
+          let actions = 0;
+          await work(page, origin, id, async (hand) => {
+            actions += 1;
+            await hand();
+          });
+          assert.ok(actions <= 3, `${actions} actions`);
+          assert.equal(await overflow(page), 0);
+          assert.deepEqual(problems.splice(0), []);
+          await page.screenshot({ path: join(shots, `${task.replaceAll(/\W+/g, "-")}-${name}-${colorScheme}.png`) });
+        });
+      }
+      await close();
+    }
+  }
+}
+
+/** A run whose work is a small part of what was captured opens on the work. */
+async function opensOnWork(browser, origin, id) {
+  const tracks = await tracksOf(origin, id);
+  assert.notEqual(tracks.active_ps, null);
+  const [from, to] = tracks.active_ps;
+  const { page, problems, close } = await openPage(browser);
+  await visit(page, origin, { run: id, page: "timeline" });
+  const part = (to - from) / (tracks.end_ps - tracks.start_ps);
+  await page.keyboard.press("r");
+  const area = (await waitForParam(page, "area", /^\d+\.\.\d+$/)).split("..").map(Number);
+  if (part < 0.5) assert.ok(area[0] <= from && area[1] >= to && area[1] - area[0] < 1.5 * (to - from), `${area} for ${from}..${to}`);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("0");
+  if (part < 0.5) await waitForParam(page, "view", /^all$/);
+  await page.reload();
+  await settled(page);
+  assert.equal(await param(page, "view"), part < 0.5 ? "all" : null);
+  assert.deepEqual(problems, []);
+  await close();
+  return part;
+}
+
+async function main() {
+  const failures = [];
+  const only = process.env.HALOSCOPE_ONLY ?? "";
+  const check = async (name, work) => {
+    const from = Date.now();
+    try {
+      const note = await work();
+      process.stdout.write(`ok   ${name}${note === undefined ? "" : `: ${note}`} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`);
+    } catch (error) {
+      failures.push(name);
+      process.stdout.write(`FAIL ${name} (${((Date.now() - from) / 1000).toFixed(1)} s): ${error.message}\n`);
+    }
+  };
+  const browser = await launch();
+  const servers = [];
+  const serve = async (folder) => {
+    const server = await start("serve", folder);
+    servers.push(server);
+    return server.origin;
+  };
+  try {
+    const origin = await serve(join(web, "../fixtures/runs"));
+    const { runs } = (await ask(origin, "runs")).body;
+    const id = runs.find((one) => one.id.startsWith("tpu-train/")).id;
+    const { page, problems, close } = await openPage(browser);
+    for (const [name, step] of Object.entries(habitSteps)) {
+      if (!name.includes(only)) continue;
+      await check(name, async () => {
+        await page.setViewportSize(DESK);
+        await step(page, origin, id);
+        assert.deepEqual(problems.splice(0), []);
+      });
+    }
+    await close();
+    await onEachScreen(browser, origin, id, check, only);
+    const decode = join(traces, "forged/decode_v5e4");
+    if (existsSync(decode) && "opens on its work".includes(only))
+      await check("a decoding run opens on its work", async () => {
+        const own = await serve(decode);
+        return opensOnWork(browser, own, (await ask(own, "runs")).body.runs[0].id);
+      });
+  } finally {
+    await browser.close();
+    for (const server of servers) server.stop();
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
