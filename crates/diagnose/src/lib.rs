@@ -57,7 +57,10 @@ pub static ANALYSIS: Analysis = Analysis {
 fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     // Where no second run is given it is the first one again.
     let profile = asked.profile;
-    if asked.selection().is_err() && profile.devices.iter().all(|device| !device.active) && carried::any(profile) {
+    if asked.selection().is_err()
+        && profile.devices.iter().all(|device| !device.active)
+        && carried::any(profile)
+    {
         return Ok(of_kernels(asked, notes));
     }
     let other = Some(other).filter(|other| !std::ptr::eq(other.profile, profile));
@@ -92,10 +95,8 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
 /// Of a run that says nothing of time: what its compiled kernels show.
 fn of_kernels(asked: &Scoped<'_>, notes: &mut Notes) -> Report {
     let evidence = Evidence::of_kernels(asked);
-    let checked: Vec<Checked> = rules::OF_KERNELS
-        .iter()
-        .map(|rule| Checked { rule, outcome: (rule.check)(&evidence) })
-        .collect();
+    let checked: Vec<Checked> =
+        rules::OF_KERNELS.iter().map(|rule| Checked { rule, outcome: (rule.check)(&evidence) }).collect();
     let ranked = ranking::ranked(&checked);
     let causes: Vec<Finding> =
         ranked.iter().filter(|(s, _)| s.costs_time()).map(|(_, f)| f.clone()).collect();

@@ -20,7 +20,7 @@ pub struct Program<'p> {
     pub decoded: &'p Decoded,
 }
 
-impl Program<'_> {
+impl<'p> Program<'p> {
     /// The module's name with its program id, and the stage where it comes from a dump that has several: `jit_step(7)`,
     /// `jit_step@before_optimizations`.
     #[must_use]
@@ -38,8 +38,9 @@ impl Program<'_> {
 /// The instructions of a module that run a Pallas kernel of TPUs, in the order of the program.
 #[must_use]
 pub fn kernels(module: &haloscope_hlo::Module) -> Vec<&str> {
-    let is_kernel =
-        |hlo: &haloscope_hlo::Instruction| hlo.attributes().custom_call_target.as_deref() == Some("tpu_custom_call");
+    let is_kernel = |hlo: &haloscope_hlo::Instruction| {
+        hlo.attributes().custom_call_target.as_deref() == Some("tpu_custom_call")
+    };
     module.instructions().filter(|(_, hlo)| is_kernel(hlo)).map(|(_, hlo)| hlo.name.as_str()).collect()
 }
 

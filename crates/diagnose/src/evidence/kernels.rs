@@ -9,8 +9,7 @@ use crate::cause::Cause;
 use crate::rule::{Outcome, Standing};
 
 /// What a profile must hold for rules that look at kernels.
-pub(crate) const NEEDS: &str =
-    "kernels that carry their LLO: --xla_xprof_register_llo_debug_info=true in LIBTPU_INIT_ARGS, or a dump of the compiler";
+pub(crate) const NEEDS: &str = "kernels that carry their LLO: --xla_xprof_register_llo_debug_info=true in LIBTPU_INIT_ARGS, or a dump of the compiler";
 
 /// Kernels with less of the active window are not worth a word.
 const WORTH: f64 = 0.01;
@@ -169,8 +168,11 @@ pub(crate) fn others(found: &[(&Facts, f64)], words: impl Fn(f64) -> String) -> 
     if rest.is_empty() {
         return String::new();
     }
-    let mut named: Vec<String> =
-        rest.iter().take(NAMED).map(|(kernel, number)| format!("{} {}", op(kernel), words(*number))).collect();
+    let mut named: Vec<String> = rest
+        .iter()
+        .take(NAMED)
+        .map(|(kernel, number)| format!("{} {}", op(kernel), words(*number)))
+        .collect();
     if rest.len() > NAMED {
         named.push(format!("and {} more", rest.len() - NAMED));
     }

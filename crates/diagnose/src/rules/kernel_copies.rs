@@ -24,10 +24,14 @@ fn copies_ps(kernel: &Facts) -> Result<f64, Seen> {
         return Err(if kernel.is_of_xla {
             Seen::No
         } else {
-            Seen::Unknown("the run has no HLO of it that says what it copies: dump with --xla_dump_to into the same folder")
+            Seen::Unknown(
+                "the run has no HLO of it that says what it copies: dump with --xla_dump_to into the same folder",
+            )
         });
     };
-    written.copies_ps.ok_or(Seen::Unknown("XLA keeps some of its operands in VMEM, or the chip's HBM is not known"))
+    written
+        .copies_ps
+        .ok_or(Seen::Unknown("XLA keeps some of its operands in VMEM, or the chip's HBM is not known"))
 }
 
 fn see(kernel: &Facts) -> Seen {

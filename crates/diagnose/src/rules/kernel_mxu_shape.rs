@@ -34,7 +34,9 @@ fn see(kernel: &Facts) -> Seen {
         return if kernel.is_of_xla {
             Seen::No
         } else {
-            Seen::Unknown("the run has no HLO of it that says the shapes of its products: dump with --xla_dump_to into the same folder")
+            Seen::Unknown(
+                "the run has no HLO of it that says the shapes of its products: dump with --xla_dump_to into the same folder",
+            )
         };
     };
     if written.products.is_empty() {
@@ -106,14 +108,22 @@ mod tests {
             types: String::new(),
         };
         let products = sides.iter().map(product).collect();
-        Facts { mosaic: Some(Written { products, ..Written::default() }), matrix_edge: edge, ..Facts::default() }
+        Facts {
+            mosaic: Some(Written { products, ..Written::default() }),
+            matrix_edge: edge,
+            ..Facts::default()
+        }
     }
 
     #[test]
     fn short_sides_are_found_by_the_edge_of_the_chip() {
         assert_eq!(see(&kernel(&[(64, 512)], Some(256))), Seen::Found(0.75));
         assert_eq!(see(&kernel(&[(128, 512)], Some(128))), Seen::Clear(0.0));
-        assert_eq!(see(&kernel(&[(128, 512)], Some(256))), Seen::Found(0.5), "the next chip's units are larger");
+        assert_eq!(
+            see(&kernel(&[(128, 512)], Some(256))),
+            Seen::Found(0.5),
+            "the next chip's units are larger"
+        );
         // A little over a multiple of the edge is within what is good.
         assert!(matches!(see(&kernel(&[(1250, 256)], Some(128))), Seen::Clear(_)));
     }

@@ -28,7 +28,9 @@ fn see(kernel: &Facts) -> Seen {
         return Seen::No;
     }
     if kernel.mosaic.is_none() {
-        return Seen::Unknown("the run has no HLO of it that says whether it has blocks: dump with --xla_dump_to into the same folder");
+        return Seen::Unknown(
+            "the run has no HLO of it that says whether it has blocks: dump with --xla_dump_to into the same folder",
+        );
     }
     let share = (kernel.hot.empty + kernel.scalar_only) as f64 / kernel.hot.bundles as f64;
     if STEP_OVERHEAD.grade(share) == Grade::Good {

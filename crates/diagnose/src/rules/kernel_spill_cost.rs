@@ -76,7 +76,11 @@ mod tests {
         assert_eq!(see(&kernel(438, Some(132), Some(756))), Seen::Found(132.0 / 756.0));
         assert_eq!(see(&kernel(199, Some(0), Some(695))), Seen::Clear(0.0));
         assert_eq!(see(&kernel(186, Some(1), Some(716))), Seen::Clear(1.0 / 716.0), "a bundle is nothing");
-        assert_eq!(see(&kernel(5, Some(-3), Some(100))), Seen::Clear(0.0), "the packer was luckier with them");
+        assert_eq!(
+            see(&kernel(5, Some(-3), Some(100))),
+            Seen::Clear(0.0),
+            "the packer was luckier with them"
+        );
         assert_eq!(see(&kernel(0, None, None)), Seen::Clear(0.0));
     }
 

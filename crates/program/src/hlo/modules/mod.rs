@@ -84,7 +84,9 @@ impl Row<'_> {
     fn function(&self) -> &str {
         let kernel = self.module.filter(|_| programs::is_any_kernel(&self.name)).map(programs::kernels);
         let Some(name) = kernel.and_then(|all| all.first().copied()) else { return "" };
-        name.rsplit_once('.').filter(|(_, n)| n.chars().all(|c| c.is_ascii_digit())).map_or(name, |(base, _)| base)
+        name.rsplit_once('.')
+            .filter(|(_, n)| n.chars().all(|c| c.is_ascii_digit()))
+            .map_or(name, |(base, _)| base)
     }
 
     fn whiles(&self) -> usize {
@@ -299,7 +301,12 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
                 "Time of its executions, summed over devices; unknown without a profile.",
                 row.time_ps
             ),
-            text("kernels", "Kernels", "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one.", row.kernels()),
+            text(
+                "kernels",
+                "Kernels",
+                "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one.",
+                row.kernels()
+            ),
             count("launches", "Executions", "Executions, summed over devices.", row.launches),
             count(
                 "instructions",
