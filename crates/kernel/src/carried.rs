@@ -75,8 +75,11 @@ fn of_dump(profile: &Profile) -> Vec<Carried<'_>> {
     let mut places = BTreeMap::new();
     for dumped in profile.dumped.iter().filter(|dumped| dumped.stage == Dumped::MODULE) {
         let Some(source) = profile.sources.get(dumped.source) else { continue };
-        let Some(head) = Head::of(source.bytes()) else { continue };
-        let name = format!("{}({})::{}", head.module_name, head.module_id, head.op);
+        // One that cannot be read is named by its file, so that its damage is told.
+        let name = Head::of(source.bytes()).map_or_else(
+            || format!("::{}", dumped.op),
+            |head| format!("{}({})::{}", head.module_name, head.module_id, head.op),
+        );
         let carried = Carried {
             name: name.clone().into(),
             host: HostId(0),

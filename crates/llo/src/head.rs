@@ -20,15 +20,16 @@ impl<'a> Head<'a> {
     /// [`crate::Module::read`].
     #[must_use]
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
-        /// Fields of the message in which an op's name and its region stand, and the tag of the first.
+        /// Fields of the message in which an op's name and its region stand.
         const OP: u32 = 1;
         const TOP: u32 = 2;
-        const FIRST: u8 = 1 << 3 | 2;
-        if bytes.first() != Some(&FIRST) {
+        // What frames a program has no name, and begins with its region.
+        let is_nameless = bytes.first() == Some(&(2 << 3 | 2));
+        if !is_nameless && bytes.first() != Some(&(1 << 3 | 2)) {
             return None;
         }
         let mut head = Self::default();
-        let (mut has_op, mut has_region) = (false, false);
+        let (mut has_op, mut has_region) = (is_nameless, false);
         let mut fields = Fields::new(bytes, 0);
         for field in fields.by_ref() {
             match (field.number, field.value) {
@@ -54,7 +55,7 @@ impl<'a> Head<'a> {
     /// Whether it is what frames a program, and no op of it.
     #[must_use]
     pub fn is_frame(&self) -> bool {
-        self.op == "TLP" || self.op.starts_with('<')
+        self.op.is_empty() || self.op == "TLP" || self.op.starts_with('<')
     }
 }
 
@@ -91,6 +92,9 @@ mod tests {
         assert!(!head.is_frame());
         let frame = [message(1, b"<late-finalization>"), message(2, &region())].concat();
         assert!(Head::of(&frame).unwrap().is_frame());
+        // The frame of a program has no name.
+        assert!(Head::of(&message(2, &region())).unwrap().is_frame());
+        assert_eq!(Head::of(&message(2, b"an error of a profiler")), None);
     }
 
     #[test]

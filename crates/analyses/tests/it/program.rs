@@ -223,7 +223,7 @@ fn a_profile_goes_before_a_dump() {
 fn questions_about_time_have_no_answer() {
     let profile = open(&proto());
     let is_of_programs = |id: &str| {
-        ["inspect", "audit flags", "kernel grid", "kernel text", "oom"].contains(&id)
+        ["inspect", "audit flags", "kernel grid", "kernel stages", "kernel text", "oom"].contains(&id)
             || id.starts_with("hlo ")
             || (id.starts_with("memory ") && id != "memory profile")
     };

@@ -18,20 +18,29 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Where such bundles are fewer than this of the loop, something else is what it does.
+const WORTH: f64 = 0.25;
+
+/// Bundles of the hot loop in which a vector or matrix unit works.
+fn working(kernel: &Facts) -> u64 {
+    kernel.hot.bundles.saturating_sub(kernel.hot.empty).saturating_sub(kernel.scalar_only)
+}
+
 fn see(kernel: &Facts) -> Seen {
-    let working = kernel.hot.bundles.saturating_sub(kernel.hot.empty);
+    let working = working(kernel);
     if working == 0 {
         return Seen::No;
     }
     let share = (kernel.moving as f64 / working as f64).min(1.0);
-    if RELAYOUTS.grade(share) == Grade::Good { Seen::Clear(share) } else { Seen::Found(share) }
+    let is_worth = kernel.moving as f64 >= WORTH * kernel.hot.bundles as f64;
+    if is_worth && RELAYOUTS.grade(share) != Grade::Good { Seen::Found(share) } else { Seen::Clear(share) }
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     evidence.look_at_kernels(
         see,
         |kernel, share| {
-            format!("{}: {} of the hot loop's working bundles move values across lanes", op(kernel), units::share(share))
+            format!("{}: {} of the hot loop's bundles that work on vectors move them across lanes", op(kernel), units::share(share))
         },
         |found| {
             let (kernel, share) = found[0];
@@ -43,10 +52,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(share)
                 ),
                 evidence: format!(
-                    "{}: {} of {} bundles that use a unit hold a rotation, permutation, transposition, shuffle or combination{}",
+                    "{}: {} of {} bundles in which vector or matrix units work hold a rotation, permutation, transposition, shuffle or combination{}",
                     op(kernel),
                     kernel.moving,
-                    kernel.hot.bundles.saturating_sub(kernel.hot.empty),
+                    working(kernel),
                     others(found, units::share)
                 ),
                 assuming: "as a kernel may be there to move values".into(),
@@ -66,15 +75,17 @@ mod tests {
     use super::*;
     use haloscope_kernel::model::Use;
 
-    fn kernel(moving: u64, bundles: u64, empty: u64) -> Facts {
-        Facts { moving, hot: Use { bundles, empty, ..Use::default() }, ..Facts::default() }
+    /// A hot loop of 100 bundles, of which so many do nothing, or only count.
+    fn kernel(moving: u64, empty: u64, scalar_only: u64) -> Facts {
+        Facts { moving, scalar_only, hot: Use { bundles: 100, empty, ..Use::default() }, ..Facts::default() }
     }
 
     #[test]
     fn most_of_the_bundles_that_work_decides() {
-        assert_eq!(see(&kernel(70, 120, 20)), Seen::Found(0.7));
-        assert_eq!(see(&kernel(50, 100, 0)), Seen::Clear(0.5), "half is not most");
-        assert_eq!(see(&kernel(10, 100, 0)), Seen::Clear(0.1));
-        assert_eq!(see(&kernel(0, 100, 100)), Seen::No, "nothing works");
+        assert_eq!(see(&kernel(56, 10, 20)), Seen::Found(0.8));
+        assert_eq!(see(&kernel(35, 10, 20)), Seen::Clear(0.5), "half is not most");
+        assert_eq!(see(&kernel(10, 0, 0)), Seen::Clear(0.1));
+        assert_eq!(see(&kernel(9, 60, 30)), Seen::Clear(0.9), "the loop does something else");
+        assert_eq!(see(&kernel(0, 70, 30)), Seen::No, "nothing works on vectors");
     }
 }

@@ -153,7 +153,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
         ),
         count("bundles_b", "Bundles of B", long_b, "The same of the other."),
         Value::new(
-            "bundles_added",
+            "bundles_delta",
             "More",
             signed(long_a, long_b),
             Unit::Count,
@@ -305,7 +305,7 @@ fn region(region: &Region) -> Row<impl Columns + use<>> {
         ),
         count("bundles_b", "B", "The same of B.", region.bundles.1),
         count(
-            "bundles_added",
+            "bundles_delta",
             "More",
             "Bundles of B less those of A.",
             signed(region.bundles.1) - signed(region.bundles.0)
@@ -369,7 +369,7 @@ fn opcodes(a: &Subject<'_>, b: &Subject<'_>) -> Vec<Row<impl Columns + use<>>> {
                 text("unit", "Unit", "Which unit runs it.", opcode.unit().word()),
                 count("count_a", "A", "Instructions in the code of A.", a),
                 count("count_b", "B", "Instructions in the code of B.", b),
-                count("added", "More", "B less A.", signed(b) - signed(a)),
+                count("delta", "More", "B less A.", signed(b) - signed(a)),
                 flag("traces", "Traces", "Whether it is there for a trace only.", opcode.is_trace()),
             ]
         })

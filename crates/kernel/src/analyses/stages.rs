@@ -62,10 +62,13 @@ fn choose<'s>(all: &'s [Stages], word: &str, notes: &mut Notes) -> Result<&'s St
     // Where there are texts alone nobody knows the module, and the op decides.
     let bare = word.rsplit_once("::").map_or(word, |(_, op)| op);
     let by = |fits: &dyn Fn(&&Stages) -> bool| all.iter().filter(fits).collect::<Vec<_>>();
-    let ways: [&dyn Fn(&&Stages) -> bool; 4] = [
+    // Copies of files that were renamed have an underscore for what file systems do not like.
+    let renamed = bare.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "_");
+    let ways: [&dyn Fn(&&Stages) -> bool; 5] = [
         &|stages| stages.name == word,
         &|stages| stages.op == word,
         &|stages| stages.name == bare,
+        &|stages| stages.name == *renamed,
         &|stages| stages.name.contains(word),
     ];
     let named = ways.into_iter().map(by).find(|found| !found.is_empty()).unwrap_or_default();
@@ -147,7 +150,7 @@ fn values(subject: &Stages) -> Vec<Value> {
             "What they add, of the length without them.",
         ),
         Value::new(
-            "registers_cost_bundles",
+            "registers_delta",
             "Registers cost",
             difference(with, before),
             Unit::Count,

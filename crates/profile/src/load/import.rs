@@ -141,10 +141,9 @@ fn is_named_profile(given: &Given<'_>) -> bool {
     find::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// Whether a file is of a TPU compiler's last stage: the message by its bytes, texts by their names.
+/// Whether a file is of a TPU compiler's last stage: the message by its bytes, what is damaged and texts by their names.
 fn is_llo(given: &Given<'_>) -> bool {
-    let is_text = || llo_dump::Name::of(given.path).is_some_and(|name| name.stage != llo_dump::MODULE);
-    !is_named_profile(given) && (Head::of(given.bytes).is_some() || is_text())
+    !is_named_profile(given) && (Head::of(given.bytes).is_some() || llo_dump::Name::of(given.path).is_some())
 }
 
 fn llo(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
@@ -234,7 +233,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         None => "found no plane with a name".to_owned(),
     };
     let message = format!(
-        "expected an XSpace protobuf (.xplane.pb), an HLO proto, HLO text or an llo_module.pb (or, for audit flags, a text with XLA flags), {found}"
+        "expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text, or the LLO of an op (or, for audit flags, a text with XLA flags), {found}"
     );
     Err(Error::Input { path: path.to_owned(), message })
 }

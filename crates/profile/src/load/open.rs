@@ -138,7 +138,7 @@ fn open_programs(
     let damaged = |path: &Path, message: String| Error::Input { path: path.to_owned(), message };
     match (files.as_slice(), dumped.as_slice()) {
         ([(path, bytes)], []) => drop(Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?),
-        ([], [(path, bytes)]) if Head::of(bytes).is_some() => {
+        ([], [(path, bytes)]) if is_message(path, bytes) => {
             drop(haloscope_llo::Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?);
         }
         _ => {}
@@ -156,6 +156,11 @@ fn open_programs(
     let mut profile = Profile::from_programs(&name, dump::stages(files).into_iter().map(file).collect());
     profile.add_dumped(dumped_files(dumped, is_alone));
     Ok(profile)
+}
+
+/// Whether a file of the last stage holds an op's LLO, and no text.
+fn is_message(path: &Path, bytes: &[u8]) -> bool {
+    Head::of(bytes).is_some() || llo_dump::Name::of(path).is_some_and(|name| name.stage == llo_dump::MODULE)
 }
 
 /// What the last stage wrote of each op, in the order of ops, compilations and files. What frames a program is no op of it.
