@@ -14,9 +14,12 @@ use crate::{
     shape::Shape,
 };
 
-/// Memory that a module may take for each of its bytes, and beside it.
-const FOR_EACH_BYTE: u64 = 8;
+/// Memory that a module may take for each of its bytes, and beside it: instructions of compilers take a hundred bytes and more as
+/// protos, and become one to two thousand.
+const FOR_EACH_BYTE: u64 = 24;
 const BESIDE: u64 = 24 << 20;
+/// The same of text, whose shortest instructions take 50 bytes, and stand in memory as they are read, all at once.
+const FOR_EACH_BYTE_OF_TEXT: u64 = 64;
 /// What a number, or a short text, takes on the heap.
 const HEAP: usize = 32;
 
@@ -106,8 +109,8 @@ pub(crate) static MODULE: Kind = Kind {
 pub(crate) static HLO: Kind = Kind { takes: 0, fields: &[(1, &MODULE), (3, &BUFFERS)] };
 
 /// Memory that what has so many bytes may take.
-fn allowed(bytes: usize) -> u64 {
-    (bytes as u64).saturating_mul(FOR_EACH_BYTE).saturating_add(BESIDE)
+fn allowed(bytes: usize, each: u64) -> u64 {
+    (bytes as u64).saturating_mul(each).saturating_add(BESIDE)
 }
 
 /// Refuses a message that takes many times its size.
@@ -115,7 +118,7 @@ fn allowed(bytes: usize) -> u64 {
 /// # Errors
 /// [`Error::TooLarge`].
 pub(crate) fn check(bytes: &[u8], kind: &'static Kind) -> Result<(), Error> {
-    let allowed = allowed(bytes.len());
+    let allowed = allowed(bytes.len(), FOR_EACH_BYTE);
     let mut takes = 0;
     weigh(bytes, kind, allowed, &mut takes);
     if takes > allowed {
@@ -131,7 +134,7 @@ pub(crate) fn check(bytes: &[u8], kind: &'static Kind) -> Result<(), Error> {
 pub(crate) fn check_text(text: &str) -> Result<(), Error> {
     const INSTRUCTION_TAKES: usize = size_of::<Instruction>() + size_of::<proto::HloInstruction>() + 8 * HEAP;
     const SHAPE_TAKES: usize = 2 * size_of::<proto::Shape>() + size_of::<Shape>();
-    let allowed = allowed(text.len());
+    let allowed = allowed(text.len(), FOR_EACH_BYTE_OF_TEXT);
     // Within attributes `=` stands without spaces.
     let instructions = text.matches(" = ").count() as u64;
     let shapes = text.bytes().filter(|byte| matches!(byte, b'[')).count() as u64;
