@@ -156,10 +156,36 @@ impl Link {
         }
         words.extend(self.steps.iter().map(|steps| format!("--steps {steps}")));
         if let Some([from, to]) = self.window_ps {
-            words.push(format!("--window {from}ps..{to}ps"));
+            words.push(format!("--window {}", window_words(from, to)));
         }
         words.join(" ")
     }
+}
+
+/// A window as a person would type it, `132.52ms..133.66ms`: rounded outwards, by a hundredth of its length at most.
+fn window_words(from: i64, to: i64) -> String {
+    const UNITS: [(&str, i64); 5] =
+        [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+    let length = to.saturating_sub(from).max(1);
+    let mut step = 1_i64;
+    while step.saturating_mul(1000) <= length {
+        step = step.saturating_mul(10);
+    }
+    let first = from.div_euclid(step).saturating_mul(step);
+    let last = to.div_euclid(step).saturating_add(i64::from(to.rem_euclid(step) > 0)).saturating_mul(step);
+    let one = |ps: i64| {
+        // The largest unit in which the number is no fraction, or is whole to the last digit.
+        let size = ps.unsigned_abs();
+        let fits = |(_, unit): &&(&str, i64)| size >= unit.unsigned_abs() && *unit / step <= 1_000_000;
+        let (name, unit) = UNITS.iter().find(fits).or(UNITS.last()).copied().unwrap_or(("ps", 1));
+        let digits = usize::try_from((unit / step).max(1).ilog10()).unwrap_or(0);
+        let (whole, part) = (size / unit.unsigned_abs(), size % unit.unsigned_abs());
+        let part = format!("{:0digits$}", part / step.unsigned_abs().min(unit.unsigned_abs()));
+        let part = if digits == 0 { "" } else { part.trim_end_matches('0') };
+        let point = if part.is_empty() { "" } else { "." };
+        format!("{}{whole}{point}{part}{name}", if ps < 0 { "-" } else { "" })
+    };
+    format!("{}..{}", one(first), one(last))
 }
 
 /// What runs are called in commands that are printed, each quoted as a shell wants it.
@@ -214,6 +240,26 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::Scope;
+
+    #[test]
+    fn windows_are_written_as_people_write_them_and_lose_nothing() {
+        for (from, to, said) in [
+            (132_523_824_344, 133_654_679_732, "132.52ms..133.66ms"),
+            (23_179_163_203, 50_801_742_031, "23.1ms..50.9ms"),
+            (1_000_000, 2_500_000, "1us..2.5us"),
+            (0, 7, "0ps..7ps"),
+            (-1_500_000, 1_000_000, "-1.5us..1us"),
+            (3_000_000_000_000, 3_000_000_001_000, "3000000us..3000000.001us"),
+        ] {
+            assert_eq!(window_words(from, to), said);
+            let text = window_words(from, to);
+            let scope = Scope::from_words(|key| (key == "window").then_some(text.as_str())).unwrap();
+            let (first, last) = scope.window_ps.unwrap();
+            let most = (to - from) / 100 + 1;
+            assert!(first <= from && from - first <= most && last >= to && last - to <= most, "{text}");
+        }
+    }
 
     #[test]
     fn words_are_quoted_as_a_shell_takes_them() {

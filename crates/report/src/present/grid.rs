@@ -267,7 +267,7 @@ mod tests {
         let rows = vec![vec![Cell::from("TPU:0"), Cell::Int(0), Cell::Int(1), Cell::Int(93)]];
         let wide = Grid::new(&heads, &rows, 1, 80);
         assert!(wide.zero.is_empty() && wide.left_out.is_empty());
-        let narrow = Grid::new(&heads, &rows, 1, 20);
+        let narrow = Grid::new(&heads, &rows, 1, 22);
         assert_eq!((narrow.zero, narrow.left_out), (vec!["Rather long zero"], vec![]));
         let narrower = Grid::new(&heads, &rows, 1, 14);
         assert_eq!((narrower.zero, narrower.left_out), (vec!["Rather long zero"], vec![3]));

@@ -11,33 +11,34 @@ enum Holds {
     /// Of a private configuration: text as a rule.
     Configuration,
     Message(&'static [(u32, Holds)]),
-    /// A message in which words are written over in place.
-    Blob,
+    /// Numbers.
+    Raw,
 }
 
-use Holds::{Blob, Configuration, Message, Text};
+use Holds::{Configuration, Message, Raw, Text};
 
 const HLO: &[(u32, Holds)] = &[(1, Message(MODULE)), (3, Message(BUFFERS))];
 const MODULE: &[(u32, Holds)] = &[
     (1, Text),
     (2, Text),
     (3, Message(COMPUTATION)),
-    (4, Message(&[(3, Text)])),
+    (4, Message(SIGNATURE)),
     (17, Message(&[(1, Text), (2, Text)])),
     (19, Message(ATTRIBUTES)),
     (22, Configuration),
 ];
-const COMPUTATION: &[(u32, Holds)] = &[(1, Text), (2, Message(INSTRUCTION)), (8, Text)];
+const COMPUTATION: &[(u32, Holds)] =
+    &[(1, Text), (2, Message(INSTRUCTION)), (4, Message(SIGNATURE)), (8, Text)];
+/// Names of parameters beside their shapes.
+const SIGNATURE: &[(u32, Holds)] = &[(3, Text)];
 const INSTRUCTION: &[(u32, Holds)] = &[
     (1, Text),
     (7, Message(&[(1, Text), (2, Text), (3, Text), (12, Text), (16, Text)])),
+    (8, Raw),
     (28, Text),
     (43, Configuration),
     (68, Message(ATTRIBUTES)),
     (79, Text),
-    (82, Blob),
-    (88, Blob),
-    (93, Blob),
     (99, Message(&[(1, Configuration)])),
 ];
 const ATTRIBUTES: &[(u32, Holds)] = &[(1, Message(&[(1, Text), (2, Configuration)]))];
@@ -68,13 +69,14 @@ fn message(bytes: &[u8], known: &[(u32, Holds)], texts: &mut Texts) -> Vec<u8> {
             Value::Bytes(value) => {
                 let holds = known.iter().find(|(number, _)| *number == field.number).map(|(_, holds)| holds);
                 let new = match (holds, std::str::from_utf8(value)) {
-                    (None, _) => value.to_vec(),
+                    (Some(Raw), _) => value.to_vec(),
                     (Some(Message(inner)), _) => message(value, inner, texts),
                     (Some(Text), Ok(text)) => texts.text(text).into_bytes(),
                     (Some(Configuration), Ok(text)) if !text.contains(char::is_control) => {
                         texts.configuration(text).into_bytes()
                     }
-                    (Some(_), _) => {
+                    // Of other messages only the words are known.
+                    _ => {
                         let mut value = value.to_vec();
                         blob::overwrite(&mut value, texts.words());
                         value

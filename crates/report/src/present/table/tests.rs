@@ -208,7 +208,7 @@ fn a_finding_says_where_to_look() {
         &report,
         &Layout { width: 120, runs: RunWords { one: "'a log'", both: "" }, ..Layout::default() },
     );
-    let ops = "haloscope ops 'a log' --by category --table ops --window 1000000ps..2500000ps  # copy\n";
+    let ops = "haloscope ops 'a log' --by category --table ops --window 1us..2.5us  # copy\n";
     assert!(text.contains(ops), "{text}");
     assert!(text.contains("haloscope timeline 'a log' --devices TPU:0 --steps 2-5\n"), "{text}");
 }
