@@ -232,7 +232,7 @@ mod tests {
             assert!(own("127.0.0.1", None, host), "{host}");
         }
         for host in ["user@localhost", "user:word@127.0.0.1:7070", "@localhost"] {
-            assert!(host.parse().is_err() || !own("127.0.0.1", None, host), "{host}");
+            assert!(host.parse::<Authority>().is_err() || !own("127.0.0.1", None, host), "{host}");
         }
         for host in
             ["evil.example", "localhost.evil.example", "10.0.0.5", "127.0.0.1.evil.example", "[::2]:1"]

@@ -164,7 +164,7 @@ mod tests {
         app.answers.trim(2, 19);
         assert_eq!(held(), ["1"]);
         // What is being computed stays, however much there is.
-        app.answers.cell(&key(7));
+        let (_cell, _waiting) = app.answers.cell(&key(7), || Token::new(None));
         app.answers.trim(0, 0);
         assert_eq!(held(), ["7"]);
     }
