@@ -18,8 +18,8 @@ use crate::{
 /// protos, and become one to two thousand.
 const FOR_EACH_BYTE: u64 = 24;
 const BESIDE: u64 = 24 << 20;
-/// The same of text, whose shortest instructions take 50 bytes, and stand in memory as they are read, all at once.
-const FOR_EACH_BYTE_OF_TEXT: u64 = 64;
+/// The same of text, whose instructions may take 40 bytes, and stand in memory as they are read, all at once.
+const FOR_EACH_BYTE_OF_TEXT: u64 = 128;
 /// What a number, or a short text, takes on the heap.
 const HEAP: usize = 32;
 
