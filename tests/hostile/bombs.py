@@ -335,3 +335,16 @@ def all_of(scale=1):
     for name, data in riegeli(scale):
         yield f"{name}.xplane.riegeli", data
     yield from packed_ones(scale)
+
+
+def main(folder, scale, only):
+    """Writes each into a log folder of its own."""
+    for name, data in all_of(scale):
+        if only in name:
+            path = folder / name.replace(".", "_") / "plugins" / "profile" / "run" / name
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

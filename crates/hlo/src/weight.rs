@@ -18,8 +18,10 @@ use crate::{
 /// protos, and become one to two thousand.
 const FOR_EACH_BYTE: u64 = 24;
 const BESIDE: u64 = 24 << 20;
-/// The same of text, whose shortest instructions take 50 bytes, and stand in memory as they are read, all at once.
-const FOR_EACH_BYTE_OF_TEXT: u64 = 64;
+/// The same of text, whose instructions may take 40 bytes, and stand in memory as they are read, all at once.
+const FOR_EACH_BYTE_OF_TEXT: u64 = 128;
+/// The same of the shapes in a text.
+const FOR_EACH_BYTE_OF_SHAPES: u64 = 40;
 /// What a number, or a short text, takes on the heap.
 const HEAP: usize = 32;
 
@@ -134,15 +136,18 @@ pub(crate) fn check(bytes: &[u8], kind: &'static Kind) -> Result<(), Error> {
 pub(crate) fn check_text(text: &str) -> Result<(), Error> {
     const INSTRUCTION_TAKES: usize = size_of::<Instruction>() + size_of::<proto::HloInstruction>() + 8 * HEAP;
     const SHAPE_TAKES: usize = 2 * size_of::<proto::Shape>() + size_of::<Shape>();
-    let allowed = allowed(text.len(), FOR_EACH_BYTE_OF_TEXT);
     // Within attributes `=` stands without spaces.
     let instructions = text.matches(" = ").count() as u64;
-    let shapes = text.bytes().filter(|byte| matches!(byte, b'[')).count() as u64;
-    let takes = instructions
-        .saturating_mul(INSTRUCTION_TAKES as u64)
-        .saturating_add(shapes.saturating_mul(SHAPE_TAKES as u64));
-    if takes > allowed {
-        return Err(Error::TooLarge { bytes: text.len(), allowed });
+    let shapes = text.bytes().filter(|byte| *byte == b'[').count() as u64;
+    let parts = [
+        (instructions.saturating_mul(INSTRUCTION_TAKES as u64), FOR_EACH_BYTE_OF_TEXT),
+        (shapes.saturating_mul(SHAPE_TAKES as u64), FOR_EACH_BYTE_OF_SHAPES),
+    ];
+    for (takes, each) in parts {
+        let allowed = allowed(text.len(), each);
+        if takes > allowed {
+            return Err(Error::TooLarge { bytes: text.len(), allowed });
+        }
     }
     Ok(())
 }

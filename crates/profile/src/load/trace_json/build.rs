@@ -13,7 +13,7 @@ use haloscope_report::units::{self, LARGEST_PS};
 const MOST_LINES: usize = 100_000;
 const MOST_BYTES: usize = 2 << 30;
 /// What a process or thread takes, and what a name, a text or an argument takes beside its words, bytes.
-const LINE: usize = 512;
+const LINE: usize = 1024;
 const ENTRY: usize = 192;
 /// Begins without an end that are kept.
 const MOST_OPEN: usize = 1_000_000;
