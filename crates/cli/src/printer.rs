@@ -92,7 +92,7 @@ impl Printer {
         let Some(pager) = &self.pager else { return self.data(write) };
         let mut paged = Paged::new(pager, &mut self.out);
         match write(&mut paged) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(paged.finish()?),
         }
     }

@@ -139,7 +139,7 @@ pub(crate) async fn report(
         .into_iter()
         .chain(["partial"])
         .chain(second)
-        .chain(analysis.params.iter().flat_map(|param| words(param)))
+        .chain(analysis.params.iter().flat_map(words))
         .collect();
     let query = Query::parse(&uri, &known)?;
     let scope = Scope::from_words(|key| query.get(key))?;

@@ -144,7 +144,7 @@ fn put(matches: &ArgMatches, files: &[(String, Vec<u8>)], session: &str) -> Resu
 
 fn one(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     to_file(path, |out| {
-        if !path.extension().is_some_and(|e| e == "gz") {
+        if path.extension().is_none_or(|e| e != "gz") {
             return out.write_all(bytes);
         }
         let mut packed = GzEncoder::new(out, Compression::default());

@@ -203,11 +203,7 @@ fn what_is_longer_than_a_screen_goes_through_the_pager() {
         (format!("inspect {TPU}"), &[("HALOSCOPE_PAGER", "no-such-pager-there"), ("PAGER", "false")][..]),
     ] {
         let shown = on_terminal(&words, environment).unwrap();
-        assert!(
-            !shown.contains("PAGED") && shown.contains("tpu-host") || shown.contains("TPU"),
-            "{words}\n{shown}"
-        );
-        assert!(!shown.contains("PAGED"), "{words}\n{shown}");
+        assert!(!shown.contains("PAGED") && shown.lines().count() > 5, "{words}\n{shown}");
     }
     let pager = on_terminal(&format!("inspect {TPU}"), &[("PAGER", "sed s/^/PAGED/")]).unwrap();
     assert!(pager.contains("PAGED"), "{pager}");
