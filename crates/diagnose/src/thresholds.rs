@@ -60,7 +60,7 @@ thresholds! {
     KERNEL_WAIT: "kernel_wait", "time in which kernels wait for blocks over the time in which they compute", Ratio, 0.30, 1.0, PRACTICE;
     SPILL_COST: "spill_cost", "bundles that spills add to a kernel's schedule, of its length without", Share, 0.02, 0.10, OURS;
     LOADS: "loads", "bundles that vector loads need, of the hot loop of a kernel whose products need fewer", Share, 0.60, 0.80, OURS;
-    RELAYOUTS: "relayouts", "bundles that move values across lanes, of those of a kernel's hot loop that work on vectors", Share, 0.50, 0.75, OURS;
+    RELAYOUTS: "relayouts", "bundles that move values across lanes, of those of a kernel's hot loop that work on vectors", Share, 0.40, 0.60, OURS;
     COPIES: "copies", "the least time of a kernel's copies over the most that its schedule takes", Ratio, 1.1, 1.5, OURS;
     STEP_OVERHEAD: "step_overhead", "bundles in which no vector or matrix unit works, of the hot loop of a kernel whose blocks can grow", Share, 0.50, 0.75, OURS;
     EMPTY_BUNDLES: "empty_bundles", "bundles that use no unit, of a kernel's hot loop", Share, 0.30, 0.60, OURS;

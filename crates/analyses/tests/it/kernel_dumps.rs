@@ -59,7 +59,7 @@ fn verdict<'r>(report: &'r Report, rule: &str) -> &'r str {
 fn a_dump_is_looked_into_as_a_profile_is() {
     let (profile, dump) = (kernel("product.v6e"), dump("product.v6e"));
     assert!(dump.is_program());
-    for id in ["kernel", "kernel regions", "kernel opcodes", "kernel registers", "kernel spills"] {
+    for id in ["kernel", "kernel regions", "kernel opcodes", "kernel registers"] {
         let (a, b) = (ask(&profile, id, &[]).unwrap(), ask(&dump, id, &[]).unwrap());
         assert_eq!(a.tables, b.tables, "{id}");
         let of = |report: &Report| report.values.iter().map(|v| (v.id, v.value.clone())).collect::<Vec<_>>();

@@ -83,6 +83,14 @@ impl Made {
         id
     }
 
+    /// A program's HLO in words, on the plane of metadata.
+    pub(crate) fn program(&mut self, label: &str, hlo: &str) {
+        let stat = self.stat("Hlo Proto", Value::Bytes(hlo.as_bytes().to_vec()));
+        let id = self.plane.event_metadata.len() as i64 + 1;
+        let meta = EventMetadata { id, name: label.into(), stats: vec![stat], ..EventMetadata::default() };
+        self.plane.event_metadata.push((id, meta));
+    }
+
     /// An op of program 7 with a category, FLOPs and bytes.
     pub(crate) fn op(&mut self, name: &str, category: &str, flops: i64, bytes: i64) -> i64 {
         self.meta(

@@ -2,7 +2,6 @@
 
 use haloscope_profile::Profile;
 use haloscope_report::Cell;
-use haloscope_xspace::write::Value;
 
 use crate::made::{Made, US, profile};
 use crate::support::ask;
@@ -32,7 +31,7 @@ fn run() -> Profile {
         ),
         ("tt_jit_step", 3, text("tt_jit_step", &many, "k.6")),
     ] {
-        held.meta(&format!("{name}({id})"), &[("Hlo Proto", Value::Bytes(hlo.into_bytes()))]);
+        held.program(&format!("{name}({id})"), &hlo);
     }
     let mut tpu = Made::tpu(0);
     let (mut programs, mut ops, mut at) = (Vec::new(), Vec::new(), 0);
