@@ -6,7 +6,8 @@ use haloscope_time::select::Scoped;
 
 use super::{ROWS, cut};
 use crate::dump::{self, AFTER_REGISTERS, BEFORE_REGISTERS, FINAL, Stages, WITHOUT_SPILLS};
-use crate::subject::OP;
+use crate::subject::{OP, why_none};
+use haloscope_profile::DeviceKind;
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -26,6 +27,10 @@ pub static ANALYSIS: Analysis = Analysis {
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let all = dump::all(asked.profile);
+    let profile = asked.profile;
+    if !profile.devices.is_empty() && profile.devices.iter().all(|device| device.kind != DeviceKind::Tpu) {
+        return Err(Error::Nothing(why_none(profile)));
+    }
     if all.is_empty() {
         return Err(Error::Nothing(
             "this is no dump of a TPU compiler's last stage: compile with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true \
