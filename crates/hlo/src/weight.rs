@@ -237,7 +237,7 @@ mod tests {
         // Shapes within shapes, and texts.
         let shapes = field(2, &field(3, &field(4, b"").repeat(500_000)));
         assert!(matches!(Module::from_hlo_proto(&module(&shapes)), Err(Error::TooLarge { .. })));
-        let texts = field(1, &field(17, &field(1, b"").repeat(1_000_000)));
+        let texts = field(1, &field(17, &field(1, b"").repeat(5_000_000)));
         assert!(matches!(Module::from_hlo_proto(&texts), Err(Error::TooLarge { .. })));
         let buffers = field(3, &field(1, b"").repeat(1_000_000));
         assert!(matches!(Module::from_hlo_proto(&buffers), Err(Error::TooLarge { .. })));
