@@ -25,6 +25,29 @@ static OF_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| set(PARTS))
 /// Before names of functions, in names of modules and ops.
 const PREFIXES: [&str; 4] = ["jit_", "pmap_", "pjit_", "wrapped_"];
 
+/// Parts of names of vendors' kernels and calls, in small letters: by them such kernels are known, and programs have none of their own.
+const OF_VENDORS: [&str; 19] = [
+    "memcpy",
+    "memset",
+    "nccl",
+    "rccl",
+    "gemm",
+    "cutlass",
+    "cudnn",
+    "cublas",
+    "cijk_",
+    "rocclr",
+    "hipblas",
+    "miopen",
+    "culaunch",
+    "hiplaunch",
+    "cudalaunch",
+    "wgmma",
+    "mfma",
+    "copybuffer",
+    "tensile",
+];
+
 /// What words were replaced by. A word has the same replacement wherever it stands, and one of the same length, so that it can be
 /// written over the word also where lengths must stay.
 #[derive(Debug, Default)]
@@ -59,7 +82,16 @@ pub(super) fn is_known(word: &str) -> bool {
         && (word.starts_with("0x") || word.bytes().filter(u8::is_ascii_alphabetic).count() <= 2);
     let is_name =
         || word.split('_').all(|part| part.is_empty() || is_number(part) || OF_NAMES.contains(part));
-    word.chars().count() <= 1 || is_number(word) || is_nearly || ALL.contains(word) || is_name()
+    let is_vendors = || {
+        let small = word.to_ascii_lowercase();
+        OF_VENDORS.iter().any(|part| small.contains(part))
+    };
+    word.chars().count() <= 1
+        || is_vendors()
+        || is_number(word)
+        || is_nearly
+        || ALL.contains(word)
+        || is_name()
 }
 
 impl Words {
@@ -140,9 +172,18 @@ mod tests {
     #[test]
     fn words_of_the_program_go_and_those_of_the_compiler_stay() {
         let mut words = Words::default();
-        for word in
-            ["fusion", "dot_general", "convert_reduce_fusion", "7", "v", "bf16", "0x7fa", "XLA", "jit"]
-        {
+        for word in [
+            "fusion",
+            "dot_general",
+            "convert_reduce_fusion",
+            "7",
+            "v",
+            "bf16",
+            "0x7fa",
+            "XLA",
+            "jit",
+            "MemcpyH2D",
+        ] {
             assert_eq!(words.of(word), word);
         }
         let secret = words.of("secret_model");
