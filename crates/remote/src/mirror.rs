@@ -366,10 +366,18 @@ mod tests {
         part.write(0, b"12345").unwrap();
         part.done(0, 7).unwrap();
         #[cfg(unix)]
-        for made in fs::read_dir(&mirror.folder).unwrap().flatten() {
+        {
             use std::os::unix::fs::PermissionsExt;
-            let mode = made.metadata().unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{}", made.path().display());
+            let (mut folders, mut files) = (vec![mirror.folder.clone()], 0);
+            while let Some(folder) = folders.pop() {
+                for made in fs::read_dir(folder).unwrap().flatten() {
+                    let meta = made.metadata().unwrap();
+                    let ours = if meta.is_dir() { 0o700 } else { 0o600 };
+                    assert_eq!(meta.permissions().mode() & 0o777, ours, "{}", made.path().display());
+                    if meta.is_dir() { folders.push(made.path()) } else { files += 1 }
+                }
+            }
+            assert_eq!(files, 2, "the file, and what is noted of its ranges");
         }
         drop(own);
         if boot() == "-" {

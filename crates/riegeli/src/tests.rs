@@ -150,15 +150,24 @@ fn what_a_file_states_is_no_bound() {
     data.extend(number(sizes.len() as u64));
     data.extend(sizes);
     data.push(0);
-    let mut file = Writer::new();
-    file.chunk(b'r', 64 << 20, 0, &data);
-    let why = read(file.bytes(), bounds).unwrap_err().to_string();
-    assert!(why.contains("--max-unpacked"), "{why}");
-    // Of what is within the bounds the rest is read.
-    file.records(&[&space("/device:TPU:0", 100)]);
-    let found = read(file.bytes(), bounds).unwrap();
-    assert_eq!((found.records, found.lost), (1, 1));
-    assert!(found.why.unwrap().contains("no more than 1048576"));
+    let real = space("/device:TPU:0", 100);
+    // As many records as are stated, and one that states the bytes of as many.
+    for (records, decoded) in [(64 << 20, 0), (1, 64 << 20)] {
+        let mut file = Writer::new();
+        file.chunk(b'r', records, decoded, &data);
+        let why = read(file.bytes(), bounds).unwrap_err().to_string();
+        assert!(why.contains("--max-unpacked"), "{why}");
+        // The rest is read where it is within the bounds. Behind a chunk no other begins before a byte for each of its records.
+        let mut file = Writer::new();
+        file.records(&[&real]);
+        file.chunk(b'r', records, decoded, &data);
+        if records == 1 {
+            file.records(&[&real]);
+        }
+        let found = read(file.bytes(), bounds).unwrap();
+        assert_eq!((found.records, found.lost), (if records == 1 { 2 } else { 1 }, 1));
+        assert!(found.why.unwrap().contains("no more than 1048576"));
+    }
     // Bytes that unpack to more than is left.
     let mut large = Writer::new();
     large.compressed_records(&[&vec![0; 2 << 20]], b's', |bytes| {

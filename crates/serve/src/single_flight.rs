@@ -7,7 +7,7 @@ use haloscope_report::stop::Token;
 use tokio::sync::OnceCell;
 
 use crate::answer::{Failure, Json};
-use crate::waiters::{Waiters, Waiting};
+use crate::waiters::{GRACE, Waiters, Waiting};
 
 /// An answer for all who ask.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub(crate) struct Shared {
 pub(crate) struct SingleFlight(Mutex<Vec<(String, Arc<Shared>)>>);
 
 impl SingleFlight {
-    /// The place of the answer to `question`, of which one is computed, under `token`, for as long as one who asked waits for it.
+    /// The place of the answer to `question`, of which one is computed, under `token`, for as long as one who asked waits for it,
+    /// and a moment longer.
     pub(crate) fn cell(
         &self,
         question: String,
@@ -34,7 +35,7 @@ impl SingleFlight {
         if let Some(joined) = joined.into_iter().find(|(_, waiting)| waiting.is_some()) {
             return joined;
         }
-        let waiters = Waiters::new(token());
+        let waiters = Waiters::with_grace(token(), GRACE);
         let waiting = waiters.join();
         let cell = Arc::new(Shared { answer: OnceCell::new(), waiters });
         held.push((question, Arc::clone(&cell)));
@@ -83,8 +84,9 @@ mod tests {
             for (round, fails) in [(1, false), (2, true)] {
                 let first = tokio::spawn(ask("a", fails));
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                // Who asked first has left.
+                // Who asked first leaves before the others come, as who loads a page again.
                 first.abort();
+                assert!(first.await.unwrap_err().is_cancelled());
                 let all: Vec<_> = (0..100).map(|_| tokio::spawn(ask("a", fails))).collect();
                 for one in all {
                     assert_eq!(one.await.unwrap().into_response().status(), if fails { 400 } else { 200 });

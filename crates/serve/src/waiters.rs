@@ -1,35 +1,60 @@
 //! Who waits for an answer that is computed once for all who ask.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haloscope_report::stop::Token;
+use tokio::runtime::Handle;
+
+/// How long an answer that all who asked for it have left is still computed.
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 /// The clients that wait for one answer, and what stops its computation when the last of them has left.
 #[derive(Debug)]
 pub(crate) struct Waiters {
-    count: Mutex<usize>,
+    here: Mutex<Here>,
     token: Token,
+    /// For so long after the last one left somebody may still join: who loads a page again leaves, and then asks the same.
+    grace: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Here {
+    count: usize,
+    /// How often the last one left.
+    empties: u64,
 }
 
 impl Waiters {
-    /// Nobody yet; what they wait for is stopped by this token.
+    /// Nobody yet; what they wait for is stopped by this token as soon as the last one leaves.
     pub(crate) fn new(token: Token) -> Arc<Self> {
-        Arc::new(Self { count: Mutex::new(0), token })
+        Self::with_grace(token, Duration::ZERO)
     }
 
-    /// One more, for as long as what is returned is kept. `None` where all have left, or it takes too long: there will be no answer.
+    /// The same, for an answer that others may ask for: it is stopped when nobody has come for so long after the last one left.
+    pub(crate) fn with_grace(token: Token, grace: Duration) -> Arc<Self> {
+        Arc::new(Self { here: Mutex::default(), token, grace })
+    }
+
+    /// One more, for as long as what is returned is kept. `None` where the work was stopped, or takes too long: there will be no
+    /// answer.
     pub(crate) fn join(self: &Arc<Self>) -> Option<Waiting> {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut here = self.lock();
         if self.token.stopped().is_some() {
             return None;
         }
-        *count += 1;
+        here.count += 1;
         Some(Waiting(Arc::clone(self)))
     }
 
     /// What stops the computation.
     pub(crate) fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// What is guarded here is whole after every statement, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, Here> {
+        self.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -39,10 +64,38 @@ pub(crate) struct Waiting(Arc<Waiters>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut count = self.0.count.lock().unwrap_or_else(PoisonError::into_inner);
-        *count -= 1;
-        if *count == 0 {
-            self.0.token.stop();
+        let empties = {
+            let mut here = self.0.lock();
+            here.count -= 1;
+            if here.count > 0 {
+                return;
+            }
+            here.empties += 1;
+            here.empties
+        };
+        let empty = Empty { waiters: Arc::clone(&self.0), empties };
+        let grace = self.0.grace;
+        if let Some(runtime) = Handle::try_current().ok().filter(|_| !grace.is_zero()) {
+            runtime.spawn(async move {
+                let _empty = empty;
+                tokio::time::sleep(grace).await;
+            });
+        }
+    }
+}
+
+/// Nobody waits. Unless somebody has come meanwhile the work is stopped when this is dropped: after the grace, or with the server.
+struct Empty {
+    waiters: Arc<Waiters>,
+    empties: u64,
+}
+
+impl Drop for Empty {
+    fn drop(&mut self) {
+        // Under the lock, so that nobody joins in between.
+        let here = self.waiters.lock();
+        if here.count == 0 && here.empties == self.empties {
+            self.waiters.token.stop();
         }
     }
 }
@@ -62,5 +115,30 @@ mod tests {
         assert!(waiters.token().stopped().is_none());
         drop(three);
         assert!(waiters.token().stopped().is_some() && waiters.join().is_none());
+    }
+
+    #[test]
+    fn within_the_grace_who_comes_back_keeps_the_work() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let wait = |millis| tokio::time::sleep(Duration::from_millis(millis));
+        let waiters = Waiters::with_grace(Token::new(None), Duration::from_millis(500));
+        runtime.block_on(async {
+            drop(waiters.join());
+            wait(10).await;
+            let back = waiters.join();
+            wait(1000).await;
+            assert!(back.is_some() && waiters.token().stopped().is_none());
+            drop(back);
+            while waiters.token().stopped().is_none() {
+                wait(10).await;
+            }
+            assert!(waiters.join().is_none());
+        });
+        // The work does not outlive a server that ends meanwhile.
+        let waiters = Waiters::with_grace(Token::new(None), Duration::from_secs(60));
+        runtime.block_on(async { drop(waiters.join()) });
+        assert!(waiters.token().stopped().is_none());
+        drop(runtime);
+        assert!(waiters.token().stopped().is_some());
     }
 }

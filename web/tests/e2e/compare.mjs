@@ -183,7 +183,7 @@ export const compareSteps = {
     await counts(page.locator(".compare-differing tbody tr"), facts.length);
     await counts(panel(page, "Where the change comes from"), 0);
     await page.getByRole("button", { name: "Compare anyway", exact: true }).click();
-    await waitForParam(page, "anyway", /^yes$/);
+    await waitForParam(page, "force", /^yes$/);
     await settled(page);
     await panel(page, "Where the change comes from").waitFor();
     await counts(page.locator(".compare-differing tbody tr"), facts.length);

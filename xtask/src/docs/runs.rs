@@ -19,7 +19,7 @@ pub(super) struct Runs {
 
 impl Runs {
     /// Opens all runs below `fixtures/runs`, and as the last one the first files of the first two as a run of two hosts:
-    /// some tables are only there for several. Then a kernel with its LLO, which no run of a folder has.
+    /// some tables are only there for several. Then a kernel with its LLO, and a compiler's dump, which no run of a folder has.
     ///
     /// # Errors
     /// A run that cannot be read.
@@ -33,7 +33,8 @@ impl Runs {
         let two = runs.iter().flat_map(|r| r.files.first().cloned()).take(2).collect();
         let together = Run { files: two, path: folder, chosen_from: 1 };
         let kernels = load::find(&root.join("fixtures/kernels/crowded.v5e.xplane.pb.gz"))?;
-        let opened = runs.iter().chain([&together, &kernels]).map(load::open);
+        let dump = load::find(&root.join("fixtures/kernels/norm.v5e.dump"))?;
+        let opened = runs.iter().chain([&together, &kernels, &dump]).map(load::open);
         Ok(Self { profiles: opened.collect::<Result<_, _>>()?, texts: texts(&root.join("fixtures/oom"))? })
     }
 

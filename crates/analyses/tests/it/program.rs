@@ -254,7 +254,10 @@ fn what_is_no_program_is_refused_with_its_place() {
     let said = refusal("x.hlo_proto.pb", &whole[..whole.len() / 2]);
     assert!(said.contains("expected an HloProto, found malformed protobuf"), "{said}");
     let said = refusal("x.txt", b"hello");
-    assert!(said.contains("expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text"), "{said}");
+    assert!(
+        said.contains("expected an XSpace protobuf (.xplane.pb), an HLO proto, HLO text or the LLO of an op"),
+        "{said}"
+    );
     // The name of a profile is a promise.
     let said = refusal("x.xplane.pb", b"HloModule m\nENTRY e {\n  a = f32[] iota()\n}");
     assert!(said.contains("expected an XSpace"), "{said}");

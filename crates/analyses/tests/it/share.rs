@@ -51,7 +51,7 @@ fn steps_of_a_slice_take_as_long_and_their_ops_too() {
         assert_eq!(of(&part), of(&whole), "{run}");
         assert!(!of(&part).is_empty(), "{run}");
         let ops = |profile: &Profile| {
-            let mut all = rows(&ask(profile, "ops", &scope), "ops", &["name", "self_ps", "count"]);
+            let mut all = rows(&ask(profile, "ops", &scope), "ops", &["name", "self_ps", "occurrences"]);
             all.sort_by_key(|row| format!("{row:?}"));
             all
         };

@@ -2,9 +2,10 @@
 
 use super::floor::{self, Floor};
 use super::judge::{self, Bound, SHOWN};
-use super::metric::{Reading, Source};
+use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use super::quantity::{self, cell, words};
+use super::reading::Reading;
 use haloscope_report::Error;
 use haloscope_report::{Cell, Table, Unit, row};
 
@@ -233,7 +234,7 @@ fn known(floor: &Floor, terms: &Terms) -> (Judged, Held) {
         unit: Unit::Ps,
         value: Some(floor.time_ps),
         text: None,
-        spread: super::metric::Spread::Once,
+        spread: super::reading::Spread::Once,
         about: String::new(),
         seen_in: "roofline",
     };

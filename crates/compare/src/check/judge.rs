@@ -2,9 +2,10 @@
 
 use super::budget::{Budget, Kind, Limit};
 use super::interval::{self, Interval};
-use super::metric::{Reading, Source, Spread};
+use super::metric::Source;
 use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
+use super::reading::{Reading, Spread};
 use crate::Between;
 use haloscope_report::Error;
 use haloscope_report::{Table, Unit, row};

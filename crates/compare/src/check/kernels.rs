@@ -6,7 +6,7 @@ use haloscope_profile::Profile;
 use haloscope_report::{Error, Unit};
 use haloscope_time::select::Scoped;
 
-use super::metric::{Reading, Spread};
+use super::reading::{Reading, Spread};
 
 /// A metric of a kernel.
 struct Metric {

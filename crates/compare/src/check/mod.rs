@@ -16,6 +16,7 @@ mod kernels;
 mod metric;
 mod outcome;
 pub(crate) mod quantity;
+mod reading;
 mod summary;
 mod wall;
 

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::metric::Reading;
 use super::outcome::{Judged, Outcome};
 use super::quantity::words;
+use super::reading::Reading;
 use haloscope_report::Error;
 use haloscope_report::{Table, Unit, row};
 
@@ -295,7 +295,7 @@ fn scale(key: &str) -> Option<(f64, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::metric::Spread;
+    use crate::check::reading::Spread;
 
     fn device(ms: f64) -> Reading {
         Reading {

@@ -2,13 +2,14 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::kernels::{NEEDS, Said, Seen, links, op, others};
 use crate::rule::{Outcome, Rule, Standing};
 use crate::thresholds::{Grade, LOADS};
 use haloscope_kernel::facts::Facts;
 use haloscope_llo::UnitIdx;
 use haloscope_profile::DeviceKind;
 use haloscope_report::{Status, units};
+
+use super::kernel_look::{NEEDS, Said, Seen, links, op, others};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel_loads",

@@ -2,12 +2,13 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::kernels::{NEEDS, Said, Seen, links, op, others};
 use crate::rule::{Outcome, Rule, Standing};
 use crate::thresholds::{Grade, SPILL_COST};
 use haloscope_kernel::facts::Facts;
 use haloscope_profile::DeviceKind;
 use haloscope_report::{Status, units};
+
+use super::kernel_look::{NEEDS, Said, Seen, links, op, others};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel_spill_cost",

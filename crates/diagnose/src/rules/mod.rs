@@ -28,6 +28,7 @@ mod kernel_copies;
 mod kernel_empty_bundles;
 mod kernel_instrumented;
 mod kernel_loads;
+mod kernel_look;
 mod kernel_mxu_shape;
 mod kernel_relayouts;
 mod kernel_small_blocks;

@@ -273,7 +273,7 @@ mod tests {
     fn more_of_what_all_steps_have_belongs_to_the_rule_that_has_it() {
         let found = check(&super::RULE, transferring(&[500, 500, 501, 499, 500, 1000, 500, 500]));
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
-        assert!(found.said.contains("in all steps"), "{}", found.said);
+        assert!(found.said.contains("more of its usual work"), "{}", found.said);
         // Transfers that usual steps hardly have are the slow step's own.
         let found = check(&super::RULE, transferring(&[10, 10, 11, 9, 10, 500, 10, 10]));
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");

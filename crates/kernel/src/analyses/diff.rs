@@ -103,7 +103,7 @@ fn remarks(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, notes: &mut
             "edited_and_traced",
             Severity::Warning,
             "one of the kernels is traced more than the other, and they differ in other instructions too",
-            "nobody can tell which bundles the edit added, and which the tracing",
+            "which bundles the edit added, and which the tracing, is unknown",
             "compile both without `--xla_xprof_enable_custom_call_tracing`",
         );
     }

@@ -11,7 +11,7 @@ use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_xspace::Census;
 
-use super::memory;
+use super::limit::memory_limit;
 
 /// A packed file is unpacked to so many times its size at most, where no other bound was asked for: profiles take 2 to 10 times
 /// theirs.
@@ -82,7 +82,7 @@ impl Allowance {
 
     /// The memory in bytes: the limit that was asked for, else 8 times what counts, and 40 MiB.
     pub(super) fn memory(self) -> u64 {
-        memory::memory_limit().unwrap_or_else(|| self.unasked())
+        memory_limit().unwrap_or_else(|| self.unasked())
     }
 
     /// The same as if no limit had been asked for.
@@ -102,7 +102,7 @@ impl Allowance {
             return Ok(());
         }
         let (what, count) = census.most();
-        let bound = match memory::memory_limit() {
+        let bound = match memory_limit() {
             Some(limit) => format!("the memory limit of {}; give more", units::bytes(limit as f64)),
             None => format!(
                 "the {} that a file of its size may take; if it is what it should be, --memory-limit SIZE reads it",
@@ -159,7 +159,7 @@ mod tests {
         let empty = plane(&b"\x1a\x00".repeat(1_000_000));
         let refused = Allowance::of(empty.len() as u64, empty.len() as u64).check("x".as_ref(), &empty);
         let message = refused.unwrap_err().to_string();
-        assert!(message.contains("lines in 2.") && message.contains("--memory-limit"), "{message}");
+        assert!(message.contains("lines in 1.907 MiB") && message.contains("--memory-limit"), "{message}");
         // A line of a real profile has a name and events: here 100 bytes of them.
         let line = [&b"\x1a\x64\x12\x62"[..], &[b'x'; 98]].concat();
         let real = plane(&line.repeat(100_000));

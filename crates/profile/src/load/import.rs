@@ -233,7 +233,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         None => "found no plane with a name".to_owned(),
     };
     let message = format!(
-        "expected an XSpace protobuf (.xplane.pb), an HLO proto or HLO text, or the LLO of an op (or, for audit flags, a text with XLA flags), {found}"
+        "expected an XSpace protobuf (.xplane.pb), an HLO proto, HLO text or the LLO of an op (or, for audit flags, a text with XLA flags), {found}"
     );
     Err(Error::Input { path: path.to_owned(), message })
 }

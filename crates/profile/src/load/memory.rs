@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use super::gauge;
+use super::limit::{self, memory_limit};
 use super::map::Map;
 use super::scratch::{Place, Scratch};
 use crate::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
@@ -21,8 +22,6 @@ use haloscope_report::units;
 
 /// What the process may keep.
 static PROCESS: Residency = Residency::new(gauge::resident);
-/// The limit that was asked for; 0 for none.
-static ASKED: AtomicU64 = AtomicU64::new(0);
 /// What all runs that are open may take.
 static NEEDED: AtomicU64 = AtomicU64::new(0);
 /// How many of them may take less than they would.
@@ -37,14 +36,8 @@ const WORK: u64 = 48;
 
 /// Bounds the memory of the process, from now on. A run that needs more to be read at all is refused when it is opened.
 pub fn set_memory_limit(bytes: Option<u64>) {
-    ASKED.store(bytes.unwrap_or(0), Ordering::Relaxed);
+    limit::ask(bytes);
     apply();
-}
-
-/// The limit that was asked for.
-#[must_use]
-pub fn memory_limit() -> Option<u64> {
-    Some(ASKED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
 }
 
 /// Reads a size that is not zero, as [`units::size_of`] does.

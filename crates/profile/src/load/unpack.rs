@@ -7,6 +7,7 @@ use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 
+use super::limit::memory_limit;
 use super::{allowance, memory};
 use crate::Bytes;
 use crate::bytes::{End, Packed};
@@ -33,7 +34,7 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
         ),
     };
     let too_much = || allowance::unpacks_to_too_much(path, size, most);
-    let quarter = memory::memory_limit().map_or(u64::MAX, |limit| limit / 4);
+    let quarter = memory_limit().map_or(u64::MAX, |limit| limit / 4);
     let in_memory = size.saturating_mul(IN_MEMORY).max(FEW).min(quarter).min(most);
     let mut bytes = Vec::new();
     members.by_ref().take(in_memory.saturating_add(1)).read_to_end(&mut bytes).map_err(damaged)?;

@@ -9,7 +9,7 @@ use haloscope_report::stop::Token;
 use tokio::sync::OnceCell;
 
 use super::reply::Refusal;
-use crate::waiters::{Waiters, Waiting};
+use crate::waiters::{GRACE, Waiters, Waiting};
 
 /// How many answers are kept.
 pub(super) const KEPT: usize = 64;
@@ -39,7 +39,8 @@ pub(super) struct Shared {
 pub(crate) struct Answers(Mutex<VecDeque<(Key, Arc<Shared>)>>);
 
 impl Answers {
-    /// The place of the answer to `key`. What is there not yet is computed under `token`, for as long as one who asked waits.
+    /// The place of the answer to `key`. What is there not yet is computed under `token`, for as long as one who asked waits,
+    /// and a moment longer.
     pub(super) fn cell(&self, key: &Key, token: impl FnOnce() -> Token) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         let at = held.iter().position(|(k, _)| k == key);
@@ -50,7 +51,7 @@ impl Answers {
         // One that all left before it was there is computed anew.
         let known = known.filter(|(slot, waiting)| waiting.is_some() || slot.1.answer.initialized());
         let (slot, waiting) = known.unwrap_or_else(|| {
-            let shared = Shared { answer: OnceCell::new(), waiters: Waiters::new(token()) };
+            let shared = Shared { answer: OnceCell::new(), waiters: Waiters::with_grace(token(), GRACE) };
             let waiting = shared.waiters.join();
             ((key.clone(), Arc::new(shared)), waiting)
         });
@@ -125,6 +126,7 @@ mod tests {
             let first = tokio::spawn(ask());
             tokio::time::sleep(Duration::from_millis(50)).await;
             first.abort();
+            assert!(first.await.unwrap_err().is_cancelled());
             let others: Vec<_> = (0..20).map(|_| tokio::spawn(ask())).collect();
             for other in others {
                 assert_eq!(other.await.unwrap().unwrap().body, b"answer");

@@ -3,7 +3,7 @@
 use haloscope_xspace::wire::{Fields, Value};
 
 use super::blob;
-use super::redact::Texts;
+use super::texts::Texts;
 
 /// What a length-delimited field holds.
 enum Holds {

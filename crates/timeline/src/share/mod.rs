@@ -4,10 +4,12 @@ mod blob;
 mod hlo;
 mod redact;
 mod slice;
+mod texts;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use redact::{Kind, Redacted, Redaction, Replaced};
+pub use redact::{Redacted, Redaction, Replaced};
 pub use slice::{Slice, slices};
+pub use texts::Kind;

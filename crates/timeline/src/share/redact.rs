@@ -1,7 +1,6 @@
 //! A run without its names: the same structure, times and numbers under other names, so that it can be shown to others.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -11,55 +10,11 @@ use haloscope_profile::Profile;
 use haloscope_xspace::write::{self, EncodedLine, Stat, Value};
 use haloscope_xspace::{LineView, PlaneView, SpaceView};
 
-use super::words::{Words, pieces};
+use super::texts::{Kind, Texts};
 use super::{blob, hlo};
 
 /// Bytes of a compressed text that are looked at.
 const LONGEST: u64 = 256 << 20;
-/// What makes a text a path, wherever it stands in it.
-const MARKS: [&str; 10] =
-    ["/home/", "/usr/", "/tmp/", "/mnt/", "/root/", "/Users/", "gs://", "s3://", "file://", "C:\\"];
-/// Endings of sources and libraries.
-const ENDINGS: [&str; 9] = ["py", "cc", "cpp", "cu", "h", "hpp", "so", "ipynb", "c"];
-/// Sources of Python and JAX that events of the Python tracer name, by which their work is known.
-const FRAMEWORK: [&str; 12] = [
-    "gc",
-    "pjit",
-    "api",
-    "compiler",
-    "debugging",
-    "pure_callback",
-    "io_callback",
-    "array",
-    "profiler",
-    "threading",
-    "queue",
-    "builtins",
-];
-
-/// What a word that was replaced stood in first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// The name of a machine.
-    Host,
-    /// The path of a file.
-    Path,
-    /// A name of the program: of a function, a module, an op, a scope, an event.
-    Name,
-}
-
-impl Kind {
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Path => "path",
-            Self::Name => "name",
-        }
-    }
-}
-
 /// One host's file.
 #[derive(Debug)]
 pub struct Redacted {
@@ -109,7 +64,7 @@ impl Redaction {
                 bytes: space(source.bytes(), &mut texts),
             })
             .collect();
-        let Texts { words, kinds } = texts;
+        let (words, kinds) = texts.into_parts();
         let one = |(word, by): (String, String)| {
             let kind = kinds.get(&word).copied().unwrap_or(Kind::Name);
             Replaced { word, by, kind }
@@ -118,115 +73,6 @@ impl Redaction {
         replaced.sort_by(|a, b| (a.kind, &a.word).cmp(&(b.kind, &b.word)));
         Self { files, replaced }
     }
-}
-
-/// Texts of a run, and the words that were replaced in them.
-#[derive(Debug, Default)]
-pub(super) struct Texts {
-    words: Words,
-    kinds: BTreeMap<String, Kind>,
-}
-
-impl Texts {
-    pub(super) fn words(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
-    fn note(&mut self, word: &str, new: String, kind: Kind) -> String {
-        if new != word && !self.kinds.contains_key(word) {
-            self.kinds.insert(word.to_owned(), kind);
-        }
-        new
-    }
-
-    /// Any text: paths lose all their words, the rest those that are not known.
-    pub(super) fn text(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let is_between = |c: char| c.is_whitespace() || "\"'`,;=<>(){}[]|".contains(c);
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let between = is_between(first);
-            let end = rest.find(|c| is_between(c) != between).unwrap_or(rest.len());
-            let (chunk, after) = rest.split_at(end);
-            match between {
-                true => out += chunk,
-                false if is_path(chunk) => out += &self.path(chunk),
-                false => out += &self.plain(chunk),
-            }
-            rest = after;
-        }
-        out
-    }
-
-    /// A configuration in JSON or text, which may hold a compiled kernel.
-    pub(super) fn configuration(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for (range, mut bytes) in blob::base64_runs(text) {
-            out += &self.text(&text[at..range.start]);
-            blob::overwrite(&mut bytes, &mut self.words);
-            out += &blob::encode(&bytes);
-            at = range.end;
-        }
-        out += &self.text(&text[at..]);
-        out
-    }
-
-    fn plain(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for (is_word, piece) in pieces(text) {
-            if is_word {
-                let new = self.words.of(piece);
-                out += &self.note(piece, new, Kind::Name);
-            } else {
-                out += piece;
-            }
-        }
-        out
-    }
-
-    /// A path, of which only endings and numbers stay.
-    fn path(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for (is_word, piece) in pieces(text) {
-            let is_ending = ENDINGS.contains(&piece) && out.ends_with('.');
-            let is_framework = text.starts_with('$') && FRAMEWORK.contains(&piece);
-            if is_word && !is_ending && !is_framework {
-                let new = self.words.strictly(piece);
-                out += &self.note(piece, new, Kind::Path);
-            } else {
-                out += piece;
-            }
-        }
-        out
-    }
-
-    /// The name of a machine.
-    fn host(&mut self, name: &str) -> String {
-        let mut out = String::with_capacity(name.len());
-        for (is_word, piece) in pieces(name) {
-            if is_word {
-                let new = self.words.strictly(piece);
-                out += &self.note(piece, new, Kind::Host);
-            } else {
-                out += piece;
-            }
-        }
-        out
-    }
-}
-
-/// Whether a part of a text without spaces, quotes and brackets is a path.
-fn is_path(text: &str) -> bool {
-    if MARKS.iter().any(|mark| text.contains(mark)) {
-        return true;
-    }
-    let mut before = "";
-    pieces(text).any(|(is_word, piece)| {
-        let is_ending = is_word && before == "." && ENDINGS.contains(&piece) && piece.len() > 1;
-        before = piece;
-        is_ending
-    })
 }
 
 /// A file with other names.

@@ -41,8 +41,9 @@ pub fn slices(profile: &Profile, scope: &Scope) -> Result<Vec<Slice>, Error> {
     let selection = Selection::resolve(profile, scope)?;
     let windows: Vec<Option<&Intervals>> =
         (0..selection.devices.len()).map(|at| selection.window(at)).collect();
+    let nothing = || Error::Nothing("no event lies in this part of the run".to_owned());
     if windows.iter().all(|window| window.is_some_and(Intervals::is_empty)) {
-        return Err(Error::Nothing("no event of a device lies in this part of the run".to_owned()));
+        return Err(nothing());
     }
     let ran: BTreeSet<(Option<u64>, String)> = programs::times(profile, Some(&selection))
         .into_iter()
@@ -59,7 +60,8 @@ pub fn slices(profile: &Profile, scope: &Scope) -> Result<Vec<Slice>, Error> {
         let (bytes, events) = cut.space(host, source.bytes());
         Some(Slice { host: name, bytes, events })
     });
-    Ok(with_hosts.collect())
+    let all: Vec<Slice> = with_hosts.collect();
+    if all.iter().all(|one| one.events == 0) { Err(nothing()) } else { Ok(all) }
 }
 
 /// What is cut, and how.

@@ -25,8 +25,11 @@ static OF_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| set(PARTS))
 /// Before names of functions, in names of modules and ops.
 const PREFIXES: [&str; 4] = ["jit_", "pmap_", "pjit_", "wrapped_"];
 
-/// Parts of names of vendors' kernels and calls, in small letters: by them such kernels are known, and programs have none of their own.
-const OF_VENDORS: [&str; 19] = [
+/// Parts of names of vendors' kernels and calls, and of the runtimes' classes, in small letters: by them such kernels and launches are
+/// known, and programs have none of their own.
+const OF_VENDORS: [&str; 21] = [
+    "pjrt",
+    "streamexecutor",
     "memcpy",
     "memset",
     "nccl",

@@ -29,7 +29,7 @@ const DOCUMENTS: Readonly<Record<string, { readonly title: string; readonly exam
 /** What asks something of the run; without any of these there is nothing to check. */
 const ASKING = ["baseline", "budget", "claim", "wall", "expect"];
 /** Terms that few change: they stand with the documents. */
-const FINER = ["kernel", "tolerance", "confidence", "unknown", "anyway"];
+const FINER = ["kernel", "tolerance", "confidence", "unknown", "force"];
 
 /** Tables of what was asked, a verdict in each row. */
 const ASKED = ["budgets", "claims", "wall", "wall_wins", "expected"];
@@ -134,7 +134,7 @@ function Result({ report }: { readonly report: Report }) {
         <p class="compare-said">{[said, about.exit].filter((one) => one !== "").join(" · ")}</p>
         {outcome === "not comparable" && (
           <div class="compare-differing">
-            <button type="button" onClick={() => go({ view: { anyway: "yes" } })}>
+            <button type="button" onClick={() => go({ view: { force: "yes" } })}>
               Compare anyway
             </button>
           </div>

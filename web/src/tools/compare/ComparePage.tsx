@@ -44,7 +44,7 @@ const SAID = new Set([
 ]);
 
 /** Parameters that parts of the page set. */
-const OWN = ["anyway", "pick"];
+const OWN = ["force", "pick"];
 
 export function ComparePage({ info }: PageProps) {
   const chosen = experimentsOf(view.value["other"]);

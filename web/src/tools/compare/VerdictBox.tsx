@@ -52,7 +52,7 @@ export function VerdictBox({ report, baseline, experiment }: VerdictBoxProps) {
 /** The facts that make the runs incomparable, and the way to compare them anyway. */
 function Differing({ report }: { readonly report: Report }) {
   const facts = breaking(tableOf(report, "facts"));
-  const anyway = view.value["anyway"] === "yes";
+  const anyway = view.value["force"] === "yes";
   if ((facts === null || facts.rows.length === 0) && !isNotComparable(report)) return null;
   return (
     <div class="compare-differing">
@@ -88,7 +88,7 @@ function Differing({ report }: { readonly report: Report }) {
           </tbody>
         </table>
       )}
-      <button type="button" onClick={() => go({ view: { anyway: anyway ? "" : "yes" } })}>
+      <button type="button" onClick={() => go({ view: { force: anyway ? "" : "yes" } })}>
         {anyway ? "Do not compare them anyway" : "Compare anyway"}
       </button>
     </div>

@@ -8,7 +8,7 @@ export function experimentsOf(text: string | undefined): string[] {
 }
 
 /** What belongs to one pair of runs: another pair begins without. */
-const OF_A_PAIR = { pick: "", kind: "", sel: "", mark: "", anyway: "" };
+const OF_A_PAIR = { pick: "", kind: "", sel: "", mark: "", force: "" };
 
 /** Another set of experiments. */
 export function withExperiments(ids: readonly string[]): RouteChange {

@@ -190,14 +190,14 @@ fn writing_in_place_is_found_out_and_replacing_is_not() {
     std::thread::sleep(std::time::Duration::from_millis(30));
     let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
     writer.write_all(b"other").unwrap();
-    assert!(map.changed().is_some_and(|change| change.contains("write to it")), "{:?}", map.changed());
+    assert!(map.changed().is_some_and(|change| change.contains("writes to it")), "{:?}", map.changed());
     // The same with the time set back.
     let map = Map::open(&path).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(30));
     let before = fs::metadata(&path).unwrap().modified().unwrap();
     writer.write_all(b"again").unwrap();
     writer.set_modified(before).unwrap();
-    assert!(map.changed().is_some_and(|change| change.contains("touch it")), "{:?}", map.changed());
+    assert!(map.changed().is_some_and(|change| change.contains("was touched")), "{:?}", map.changed());
     assert_eq!(map.content_changed(), None);
     cut(&path, 100);
     assert!(map.content_changed().is_some_and(|change| change.contains("found 100")));

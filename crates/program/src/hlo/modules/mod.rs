@@ -72,6 +72,9 @@ impl Row<'_> {
         const NAMED: usize = 4;
         let Some(module) = self.module else { return Cell::Unknown };
         let all = programs::kernels(module);
+        if all.is_empty() {
+            return Cell::from("none");
+        }
         let mut words: Vec<String> = all.iter().take(NAMED).map(|name| (*name).to_owned()).collect();
         if all.len() > NAMED {
             words.push(format!("and {} more", all.len() - NAMED));
@@ -304,7 +307,7 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
             text(
                 "kernels",
                 "Kernels",
-                "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one.",
+                "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one; `none` where it calls none.",
                 row.kernels()
             ),
             count("launches", "Executions", "Executions, summed over devices.", row.launches),
