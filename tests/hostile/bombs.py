@@ -51,7 +51,8 @@ def spaces(scale):
     yield "counted-events", plane("/device:TPU:0", line(1, "XLA Ops", b"\x22\x04\x08\x01\x28\x01" * n) + metadata(1, "a"))
     yield "planes", b"\x0a\x00" * n
     yield "named-planes", plane("/device:TPU:0", b"") * (n // 8)
-    yield "devices", plane("/device:TPU:0", line(1, "XLA Ops", event(1, 0, 5)) + metadata(1, "a")) * (n // 40)
+    # As many devices as the largest pods have hosts.
+    yield "devices", plane("/device:TPU:0", line(1, "XLA Ops", event(1, 0, 5)) + metadata(1, "a")) * (n // 100)
     yield "hosts-of-one-name", plane("/host:CPU", line(1, "t", event(1, 0, 5)) + metadata(1, "a")) * (n // 40)
     yield "event-metadata", plane("/device:TPU:0", b"\x22\x00" * n)
     yield "event-metadata-keys", plane("/device:TPU:0", b"".join(field(4, field(1, i)) for i in range(n // 4)))
