@@ -71,12 +71,18 @@ impl Server {
     /// [`Error::System`] if the listener breaks.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
         let app = self.app;
+        let (tell, told) = tokio::sync::oneshot::channel();
         let shutdown = async move {
             shutdown.await;
             // Who waits for a capture over XProf's route is answered with its end.
-            tokio::task::spawn_blocking(move || app.captures.end());
+            let _ = tell.send(tokio::task::spawn_blocking(move || app.captures.end()));
         };
-        Ok(connections::serve(self.listener, self.router, shutdown).await?)
+        connections::serve(self.listener, self.router, shutdown).await?;
+        // What captures had begun to write goes before the process does.
+        if let Ok(ending) = told.await {
+            let _ = ending.await;
+        }
+        Ok(())
     }
 }
 
