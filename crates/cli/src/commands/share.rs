@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -87,19 +88,23 @@ pub(super) fn slice(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, F
     profile.unchanged()?;
     let events: u64 = parts.iter().map(|part| part.events).sum();
     let files: Vec<(String, Vec<u8>)> = parts.into_iter().map(|part| (part.host, part.bytes)).collect();
-    put(matches, &files, "slice")?;
+    put(matches, &files, "slice", "name a new folder with -o, or one host with --hosts")?;
     say(matches, &files, &format!("{events} events"), printer);
     Ok(0)
 }
 
 pub(super) fn redact(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let asked = AnalysisArgs::output(matches)?;
+    let mut asked = AnalysisArgs::output(matches)?;
+    // The list is the only way back from the names: all of it, unless less is asked for.
+    if matches.value_source("limit").is_none_or(|source| source == ValueSource::DefaultValue) {
+        asked.limit = 0;
+    }
     let profile = open(matches, printer)?;
     let redaction = Redaction::of(&profile);
     profile.unchanged()?;
     let files: Vec<(String, Vec<u8>)> =
         redaction.files.into_iter().map(|file| (file.host, file.bytes)).collect();
-    put(matches, &files, "redacted")?;
+    put(matches, &files, "redacted", "name a new folder with -o")?;
     say(matches, &files, &format!("{} words replaced", redaction.replaced.len()), printer);
     write(&report(redaction.replaced), &asked, printer)?;
     Ok(0)
@@ -127,7 +132,7 @@ fn report(replaced: Vec<Replaced>) -> Report {
 }
 
 /// Writes one file, or of several hosts a log folder with a session.
-fn put(matches: &ArgMatches, files: &[(String, Vec<u8>)], session: &str) -> Result<(), Failure> {
+fn put(matches: &ArgMatches, files: &[(String, Vec<u8>)], session: &str, hint: &str) -> Result<(), Failure> {
     let output = matches.get_one::<PathBuf>("output").cloned().unwrap_or_default();
     let name = output.to_string_lossy().into_owned();
     if let [(_, bytes)] = files {
@@ -135,9 +140,13 @@ fn put(matches: &ArgMatches, files: &[(String, Vec<u8>)], session: &str) -> Resu
     }
     if name.ends_with(".pb") || name.ends_with(".gz") {
         let message = format!("the run has {} hosts, each with a file of its own", files.len());
-        return Err(Failure::Usage(message, "name a new folder with -o, or one host with --hosts".into()));
+        return Err(Failure::Usage(message, hint.into()));
     }
     let folder = output.join("plugins/profile").join(session);
+    if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        let message = format!("{} has a run already: both would be read as one", folder.display());
+        return Err(Failure::Usage(message, "name a new folder with -o".into()));
+    }
     fs::create_dir_all(&folder).map_err(|error| Failure::File(folder.clone(), error))?;
     files.iter().try_for_each(|(host, bytes)| one(&folder.join(format!("{host}.xplane.pb")), bytes))
 }

@@ -38,6 +38,33 @@ fn a_slice_is_a_run() {
 }
 
 #[test]
+fn names_go_from_compiled_kernels_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("shareable.xplane.pb");
+    let to = to.to_str().unwrap();
+    for (run, name) in [("crowded.v5e", "crowded"), ("turned.v5e", "turned")] {
+        let run = format!("fixtures/kernels/{run}.xplane.pb.gz");
+        let outcome = process(&["redact", &run, "-o", to, "--format", "csv"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains(&format!(",{name},")), "{}", outcome.stdout);
+        let bytes = fs::read(to).unwrap();
+        assert!(!bytes.windows(name.len()).any(|part| part == name.as_bytes()), "{name}");
+        // It is a kernel still.
+        let bundles = |run: &str| {
+            let outcome = process(&["kernel", "list", run, "--format", "json"]);
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+            let table = &report["tables"][0];
+            let column =
+                table["columns"].as_array().unwrap().iter().position(|one| one["id"] == "bundles").unwrap();
+            table["rows"].as_array().unwrap().iter().map(|row| row[column].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(bundles(to), bundles(&run));
+        assert!(!bundles(to).is_empty());
+    }
+}
+
+#[test]
 fn a_redacted_run_lists_what_was_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("shareable.xplane.pb");
@@ -58,6 +85,13 @@ fn a_redacted_run_lists_what_was_replaced() {
         });
         assert!(word.len() < 5 || !is_left, "{word}");
     }
+    // On a terminal, too, the list is whole.
+    let rows = outcome.stdout.lines().count() - 1;
+    let table = process(&["redact", run, "-o", to, "--format", "markdown"]).stdout;
+    assert!(
+        table.lines().filter(|line| line.starts_with("| ")).count() > rows && !table.contains("more rows"),
+        "{table}"
+    );
     let values = |run: &str| {
         let outcome = process(&["overview", run, "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();

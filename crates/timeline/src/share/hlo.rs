@@ -2,7 +2,7 @@
 
 use haloscope_xspace::wire::{Fields, Value};
 
-use super::blob;
+use super::packing;
 use super::texts::Texts;
 
 /// What a length-delimited field holds.
@@ -72,13 +72,13 @@ fn message(bytes: &[u8], known: &[(u32, Holds)], texts: &mut Texts) -> Vec<u8> {
                     (Some(Raw), _) => value.to_vec(),
                     (Some(Message(inner)), _) => message(value, inner, texts),
                     (Some(Text), Ok(text)) => texts.text(text).into_bytes(),
-                    (Some(Configuration), Ok(text)) if !text.contains(char::is_control) => {
-                        texts.configuration(text).into_bytes()
+                    (Some(Configuration), Ok(text)) if !text.contains(is_binary) => {
+                        texts.text(text).into_bytes()
                     }
                     // Of other messages only the words are known.
                     _ => {
                         let mut value = value.to_vec();
-                        blob::overwrite(&mut value, texts.words());
+                        packing::overwrite(&mut value, texts.words());
                         value
                     }
                 };
@@ -89,6 +89,11 @@ fn message(bytes: &[u8], known: &[(u32, Holds)], texts: &mut Texts) -> Vec<u8> {
         }
     }
     out
+}
+
+/// Whether texts have no such character.
+fn is_binary(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t')
 }
 
 fn tag(out: &mut Vec<u8>, number: u32, wire_type: u32) {

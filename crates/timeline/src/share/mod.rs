@@ -2,6 +2,7 @@
 
 mod blob;
 mod hlo;
+mod packing;
 mod redact;
 mod slice;
 mod texts;

@@ -1,20 +1,15 @@
 //! A run without its names: the same structure, times and numbers under other names, so that it can be shown to others.
 
 use std::borrow::Cow;
-use std::io::{Read, Write};
 
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use haloscope_profile::Profile;
 use haloscope_xspace::write::{self, EncodedLine, Stat, Value};
 use haloscope_xspace::{LineView, PlaneView, SpaceView};
 
+use super::packing::{self, Packing};
 use super::texts::{Kind, Texts};
 use super::{blob, hlo};
 
-/// Bytes of a compressed text that are looked at.
-const LONGEST: u64 = 256 << 20;
 /// One host's file.
 #[derive(Debug)]
 pub struct Redacted {
@@ -54,6 +49,7 @@ impl Redaction {
         for source in &profile.sources {
             space(source.bytes(), &mut texts);
         }
+        texts.words().is_whole = true;
         let of_host = |texts: &mut Texts, at: usize| {
             profile.hosts.get(at).map_or_else(|| "host".to_owned(), |host| texts.host(&host.name))
         };
@@ -137,16 +133,10 @@ fn stat(stat: &mut Stat, protos: &[i64], texts: &mut Texts) {
     match &mut stat.value {
         Value::Str(text) => *text = texts.text(text),
         Value::Bytes(bytes) if protos.contains(&stat.metadata_id) => *bytes = hlo::redacted(bytes, texts),
-        Value::Bytes(bytes) => match unpacked(bytes) {
-            Some(mut inner) => {
-                blob::overwrite(&mut inner, texts.words());
-                *bytes = packed(&inner).unwrap_or_default();
-            }
-            None => blob::overwrite(bytes, texts.words()),
-        },
+        Value::Bytes(bytes) => packing::overwrite(bytes, texts.words()),
         Value::Compressed(bytes) => {
-            let text = unpacked(bytes).unwrap_or_default();
-            *bytes = packed(texts.text(&lossy(&text)).as_bytes()).unwrap_or_default();
+            let text = Packing::Gzip.unpacked(bytes).unwrap_or_default();
+            *bytes = Packing::Gzip.packed(texts.text(&lossy(&text)).as_bytes());
         }
         Value::Double(_) | Value::Uint(_) | Value::Int(_) | Value::Ref(_) => {}
     }
@@ -154,19 +144,4 @@ fn stat(stat: &mut Stat, protos: &[i64], texts: &mut Texts) {
 
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
-}
-
-fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return None;
-    }
-    let mut inner = Vec::new();
-    GzDecoder::new(bytes).take(LONGEST).read_to_end(&mut inner).ok()?;
-    Some(inner)
-}
-
-fn packed(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(bytes).ok()?;
-    encoder.finish().ok()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::blob;
 use super::words::{Words, pieces};
+use super::{blob, packing};
 
 /// What makes a text a path, wherever it stands in it.
 const MARKS: [&str; 10] =
@@ -73,9 +73,21 @@ impl Texts {
         new
     }
 
-    /// Any text: paths lose all their words, the rest those that are not known.
+    /// Any text, which may hold packed messages in base64: paths lose all their words, the rest those that are not known.
     pub(super) fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for (range, mut bytes) in blob::base64_runs(text) {
+            self.words_of(&text[at..range.start], &mut out);
+            packing::overwrite(&mut bytes, &mut self.words);
+            out += &blob::encode(&bytes);
+            at = range.end;
+        }
+        self.words_of(&text[at..], &mut out);
+        out
+    }
+
+    fn words_of(&mut self, text: &str, out: &mut String) {
         let is_between = |c: char| c.is_whitespace() || "\"'`,;=<>(){}[]|".contains(c);
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
@@ -83,27 +95,12 @@ impl Texts {
             let end = rest.find(|c| is_between(c) != between).unwrap_or(rest.len());
             let (chunk, after) = rest.split_at(end);
             match between {
-                true => out += chunk,
-                false if is_path(chunk) => out += &self.path(chunk),
-                false => out += &self.plain(chunk),
+                true => *out += chunk,
+                false if is_path(chunk) => *out += &self.path(chunk),
+                false => *out += &self.plain(chunk),
             }
             rest = after;
         }
-        out
-    }
-
-    /// A configuration in JSON or text, which may hold a compiled kernel.
-    pub(super) fn configuration(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for (range, mut bytes) in blob::base64_runs(text) {
-            out += &self.text(&text[at..range.start]);
-            blob::overwrite(&mut bytes, &mut self.words);
-            out += &blob::encode(&bytes);
-            at = range.end;
-        }
-        out += &self.text(&text[at..]);
-        out
     }
 
     pub(super) fn plain(&mut self, text: &str) -> String {
