@@ -7,8 +7,8 @@ use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
 use crate::evidence::series::CompileCost;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use haloscope_report::Link;
 use haloscope_report::units;
-use haloscope_report::{Link, Status};
 use haloscope_time::programs;
 
 pub(super) static RULE: Rule = Rule {
@@ -94,7 +94,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             at_steps(evidence, &cost)
         ),
         evidence: format!(
-            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond the fastest run",
+            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond {}",
             variants.words(),
             units::duration_ps(host.compiled.ps as f64),
             host.compiled
@@ -102,13 +102,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 .first()
                 .map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
             units::share(first_runs),
+            variants.beyond(),
         ),
         // What steps take beyond the others holds the first runs already.
         saved: Some(if cost.steps.is_empty() { (share + first_runs).min(1.0) } else { share }),
         assuming: "if one program served all calls".into(),
         lever: evidence.cure(variants.cure()),
         falsifier: "the number of programs of this name does not grow with more steps".into(),
-        status: Status::Derived,
+        status: variants.status(),
         links,
     };
     let finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);

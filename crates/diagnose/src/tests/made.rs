@@ -118,9 +118,13 @@ impl Made {
         }
     }
 
-    /// Says of an op: its HLO expression (empty for a plain one) and stats such as `flops`, `bytes_accessed`, `tf_op`.
+    /// Says of an op: its HLO expression (empty for a plain one) and stats such as `flops`, `bytes_accessed`, `tf_op`; of program 7
+    /// unless they name another. Events that follow are of the op of this name that was said last.
     pub(crate) fn op(&mut self, name: &str, category: &str, expression: &str, stats: &[(&str, Value)]) {
-        let mut all = vec![("hlo_category", Value::Str(category.into())), ("program_id", Value::Uint(7))];
+        let mut all = vec![("hlo_category", Value::Str(category.into()))];
+        if stats.iter().all(|(name, _)| *name != "program_id") {
+            all.push(("program_id", Value::Uint(7)));
+        }
         all.extend(stats.iter().map(|(name, value)| (*name, value.clone())));
         let expression =
             if expression.is_empty() { format!("%{name} = f32[8]{{0}} op()") } else { expression.to_owned() };
@@ -131,7 +135,7 @@ impl Made {
         let is_named = |m: &EventMetadata| {
             if m.display_name.is_empty() { m.name == name } else { m.display_name == name }
         };
-        self.plane.event_metadata.iter().find(|(_, m)| is_named(m)).map(|(id, _)| *id)
+        self.plane.event_metadata.iter().rev().find(|(_, m)| is_named(m)).map(|(id, _)| *id)
     }
 
     fn meta(&mut self, name: &str, expression: &str, stats: &[(&str, Value)]) -> i64 {
