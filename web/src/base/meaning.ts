@@ -25,10 +25,7 @@ const WORDS: Readonly<Record<string, Meaning>> = {
 /** What else categories of HLO, of kernels and of host events hold, first come first served. */
 const PARTS: readonly (readonly [RegExp, Meaning])[] = [
   [/^idle/, "idle"],
-  [
-    /communication|all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|collective|ragged|permute|nccl|rccl|^send|^recv|megascale/,
-    "collective",
-  ],
+  [/communication|all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|collective|nccl|rccl|^send|^recv|megascale/, "collective"],
   [/infeed|outfeed|transfer|h2d|d2h|host to device|device to host/, "transfer"],
   [/comput|conv(?!ert)|dot|matmul|gemm|output fusion|custom|cholesky|triangular|fft|attention|mosaic/, "compute"],
   [/cop(y|ies)|movement|layout|memcpy|memset|transpose|reshape|formatting|bitcast|concatenate|^pad|slice|async/, "copy"],

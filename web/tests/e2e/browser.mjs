@@ -110,6 +110,15 @@ export function assertShows(text, value, where) {
   return assert.ok(Math.abs(read.number - value.value) <= slack, `${where}: ${text} for ${value.value}`);
 }
 
+/** `check` holds as soon as the page has drawn what the last key or click changed; within five seconds. */
+export async function soon(check, why = check.toString()) {
+  for (let tries = 0; tries < 50; tries += 1) {
+    if (await check()) return;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  assert.fail(why);
+}
+
 /** That many there are, as soon as the page has drawn them. */
 export async function counts(locator, wanted, why = locator.toString()) {
   let found = await locator.count();

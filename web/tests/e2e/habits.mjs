@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { violations } from "./axe.mjs";
-import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, soon, visit, waitForParam } from "./browser.mjs";
 import { ask, start, traces, web } from "./server.mjs";
 
 const shots = join(web, "test-results/e2e/habits");
@@ -130,7 +130,7 @@ export const habitSteps = {
     const help = page.locator("dialog.help");
     await help.waitFor();
     assert.equal(await help.evaluate((box) => box.scrollTop), 0);
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Keys and words");
+    await page.waitForFunction(() => document.activeElement.textContent === "Keys and words");
     await help.evaluate((box) => box.scrollTo(0, 4000));
     await help.getByRole("button", { name: "Close" }).click();
     await help.waitFor({ state: "detached" });
@@ -175,8 +175,7 @@ export const habitSteps = {
     const { runs } = (await ask(origin, "runs")).body;
     const other = runs.find((run) => run.id !== id && !run.writing && !run.id.startsWith("broken"));
     await find(other.name, "run");
-    await waitForParam(page, "run", /./);
-    assert.notEqual(await param(page, "run"), id);
+    await soon(async () => ![id, null].includes(await param(page, "run")), "another run");
   },
   "the details are resized, moved beside the canvas, hidden and shown; a reload keeps that": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline" });
@@ -184,21 +183,25 @@ export const habitSteps = {
     await page.mouse.click(at.x, at.y);
     const dock = page.locator(".tl-dock");
     await dock.locator(".tl-event").waitFor();
+    await settled(page);
     const edge = page.getByRole("separator", { name: "Size of the details" });
     const tall = (await dock.boundingBox()).height;
     await edge.focus();
     await page.keyboard.press("ArrowUp");
-    assert.ok((await dock.boundingBox()).height > tall);
+    await soon(async () => (await dock.boundingBox()).height > tall);
+    await rested(page);
     const grip = await edge.boundingBox();
     await page.mouse.move(grip.x + 200, grip.y + 4);
     await page.mouse.down();
     await page.mouse.move(grip.x + 200, grip.y - 60, { steps: 4 });
     await page.mouse.up();
-    assert.ok((await dock.boundingBox()).height > tall + 60);
+    await soon(async () => (await dock.boundingBox()).height > tall + 60);
     await dock.getByRole("button", { name: "Move beside" }).click();
-    const [wide, box] = [await dock.boundingBox(), await canvas(page).boundingBox()];
-    assert.ok(wide.x > box.x + box.width - 20 && wide.height > 300, "the details stand beside the canvas");
-    assert.equal(await overflow(page), 0);
+    await soon(async () => {
+      const [wide, box] = [await dock.boundingBox(), await canvas(page).boundingBox()];
+      return wide.x > box.x + box.width - 20 && wide.height > 300;
+    }, "the details stand beside the canvas");
+    await soon(async () => (await overflow(page)) === 0, "wider than the window");
     await page.reload();
     await settled(page);
     await page.locator(".tl-dock.beside .tl-event").waitFor();
@@ -214,7 +217,7 @@ export const habitSteps = {
     const strip = page.locator(".tl-strip canvas");
     const { body } = await ask(origin, "timeline/utilisation", { run: id, px: 100 });
     assert.equal(body.busy.length, 100);
-    assert.match(await strip.getAttribute("aria-label"), /busy for [\d.]+% of it; \d+ steps/);
+    await soon(async () => /busy for [\d.]+% of it; \d+ steps/.test(await strip.getAttribute("aria-label")), "the strip in words");
     const tracks = await tracksOf(origin, id);
     const box = await strip.boundingBox();
     const drag = async (from, to) => {
@@ -242,8 +245,10 @@ export const habitSteps = {
     const first = await page.locator(".tl-tip").innerText();
     await page.keyboard.press(".");
     await page.waitForFunction((text) => document.querySelector(".tl-tip")?.innerText !== text, first);
-    const name = await page.locator(".tl-event h2").innerText();
-    assert.ok((await page.locator(".tl-tip").innerText()).startsWith(name));
+    await soon(async () => {
+      const name = await page.locator(".tl-event h2").innerText();
+      return (await page.locator(".tl-tip").innerText()).startsWith(name);
+    }, "the tip is of the event that the details tell");
     await page.keyboard.press("Escape");
     await counts(page.locator(".tl-tip"), 0);
     const { groups } = await tracksOf(origin, id);
@@ -266,8 +271,9 @@ export const habitSteps = {
       await settled(page);
       assert.deepEqual(await violations(page, `card, ${colorScheme}`), []);
       await page.keyboard.press("Control+k");
+      await page.locator(".find-query").waitFor();
       await page.keyboard.type("fusion");
-      await page.locator(".find-list li").first().waitFor();
+      await page.locator(".find-list li", { hasText: "fusion" }).first().waitFor();
       assert.deepEqual(await violations(page, `finder, ${colorScheme}`), []);
       await page.keyboard.press("Escape");
     }
@@ -290,9 +296,7 @@ const TASKS = {
       const before = await viewOf(page, tracks);
       const time = timeAt(before, box, x);
       await act(hand);
-      await page
-        .waitForFunction((text) => (new URL(location.href).searchParams.get("view") ?? "") !== text, (await param(page, "view")) ?? "")
-        .catch(() => {});
+      await settled(page);
       const after = await viewOf(page, tracks);
       assert.ok(after[1] - after[0] < 0.9 * (before[1] - before[0]), `zoomed from ${before} to ${after}`);
       const off = (Math.abs(timeAt(after, box, x) - time) / (after[1] - after[0])) * box.width;
@@ -375,7 +379,7 @@ export async function onEachScreen(browser, origin, id, check, only = "") {
             await hand();
           });
           assert.ok(actions <= 3, `${actions} actions`);
-          assert.equal(await overflow(page), 0);
+          await soon(async () => (await overflow(page)) === 0, "wider than the window");
           assert.deepEqual(problems.splice(0), []);
           await page.screenshot({ path: join(shots, `${task.replaceAll(/\W+/g, "-")}-${name}-${colorScheme}.png`) });
         });

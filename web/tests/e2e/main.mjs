@@ -130,7 +130,8 @@ async function main() {
     // The audit and the walks only look: side by side they leave no core without work.
     const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
     const serious = check("nothing serious for axe, light and dark", async () =>
-      assert.deepEqual(await audit(browser, folder, audited.id), []));
+      assert.deepEqual(await audit(browser, folder, audited.id), []),
+    );
     await walkAll(browser, folder, full, "fixture", false);
     await walkAll(browser, folder, brief, "fixture", true);
     await serious;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { areaEqualsOps, eventsOfTile } from "./area.mjs";
 import { violations } from "./axe.mjs";
-import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, visit, waitForParam } from "./browser.mjs";
+import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, soon, visit, waitForParam } from "./browser.mjs";
 import { ask, start, traces, web } from "./server.mjs";
 import { measure } from "./frames.mjs";
 
@@ -49,9 +49,9 @@ export const timelineSteps = {
     const before = await drawn(page);
     const entry = page.locator(".tl-legend button").first();
     await entry.click();
-    assert.equal(await entry.getAttribute("aria-pressed"), "true");
+    await soon(async () => (await entry.getAttribute("aria-pressed")) === "true");
     await settled(page);
-    assert.notDeepEqual(await drawn(page), before);
+    await soon(async () => JSON.stringify(await drawn(page)) !== JSON.stringify(before), "the picture changes");
     await entry.click();
   },
   "colours by module and by time class": async (page) => {
@@ -69,7 +69,7 @@ export const timelineSteps = {
     const { body } = await ask(origin, "timeline/search", { run: id, q: "fusion", limit: 3 });
     assert.ok(body.count > 3);
     await page.keyboard.press("/");
-    assert.ok(await page.locator(".tl-query").evaluate((field) => field === document.activeElement));
+    await page.waitForFunction(() => document.activeElement?.matches(".tl-query"));
     await page.keyboard.type("fusion");
     const found = page.locator(".tl-found");
     await page.waitForFunction(
@@ -81,7 +81,7 @@ export const timelineSteps = {
     await page.keyboard.press("Escape");
     const first = await waitForParam(page, "ev", /^\d+,\d+$/);
     assert.equal(first, `${body.hits[0].track},${body.hits[0].event}`);
-    assert.match(await found.innerText(), /^1 of /);
+    await soon(async () => /^1 of /.test(await found.innerText()), "the first hit");
     await page.keyboard.press("n");
     await waitForParam(page, "ev", new RegExp(`^${body.hits[1].track},${body.hits[1].event}$`));
     await page.keyboard.press("Shift+N");
@@ -114,7 +114,7 @@ export const timelineSteps = {
     await page.keyboard.press("m");
     const [a, b] = (await waitForParam(page, "marks", /^\d+,\d+$/)).split(",").map(Number);
     assert.ok(b > a);
-    assert.match(await page.locator(".tl-difference").innerText(), /^A to B: [\d.]+ (ns|µs|ms|s)$/);
+    await soon(async () => /^A to B: [\d.]+ (ns|µs|ms|s)$/.test(await page.locator(".tl-difference").innerText()), "the difference");
     await page.getByRole("button", { name: "Remove mark A" }).click();
     await waitForParam(page, "marks", new RegExp(`^${b}$`));
     await page.keyboard.press("Shift+M");
@@ -186,11 +186,11 @@ export const timelineSteps = {
     const { body } = await ask(origin, "timeline/event", { run: id, track, event });
     await page.locator(".tl-stats dt").first().waitFor();
     await counts(page.locator(".tl-stats dt"), body.stats.length);
-    assert.equal(await page.locator(".tl-event h2").innerText(), body.name);
+    await soon(async () => (await page.locator(".tl-event h2").innerText()) === body.name, body.name);
     for (const name of ["Ops", "HLO", "Memory", "Timeline"])
       await page.locator(".op-card").getByRole("link", { name, exact: true }).waitFor();
     const said = page.locator("[aria-live=polite].visually-hidden");
-    assert.ok((await said.innerText()).startsWith(body.name), await said.innerText());
+    await soon(async () => (await said.innerText()).startsWith(body.name), "the event is said aloud");
     await page.locator(".op-card").getByRole("link", { name: "Ops", exact: true }).click();
     await waitForParam(page, "page", /^ops$/);
     await settled(page);
@@ -224,7 +224,7 @@ export const timelineSteps = {
     const rows = body.devices.flatMap((device) => device.steps).length;
     assert.equal(Number(await page.locator("table[aria-label='Bubbles in each step']").getAttribute("aria-rowcount")), rows + 1);
     await settled(page);
-    assert.notDeepEqual(await drawn(page), before);
+    await soon(async () => JSON.stringify(await drawn(page)) !== JSON.stringify(before), "the picture changes");
   },
   "tracks are moved, pinned, collapsed and hidden by keys, and a reload brings all of it back": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline" });
@@ -233,8 +233,8 @@ export const timelineSteps = {
     await page.keyboard.press("Alt+ArrowUp");
     const order = await waitForParam(page, "order", /^t\d+/);
     const names = () => page.locator(".tl-labels .tl-track").evaluateAll((all) => all.slice(0, 3).map((one) => one.textContent));
-    assert.deepEqual((await names()).slice(0, 2), ["Steps", "XLA Ops"]);
-    assert.ok(await label("XLA Ops").evaluate((one) => one === document.activeElement), "the focus stays on the moved label");
+    await soon(async () => (await names()).slice(0, 2).join() === "Steps,XLA Ops", "the label moves");
+    await soon(() => label("XLA Ops").evaluate((one) => one === document.activeElement), "the focus stays on the moved label");
     await label("Steps").focus();
     await page.keyboard.press("p");
     await page.locator(".tl-pinned .tl-track").waitFor();
@@ -255,8 +255,8 @@ export const timelineSteps = {
     await page.reload();
     await settled(page);
     await rested(page);
-    assert.equal(await page.evaluate(() => location.search), address);
-    assert.deepEqual(await names(), shown);
+    await soon(async () => (await page.evaluate(() => location.search)) === address, address);
+    await soon(async () => (await names()).join() === shown.join(), shown.join());
     assert.equal(await param(page, "order"), order);
     await counts(page.locator(".tl-pinned .tl-track"), 1);
     await counts(page.locator(".tl-area"), 1);
@@ -273,7 +273,7 @@ export const timelineSteps = {
     await page.mouse.move(to.x + 60, to.y + to.height - 4, { steps: 12 });
     await page.mouse.up();
     await waitForParam(page, "order", /^t\d+/);
-    assert.ok((await box("Steps")).y > (await box("XLA Modules")).y);
+    await soon(async () => (await box("Steps")).y > (await box("XLA Modules")).y, "below the other");
     await counts(page.locator(".tl-menu"), 0, "a drag is no click");
   },
   "a track's menu opens, is walked by arrows, and gives the focus back": async (page) => {
@@ -282,10 +282,10 @@ export const timelineSteps = {
     await page.keyboard.press("Enter");
     await page.getByRole("menu").waitFor();
     await page.keyboard.press("ArrowDown");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Collapse to one line");
+    await page.waitForFunction(() => document.activeElement.textContent === "Collapse to one line");
     await page.keyboard.press("Escape");
     await page.getByRole("menu").waitFor({ state: "detached" });
-    assert.ok(await label.evaluate((one) => one === document.activeElement));
+    await soon(() => label.evaluate((one) => one === document.activeElement), "the focus is back");
   },
   "the events in view are a table, and Enter picks one": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline", tracks: "XLA Modules" });
@@ -361,7 +361,7 @@ export const timelineSteps = {
       await visit(page, origin, { run: id, page: "timeline", overlay: "overlap,bubbles", q: "fusion" });
       await page.keyboard.press("r");
       await page.locator(".tl-area table").waitFor();
-      assert.equal(await overflow(page), 0);
+      await soon(async () => (await overflow(page)) === 0, "wider than the window");
       await page.screenshot({ path: join(shots, `phone-${colorScheme}.png`), fullPage: true });
     }
     await page.emulateMedia({ colorScheme: "light" });

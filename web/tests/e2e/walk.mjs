@@ -145,7 +145,10 @@ export async function checkCards(page, report, where) {
   const unknown = await page.locator(".unknown-values [data-id]").evaluateAll((all) => all.map((one) => one.dataset.id));
   for (const id of unknown) assert.ok([null, "unknown"].includes(report.values[id].value), `${where} ${id} is known`);
   const ids = new Set([...shown.map(([id]) => id), ...unknown]);
-  const headline = where === "overview" ? ["device_type", "step_time_mean_ps", "flop_share_of_peak"] : Object.keys(report.values).filter((id) => id !== "verdict");
+  const headline =
+    where === "overview"
+      ? ["device_type", "step_time_mean_ps", "flop_share_of_peak"]
+      : Object.keys(report.values).filter((id) => id !== "verdict");
   for (const id of headline) assert.ok(ids.has(id), `${where} does not show ${id}`);
 }
 

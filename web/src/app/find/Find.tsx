@@ -35,6 +35,17 @@ export function FindLayer({ pages }: { readonly pages: readonly PageEntry[] }) {
     return () => removeEventListener("keydown", onKey);
   }, []);
   useEffect(() => {
+    // Letters typed before its code is there are for it, and not for the page behind it.
+    if (!open.value || dialog !== null) return undefined;
+    const swallow = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    addEventListener("keydown", swallow, { capture: true });
+    return () => removeEventListener("keydown", swallow, { capture: true });
+  }, [open.value, dialog]);
+  useEffect(() => {
     // Without its code there is nothing to open; the next try asks again.
     if (open.value && dialog === null)
       import("./FindDialog").then((loaded) => setDialog(() => loaded.default)).catch(() => (open.value = false));

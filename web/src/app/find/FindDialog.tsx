@@ -109,7 +109,7 @@ export default function FindDialog({ pages, onClose }: FindProps) {
       class="find"
       ref={dialog}
       onClose={onClose}
-      aria-label="Go to a page, an op, a step, a track or a run, or do something"
+      aria-label="Go to a page, an op, a step, a track or a run, or run a command"
       onClick={(event) => event.target === dialog.current && close()}
     >
       <input
@@ -131,7 +131,7 @@ export default function FindDialog({ pages, onClose }: FindProps) {
         }}
         onKeyDown={onKeyDown}
       />
-      <ul id="find-list" class="find-list" role="listbox" aria-label="What fits" ref={list}>
+      <ul id="find-list" class="find-list" role="listbox" aria-label="Results" ref={list}>
         {found.map((goal, i) => (
           <li
             key={`${goal.kind} ${goal.label} ${goal.note} ${i}`}
@@ -151,7 +151,7 @@ export default function FindDialog({ pages, onClose }: FindProps) {
         {found.length === 0
           ? waits
             ? "looking…"
-            : "Nothing fits."
+            : "No match."
           : waits
             ? "ops, steps and tracks are being looked for…"
             : "Enter goes there, Esc closes"}

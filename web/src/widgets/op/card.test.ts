@@ -53,7 +53,7 @@ describe("its row in the table of ops", () => {
 describe("what the card says", () => {
   it("is what the table has, in one order, and unknown where the cell is empty", () => {
     expect(factsOf(OPS, OPS.rows[0]).map((fact) => [fact.label, fact.cell])).toEqual([
-      ["Time in all", 40],
+      ["Total time", 40],
       ["Source", "a/train.py:12:3"],
       ["Module", "jit_step"],
     ]);

@@ -48,7 +48,7 @@ export interface Fact {
 
 /** What every card says, in this order: the column of the table of ops, and what it is called here. */
 const FACTS: readonly (readonly [string, string])[] = [
-  ["self_ps", "Time in all"],
+  ["self_ps", "Total time"],
   ["self_share", "Share of all ops"],
   ["occurrences", "Executions"],
   ["average_ps", "Average"],
@@ -70,7 +70,7 @@ export function factsOf(table: Table, row: readonly Cell[] | undefined): Fact[] 
 /** How near the op is to each limit of the device. */
 export const LIMITS: readonly (readonly [string, string])[] = [
   ["flop_share_of_peak", "FLOP/s of peak"],
-  ["hbm_share_of_peak", "HBM of peak"],
+  ["hbm_share_of_peak", "HBM bandwidth, of peak"],
 ];
 
 /** The step that stands for all: steady, and of the middle length; null where none is. */

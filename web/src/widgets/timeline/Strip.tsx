@@ -119,10 +119,10 @@ export function Strip({ model, utilisation }: StripProps) {
 function said(model: TimelineModel, utilisation: Utilisation | null): string {
   const steps = model.steps.value.length;
   const mean = meanShare(utilisation?.busy ?? [], model.bounds, model.bounds);
-  const of = utilisation?.devices === 1 ? "the device" : `${utilisation?.devices ?? 0} devices`;
+  const of = utilisation?.devices === 1 ? "the device was" : `${utilisation?.devices ?? 0} devices were`;
   return [
     `The whole run, ${formatDuration(span(model.bounds))}`,
-    mean === null ? "utilisation unknown" : `${of} busy for ${formatShare(mean)} of it`,
+    utilisation === null ? "" : mean === null ? "utilisation unknown" : `${of} busy for ${formatShare(mean)} of it`,
     steps > 0 ? `${steps} steps` : "",
   ]
     .filter(Boolean)

@@ -155,6 +155,7 @@ export function bindHeldKeys({ canvas, model }: Pick<InputTarget, "canvas" | "mo
     (event) => {
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
       if (!HELD.has(key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || isTyping(event.target)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
       if (key.startsWith("Arrow") && document.activeElement !== canvas) return;
       event.preventDefault();
       held.add(key);
@@ -172,6 +173,11 @@ export function bindHeldKeys({ canvas, model }: Pick<InputTarget, "canvas" | "mo
   };
 }
 
+/** Kinds of fields that take no letters. */
+const NO_TEXT = ["checkbox", "radio", "range", "button", "submit", "reset", "color", "file"];
+
+/** Whether keys go into a field. */
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName));
+  if (target instanceof HTMLInputElement) return !NO_TEXT.includes(target.type);
+  return target instanceof HTMLElement && (target.isContentEditable || ["SELECT", "TEXTAREA"].includes(target.tagName));
 }

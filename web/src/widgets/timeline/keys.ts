@@ -2,6 +2,7 @@
 
 export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
   ["W, S or wheel", "zoom in, out, at the pointer"],
+  ["+ and − on the canvas", "zoom in, out, at the middle"],
   ["A, D, ← → or drag", "earlier, later"],
   ["↑ ↓ or Shift + wheel", "scroll the tracks"],
   ["F", "zoom to the selected event or area; without one, the whole run"],
@@ -23,5 +24,5 @@ export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
   ["Click, double click on a step", "select it, zoom to it"],
   ["Alt + ↑ ↓ on a label", "move the track"],
   ["P, C, H on a label", "pin to the top, collapse, hide"],
-  ["Esc, or Back", "let go of hit, area and event"],
+  ["Esc, or Back", "clear the hit, the area and the selection"],
 ];

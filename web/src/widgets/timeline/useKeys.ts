@@ -90,6 +90,8 @@ export function useKeys(
         acts["PageDown"] = () => scroll(400);
         acts["PageUp"] = () => scroll(-400);
         acts["+"] = () => model.look(viewOf(model.limits.value, start + span(model.view.value) * 0.3, end - span(model.view.value) * 0.3));
+        acts["-"] = () =>
+          model.look(viewOf(model.limits.value, start - span(model.view.value) * 0.75, end + span(model.view.value) * 0.75));
         acts["Enter"] = () => go(model.middle());
         if (event.shiftKey) {
           acts["ArrowRight"] = () => growArea(1);
