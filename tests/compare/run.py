@@ -35,7 +35,7 @@ class Answer:
     """What `compare` says of a pair."""
 
     def __init__(self, binary, baseline, experiment):
-        asked = [binary, "compare", baseline, experiment, "--rows", "100000", "--format", "json"]
+        asked = [binary, "compare", baseline, experiment, "--limit", "100000", "--format", "json"]
         said = subprocess.run(asked, capture_output=True, text=True)
         self.code = said.returncode
         if not said.stdout:

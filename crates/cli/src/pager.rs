@@ -70,6 +70,8 @@ pub(crate) struct Paged<'a> {
     /// Lines of the screen that are taken, and columns of the last of them.
     taken: (usize, usize),
     to: To,
+    /// Once the pager runs Ctrl-C is for it; a process that ended by it would leave the pager without its terminal.
+    _interrupts: interrupts::Guard,
 }
 
 enum To {
@@ -82,7 +84,14 @@ enum To {
 
 impl<'a> Paged<'a> {
     pub(crate) fn new(pager: &'a Pager, out: &'a mut dyn Write) -> Self {
-        Self { pager, out, held: Vec::new(), taken: (0, 0), to: To::Undecided }
+        Self {
+            pager,
+            out,
+            held: Vec::new(),
+            taken: (0, 0),
+            to: To::Undecided,
+            _interrupts: interrupts::Guard::default(),
+        }
     }
 
     /// Counts what is written; true if it no longer fits the screen with the prompt below it.
@@ -104,7 +113,10 @@ impl<'a> Paged<'a> {
     fn decide(&mut self) -> io::Result<()> {
         self.out.flush()?;
         self.to = match self.pager.start() {
-            Ok(child) => To::Pager(child),
+            Ok(child) => {
+                self._interrupts = interrupts::ignored();
+                To::Pager(child)
+            }
             Err(_) => To::Terminal,
         };
         let held = std::mem::take(&mut self.held);
@@ -130,8 +142,6 @@ impl<'a> Paged<'a> {
         match self.to {
             To::Pager(ref mut child) => {
                 drop(child.stdin.take());
-                // Ctrl-C is for the pager; a process that ended here would leave it without its terminal.
-                let _interrupts = interrupts::ignored();
                 child.wait().map(drop)
             }
             _ => {
@@ -164,7 +174,9 @@ mod interrupts {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     /// While this is kept, Ctrl-C does not end the process; `None` where that cannot be had.
-    pub(super) fn ignored() -> Option<(Signal, Runtime)> {
+    pub(super) type Guard = Option<(Signal, Runtime)>;
+
+    pub(super) fn ignored() -> Guard {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let taken = runtime.block_on(async { signal(SignalKind::interrupt()) }).ok()?;
         Some((taken, runtime))
@@ -173,7 +185,9 @@ mod interrupts {
 
 #[cfg(not(unix))]
 mod interrupts {
-    pub(super) fn ignored() {}
+    pub(super) type Guard = ();
+
+    pub(super) fn ignored() -> Guard {}
 }
 
 #[cfg(test)]

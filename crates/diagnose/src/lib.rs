@@ -110,8 +110,8 @@ fn of_kernels(asked: &Scoped<'_>, notes: &mut Notes) -> Report {
     notes.add(
         "no_timeline",
         Severity::Info,
-        "the run says nothing of when anything ran",
-        "only what the schedules of compiled kernels show is checked, and nobody knows what it costs",
+        "the run has no timeline",
+        "only what the schedules of compiled kernels show is checked; what it costs is unknown",
         "capture a profile while it runs",
     );
     let mut values = headline(&checked, &ranked);

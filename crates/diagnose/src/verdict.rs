@@ -11,6 +11,9 @@ pub(super) fn sentence(ranked: &[(Standing, Finding)]) -> String {
     match of(Standing::costs_time).or_else(|| of(|standing| standing == Standing::Fact)) {
         None => format!("{NONE}."),
         Some((Standing::Cause, finding)) => format!("{}{}.", finding.claim, faster(finding)),
+        Some((Standing::Cost, finding)) if finding.speedup.is_none() => {
+            format!("No fault with a known cost. To look at first: {}.", finding.claim)
+        }
         Some((Standing::Cost, finding)) => format!("{NONE}. {}{}.", finding.claim, faster(finding)),
         Some((_, finding)) => format!("{NONE}. {}.", finding.claim),
     }
@@ -48,5 +51,7 @@ mod tests {
     #[test]
     fn a_cause_whose_worth_is_not_known_has_no_number() {
         assert_eq!(sentence(&[(Standing::Cause, finding("x", None))]), "x.");
+        let cost = (Standing::Cost, finding("Copies take long", None));
+        assert_eq!(sentence(&[cost]), "No fault with a known cost. To look at first: Copies take long.");
     }
 }

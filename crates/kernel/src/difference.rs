@@ -9,33 +9,34 @@ use crate::subject::Subject;
 /// What differs, by what would explain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// Nothing: the same instructions in the same bundles.
+    /// Nothing that is compared: the instructions by opcode, the bundle of each, trips and memory. Constants and operands are not.
     None,
-    /// The same instructions, packed otherwise.
+    /// As many instructions of each opcode, packed otherwise.
     Schedule,
-    /// The same instructions, but for those that trace.
+    /// As many instructions of each opcode, but for those that trace.
     Instrumentation,
-    /// Other instructions, trips or memory.
+    /// Other instructions, trips or memory, or another cut into blocks.
     Kernel,
     /// Those, and one of both is traced more than the other.
     KernelAndInstrumentation,
 }
 
 impl Difference {
-    /// What two kernels differ by.
+    /// What two kernels differ by; `is_cut_otherwise` where their Mosaic modules have other grids, blocks, loops or products.
     #[must_use]
-    pub fn of(a: &Subject<'_>, b: &Subject<'_>) -> Self {
+    pub fn of(a: &Subject<'_>, b: &Subject<'_>, is_cut_otherwise: bool) -> Self {
         let counts = opcodes(&a.module, &b.module);
         let differ =
             |is_trace: bool| counts.iter().any(|(opcode, (a, b))| opcode.is_trace() == is_trace && a != b);
-        let is_other_kernel = differ(false)
+        let is_other_kernel = is_cut_otherwise
+            || differ(false)
             || trips(&a.module) != trips(&b.module)
             || own_memory(&a.module) != own_memory(&b.module);
         match (is_other_kernel, differ(true)) {
             (true, true) => Self::KernelAndInstrumentation,
             (true, false) => Self::Kernel,
             (false, true) => Self::Instrumentation,
-            (false, false) if a.module.utilization == b.module.utilization => Self::None,
+            (false, false) if bundles(&a.module) == bundles(&b.module) => Self::None,
             (false, false) => Self::Schedule,
         }
     }
@@ -64,6 +65,11 @@ pub fn opcodes(a: &Module<'_>, b: &Module<'_>) -> BTreeMap<Opcode, (u64, u64)> {
         counts.entry(instruction.opcode).or_default().1 += 1;
     }
     counts
+}
+
+/// Which opcode stands in which bundle, in the order of the program, and the number of bundles.
+fn bundles(module: &Module<'_>) -> (usize, Vec<(Opcode, Option<u32>)>) {
+    (module.bundles(), module.instructions.iter().map(|one| (one.opcode, one.bundle)).collect())
 }
 
 /// Bundles that hold an instruction that is there for a trace.

@@ -263,7 +263,7 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
         notes.add(
             "limit_unknown",
             Severity::Warning,
-            "nobody says how much memory the device has",
+            "how much memory the device has is unknown",
             "cures say what they save, not whether it fits",
             "give --chip or --capacity",
         );

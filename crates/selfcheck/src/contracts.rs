@@ -188,6 +188,8 @@ pub(crate) const FREE_SHARES: &[&str] = &[
     "jitter",
     // Slower with the change than without.
     "saved_share",
+    // Shorter with spills than without, where the packer was luckier.
+    "spill_cost_share",
     // Two rates.
     "demand_share",
 ];
@@ -230,6 +232,7 @@ pub(crate) const SIGNED: &[&str] = &[
     "gap",
     "shortfall",
     "peak_ps",
+    "cost_bundles",
 ];
 
 /// Trees whose parts lie within what they are parts of, with the columns that add up.

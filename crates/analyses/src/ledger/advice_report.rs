@@ -170,7 +170,7 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
             "Keep {candidate} only for another reason: it changes {label} by less than {} either way.",
             units::share(LEAST_SHARE)
         ),
-        Word::Undecided => format!("Nobody can tell yet whether {candidate} is better than {reference}."),
+        Word::Undecided => format!("Whether {candidate} is better than {reference} is not decided yet."),
         Word::NotComparable => {
             format!("Nothing follows: {candidate} and {reference} ran on different devices.")
         }

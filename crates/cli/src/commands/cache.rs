@@ -79,7 +79,7 @@ fn report(contents: &Contents) -> Report {
     let mut table = Vec::new();
     for (file, row) in rows {
         let row = row![
-            text("file", "File", "The profile; empty for what nobody can read any more", file),
+            text("file", "File", "The profile; empty for what can no longer be read", file),
             bytes(
                 "index_bytes",
                 "Index",

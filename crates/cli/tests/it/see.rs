@@ -11,10 +11,10 @@ use haloscope_time::analysis::{self, Params};
 
 use crate::support::{inside, process, root, widest};
 
-/// Every answer of every analysis on every run of the project's own.
-fn reports(mut each: impl FnMut(&str, &Report)) {
-    let mut runs: Vec<_> =
-        fs::read_dir(root().join("fixtures/runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+/// Every answer of every analysis on every run of these folders of the project's own.
+fn reports(folders: &[&str], mut each: impl FnMut(&str, &Report)) {
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let mut runs: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     runs.sort();
     for run in runs {
         let profile = load::open(&load::find(&run).unwrap()).unwrap();
@@ -26,10 +26,24 @@ fn reports(mut each: impl FnMut(&str, &Report)) {
     }
 }
 
+/// The words of a command as a shell reads them, of which some stand in single quotes.
+fn words_of(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for c in command.chars() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            other => words.last_mut().unwrap().push(other),
+        }
+    }
+    words
+}
+
 #[test]
 fn every_see_of_every_finding_answers() {
     let mut seen = BTreeSet::new();
-    reports(|run, report| {
+    reports(&["fixtures/runs", "fixtures/kernels"], |run, report| {
         for link in report.findings.iter().flat_map(|finding| &finding.links) {
             // Windows differ from finding to finding; what can be wrong is the rest.
             let kind =
@@ -38,8 +52,8 @@ fn every_see_of_every_finding_answers() {
                 continue;
             }
             let command = link.command(&RunWords { one: run, both: &format!("{run} {run}") });
-            let words: Vec<&str> = command.split(' ').skip(1).collect();
-            let outcome = inside(&words);
+            let words: Vec<String> = words_of(&command).into_iter().skip(1).collect();
+            let outcome = inside(&words.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(outcome.code, 0, "{command}\n{}", outcome.stderr);
             assert!(!outcome.stdout.is_empty(), "{command}");
         }
@@ -51,7 +65,7 @@ fn every_see_of_every_finding_answers() {
 #[test]
 fn diagnose_is_one_screen() {
     let mut read = 0;
-    reports(|run, report| {
+    reports(&["fixtures/runs"], |run, report| {
         if report.analysis != "diagnose" {
             return;
         }

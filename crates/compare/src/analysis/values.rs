@@ -80,7 +80,12 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             status,
             "Mean step time of the experiment less that of the baseline, to the picosecond: the sum of the waterfall.",
         ),
-        share("step_delta_share", "The same, share", said.delta_share, "Over the baseline's mean step time."),
+        share(
+            "step_delta_share",
+            "Step time, relative difference",
+            said.delta_share,
+            "Over the baseline's mean step time.",
+        ),
         time(
             "step_delta_low_ps",
             "Difference, low",

@@ -155,7 +155,7 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
         severity: if fails { Severity::Error } else { Severity::Warning },
         claim: match one.outcome {
             Outcome::Fail => format!("{} does not hold", one.what),
-            _ => format!("Nobody can tell whether {} holds", one.what),
+            _ => format!("Whether {} holds could not be decided", one.what),
         },
         evidence: one.why.clone(),
         ceiling,
@@ -163,7 +163,7 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
         lever: lever.into(),
         falsifier: falsifier.into(),
         status: if fails { Status::Derived } else { Status::Unknown },
-        links: vec![Link::to(one.seen_in), Link::to("check").table(table)],
+        links: vec![Link::to(one.seen_in)],
         ..Finding::default()
     }
 }

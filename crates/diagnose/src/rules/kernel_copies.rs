@@ -44,6 +44,11 @@ fn see(kernel: &Facts) -> Seen {
     let Some(modelled) = kernel.modelled_ps.filter(|modelled| *modelled > 0.0) else {
         return Seen::Unknown("how often its loops run is known only when they do");
     };
+    if kernel.measured_ps.is_some_and(|measured| 0.0 < measured && measured < copies) {
+        return Seen::Unknown(
+            "it took less time than its copies would from HBM: some of them do not come from there",
+        );
+    }
     let ratio = copies / modelled;
     if COPIES.grade(ratio) == Grade::Good { Seen::Clear(ratio) } else { Seen::Found(ratio) }
 }
@@ -71,7 +76,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::duration_ps(modelled),
                     others(found, times)
                 ),
-                assuming: "as HBM limits it: fewer bytes help, not another schedule".into(),
+                assuming: "HBM bandwidth is the limit, so only moving fewer bytes helps".into(),
                 lever: "copy less: blocks that are used again before they are left (order of the grid, larger blocks of what is read often), narrower types, work of neighbours in the same kernel".into(),
                 falsifier: "a profile shows it in less time than the copies take".into(),
                 status: Status::Estimated,
@@ -97,6 +102,9 @@ mod tests {
     fn copies_longer_than_the_schedule_are_found() {
         assert_eq!(see(&kernel(Some(30e6), Some(10e6))), Seen::Found(3.0));
         assert_eq!(see(&kernel(Some(5e6), Some(10e6))), Seen::Clear(0.5));
+        let timed = |measured_ps| Facts { measured_ps: Some(measured_ps), ..kernel(Some(30e6), Some(10e6)) };
+        assert_eq!(see(&timed(32e6)), Seen::Found(3.0));
+        assert!(matches!(see(&timed(12e6)), Seen::Unknown(_)), "a profile refutes it");
         assert_eq!(see(&kernel(Some(10.5e6), Some(10e6))), Seen::Clear(1.05), "within what is known of both");
     }
 

@@ -34,6 +34,15 @@ fn empty_of_time(kernel: &Facts) -> Option<f64> {
     Some((empty * modelled / measured).min(1.0))
 }
 
+/// What else than results of earlier bundles the hot loop waits for, as the end of a sentence of evidence.
+fn waits(kernel: &Facts) -> String {
+    match kernel.copy_waits {
+        0 => ", and none of its instructions waits for a copy".to_owned(),
+        1 => "; 1 of its instructions waits for a copy".to_owned(),
+        several => format!("; {several} of its instructions wait for copies"),
+    }
+}
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     evidence.look_at_kernels(
         see,
@@ -51,10 +60,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(share)
                 ),
                 evidence: format!(
-                    "{}: {} of {} bundles wait for results of earlier ones{}",
+                    "{}: {} of {} bundles of the hot loop use no unit{}{}",
                     op(kernel),
                     kernel.hot.empty,
                     kernel.hot.bundles,
+                    waits(kernel),
                     others(found, units::share)
                 ),
                 assuming: "if other work filled every one of them".into(),
@@ -73,6 +83,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 mod tests {
     use super::*;
     use haloscope_kernel::model::Use;
+
+    #[test]
+    fn waits_for_copies_are_told() {
+        assert!(waits(&kernel(52)).contains("none"));
+        assert!(waits(&Facts { copy_waits: 3, ..kernel(52) }).contains("3 of its instructions wait"));
+    }
 
     fn kernel(empty: u64) -> Facts {
         Facts { hot: Use { bundles: 100, empty, ..Use::default() }, ..Facts::default() }

@@ -34,14 +34,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             let (traces, bundles) = kernel.traces;
             let cause = Cause {
                 id: RULE.id,
-                claim: format!("{} is traced inside, and so another kernel than without: {traces} instructions in {bundles} of its {} bundles", op(kernel), kernel.bundles),
+                claim: format!("{} was compiled with tracing instructions, so its timings are not those of the untraced kernel: {traces} instructions in {bundles} of its {} bundles", op(kernel), kernel.bundles),
                 evidence: format!(
                     "{}: {traces} tracing instructions in {bundles} of {} bundles{}",
                     op(kernel),
                     kernel.bundles,
                     others(found, |n| format!("{n:.0}"))
                 ),
-                assuming: "which its numbers do not say of the kernel that runs in earnest".into(),
+                assuming: "the traced kernel's timings do not apply to the untraced one".into(),
                 lever: "take numbers without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
                 falsifier: "`kernel diff` of both compilations says another difference than instrumentation".into(),
                 status: Status::Measured,

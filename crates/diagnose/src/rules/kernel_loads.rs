@@ -41,7 +41,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             let cause = Cause {
                 id: RULE.id,
                 claim: format!(
-                    "The matrix units of {} wait for vector loads: these need {loads} of {} bundles of the hot loop, the products {products}",
+                    "Vector loads need more of the hot loop of {} than its products do: {loads} of its {} bundles at least, the products {products}",
                     op(kernel),
                     kernel.hot.bundles
                 ),

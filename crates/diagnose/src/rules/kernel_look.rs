@@ -48,14 +48,14 @@ impl Evidence<'_> {
         if !kernels.carried {
             let ran = self.ops().iter().any(|op| op.meta.category.contains("custom-call"));
             return if ran {
-                Outcome::unknown("kernels ran, and none carries its LLO: nobody can see inside")
+                Outcome::unknown("kernels ran, and none carries its LLO: their schedules are unknown")
             } else {
                 Outcome::not_applicable("no op carries its LLO")
             };
         }
-        let is_worth = |kernel: &&Facts| {
-            !self.is_timed() || self.kernel_share(kernel).is_some_and(|share| share >= WORTH)
-        };
+        let is_timed = self.is_timed();
+        let is_worth =
+            |kernel: &&Facts| !is_timed || self.kernel_share(kernel).is_some_and(|share| share >= WORTH);
         let worth: Vec<&Facts> = kernels.all.iter().filter(is_worth).collect();
         let mut seen = Sorted::default();
         for kernel in worth {
@@ -85,6 +85,9 @@ impl Evidence<'_> {
         let worst = seen.clear.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         match worst {
             Some((kernel, number)) => Outcome::clear(clear(kernel, *number)),
+            None if is_timed => Outcome::not_applicable(
+                "no kernel that takes 1% of the time or more is one that this is asked of",
+            ),
             None => Outcome::not_applicable("no kernel of the run is one that this is asked of"),
         }
     }

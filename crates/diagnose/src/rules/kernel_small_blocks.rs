@@ -24,6 +24,14 @@ const ROOM: f64 = 0.25;
 /// A loop of fewer trips has nothing to spread over larger blocks: a pipeline adds two.
 const FEWEST_TRIPS: u64 = 6;
 
+/// Trips that a pipeline adds to the steps of the grid: the first copy in and the last one out.
+const PIPELINE: u64 = 2;
+
+/// Steps of the grid.
+fn steps(kernel: &Facts) -> Option<u64> {
+    kernel.mosaic.as_ref().and_then(|written| written.steps)
+}
+
 fn see(kernel: &Facts) -> Seen {
     if kernel.is_of_xla || kernel.hot.bundles == 0 {
         return Seen::No;
@@ -40,9 +48,12 @@ fn see(kernel: &Facts) -> Seen {
     let Some(limit) = kernel.vmem_limit_bytes else {
         return Seen::Unknown("how much vector memory it may have is not known of this chip");
     };
-    let Some(trips) = kernel.trips else {
+    let (Some(trips), Some(steps)) = (kernel.trips, steps(kernel)) else {
         return Seen::Unknown("how often its loop runs is known only when it does");
     };
+    if !(steps..=steps + PIPELINE).contains(&trips) {
+        return Seen::Unknown("its hot loop is another than the one over its blocks");
+    }
     let has_room = kernel.vmem_bytes as f64 <= ROOM * limit as f64;
     if has_room && trips >= FEWEST_TRIPS { Seen::Found(share) } else { Seen::Clear(share) }
 }
@@ -61,7 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 claim: format!(
                     "{} does too little in each of its {} steps: in {} of a step's bundles no vector or matrix unit works, and its blocks take {} of {}",
                     op(kernel),
-                    kernel.trips.unwrap_or_default(),
+                    steps(kernel).unwrap_or_default(),
                     units::share(share),
                     units::bytes(kernel.vmem_bytes as f64),
                     units::bytes(limit as f64)
@@ -100,7 +111,7 @@ mod tests {
             trips: Some(66),
             vmem_bytes: mib << 20,
             vmem_limit_bytes: Some(32 << 20),
-            mosaic: Some(Written::default()),
+            mosaic: Some(Written { steps: Some(64), ..Written::default() }),
             ..Facts::default()
         }
     }
@@ -110,7 +121,12 @@ mod tests {
         assert_eq!(see(&kernel(70, 1)), Seen::Found(0.7));
         assert_eq!(see(&kernel(20, 1)), Seen::Clear(0.2), "steps work");
         assert_eq!(see(&kernel(70, 20)), Seen::Clear(0.7), "there is no room");
-        assert_eq!(see(&Facts { trips: Some(3), ..kernel(70, 1) }), Seen::Clear(0.7), "one step");
+        let one = Written { steps: Some(1), ..Written::default() };
+        assert_eq!(
+            see(&Facts { trips: Some(3), mosaic: Some(one), ..kernel(70, 1) }),
+            Seen::Clear(0.7),
+            "one step"
+        );
         assert_eq!(see(&kernel(50, 1)), Seen::Clear(0.5), "just at the limit");
     }
 
@@ -120,6 +136,9 @@ mod tests {
             Facts { vmem_limit_bytes: None, ..kernel(70, 1) },
             Facts { trips: None, ..kernel(70, 1) },
             Facts { mosaic: None, ..kernel(70, 1) },
+            Facts { mosaic: Some(Written::default()), ..kernel(70, 1) },
+            // A loop inside of a step is the hot one.
+            Facts { trips: Some(1024), ..kernel(70, 1) },
         ] {
             assert!(matches!(see(&kernel), Seen::Unknown(_)), "{kernel:?}");
         }

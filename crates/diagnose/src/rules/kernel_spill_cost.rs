@@ -25,7 +25,7 @@ fn see(kernel: &Facts) -> Seen {
     }
     let Some((cost, without)) = kernel.spill_cost.zip(kernel.without_spills).filter(|(_, n)| *n > 0) else {
         return Seen::Unknown(
-            "it spills, and what that costs is in a dump with --xla_jf_dump_llo_text=true alone: often it is nothing",
+            "it spills; the cost is only in a dump with --xla_jf_dump_llo_text=true, and is often zero",
         );
     };
     let share = cost as f64 / without as f64;

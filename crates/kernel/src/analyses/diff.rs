@@ -15,7 +15,7 @@ use crate::subject::{NEEDS, OP, Subject};
 
 const TO: Param = Param {
     id: "to",
-    doc: "the kernel to hold against it, as --op names one: of the second run, or another of the first [default: the one of the same name]",
+    doc: "the kernel to compare it with, as --op names one: of the second run, or another of the first [default: the one of the same name]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -42,16 +42,16 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
             "one_kernel",
             Severity::Info,
             "there is one run, and no other kernel of it is named",
-            "the kernel is held against itself",
+            "the kernel is compared with itself",
             "give a second run or dump, or name another kernel of this one with --to",
         );
     }
     let a = Subject::choose(asked, params, notes)?;
     let b = second(other, to, &a)?;
-    let difference = Difference::of(&a, &b);
-    remarks(&a, &b, difference, notes);
     let texts = [of_mosaic(asked, &a), of_mosaic(other, &b)];
     let (mosaic, parts) = blocks(&texts);
+    let difference = Difference::of(&a, &b, mosaic == Some(false));
+    remarks(&a, &b, difference, notes);
     let cost = |run: &Scoped<'_>, subject: &Subject<'_>| subject.stages(run.profile)?.spill_cost();
     let costs = [cost(asked, &a), cost(other, &b)];
     let mut regions = difference::regions(&a, &b);
@@ -126,7 +126,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             "kernel_a",
             "Kernel A",
             Some(&a.name),
-            "The kernel that is held against another: the one asked for, else that with the most time or modelled bundles.",
+            "The kernel that is compared: the one asked for, else that with the most time or modelled bundles.",
         ),
         words("kernel_b", "Kernel B", Some(&b.name), "The other."),
         Value::new(
@@ -135,7 +135,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             Some(difference.word()),
             Unit::None,
             Status::Derived,
-            "none; schedule (the same instructions, packed otherwise); instrumentation (the same but for those that trace: tracing changed it); kernel (other instructions, trips or memory: the edit or the compiler changed it); kernel and instrumentation.",
+            "none (of what is compared: instructions by opcode, their bundles, trips, memory, blocks; constants and operands are not); schedule (as many of each opcode, packed otherwise); instrumentation (as many of each opcode but for those that trace: tracing changed it); kernel (other instructions, trips, memory or blocks: the edit or the compiler changed it); kernel and instrumentation.",
         ),
         Value::new(
             "said",
@@ -154,7 +154,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
         count("bundles_b", "Bundles of B", long_b, "The same of the other."),
         Value::new(
             "bundles_delta",
-            "More",
+            "Change in bundles",
             signed(long_a, long_b),
             Unit::Count,
             Status::Derived,
@@ -196,16 +196,22 @@ fn sentence(a: &Subject<'_>, b: &Subject<'_>, difference: Difference) -> String 
         format!("{long_a} bundles have become {long_b}")
     };
     match difference {
-        Difference::None => format!("Nothing changed: {lengths}"),
-        Difference::Schedule => format!("The same instructions are packed otherwise: {lengths}"),
+        Difference::None => {
+            format!(
+                "No difference in instructions, bundles, trips and memory (constants are not compared): {lengths}"
+            )
+        }
+        Difference::Schedule => {
+            format!("As many instructions of each opcode, packed otherwise: {lengths}")
+        }
         Difference::Instrumentation => format!(
-            "Tracing changed it, no edit: {} tracing instructions instead of {}, all others are the same; {lengths}",
+            "Tracing changed it: {} tracing instructions instead of {}, and as many as before of every other opcode; {lengths}",
             b.traces(),
             a.traces()
         ),
         Difference::Kernel => format!("The kernel changed, and tracing did not: {lengths}"),
         Difference::KernelAndInstrumentation => format!(
-            "The kernel changed, and so did tracing ({} instructions instead of {}): {lengths}, of which nobody can tell whose they are",
+            "The kernel changed, and so did tracing ({} instructions instead of {}): {lengths}, and which of the two added them is unknown",
             b.traces(),
             a.traces()
         ),
@@ -306,7 +312,7 @@ fn region(region: &Region) -> Row<impl Columns + use<>> {
         count("bundles_b", "B", "The same of B.", region.bundles.1),
         count(
             "bundles_delta",
-            "More",
+            "Change",
             "Bundles of B less those of A.",
             signed(region.bundles.1) - signed(region.bundles.0)
         ),
@@ -369,7 +375,7 @@ fn opcodes(a: &Subject<'_>, b: &Subject<'_>) -> Vec<Row<impl Columns + use<>>> {
                 text("unit", "Unit", "Which unit runs it.", opcode.unit().word()),
                 count("count_a", "A", "Instructions in the code of A.", a),
                 count("count_b", "B", "Instructions in the code of B.", b),
-                count("delta", "More", "B less A.", signed(b) - signed(a)),
+                count("delta", "Change", "B less A.", signed(b) - signed(a)),
                 flag("traces", "Traces", "Whether it is there for a trace only.", opcode.is_trace()),
             ]
         })
@@ -399,7 +405,7 @@ fn blocks(sides: &[Parts; 2]) -> (Option<bool>, Option<Table>) {
             text("b", "B", "That of B.", b),
         ]
     });
-    (Some(a == b), Some(Table::of("mosaic", "What the kernels are cut into", rows)))
+    (Some(a == b), Some(Table::of("mosaic", "Grid, blocks and products", rows)))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             "unknown_cost",
             Severity::Info,
             "the run does not say how long the kernel would be without its spills",
-            "their cost is unknown: often it is nothing, because loads and stores had room",
+            "their cost is unknown; it is often zero, because loads and stores had room",
             "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true --xla_jf_dump_llo_proto=true`, and ask of DIR, or give its schedule analysis of packed-bundles-no-spills-fills with --without",
         );
     }
@@ -116,7 +116,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         of("scalar_fills", "Scalar fills", Some(count(SpillKind::ScalarFill)), "Instructions that load one again."),
         Value::new("vector_spill_runs", "Vector spills that run", runs(SpillKind::VectorSpill), Unit::Count, Status::Estimated, "Times that they run in one run of the kernel, every branch taken."),
         Value::new("spill_bytes", "Memory for spills", Some(spill_bytes), Unit::Bytes, Status::Derived, "Allocations for values that found no register, each once, in all memories."),
-        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room, of a dump or of --without. 0 where they had room; unknown without either."),
+        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room, of a dump or of --without. 0 where they had room, below 0 where the packer was luckier with them; unknown without either."),
     ]);
     Ok(Report { values, tables: vec![table], ..Report::default() })
 }

@@ -122,7 +122,7 @@ fn values(subject: &Stages) -> Vec<Value> {
         ),
         measured(
             "final_bundles",
-            "Bundles of the code",
+            "Bundles of the final code",
             subject.bundles(FINAL),
             "Length of the code: runs of empty bundles have become delays.",
         ),
@@ -144,11 +144,11 @@ fn values(subject: &Stages) -> Vec<Value> {
             cost,
             Unit::Count,
             Status::Estimated,
-            "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no slot. 0 where they had room.",
+            "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no slot. 0 where they had room, below 0 where the packer was luckier with them.",
         ),
         Value::new(
-            "cost_share",
-            "Of the schedule without",
+            "spill_cost_share",
+            "Spill cost, share of schedule",
             cost.zip(without).map(|(cost, without)| cost as f64 / without as f64),
             Unit::Share,
             Status::Estimated,

@@ -31,7 +31,12 @@ pub(super) fn all(module: &Module) -> Vec<InstructionIdx> {
 
 /// The kernel that `op` and `module` mean. Where no module is named, the first program by time that has such a kernel.
 pub(super) fn find<'p>(asked: &'p Scoped<'_>, params: &Params) -> Result<Found<'p>, Error> {
-    let (profile, scope, wanted) = (asked.profile, &asked.scope, params.text(&OP).trim());
+    let (profile, scope) = (asked.profile, &asked.scope);
+    // `jit_step(7)::flash_attention.1`, as other answers name it.
+    let (of_program, wanted) = match params.text(&OP).trim().rsplit_once("::") {
+        Some((program, op)) => (program.split('(').next().unwrap_or_default(), op),
+        None => ("", params.text(&OP).trim()),
+    };
     let name = params.text(&MODULE);
     let by_time = programs::by_time(profile, asked.selection().ok());
     let chosen = programs::choose(profile, scope, name, &by_time)?;
@@ -44,6 +49,9 @@ pub(super) fn find<'p>(asked: &'p Scoped<'_>, params: &Params) -> Result<Found<'
     let mut names = Vec::new();
     for program in programs {
         let module = &program.decoded.module;
+        if !of_program.is_empty() && module.name != of_program {
+            continue;
+        }
         for index in all(module) {
             let Some(mosaic) = module.mosaic(index) else { continue };
             let instruction = &module.instruction(index).name;

@@ -84,7 +84,7 @@ pub(super) fn args() -> Vec<Arg> {
             .value_parser(Condition::parse)
             .help("Samples briefly, and captures when a sample shows this: 'step_time>1.2x' of the usual")
             .help_heading("Long runs"),
-        timed("probe", "How long a look of --when is").default_value("1s").help_heading("Long runs"),
+        timed("probe", "Length of each --when sample").default_value("1s").help_heading("Long runs"),
         Arg::new("continuous")
             .long("continuous")
             .value_name("WHAT")
