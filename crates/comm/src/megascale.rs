@@ -53,7 +53,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         seen.extend(transfers::of(profile, *host).into_iter().map(|transfer| Seen { host: *host, transfer }));
     }
     if seen.is_empty() {
-        let (message, cure) = if recorded.is_empty() {
+        let (message, fix) = if recorded.is_empty() {
             ("no host recorded messages between slices: a run on one slice sends none", "")
         } else {
             (
@@ -66,7 +66,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             Severity::Info,
             message,
             "what transfers between slices cost is unknown",
-            cure,
+            fix,
         );
     }
     let groups = grouped(&seen);
@@ -305,7 +305,7 @@ fn stalled(groups: &[Vec<&Seen>]) -> Option<Finding> {
             units::duration_ps(stall_ps(group) as f64)
         ),
         ceiling: format!("{} in each execution, if it were hidden", units::duration_ps(wait)),
-        lever: "start the send earlier or need its result later (more compute in between), send less (lower precision, reduce-scatter within the slice first), or fewer and larger transfers".into(),
+        recommendation: "start the send earlier or need its result later (more compute in between), send less (lower precision, reduce-scatter within the slice first), or fewer and larger transfers".into(),
         falsifier: "the step takes as long on one slice with the same work per device".into(),
         status: Status::Derived,
         ..Finding::default()

@@ -17,7 +17,7 @@ use haloscope_time::roofline::Work;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::stats::{self, Summary};
 use haloscope_time::steps::{Step, StepClass, StepInstance, StepSource, Steps};
-use haloscope_time::{busy, cure, quality};
+use haloscope_time::{busy, fix, quality};
 
 /// The samples of one run. Of every step the times of [`RunSamples::ops`] and of [`RunSamples::remainders`] add up to
 /// [`StepTime::time_ps`].
@@ -100,7 +100,7 @@ impl<'p> RunSamples<'p> {
                 Severity::Info,
                 "the run has no steps: its time from the first op to the last stands for one",
                 "there is one sample of each time, so that nothing tells a difference from noise",
-                cure::MARK_STEPS.for_run(profile),
+                fix::MARK_STEPS.for_run(profile),
             );
             steps.rows.extend(active_window(profile, &selection));
             if steps.rows.is_empty() {

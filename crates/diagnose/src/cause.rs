@@ -21,7 +21,7 @@ pub(super) struct Cause {
     /// What the ceiling assumes, such as `if no device waited for input`; follows the number.
     pub assuming: String,
     /// What to try, specific and one change at a time.
-    pub lever: String,
+    pub recommendation: String,
     /// The observation that would refute it.
     pub falsifier: String,
     /// How it is known.
@@ -58,7 +58,7 @@ impl Cause {
             evidence: self.evidence,
             ceiling,
             speedup: saved.map(ceiling::speedup),
-            lever: self.lever,
+            recommendation: self.recommendation,
             falsifier: self.falsifier,
             status: self.status,
             links: self.links,

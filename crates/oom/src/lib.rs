@@ -1,12 +1,12 @@
 //! What did not fit into memory: read from the text of the error, explained, with cures that are held against the numbers.
 //!
 //! `read` turns a text into [`Message`]s, `holding` a dump or a run into the buffers of a program, `case` is both together,
-//! `cures` and `corrections` are computed from it, and `report` says it all.
+//! `fixes` and `corrections` are computed from it, and `report` says it all.
 
 mod case;
 pub mod chips;
 mod corrections;
-mod cures;
+mod fixes;
 mod framework;
 mod holding;
 mod message;

@@ -5,7 +5,7 @@ use haloscope_time::layer::Layer;
 
 use crate::case::Case;
 use crate::corrections;
-use crate::cures::{self, Cure};
+use crate::fixes::{self, Fix};
 use crate::message::{Buffer, Message, What};
 use crate::shape::plain;
 use crate::size::Size;
@@ -40,9 +40,9 @@ pub(crate) fn module_value(label: &str) -> Value {
 
 /// The report.
 pub(crate) fn of(case: &Case<'_>, messages: &[Message]) -> Report {
-    let cures = cures::all(case);
+    let fixes = fixes::all(case);
     let corrections = corrections::all(case);
-    let mut tables = vec![parts(case), largest(case), cure_table(&cures)];
+    let mut tables = vec![parts(case), largest(case), cure_table(&fixes)];
     if !corrections.is_empty() {
         let rows = corrections.iter().map(|correction| {
             row![
@@ -56,9 +56,9 @@ pub(crate) fn of(case: &Case<'_>, messages: &[Message]) -> Report {
         tables.push(message_table(messages, case.message));
     }
     Report {
-        values: values(case, messages, &cures),
+        values: values(case, messages, &fixes),
         tables,
-        findings: vec![finding(case, &cures)],
+        findings: vec![finding(case, &fixes)],
         ..Report::default()
     }
 }
@@ -106,7 +106,7 @@ fn over(case: &Case<'_>) -> Option<Size> {
     said.or_else(|| Some(case.used?.minus(case.limit?)).map(|size| Size { bytes: size.bytes.max(0), ..size }))
 }
 
-fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
+fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
     let message = case.message;
     let text = |id, label, text: Option<String>, doc| {
         Value::new(id, label, text.filter(|text| !text.is_empty()), Unit::None, Status::Measured, doc)
@@ -182,7 +182,7 @@ fn values(case: &Case<'_>, messages: &[Message], cures: &[Cure]) -> Vec<Value> {
         Value::new(
             "cures_that_fit",
             "Cures that make it fit",
-            Some(cures.iter().filter(|cure| cure.fits == Some(true)).count()),
+            Some(fixes.iter().filter(|fix| fix.fits == Some(true)).count()),
             Unit::Count,
             Status::Derived,
             "Cures of the table, each by itself, with which the numbers fit.",
@@ -336,34 +336,34 @@ fn largest(case: &Case<'_>) -> Table {
     Table::of("largest", "Largest buffers", rows)
 }
 
-fn cure_table(cures: &[Cure]) -> Table {
-    let rows = cures.iter().map(|cure| {
-        let fits = match cure.fits {
+fn cure_table(fixes: &[Fix]) -> Table {
+    let rows = fixes.iter().map(|fix| {
+        let fits = match fix.fits {
             Some(true) => "yes",
             Some(false) => "no",
             None => "unknown",
         };
         row![
-            text("cure", "Cure", "What kind of change it is.", cure.id.replace('_', " ")),
+            text("cure", "Cure", "What kind of change it is.", fix.id.replace('_', " ")),
             text("fits", "Fits", "Whether it fits then, by itself: yes, no, or unknown.", fits),
-            bytes("saves_bytes", "Saves", "Bytes that are needed less.", cure.saves_bytes),
-            bytes("left_bytes", "Needed then", "Bytes that are needed then.", cure.left_bytes),
+            bytes("saves_bytes", "Saves", "Bytes that are needed less.", fix.saves_bytes),
+            bytes("left_bytes", "Needed then", "Bytes that are needed then.", fix.left_bytes),
             bytes(
                 "spare_bytes",
                 "To spare",
                 "Bytes that are free then; negative: bytes that are still too much.",
-                cure.spare_bytes()
+                fix.spare_bytes()
             ),
             bytes(
                 "together_bytes",
                 "With those above",
                 "Bytes that are needed with this cure and those above it that are about other buffers.",
-                cure.together_bytes
+                fix.together_bytes
             ),
-            text("status", "Status", "How the saving is known.", cure.status.word()),
-            prose("what", "What", "What to do.", cure.what.as_str()),
-            prose("how", "How", "How, in the framework's words.", cure.how.as_str()),
-            prose("but", "But", "What it costs, or when it does not work.", cure.but.as_str()),
+            text("status", "Status", "How the saving is known.", fix.status.word()),
+            prose("what", "What", "What to do.", fix.what.as_str()),
+            prose("how", "How", "How, in the framework's words.", fix.how.as_str()),
+            prose("but", "But", "What it costs, or when it does not work.", fix.but.as_str()),
         ]
     });
     Table::of("cures", "What would make it fit", rows)
@@ -389,7 +389,7 @@ fn message_table(messages: &[Message], main: Option<&Message>) -> Table {
 }
 
 /// What happened, and the first cure.
-fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
+fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
     let space = match case.space.as_str() {
         "hbm" => "HBM",
         "vmem" => "VMEM",
@@ -437,14 +437,14 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
     let blind = case.space == "hbm"
         && case.buffers.is_empty()
         && !case.form().is_some_and(crate::message::Form::is_at_run_time);
-    let first = cures.first();
+    let first = fixes.first();
     let ceiling = match first {
-        Some(cure) => match (cure.fits, cure.spare_bytes()) {
-            (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", cure.what, size(spare)),
+        Some(fix) => match (fix.fits, fix.spare_bytes()) {
+            (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", fix.what, size(spare)),
             (Some(false), Some(spare)) => {
-                format!("no cure does alone; the first leaves {} too much: {}", size(-spare), cure.what)
+                format!("no cure does alone; the first leaves {} too much: {}", size(-spare), fix.what)
             }
-            _ => format!("{}; nothing tells whether it fits then", cure.what),
+            _ => format!("{}; nothing tells whether it fits then", fix.what),
         },
         None => "nothing tells".to_owned(),
     };
@@ -468,7 +468,11 @@ fn finding(case: &Case<'_>, cures: &[Cure]) -> Finding {
             evidence.join("; ")
         },
         ceiling,
-        lever: if blind { dump.to_owned() } else { first.map(|cure| cure.how.clone()).unwrap_or_default() },
+        recommendation: if blind {
+            dump.to_owned()
+        } else {
+            first.map(|fix| fix.how.clone()).unwrap_or_default()
+        },
         falsifier: "with the change the same text comes again: a compilation shows it, and needs no device"
             .to_owned(),
         status: Status::Derived,

@@ -58,7 +58,7 @@ fn texts(folder: &Path) -> Vec<(String, Value)> {
 }
 
 /// The cell of the row of a cure.
-fn cure(report: &Report, name: &str, column: &str) -> Option<Cell> {
+fn fix(report: &Report, name: &str, column: &str) -> Option<Cell> {
     let table = report.table("cures").unwrap();
     let row = (0..table.rows.len()).find(|row| table.cell(*row, "cure") == Some(&Cell::from(name)))?;
     table.cell(row, column).cloned()
@@ -103,7 +103,7 @@ fn own_texts_say_what_their_programs_ask_for() {
             assert_eq!(table.cell(0, "fits"), Some(&Cell::from("yes")), "{name}");
         }
         if let Some(wanted) = truth["cure"].as_str() {
-            assert!(cure(&report, wanted, "fits").is_some(), "{name}: no {wanted}");
+            assert!(fix(&report, wanted, "fits").is_some(), "{name}: no {wanted}");
         }
         let chip = truth["chip"].as_str().unwrap();
         let said = word(&report, "chip");
@@ -180,7 +180,7 @@ fn shared_texts_say_what_their_programs_ask_for() {
     // What makes it fit, where the truth says it, or where the numbers do.
     let first = |name: &str, wanted: &str| {
         let report = ask(&folder, name, true).unwrap();
-        assert_eq!(cure(&report, wanted, "fits"), Some("yes".into()), "{name}");
+        assert_eq!(fix(&report, wanted, "fits"), Some("yes".into()), "{name}");
     };
     first("hbm_not_donated_v6e", "donate");
     first("hbm_replicated_v5e", "shard");

@@ -8,7 +8,7 @@ use haloscope_xspace::Faults;
 
 use super::packed::Pack;
 use super::rows::{Columns, DeviceTimes};
-use super::{Column, Events, Kept, Line, Plane, Segment};
+use super::{Column, Events, Line, Plane, Segment, StoredColumns};
 use haloscope_report::units::LARGEST_PS;
 
 /// Changes whenever the head or the columns change their meaning.
@@ -17,7 +17,7 @@ const FORMAT: u64 = 1;
 /// Words of the head that are always there.
 const FIXED: usize = 12;
 
-/// The columns of a line as bytes: what [`super::Shelf::put`] is given.
+/// The columns of a line as bytes: what [`super::ColumnStore::put`] is given.
 #[derive(Debug)]
 pub struct Parts<'a> {
     /// What is no column.
@@ -76,7 +76,7 @@ impl Events {
     /// The events that were kept of a line; `None` unless they are of this line, on the clock it has now, and sound: of the
     /// same length, in order, and within their tables.
     #[must_use]
-    pub fn from_parts(kept: Kept, line: &Line, plane: &Plane) -> Option<Self> {
+    pub fn from_parts(kept: StoredColumns, line: &Line, plane: &Plane) -> Option<Self> {
         let words: &[u64] = bytemuck::try_cast_slice(&kept.head).ok()?;
         let (fixed, rest) = words.split_first_chunk::<FIXED>()?;
         let [format, at, len, base_ps, rows, negative, nameless, bases @ .., aggregated] = *fixed;

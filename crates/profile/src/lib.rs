@@ -37,7 +37,7 @@ mod source;
 pub use bytes::{Bytes, FileBytes};
 pub use column::{Column, Segment, Shared};
 pub use column_codec::Parts;
-pub use column_store::{Kept, Shelf};
+pub use column_store::{ColumnStore, StoredColumns};
 pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
 pub use host::Host;
@@ -172,10 +172,10 @@ impl Profile {
     }
 
     /// Says where the columns of a file's lines are kept beside the heap. Lines that were decoded before stay where they are.
-    pub fn set_shelf(&mut self, source: usize, shelf: Arc<dyn Shelf>) {
+    pub fn set_column_store(&mut self, source: usize, column_store: Arc<dyn ColumnStore>) {
         if let Some(source) = self.sources.get_mut(source) {
-            let over = source.shelf.take().and_then(|present| present.over(Arc::clone(&shelf)));
-            source.shelf = Some(over.unwrap_or(shelf));
+            let over = source.column_store.take().and_then(|present| present.over(Arc::clone(&column_store)));
+            source.column_store = Some(over.unwrap_or(column_store));
         }
     }
 
@@ -188,8 +188,8 @@ impl Profile {
 
     /// Where the columns of a file's lines are kept beside the heap.
     #[must_use]
-    pub fn shelf(&self, source: usize) -> Option<&Arc<dyn Shelf>> {
-        self.sources.get(source)?.shelf.as_ref()
+    pub fn column_store(&self, source: usize) -> Option<&Arc<dyn ColumnStore>> {
+        self.sources.get(source)?.column_store.as_ref()
     }
 
     /// The events of a line, decoded at the first call.

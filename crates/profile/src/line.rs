@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use haloscope_report::stop;
 
-use super::{Events, Plane, PlaneId, Shelf, Source, Span};
+use super::{ColumnStore, Events, Plane, PlaneId, Source, Span};
 
 /// What a line shows, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,27 +77,27 @@ impl Line {
     }
 
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
-        let Some(shelf) = &source.shelf else {
+        let Some(column_store) = &source.column_store else {
             return self.events.get_or_init(|| Events::decode(self, plane, source));
         };
-        shelf.used(self.id.index() - source.first_line);
-        self.events.get_or_init(|| self.events_by(&**shelf, plane, source))
+        column_store.used(self.id.index() - source.first_line);
+        self.events.get_or_init(|| self.events_by(&**column_store, plane, source))
     }
 
     /// The events from where they are kept, or decoded, and then kept where that is wanted.
-    fn events_by(&self, shelf: &dyn Shelf, plane: &Plane, source: &Source) -> Events {
+    fn events_by(&self, column_store: &dyn ColumnStore, plane: &Plane, source: &Source) -> Events {
         stop::check();
         let number = self.id.index() - source.first_line;
         let from_parts = |kept| Events::from_parts(kept, self, plane);
-        if let Some(events) = shelf.get(number).and_then(from_parts) {
+        if let Some(events) = column_store.get(number).and_then(from_parts) {
             return events;
         }
         let events = Events::decode(self, plane, source);
         let parts = events.parts();
-        if !shelf.wants(number, parts.bytes()) {
+        if !column_store.wants(number, parts.bytes()) {
             return events;
         }
-        shelf.put(number, &parts.head, &parts.columns).and_then(from_parts).unwrap_or(events)
+        column_store.put(number, &parts.head, &parts.columns).and_then(from_parts).unwrap_or(events)
     }
 }
 

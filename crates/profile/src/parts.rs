@@ -8,7 +8,7 @@ use haloscope_xspace::{Faults, LineView};
 
 use super::Line;
 use super::MetaIdx;
-use super::sink::{Far, Sink};
+use super::sink::{Sink, WideNumbers};
 use haloscope_report::stop;
 
 /// A part of a line.
@@ -24,7 +24,7 @@ pub(super) struct Part<'a> {
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) rows: usize,
-    pub(super) far: Far,
+    pub(super) far: WideNumbers,
     pub(super) aggregated: Vec<(MetaIdx, i64, i64)>,
     pub(super) negative: u64,
     pub(super) nameless: u64,

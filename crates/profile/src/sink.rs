@@ -38,13 +38,13 @@ pub(super) struct Sink<'s> {
 
 /// Numbers of a line that did not fit in 32 bits: row and number, by row.
 #[derive(Debug, Default)]
-pub(super) struct Far {
+pub(super) struct WideNumbers {
     pub(super) duration_ps: Vec<[i64; 2]>,
     pub(super) device_start: Vec<[i64; 2]>,
     pub(super) device_duration: Vec<[i64; 2]>,
 }
 
-impl Far {
+impl WideNumbers {
     /// Adds those of rows that stand behind; `shift` is added to their rows.
     pub(super) fn extend(&mut self, other: &Self, shift: i64) {
         let packs = [
@@ -105,7 +105,13 @@ impl Layout {
     }
 
     /// The first `rows` rows of filled memory as columns.
-    pub(super) fn columns(&self, memory: &Shared, rows: usize, far: Far, device_base: i64) -> Columns {
+    pub(super) fn columns(
+        &self,
+        memory: &Shared,
+        rows: usize,
+        far: WideNumbers,
+        device_base: i64,
+    ) -> Columns {
         let numbers = |place| column::<i32>(memory, place, rows);
         let device = self.has_device.then(|| DeviceTimes {
             start_ps: Pack::new(device_base, numbers(&self.device_start), far.device_start),
@@ -171,13 +177,13 @@ impl<'s> Sink<'s> {
     }
 
     /// The durations of the first `rows` rows.
-    pub(super) fn durations<'a>(&'a self, rows: usize, far: &'a Far) -> Packed<'a> {
+    pub(super) fn durations<'a>(&'a self, rows: usize, far: &'a WideNumbers) -> Packed<'a> {
         let near = &self.duration_ps[..rows];
         Packed { base: DURATION_BASE, near, far: &far.duration_ps, wide: &[] }
     }
 
     /// Puts the first `rows` rows in the order of starts, longer ones first among equals, and of the file among those.
-    pub(super) fn sort(&mut self, rows: usize, far: &mut Far) {
+    pub(super) fn sort(&mut self, rows: usize, far: &mut WideNumbers) {
         let durations =
             Packed { base: DURATION_BASE, near: &self.duration_ps[..rows], far: &far.duration_ps, wide: &[] };
         let mut order: Vec<usize> = (0..rows).collect();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use haloscope_xspace::Faults;
 
-use super::{Bytes, Shelf};
+use super::{Bytes, ColumnStore};
 
 /// One file of the run.
 pub struct Source {
@@ -34,7 +34,7 @@ pub struct Source {
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
     /// Where columns of its lines are kept beside the heap.
-    pub(super) shelf: Option<Arc<dyn Shelf>>,
+    pub(super) column_store: Option<Arc<dyn ColumnStore>>,
     /// What lasts as long as it does.
     pub(super) held: Option<Arc<dyn Any + Send + Sync>>,
     /// The first of its lines in [`super::Profile::lines`].
@@ -93,7 +93,7 @@ impl Source {
             trailing_bytes: bytes.trailing(),
             cut: bytes.cut().map(str::to_owned),
             buffers: None,
-            shelf: None,
+            column_store: None,
             held: None,
             first_line: 0,
             bytes,
@@ -137,7 +137,7 @@ impl Source {
             let (path, bytes) = self.buffers.as_ref()?;
             Some((path.clone(), bytes.changed()?))
         };
-        own.or_else(buffers).or_else(|| self.shelf.as_ref()?.changed())
+        own.or_else(buffers).or_else(|| self.column_store.as_ref()?.changed())
     }
 
     /// The text at a place; bytes that are not UTF-8 become U+FFFD.

@@ -8,7 +8,7 @@ use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::counters;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 
@@ -184,7 +184,7 @@ fn read<'p>(
 fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
     let tpus: Vec<_> = selection.devices.iter().filter(|d| d.kind == DeviceKind::Tpu).collect();
     let counted = tpus.iter().any(|d| counters::any(profile, d.plane));
-    let (message, cure) = if tpus.is_empty() {
+    let (message, fix) = if tpus.is_empty() {
         ("no TPU is in scope, and only TPUs' counters are understood".to_owned(), "")
     } else if counted {
         let types = selection.device_type();
@@ -197,7 +197,7 @@ fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
     } else {
         (
             "no hardware counters were recorded".to_owned(),
-            Cure::jax_or(
+            Fix::jax_or(
                 "on a TPU v6e or v7x, capture with tpu_perf_counters in jax.profiler.ProfileOptions.advanced_configuration",
                 "on a TPU v6e or v7x, capture with `haloscope capture --option tpu_perf_counters=true`",
             )
@@ -209,7 +209,7 @@ fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
         Severity::Warning,
         message,
         "how busy the units were is unknown; `roofline` shows FLOPs and bytes against their peaks, by the compiler's counts",
-        cure,
+        fix,
     );
 }
 

@@ -1,35 +1,35 @@
 //! How programs of one name differ, which were compiled for one function.
 
 use haloscope_hlo::Module;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static NOTHING: Cure = Cure {
+static NOTHING: Fix = Fix {
     jax: "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is created again is a new function to its cache; jax_explain_cache_misses says so",
     tensorflow: "make the `tf.function` once, outside of the loop, and keep it: one that is created again is traced and compiled again",
     pytorch: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
     any: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
 };
 
-static COMPUTATION: Cure = Cure {
+static COMPUTATION: Fix = Fix {
     jax: "pass what changes as an argument and not as a constant: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which",
     tensorflow: "pass what changes as a tensor: a `tf.function` is traced and compiled again for each value of a Python number",
     pytorch: "pass what changes as a tensor: a Python number is a constant of the graph, which is compiled again for each of its values",
     any: "pass what changes as an argument and not as a constant: a number of the host's language compiles a program for each of its values",
 };
 
-static SHAPES: Cure = Cure {
+static SHAPES: Fix = Fix {
     jax: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded",
     tensorflow: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_remainder`), and mask what was padded",
     pytorch: "give the graph inputs of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_last`), and mask what was padded",
     any: "give the program arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded",
 };
 
-static COUNT: Cure = Cure::jax_or(
+static COUNT: Fix = Fix::jax_or(
     "give the function the same arguments each time: the structure of a pytree, optional values that are sometimes None",
     "give the function the same arguments each time: the structure of what holds them, optional values that are sometimes None",
 );
 
-static NOT_KNOWN: Cure = Cure::jax_or(
+static NOT_KNOWN: Fix = Fix::jax_or(
     "give the function arguments of one shape, type and sharding: pad or bucket the batch, keep Python numbers that change out of static arguments; jax_log_compiles and jax_explain_cache_misses say what differed",
     "give the program arguments of one shape, type and sharding: pad or bucket the batch, and pass numbers that change as arguments",
 );
@@ -84,7 +84,7 @@ impl Difference {
 
     /// What to do about it; `None` stands for two programs that the profile does not hold both.
     #[must_use]
-    pub fn cure(this: Option<&Self>) -> &'static Cure {
+    pub fn fix(this: Option<&Self>) -> &'static Fix {
         match this {
             Some(Self::Nothing) => &NOTHING,
             Some(Self::Computation) => &COMPUTATION,
@@ -120,7 +120,7 @@ impl Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haloscope_time::cure::WrittenIn;
+    use haloscope_time::fix::WrittenIn;
 
     fn module(shape: &str, number: &str) -> Module {
         let text = format!(
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_differs_says_what_to_do() {
         let jax = |difference: Option<Difference>| {
-            Difference::cure(difference.as_ref()).for_framework(WrittenIn::Jax)
+            Difference::fix(difference.as_ref()).for_framework(WrittenIn::Jax)
         };
         assert!(jax(Some(Difference::Nothing)).contains("once, outside of the loop"));
         let shapes = Difference::Shapes(vec![(3, vec!["f32[8]".into(), "f32[9]".into()])]);
@@ -149,7 +149,7 @@ mod tests {
         assert!(jax(Some(Difference::Computation)).contains("as an argument"));
         assert!(jax(None).contains("jax_log_compiles"));
         // Another framework is not told JAX's options.
-        let keras = Difference::cure(Some(&Difference::Nothing)).for_framework(WrittenIn::TensorFlow);
+        let keras = Difference::fix(Some(&Difference::Nothing)).for_framework(WrittenIn::TensorFlow);
         assert!(keras.contains("tf.function") && !keras.contains("jax"));
     }
 }

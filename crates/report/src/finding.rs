@@ -36,7 +36,8 @@ pub struct Finding {
     /// can tell.
     pub speedup: Option<f64>,
     /// What to try.
-    pub lever: String,
+    #[serde(rename = "lever")]
+    pub recommendation: String,
     /// The observation that would refute it.
     pub falsifier: String,
     /// How it is known.

@@ -191,7 +191,8 @@ pub struct Quality {
     /// Which answers suffer, and how.
     pub cost: String,
     /// What to change at the next capture; empty where nothing can be.
-    pub cure: String,
+    #[serde(rename = "cure")]
+    pub fix: String,
 }
 
 /// Collects remarks while an analysis runs, so that partial failure is reported and never silent.
@@ -215,9 +216,9 @@ impl Notes {
         severity: Severity,
         message: impl Into<String>,
         cost: impl Into<String>,
-        cure: impl Into<String>,
+        fix: impl Into<String>,
     ) {
-        self.push(Quality { id, severity, message: message.into(), cost: cost.into(), cure: cure.into() });
+        self.push(Quality { id, severity, message: message.into(), cost: cost.into(), fix: fix.into() });
     }
 
     /// The remarks, worst first, in the order added among equals.

@@ -94,6 +94,6 @@ pub fn remark(invariant: &Invariant, tally: &Tally) -> Quality {
         severity: Severity::Error,
         message: format!("{}: {first}{more}", invariant.says),
         cost: "these numbers contradict each other: do not rely on them".into(),
-        cure: "please report it with the output of `haloscope inspect --selfcheck RUN`".into(),
+        fix: "please report it with the output of `haloscope inspect --selfcheck RUN`".into(),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn open(
             partial_run.of
         ),
         cost: "all numbers are of those hosts only, and change as more are read".into(),
-        cure: "ask again in a while, or without partial=yes, which waits for all of them".into(),
+        fix: "ask again in a while, or without partial=yes, which waits for all of them".into(),
     };
     scope.hosts = hosts;
     Ok((partial_run.run, Some(note)))

@@ -14,7 +14,7 @@ use super::select::Selection;
 use super::steps::Steps;
 use super::sweep::OnDuty;
 use super::usage::{DeviceUsage, Plan, Usage};
-use crate::window_index::Kept;
+use crate::window_index::WindowIndex;
 use haloscope_profile::{DeviceKind, HostId, LineKind, Profile};
 use haloscope_report::stop;
 
@@ -72,7 +72,7 @@ fn of_device<'p>(
     let (device, cut) = (selection.devices[position], selection.window(position));
     let lines = profile.lines_of(device.plane);
     let lines: Vec<_> = lines.filter(|l| l.kind == LineKind::XlaOps).collect();
-    let once = Kept::of(profile).is_none();
+    let once = WindowIndex::of(profile).is_none();
     let ([line], None, DeviceKind::Tpu, true) = (&lines[..], cut, device.kind, once) else {
         let spent = account::busy_times(profile, device, cut);
         return (ops::of_device(profile, device, cut), plan.device(position), spent);

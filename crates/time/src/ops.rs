@@ -17,7 +17,7 @@ use super::op_rows::DeviceOps;
 use super::op_sums::{Sums, share_inside, sums};
 use super::select::Selection;
 use crate::roofline::{Work, add_known};
-use crate::window_index::Kept;
+use crate::window_index::WindowIndex;
 use haloscope_profile::{Device, LineId, Profile};
 use haloscope_report::stop;
 
@@ -125,7 +125,7 @@ fn merge(into: &mut Op<'_>, op: &Op<'_>) {
 
 /// The ops of one device, in no particular order.
 pub(super) fn of_device<'p>(profile: &'p Profile, device: &Device, cut: Option<&Intervals>) -> Vec<Op<'p>> {
-    match Kept::of(profile) {
+    match WindowIndex::of(profile) {
         Some(kept) => counted_of(kept.ops(profile, device), &kept.sums(profile, device, cut)),
         None => of_rows(profile, DeviceOps::find(profile, device), cut),
     }
@@ -155,7 +155,7 @@ pub fn of_lines_in<'p>(
     cut: &Intervals,
     takes_line: impl Fn(LineId) -> bool,
 ) -> Option<Vec<Op<'p>>> {
-    let kept = Kept::of(profile)?;
+    let kept = WindowIndex::of(profile)?;
     let sums = kept.sums_of_lines(profile, device, cut, takes_line);
     Some(counted_of(kept.ops(profile, device), &sums))
 }

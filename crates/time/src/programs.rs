@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::cure;
+use super::fix;
 use super::launches;
 use super::select::Selection;
 use haloscope_profile::{Decoded, HloModule, Profile};
@@ -81,7 +81,7 @@ pub fn in_scope<'p>(profile: &'p Profile, scope: &Scope) -> Result<Vec<Program<'
     Err(Error::Nothing(match first_fault {
         Some(fault) => format!("no HLO module can be read ({fault})"),
         None if profile.modules.is_empty() => {
-            format!("the profile holds no HLO module: {}", cure::KEEP_PROGRAMS.for_run(profile))
+            format!("the profile holds no HLO module: {}", fix::KEEP_PROGRAMS.for_run(profile))
         }
         None => "no HLO module in this scope; `haloscope hlo modules` lists those of the run".to_owned(),
     }))

@@ -1,6 +1,6 @@
 //! Remarks on the data: what is missing, cut or guessed, what that costs, and which capture option cures it.
 
-use super::cure::{self, Cure};
+use super::fix::{self, Fix};
 use super::op_lines::holds_ops;
 use super::ops::Op;
 use super::pallas::Bound;
@@ -59,7 +59,7 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
             (Some(_), None) => "no peak HBM bandwidth",
             (None, None) => "no peak rates",
         };
-        let cure = match device.kind {
+        let fix = match device.kind {
             DeviceKind::Cpu => "",
             DeviceKind::Gpu => {
                 "a profiler that writes gpu_device_name (AMD: with the gfx architecture) or peak_teraflops_per_second"
@@ -73,7 +73,7 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
             if device.kind == DeviceKind::Cpu { Severity::Info } else { Severity::Warning },
             format!("{missing} known for {}", device.type_name),
             "shares of peak, ridge point and bound are unknown where they need it",
-            cure,
+            fix,
         );
     }
     let first = selection.devices.first().map(|d| d.peaks);
@@ -91,7 +91,7 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
 /// How FLOPs of custom calls come to be counted. Profilers of GPUs count none in libraries' kernels.
 #[must_use]
 pub fn count_flops(profile: &Profile, selection: &Selection<'_>) -> &'static str {
-    static OF_TPU: Cure = Cure {
+    static OF_TPU: Fix = Fix {
         jax: "give pallas_call a cost_estimate, or capture with kernel profiling (xla_xprof_enable_custom_call_tracing)",
         tensorflow: "capture with kernel profiling (xla_xprof_enable_custom_call_tracing in LIBTPU_INIT_ARGS)",
         pytorch: "give pallas_call a cost_estimate, or capture with kernel profiling \
@@ -206,7 +206,7 @@ fn refused_rates(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], n
         ),
         "their events end before their work does and nothing says when it did: their time is too short and their rates \
          are not shown",
-        Cure::jax_or(
+        Fix::jax_or(
             "capture with JAX 0.10 or later, whose profiler says when each op was done",
             "capture with a newer XLA, whose profiler says when each op was done (`end:` events)",
         )
@@ -225,7 +225,7 @@ fn unattributed_kernels(profile: &Profile, ops: &[Op<'_>], notes: &mut Notes) {
             if share > 0.1 { Severity::Warning } else { Severity::Info },
             format!("kernels with {} of the kernel time name no HLO op", units::share(share)),
             "they are listed under their own names, without FLOPs; XProf leaves them out of its op tables",
-            cure::NAME_KERNELS.for_run(profile),
+            fix::NAME_KERNELS.for_run(profile),
         );
     }
 }
@@ -401,7 +401,7 @@ pub fn steps(profile: &Profile, steps: &Steps, notes: &mut Notes) {
             Severity::Warning,
             format!("no steps: {}", steps.source.explain()),
             "step times are unknown",
-            cure::MARK_STEPS.for_run(profile),
+            fix::MARK_STEPS.for_run(profile),
         );
     }
     if steps.source.is_inferred() {
@@ -410,7 +410,7 @@ pub fn steps(profile: &Profile, steps: &Steps, notes: &mut Notes) {
             Severity::Info,
             format!("no step markers; steps are {}", steps.source.explain()),
             "if a step of yours launches that program several times, steps are counted too small",
-            cure::MARK_STEPS.for_run(profile),
+            fix::MARK_STEPS.for_run(profile),
         );
     }
     let edge = steps.rows.iter().filter(|s| s.class == StepClass::Edge).count();

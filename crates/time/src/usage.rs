@@ -10,7 +10,7 @@ use super::launches;
 use super::select::Selection;
 use super::steps::Steps;
 use super::sweep::Idle;
-use crate::window_index::{Kept, span};
+use crate::window_index::{WindowIndex, span};
 use haloscope_profile::{Device, DeviceId, HostId, LineKind, Profile};
 use haloscope_report::stop;
 use haloscope_report::units;
@@ -53,7 +53,7 @@ enum Gaps {
     /// There are too many to keep: they are found anew where they are asked for, in this cut.
     Many(Option<Intervals>),
     /// All time in which it was not busy between two moments, as what is kept of the run says.
-    Kept(i64, i64),
+    WindowIndex(i64, i64),
 }
 
 /// As many gaps are kept of all devices together: 16 MiB.
@@ -134,10 +134,12 @@ impl DeviceUsage {
     #[must_use]
     pub fn waits_for_input_ps(&self, profile: &Profile, input: &Intervals) -> i64 {
         let device = profile.device(self.id);
-        match (&self.gaps, Kept::of(profile)) {
-            (Gaps::Kept(from, to), Some(kept)) => kept.waits_for_input(profile, device).overlap(*from, *to),
+        match (&self.gaps, WindowIndex::of(profile)) {
+            (Gaps::WindowIndex(from, to), Some(kept)) => {
+                kept.waits_for_input(profile, device).overlap(*from, *to)
+            }
             _ if input.is_empty() => 0,
-            (Gaps::Kept(from, to), None) => {
+            (Gaps::WindowIndex(from, to), None) => {
                 busy::intervals(profile, device).gaps(*from, *to).intersect(input).length()
             }
             (Gaps::All(gaps), _) => gaps.intersect(input).length(),
@@ -213,7 +215,7 @@ impl<'a> Plan<'a> {
     pub(super) fn device(&self, position: usize) -> DeviceUsage {
         let device = self.selection.devices[position];
         let cut = self.selection.window(position);
-        match (Kept::of(self.profile), cut.map(Intervals::as_slice)) {
+        match (WindowIndex::of(self.profile), cut.map(Intervals::as_slice)) {
             (Some(kept), None) => return self.kept(kept, position, None),
             (Some(kept), Some(&[window])) => return self.kept(kept, position, Some(window)),
             _ => {}
@@ -261,7 +263,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The usage in a window, or over all time, by what is kept of the run.
-    fn kept(&self, kept: &Kept, position: usize, window: Option<(i64, i64)>) -> DeviceUsage {
+    fn kept(&self, kept: &WindowIndex, position: usize, window: Option<(i64, i64)>) -> DeviceUsage {
         let (profile, device) = (self.profile, self.selection.devices[position]);
         let (from, to) = window.unwrap_or((i64::MIN, i64::MAX));
         let busy = kept.busy(profile, device);
@@ -283,7 +285,7 @@ impl<'a> Plan<'a> {
             duty: kept.duty(profile, device, window),
             between_ps,
             gaps_ps: idle_ps(first, last),
-            gaps: Gaps::Kept(first, last),
+            gaps: Gaps::WindowIndex(first, last),
         }
     }
 
@@ -319,6 +321,7 @@ pub fn capture_span(profile: &Profile, device: &Device, active: (i64, i64)) -> (
 
 fn capture(profile: &Profile, device: &Device) -> (i64, i64) {
     let host = device.host;
-    let all = || Kept::of(profile).map_or_else(|| span(profile, host), |kept| kept.span(profile, host));
+    let all =
+        || WindowIndex::of(profile).map_or_else(|| span(profile, host), |kept| kept.span(profile, host));
     profile.host(host).capture_ps.unwrap_or_else(all)
 }

@@ -10,7 +10,7 @@ use haloscope_time::busy;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::steps::Steps;
-use haloscope_time::window_index::Kept as All;
+use haloscope_time::window_index::WindowIndex;
 
 /// Filled on first use.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Kept {
 
     /// Which op each event of a device belongs to.
     pub(super) fn ops<'a>(&'a self, profile: &'a Profile, device: &Device) -> &'a DeviceOps<'static> {
-        if let Some(kept) = All::of(profile) {
+        if let Some(kept) = WindowIndex::of(profile) {
             return kept.ops(profile, device);
         }
         self.ops[device.id.index()].get_or_init(|| DeviceOps::find(profile, device).into_owned())

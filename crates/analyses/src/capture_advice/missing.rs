@@ -4,7 +4,7 @@ use super::table::{Setting, settings};
 use haloscope_profile::{DeviceKind, Mark, Plane, PlaneKind, Profile};
 use haloscope_program::allocator;
 use haloscope_time::counters;
-use haloscope_time::cure::{KEEP_PROGRAMS, MARK_STEPS, WrittenIn};
+use haloscope_time::fix::{KEEP_PROGRAMS, MARK_STEPS, WrittenIn};
 use haloscope_time::input;
 use haloscope_time::ops::Op;
 use haloscope_time::select::Selection;
@@ -45,7 +45,7 @@ pub struct Part {
     /// The questions of [`super::questions`] that need it.
     pub serves: &'static str,
     /// The setting that records it at the next capture; empty where it is not lacking.
-    pub cure: String,
+    pub fix: String,
 }
 
 /// Lines of a TPU that only captures with tracing of custom calls have.
@@ -66,8 +66,7 @@ pub fn parts(
     let has_custom_calls = ops.iter().any(|op| op.meta.category.contains("custom-call"));
     let steps = selection.map(|s| Steps::find(profile, &s.devices).source);
     let written_in = WrittenIn::of(profile);
-    let part =
-        |id, label, state, serves| Part { id, label, state, serves, cure: cure(id, state, written_in) };
+    let part = |id, label, state, serves| Part { id, label, state, serves, fix: fix(id, state, written_in) };
     let of = |found: bool| if found { State::Recorded } else { State::Lacking };
     let of_some = |applies: bool, found: &dyn Fn() -> bool| match (applies, found) {
         (true, found) => of(found()),
@@ -139,7 +138,7 @@ pub fn parts(
 }
 
 /// What to do about a part that is lacking: from the table of settings where one names it.
-fn cure(id: &str, state: State, written_in: WrittenIn) -> String {
+fn fix(id: &str, state: State, written_in: WrittenIn) -> String {
     if state != State::Lacking {
         return String::new();
     }
@@ -253,25 +252,25 @@ mod tests {
     #[test]
     fn what_is_lacking_names_its_cure() {
         for id in ["device_ops", "programs", "host_events", "input_stages", "allocations", "capture_times"] {
-            assert!(!cure(id, State::Lacking, WrittenIn::Jax).is_empty(), "{id}");
+            assert!(!fix(id, State::Lacking, WrittenIn::Jax).is_empty(), "{id}");
         }
         assert_eq!(
-            cure("kernel_details", State::Lacking, WrittenIn::Jax),
+            fix("kernel_details", State::Lacking, WrittenIn::Jax),
             "--xla_xprof_enable_custom_call_tracing=true in LIBTPU_INIT_ARGS"
         );
         assert_eq!(
-            cure("hardware_counters", State::Lacking, WrittenIn::Jax),
+            fix("hardware_counters", State::Lacking, WrittenIn::Jax),
             "tpu_perf_counters=true in advanced_configuration"
         );
         assert!(
-            cure("step_markers", State::Lacking, WrittenIn::Jax).contains("jax.profiler.StepTraceAnnotation")
+            fix("step_markers", State::Lacking, WrittenIn::Jax).contains("jax.profiler.StepTraceAnnotation")
         );
         for part in ["step_markers", "programs", "host_events", "input_stages", "python_calls", "allocations"]
         {
-            let said = cure(part, State::Lacking, WrittenIn::TensorFlow);
+            let said = fix(part, State::Lacking, WrittenIn::TensorFlow);
             assert!(!said.is_empty() && !said.contains("jax"), "{part}: {said}");
         }
-        assert_eq!(cure("python_calls", State::Recorded, WrittenIn::Jax), "");
+        assert_eq!(fix("python_calls", State::Recorded, WrittenIn::Jax), "");
     }
 
     #[test]

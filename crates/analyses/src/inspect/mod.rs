@@ -14,7 +14,7 @@ use haloscope_report::{Gate, Notes, Report, Severity, Status, Table, Unit, Value
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
-use haloscope_time::{cure, ops, quality};
+use haloscope_time::{fix, ops, quality};
 
 /// Whether the sums that must hold are looked at.
 const SELFCHECK: Param = Param {
@@ -189,7 +189,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
             Severity::Warning,
             "the profile holds no HLO module",
             "no graph, no memory analysis, and on GPU and CPU no FLOPs",
-            cure::KEEP_PROGRAMS.for_run(profile),
+            fix::KEEP_PROGRAMS.for_run(profile),
         );
     }
     for module in &profile.modules {
@@ -222,7 +222,7 @@ fn recorded_table(parts: &[capture_advice::missing::Part]) -> Table {
                 "next",
                 "At the next capture",
                 "The setting that records what is lacking; empty where nothing is.",
-                part.cure.as_str()
+                part.fix.as_str()
             ),
             text("id", "Id", "Its name in scripts.", part.id),
         ];

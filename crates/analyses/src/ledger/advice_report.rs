@@ -184,7 +184,7 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
     if evidence.is_empty() && judged.word != Word::NotComparable {
         evidence.push("neither entry pair has samples, nor are there four runs of the level before".into());
     }
-    let lever = match judged.word {
+    let recommendation = match judged.word {
         Word::Undecided => {
             "profile more steps, or the same change several times, and add each run to the ledger"
         }
@@ -203,7 +203,7 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
         severity: if judged.word == Word::Revert { Severity::Warning } else { Severity::Info },
         claim,
         evidence: evidence.join("; "),
-        lever: lever.into(),
+        recommendation: recommendation.into(),
         falsifier: falsifier.into(),
         status: if evidence_is_none(advice) { Status::Unknown } else { Status::Derived },
         ..Finding::default()
@@ -262,7 +262,7 @@ fn scored(advice: &Advice, score: &Score) -> Finding {
         severity: if misleads { Severity::Warning } else { Severity::Info },
         claim,
         evidence,
-        lever: "decide by the time and its interval; the score falls when less work is counted, and noise moves it as speed does".into(),
+        recommendation: "decide by the time and its interval; the score falls when less work is counted, and noise moves it as speed does".into(),
         status: Status::Derived,
         ..Finding::default()
     }

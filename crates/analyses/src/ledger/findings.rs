@@ -68,7 +68,7 @@ fn changed(ledger: &Ledger, track: &Track) -> Option<Finding> {
             String::new()
         },
         speedup: back,
-        lever: if is_worse {
+        recommendation: if is_worse {
             let run = |at: usize| &ledger.entries[at].entry.run;
             format!(
                 "look at what came in between: `haloscope compare` with the runs {} and {}",
@@ -109,7 +109,7 @@ fn drifting(track: &Track) -> Option<Finding> {
             differ(line.low),
             differ(line.high)
         ),
-        lever: "compare the first and the last run: each step in between is too small to see".into(),
+        recommendation: "compare the first and the last run: each step in between is too small to see".into(),
         falsifier: "an entry at which the level changes at once".into(),
         status: Status::Derived,
         ..Finding::default()

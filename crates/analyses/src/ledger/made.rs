@@ -1,6 +1,6 @@
 //! Entries for tests.
 
-use super::{Decision, Entry, Kept, Ledger, Metric, Samples, Time};
+use super::{Decision, Entry, Ledger, Metric, PlacedEntry, Samples, Time};
 use haloscope_report::Status;
 
 /// 2026-11-01T00:00:00Z.
@@ -44,6 +44,6 @@ pub(super) fn decided(entry: Entry, decision: Decision) -> Entry {
 
 /// A ledger of them.
 pub(super) fn ledger(entries: impl IntoIterator<Item = Entry>) -> Ledger {
-    let place = |(i, entry)| Kept { entry, file: "made.jsonl".into(), line: i + 1 };
+    let place = |(i, entry)| PlacedEntry { entry, file: "made.jsonl".into(), line: i + 1 };
     Ledger { entries: entries.into_iter().enumerate().map(place).collect(), bad: Vec::new() }
 }

@@ -22,6 +22,6 @@ pub mod trend;
 pub use entry::{Against, Decision, Entry, Metric, Samples, VERSION};
 pub use entry_report::entry_report;
 pub use metrics::{Better, METRICS, Measured, Tracked, measure, tracked};
-pub use parse::{BadLine, Kept, Ledger, parse};
+pub use parse::{BadLine, Ledger, PlacedEntry, parse};
 pub use report::{Ask, advise, show};
 pub use time::Time;

@@ -6,7 +6,7 @@ use super::{Entry, VERSION};
 
 /// An entry and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct PlacedEntry {
     /// The entry.
     pub entry: Entry,
     /// The file, by the name given to [`parse`].
@@ -30,7 +30,7 @@ pub struct BadLine {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     /// The entries, the earliest first; of one second, by file and line.
-    pub entries: Vec<Kept>,
+    pub entries: Vec<PlacedEntry>,
     /// The lines that were left out, by file and line.
     pub bad: Vec<BadLine>,
 }
@@ -38,7 +38,7 @@ pub struct Ledger {
 impl Ledger {
     /// The lines of several files together. The order in which they are given does not matter.
     #[must_use]
-    pub fn of(files: impl IntoIterator<Item = (Vec<Kept>, Vec<BadLine>)>) -> Self {
+    pub fn of(files: impl IntoIterator<Item = (Vec<PlacedEntry>, Vec<BadLine>)>) -> Self {
         let mut all = Self::default();
         for (entries, bad) in files {
             all.entries.extend(entries);
@@ -52,7 +52,7 @@ impl Ledger {
 
 /// The entries of a file, and the lines that are none. `file` is what the lines are told by.
 #[must_use]
-pub fn parse(file: &str, bytes: &[u8]) -> (Vec<Kept>, Vec<BadLine>) {
+pub fn parse(file: &str, bytes: &[u8]) -> (Vec<PlacedEntry>, Vec<BadLine>) {
     let (mut entries, mut bad) = (Vec::new(), Vec::new());
     let whole = bytes.is_empty() || bytes.ends_with(b"\n");
     let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
@@ -62,7 +62,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> (Vec<Kept>, Vec<BadLine>) {
             continue;
         }
         match entry(text) {
-            Ok(entry) => entries.push(Kept { entry, file: file.to_owned(), line }),
+            Ok(entry) => entries.push(PlacedEntry { entry, file: file.to_owned(), line }),
             Err(why) if last && !whole => {
                 let why = format!("it is cut off: its writer was stopped before its end ({why})");
                 bad.push(BadLine { file: file.to_owned(), line, why });

@@ -36,7 +36,7 @@ pub(super) struct Track {
 impl Track {
     /// A metric of the ledger; `None` where no entry knows it.
     pub(super) fn of(ledger: &Ledger, id: &str) -> Option<Self> {
-        let known = |(at, kept): (usize, &super::Kept)| Some((at, kept.entry.value(id)?));
+        let known = |(at, kept): (usize, &super::PlacedEntry)| Some((at, kept.entry.value(id)?));
         let points: Vec<(usize, f64)> = ledger.entries.iter().enumerate().filter_map(known).collect();
         let (first, _) = points.first()?;
         let unit = unit_of(&ledger.entries[*first].entry.metrics.get(id)?.unit);

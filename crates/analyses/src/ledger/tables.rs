@@ -2,7 +2,7 @@
 
 use super::advice::{self, Word};
 use super::metrics::STEP_TIME;
-use super::parse::{Kept, Ledger};
+use super::parse::{Ledger, PlacedEntry};
 use super::series::Track;
 use haloscope_report::{Table, Unit, row};
 use haloscope_time::significance;
@@ -109,7 +109,7 @@ pub(super) fn verdict(
 }
 
 /// The commit, short, with a mark where files differed from it.
-pub(super) fn commit(kept: &Kept) -> Option<String> {
+pub(super) fn commit(kept: &PlacedEntry) -> Option<String> {
     let commit = kept.entry.commit.as_deref()?;
     let is_hash = commit.len() >= 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
     let short = if is_hash { &commit[..12] } else { commit };

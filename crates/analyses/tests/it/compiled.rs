@@ -155,5 +155,9 @@ fn no_program_is_given_what_was_compiled_for_others() {
     let report = ask(&open(&folder), "hlo modules", &[]);
     let found = report.findings.iter().find(|finding| finding.id == "recompilation").unwrap();
     assert!(found.ceiling.contains("do not say for which program"), "{}", found.ceiling);
-    assert!(found.lever.contains("once, outside of the loop"), "what differs decides: {}", found.lever);
+    assert!(
+        found.recommendation.contains("once, outside of the loop"),
+        "what differs decides: {}",
+        found.recommendation
+    );
 }

@@ -40,8 +40,13 @@ fn nine_steps_whatever_the_run() {
         assert_eq!(protocol.rows.len(), 9, "{run}");
         assert!(texts(protocol, "said").iter().all(|said| !said.is_empty()), "{run}");
         for finding in &report.findings {
-            let parts =
-                [&finding.claim, &finding.evidence, &finding.ceiling, &finding.lever, &finding.falsifier];
+            let parts = [
+                &finding.claim,
+                &finding.evidence,
+                &finding.ceiling,
+                &finding.recommendation,
+                &finding.falsifier,
+            ];
             assert!(parts.iter().all(|part| !part.is_empty()), "{run}: {finding:?}");
             for link in &finding.links {
                 let known = link.analysis == "timeline" || analyses::find(link.analysis).is_some();

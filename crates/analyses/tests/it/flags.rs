@@ -71,7 +71,7 @@ fn a_launch_script_by_itself() {
     assert!(has(&rules, "renamed flag", "--xla_enable_custom_call_region_trace=true"));
     assert_eq!(rules.len(), 5, "{rules:?}");
     let finding = report.findings.iter().find(|f| f.id == "conflicting_flags").unwrap();
-    assert_eq!(finding.lever, "--xla_tpu_enable_async_collective_fusion_fuse_all_gather=false");
+    assert_eq!(finding.recommendation, "--xla_tpu_enable_async_collective_fusion_fuse_all_gather=false");
     // Nothing was measured, so nothing is missing.
     assert!(unknown(&report, "missing_count") && has_note(&report, "no_stalls"));
     assert_eq!(report.table("missing").unwrap().rows.len(), 0);

@@ -5,7 +5,7 @@ use haloscope_profile::{Profile, load};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_time::analysis::{self, Others, Params};
-use haloscope_time::cure::WrittenIn;
+use haloscope_time::fix::WrittenIn;
 use haloscope_xspace::write::Value;
 
 use crate::made::{Made, US, profile};
@@ -23,15 +23,18 @@ fn advice(profile: &Profile) -> Vec<(String, String)> {
             Ok(report) => {
                 for finding in &report.findings {
                     let id = format!("{}: {}", one.id, finding.id);
-                    all.extend([(id.clone(), finding.lever.clone()), (id, finding.falsifier.clone())]);
+                    all.extend([
+                        (id.clone(), finding.recommendation.clone()),
+                        (id, finding.falsifier.clone()),
+                    ]);
                 }
                 all.extend(
-                    report.quality.iter().map(|note| (format!("{}: {}", one.id, note.id), note.cure.clone())),
+                    report.quality.iter().map(|note| (format!("{}: {}", one.id, note.id), note.fix.clone())),
                 );
                 if let Some(recorded) = report.table("recorded") {
                     for row in 0..recorded.rows.len() {
-                        let cure = recorded.cell(row, "cure").and_then(|cell| cell.as_text());
-                        all.extend(cure.map(|cure| (format!("{}: recorded", one.id), cure.to_owned())));
+                        let fix = recorded.cell(row, "cure").and_then(|cell| cell.as_text());
+                        all.extend(fix.map(|fix| (format!("{}: recorded", one.id), fix.to_owned())));
                     }
                 }
             }
@@ -86,7 +89,7 @@ fn a_tensorflow_run_is_told_what_tensorflow_has() {
     // What it lacks has a cure all the same.
     let inspect = ask(&tensorflow(false), "inspect", &[]);
     let note = inspect.quality.iter().find(|note| note.id == "no_steps").unwrap();
-    assert!(note.cure.contains("tf.profiler.experimental.Trace"), "{}", note.cure);
+    assert!(note.fix.contains("tf.profiler.experimental.Trace"), "{}", note.fix);
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn a_run_that_names_no_framework_is_told_what_is_true_of_all() {
     let profile = profile(vec![tpu]);
     assert_eq!(WrittenIn::of(&profile), WrittenIn::Unknown);
     let note = ask(&profile, "overview", &[]).quality.into_iter().find(|note| note.id == "no_steps").unwrap();
-    assert!(note.cure.contains("in JAX") && note.cure.contains("in TensorFlow"), "{}", note.cure);
+    assert!(note.fix.contains("in JAX") && note.fix.contains("in TensorFlow"), "{}", note.fix);
 }
 
 #[test]
@@ -130,5 +133,5 @@ fn real_runs_of_tensorflow_are_told_nothing_of_jax() {
     // A library's kernels on a GPU are no Pallas kernels of a TPU.
     let profile = load::open(&load::find(&real.join("gfx950-te-attn")).unwrap()).unwrap();
     let all = advice(&profile);
-    assert!(all.iter().all(|(_, cure)| !cure.contains("xla_xprof_enable_custom_call_tracing")), "{all:#?}");
+    assert!(all.iter().all(|(_, fix)| !fix.contains("xla_xprof_enable_custom_call_tracing")), "{all:#?}");
 }

@@ -11,6 +11,7 @@
 mod area;
 mod check;
 mod clock;
+mod column_store;
 mod comm;
 mod comm_network;
 mod compare;
@@ -45,7 +46,6 @@ mod search;
 mod selfcheck;
 mod several_programs;
 mod share;
-mod shelf;
 mod snapshots;
 mod support;
 mod time_account;

@@ -137,6 +137,6 @@ fn a_run_whose_steps_cannot_be_told_from_launches_says_so() {
     near(number(&steps, "step_count"), 24.0, 0.0, "a launch each");
     assert!(words(&steps, "step_source").contains("every launch of jit_micro begins a step"));
     let note = steps.quality.iter().find(|note| note.id == "no_step_markers").unwrap();
-    assert!(note.cost.contains("several times") && note.cure.contains("step"), "{note:?}");
+    assert!(note.cost.contains("several times") && note.fix.contains("step"), "{note:?}");
     holds(&profile, "one program");
 }

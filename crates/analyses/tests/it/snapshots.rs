@@ -112,7 +112,7 @@ pub(crate) fn render(answer: Result<Report, Error>) -> String {
         writeln!(
             out,
             "\n{:?} {}: {}\n  cost: {}\n  cure: {}",
-            note.severity, note.id, note.message, note.cost, note.cure
+            note.severity, note.id, note.message, note.cost, note.fix
         )
         .unwrap();
     }
@@ -173,7 +173,7 @@ pub(crate) fn render(answer: Result<Report, Error>) -> String {
         writeln!(
             out,
             "\n{:?} {} ({:?}): {}\n  evidence: {}\n  ceiling: {}\n  lever: {}\n  falsifier: {}",
-            f.severity, f.id, f.status, f.claim, f.evidence, f.ceiling, f.lever, f.falsifier
+            f.severity, f.id, f.status, f.claim, f.evidence, f.ceiling, f.recommendation, f.falsifier
         )
         .unwrap();
     }

@@ -14,9 +14,12 @@ fn a_script_alone_and_with_a_run() {
     let report: serde_json::Value = serde_json::from_str(&alone.stdout).unwrap();
     assert_eq!(report["values"]["conflict_count"]["value"], 5);
     assert!(report["values"]["missing_count"]["value"].is_null());
-    let levers: Vec<_> =
+    let recommendations: Vec<_> =
         report["findings"].as_array().unwrap().iter().map(|f| f["lever"].as_str().unwrap()).collect();
-    assert!(levers.contains(&"--xla_tpu_enable_async_collective_fusion_fuse_all_gather=false"), "{levers:?}");
+    assert!(
+        recommendations.contains(&"--xla_tpu_enable_async_collective_fusion_fuse_all_gather=false"),
+        "{recommendations:?}"
+    );
 
     let both =
         process(&["audit", "flags", "fixtures/runs/tpu-train", "--script", SCRIPT, "--format", "json"]);

@@ -9,7 +9,7 @@ use crate::{Collective, Execution};
 use haloscope_profile::Profile;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status, Table, Unit, row};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
 /// Sums over collectives that go along the same axes.
 #[derive(Default)]
@@ -123,7 +123,7 @@ const FAR_BELOW: f64 = 0.5;
 /// What moving it at the peak would save, a share of a step, that is worth naming.
 const WORTH: f64 = 0.01;
 
-static LINKS: Cure = Cure::jax_or(
+static LINKS: Fix = Fix::jax_or(
     "order the devices of the mesh so that this axis lies along one axis of the slice (`jax.make_mesh` does), or use an axis that wraps around; other traffic at the same time shares the links",
     "order the devices of the mesh so that this axis lies along one axis of the slice, or use an axis that wraps around; other traffic at the same time shares the links",
 );
@@ -186,7 +186,7 @@ fn slow(
         ),
         ceiling: format!("{speedup:.2}x: {} a step, at that rate", units::duration_ps(saved)),
         speedup: Some(speedup),
-        lever: LINKS.for_run(profile).into(),
+        recommendation: LINKS.for_run(profile).into(),
         falsifier: "the same collective alone in a program is as slow on these devices: then the links are, not their use".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").row("ops", name.to_string()), Link::to("comm").row("axes", talk.axes[at].clone())],

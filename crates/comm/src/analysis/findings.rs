@@ -75,7 +75,7 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
         ),
         ceiling: format!("{speedup:.2}x, if all communication were hidden"),
         speedup: Some(speedup),
-        lever: if waiting.is_some_and(|waiting| waiting > 0.5) {
+        recommendation: if waiting.is_some_and(|waiting| waiting > 0.5) {
             "find out who comes late and why (table `skew`, `hosts`) before changing how devices communicate".into()
         } else if blocking * 2 > sum {
             "make the collectives asynchronous, so that the scheduler can put compute beside them; or communicate less: another sharding, larger shards, lower precision".into()
@@ -119,7 +119,7 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if these were hidden"),
         speedup: Some(speedup),
-        lever: "see on the timeline what runs beside it: too little work, or work that needs its result; start it earlier, split it, or fetch the next layer's weights ahead".into(),
+        recommendation: "see on the timeline what runs beside it: too little work, or work that needs its result; start it earlier, split it, or fetch the next layer's weights ahead".into(),
         falsifier: "it ends as late when it is started earlier: then the transfer or a late member is slow, not the schedule".into(),
         status: status(measured),
         links: links(profile, worst),
@@ -142,7 +142,7 @@ fn lacking(measured: &Measured<'_>) -> Option<Finding> {
         ),
         evidence: format!("{lacking} of {all} executions"),
         ceiling: "nothing: it concerns the numbers, not the program".into(),
-        lever: "capture whole steps, with a profiler that writes the line Async XLA Ops".into(),
+        recommendation: "capture whole steps, with a profiler that writes the line Async XLA Ops".into(),
         falsifier: "a longer capture of the same program has as many".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").table("ops")],

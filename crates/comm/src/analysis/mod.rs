@@ -17,7 +17,7 @@ use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity};
 use haloscope_time::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
-use haloscope_time::cure;
+use haloscope_time::fix;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
@@ -172,7 +172,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mu
             Severity::Info,
             "times are not by step: the whole of what was selected stands for one step",
             "times a step are those of the active window",
-            cure::MARK_STEPS.for_run(profile),
+            fix::MARK_STEPS.for_run(profile),
         );
     }
     if let Some(words) = tables::disagreement(measured) {

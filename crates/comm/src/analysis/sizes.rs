@@ -141,7 +141,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if all of them went with larger ones"),
         speedup: Some(speedup),
-        lever: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or stack what is sent separately: gradients of small parameters, statistics, flags".into(),
+        recommendation: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or stack what is sent separately: gradients of small parameters, statistics, flags".into(),
         falsifier: "one message of the same bytes takes as long as all of these together".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("sizes")],

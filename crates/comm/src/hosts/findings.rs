@@ -132,7 +132,7 @@ pub(super) fn late(profile: &Profile, late: &Late) -> Finding {
         evidence: format!("late in {} of {} steps: {}", late.steps.len(), late.of_steps, late.hosts(profile)),
         ceiling: format!("{speedup:.2}x, if it began with the others"),
         speedup: Some(speedup),
-        lever: LATE_LEVER.into(),
+        recommendation: LATE_LEVER.into(),
         falsifier: LATE_FALSIFIER.into(),
         status: Status::Estimated,
         links: std::iter::once(Link::to("hosts").table("steps"))
@@ -160,7 +160,7 @@ pub(super) fn straggler(
             units::duration_ps(found.excess_ps)
         ),
         speedup: Some(speedup),
-        lever: LEVER.into(),
+        recommendation: LEVER.into(),
         falsifier: FALSIFIER.into(),
         status: Status::Estimated,
         links: found.links,

@@ -10,7 +10,7 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_time::account::{self, Account};
-use haloscope_time::cure;
+use haloscope_time::fix;
 use haloscope_time::pattern::Pattern;
 use haloscope_time::select::Selection;
 use haloscope_time::steps::Steps;
@@ -66,7 +66,7 @@ impl<'p> Measured<'p> {
             return Err(Error::Nothing(format!(
                 "no steps to compare devices by: {}. To have them, {}",
                 steps.source.explain(),
-                cure::MARK_STEPS.for_run(profile)
+                fix::MARK_STEPS.for_run(profile)
             )));
         }
         let mut devices = Vec::new();

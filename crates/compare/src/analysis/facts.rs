@@ -58,7 +58,7 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         ),
         ceiling: String::new(),
         speedup: None,
-        lever: if anyway {
+        recommendation: if anyway {
             "read times a step as times of different work".to_owned()
         } else {
             "compare runs that do the same work; `--force` compares these anyway".to_owned()
@@ -97,7 +97,7 @@ fn also_differ(others: &[&Fact]) -> Finding {
         evidence: list.join("; "),
         ceiling: String::new(),
         speedup: None,
-        lever: "change one thing at a time, so that a difference of time has one cause".to_owned(),
+        recommendation: "change one thing at a time, so that a difference of time has one cause".to_owned(),
         falsifier: "the step takes as long with only these changed".to_owned(),
         status: Status::Measured,
         links: vec![Link::to("compare").table("facts")],

@@ -66,7 +66,7 @@ fn step(side: &Side<'_, '_>) -> Finding {
         evidence: evidence.join("; "),
         ceiling: speedup.map(|s| format!("{s:.3}x, if the step were as it was")).unwrap_or_default(),
         speedup,
-        lever: match said.verdict {
+        recommendation: match said.verdict {
             Verdict::Slower => {
                 "the table `waterfall` says of what kind the difference is, `ops` which ops it is in".into()
             }
@@ -101,7 +101,7 @@ fn usual(side: &Side<'_, '_>) -> Option<Finding> {
     Some(Finding {
         id: "usual_steps",
         claim: format!("Without warm-up and outliers the step time is {}: {delta}", without.word()),
-        lever: "`--steady` compares the usual steps alone".into(),
+        recommendation: "`--steady` compares the usual steps alone".into(),
         status: status(side),
         links: vec![Link::to("compare").table("steps")],
         ..Finding::default()
@@ -132,7 +132,7 @@ pub(super) fn of_op(side: &Side<'_, '_>, change: &Change) -> Finding {
         evidence: evidence(side, change),
         ceiling: speedup.map(|s| format!("{s:.3}x, without it")).unwrap_or_default(),
         speedup,
-        lever: lever(change).into(),
+        recommendation: recommendation(change).into(),
         falsifier: if change.group.is_in_both() {
             "more steps of each run whose interval of this op's difference holds 0".into()
         } else {
@@ -183,7 +183,7 @@ fn evidence(side: &Side<'_, '_>, change: &Change) -> String {
     parts.join("; ")
 }
 
-fn lever(change: &Change) -> &'static str {
+fn recommendation(change: &Change) -> &'static str {
     let effects = change.effects;
     match change.became {
         Became::New => {

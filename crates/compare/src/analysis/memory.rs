@@ -102,7 +102,7 @@ impl Memory {
                 units::share(share)
             ),
             evidence: evidence.join("; "),
-            lever: "the table `buffers` lists the values that grew or are new; `memory diagnose` says what would make room".into(),
+            recommendation: "the table `buffers` lists the values that grew or are new; `memory diagnose` says what would make room".into(),
             falsifier: "allocator events of both runs whose peaks do not differ: `memory profile`".into(),
             status: Status::Derived,
             links: vec![

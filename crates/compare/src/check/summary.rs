@@ -109,7 +109,7 @@ pub(super) fn findings(checked: &Checked, against: Option<&Against>, beaten: &[F
 
 fn finding(table: &'static str, one: &Judged) -> Finding {
     let fails = one.outcome == Outcome::Fail;
-    let (id, lever, falsifier) = match (table, fails) {
+    let (id, recommendation, falsifier) = match (table, fails) {
         (_, false) => (
             "not_shown",
             "give what is missing, or allow it to be unknown: allow_unknown in the budget, or --unknown pass",
@@ -160,7 +160,7 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
         evidence: one.why.clone(),
         ceiling,
         speedup: one.speedup,
-        lever: lever.into(),
+        recommendation: recommendation.into(),
         falsifier: falsifier.into(),
         status: if fails { Status::Derived } else { Status::Unknown },
         links: vec![Link::to(one.seen_in)],
@@ -181,7 +181,8 @@ fn impossible(floor: &Floor) -> Finding {
         ),
         evidence: floor.why(),
         ceiling: "nothing: this says that a number is wrong".into(),
-        lever: "correct the cost that the kernel's author states, or do not rest a claim on its FLOPs".into(),
+        recommendation:
+            "correct the cost that the kernel's author states, or do not rest a claim on its FLOPs".into(),
         falsifier: "the device's peak is higher than the one used: see the report's provenance".into(),
         status: Status::Derived,
         links: vec![Link::to("roofline").row("ops", floor.what.clone())],

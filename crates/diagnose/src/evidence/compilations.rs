@@ -6,7 +6,7 @@ use haloscope_profile::Decoded;
 use haloscope_program::variants::Difference;
 use haloscope_report::Status;
 use haloscope_time::account::Account;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::ops::Op;
 
 use super::Evidence;
@@ -129,8 +129,8 @@ impl Variants {
     }
 
     /// What to try, by what differs.
-    pub(crate) fn cure(&self) -> &'static Cure {
-        Difference::cure(self.difference.as_ref())
+    pub(crate) fn fix(&self) -> &'static Fix {
+        Difference::fix(self.difference.as_ref())
     }
 }
 

@@ -31,7 +31,7 @@ use haloscope_profile::{DeviceKind, Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_time::account::{self, Account, Class, Spent, Times};
-use haloscope_time::cure::{Cure, WrittenIn};
+use haloscope_time::fix::{Fix, WrittenIn};
 use haloscope_time::ops::{self, Op};
 use haloscope_time::phase;
 use haloscope_time::select::{Scoped, Selection};
@@ -184,8 +184,8 @@ impl<'p> Evidence<'p> {
     }
 
     /// What to try, in the words of the framework that the run was written in.
-    pub(super) fn cure(&self, cure: &Cure) -> String {
-        cure.for_framework(*self.written_in.get_or_init(|| WrittenIn::of(self.profile))).to_owned()
+    pub(super) fn fix(&self, fix: &Fix) -> String {
+        fix.for_framework(*self.written_in.get_or_init(|| WrittenIn::of(self.profile))).to_owned()
     }
 
     /// Mean time of the steps that statistics are taken over, picoseconds; `None` without steps.

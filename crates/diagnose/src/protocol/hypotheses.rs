@@ -42,7 +42,7 @@ pub(super) fn first(given: &Given<'_, '_>) -> Step {
         Some(finding) => Step {
             question,
             verdict: Word::Stated,
-            said: format!("{}. Refuted if {}", sentence(&finding.lever), finding.falsifier),
+            said: format!("{}. Refuted if {}", sentence(&finding.recommendation), finding.falsifier),
             see: finding.links.clone(),
         },
         None => Step {

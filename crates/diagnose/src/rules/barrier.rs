@@ -44,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(share),
         assuming: "if all cores came to the barriers together".into(),
-        lever: "look for the core that comes last (`hosts`): uneven work, input or clock; then for barriers that could be fewer: fewer and larger collectives".into(),
+        recommendation: "look for the core that comes last (`hosts`): uneven work, input or clock; then for barriers that could be fewer: fewer and larger collectives".into(),
         falsifier: "the cores' waits do not differ: then it is the barrier itself, not a late core".into(),
         status: Status::Derived,
         links: vec![

@@ -181,7 +181,7 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         } else {
             "if it ran as near to its limit as comparable ops".into()
         },
-        lever: lever(roof, first.op).into(),
+        recommendation: recommendation(roof, first.op).into(),
         falsifier: "run alone on the same shapes, outside of the program, it takes as long, and other shapes of the same size reach no more of the limit either".into(),
         status: if matches!(roof, Roof::Vector | Roof::Exp) { Status::Estimated } else { Status::Derived },
         links: vec![
@@ -212,7 +212,7 @@ fn product(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
     )
 }
 
-fn lever(roof: Roof, op: &Op<'_>) -> &'static str {
+fn recommendation(roof: Roof, op: &Op<'_>) -> &'static str {
     if op.meta.category.contains("custom") {
         return "tune the kernel: larger blocks, more buffers, a grid that fills the device; `inspect` and the timeline show what it waits for";
     }

@@ -91,7 +91,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         ),
         saved: Some(saved),
         assuming: format!("if they ran at {}, the best that is usual", units::share(usual.high)),
-        lever: lever(roof).into(),
+        recommendation: recommendation(roof).into(),
         falsifier: match roof {
             Roof::Hbm => "a copy of a large array, alone on this chip, reaches the same share of the bandwidth on every chip of this kind: then the peak or the usual range is wrong",
             _ => "one large bfloat16 product, alone on this chip, reaches the same share of the peak on every chip of this kind",
@@ -139,7 +139,7 @@ fn capital(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn lever(roof: Roof) -> &'static str {
+fn recommendation(roof: Roof) -> &'static str {
     match roof {
         Roof::Hbm => {
             "find who else uses this memory: another process on the chip, copies in the background, offload; run a copy of a large array alone on this chip and on another, and replace the chip that stays slow"

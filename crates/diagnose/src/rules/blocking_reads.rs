@@ -33,7 +33,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share)
         ),
         evidence: String::new(),
-        lever: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
+        recommendation: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
     })
 }
 

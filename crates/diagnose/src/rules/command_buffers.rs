@@ -44,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; {launches} launches of graphs were recorded"),
         saved: None,
         assuming: "as nothing would be faster: ops, layers and FLOPs of these kernels are not known".into(),
-        lever: if evidence.profile.modules.is_empty() {
+        recommendation: if evidence.profile.modules.is_empty() {
             "for a capture that is read by op, run without CUDA or HIP graphs; leave them on otherwise".into()
         } else {
             "for a capture that is read by op, run with --xla_gpu_enable_command_buffer= (empty); leave them on otherwise".into()

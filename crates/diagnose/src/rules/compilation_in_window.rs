@@ -7,7 +7,7 @@ use haloscope_report::units;
 
 use super::host_doing::{COMPILATIONS, Words};
 use super::recompilation::{Again, at_steps};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "compilation_in_window",
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "run each program once before the capture and before the loop (jit(...).lower().compile(), a warm-up step), and keep a compilation cache on disk (jax_compilation_cache_dir)",
     tensorflow: "run each function once before the capture and before the loop (a warm-up step with the loop's shapes), and give it an `input_signature`, so that no call traces it again",
     pytorch: "run each graph once before the capture and before the loop (a warm-up step with the loop's shapes), and keep compiled graphs on disk (torch_xla.runtime.initialize_cache)",
@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 at_steps(evidence, &cost)
             ),
             evidence: said,
-            lever: evidence.cure(&LEVER),
+            recommendation: evidence.fix(&LEVER),
         }
     });
     outcome.findings =

@@ -10,7 +10,7 @@ use crate::thresholds::{DATA_FORMATTING, Grade};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "data_formatting",
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Where a value is an argument or a result of the program.
-static AT_EDGE: Cure = Cure::jax_or(
+static AT_EDGE: Fix = Fix::jax_or(
     "let the compiler choose the layouts of arguments and results (`Format(Layout.AUTO)` in `jax.jit`), and keep the value in that layout from call to call",
     "keep the value in the layout that the program takes it in from call to call: make it on the device, by a program whose result it is",
 );
@@ -76,8 +76,8 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
         ),
         saved: Some(rest.share),
         assuming: "if none of it were needed".into(),
-        lever: if is_at_edge {
-            evidence.cure(&AT_EDGE)
+        recommendation: if is_at_edge {
+            evidence.fix(&AT_EDGE)
         } else {
             "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into()
         },

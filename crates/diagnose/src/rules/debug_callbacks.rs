@@ -8,7 +8,7 @@ use crate::thresholds::{DEBUG, Grade};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "debug_callbacks",
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "take jax.debug.print, io_callback and pure_callback out of the step, or call them under lax.cond every n-th step; return values as outputs and read them later",
     tensorflow: "take tf.print, tf.py_function and tf.numpy_function out of the step, or call them under tf.cond every n-th step; return values as outputs and read them later",
     pytorch: "take what prints or reads tensors out of the step, or call it every n-th step; return values as outputs and read them later",
@@ -74,7 +74,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}{}", named.map_or_else(String::new, |named| format!("; {named}"))),
         saved: Some(share),
         assuming: "if no callback ran".into(),
-        lever: evidence.cure(&LEVER),
+        recommendation: evidence.fix(&LEVER),
         falsifier: "the step takes as long without them".into(),
         status: Status::Derived,
         links,

@@ -43,7 +43,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(own.share),
         assuming: "if no value had to be kept".into(),
-        lever: match *why {
+        recommendation: match *why {
             "parameter not donated" => "donate the arguments that are not used again: `donate_argnums`",
             "loop state" => "carry the value through the loop without reading its old form after the update",
             _ => "read the value for the last time before it is overwritten, or donate the buffer",

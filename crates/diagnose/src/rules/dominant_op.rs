@@ -53,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: None,
         assuming: "a fact about where to look".into(),
-        lever: "work on this op alone, in a program of its own, until its share has fallen".into(),
+        recommendation: "work on this op alone, in a program of its own, until its share has fallen".into(),
         falsifier: "a capture over other inputs or steps has another op on top".into(),
         status: Status::Measured,
         links: vec![Link::to("ops").row("ops", op.meta.name.as_ref()), evidence.timeline_of(op)],

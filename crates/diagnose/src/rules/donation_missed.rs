@@ -91,7 +91,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::bytes(bytes as f64),
             units::bytes(carried_on as f64)
         ),
-        lever: "`jax.jit(..., donate_argnums=...)` or `donate_argnames` for what the call replaces, such as parameters and optimiser state".into(),
+        recommendation: "`jax.jit(..., donate_argnums=...)` or `donate_argnames` for what the call replaces, such as parameters and optimiser state".into(),
         falsifier: "the caller uses the inputs again after the call".into(),
         status: if DONATION.grade(of_memory(carried_on)) == Grade::Good { Status::Estimated } else { Status::Derived },
         links: vec![Link::to("memory diagnose").row("checks", "donation missed")],

@@ -58,7 +58,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: None,
         assuming: "a limit, not a loss".into(),
-        lever: "fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials where the chip has them, no second softmax in the backward pass".into(),
+        recommendation: "fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials where the chip has them, no second softmax in the backward pass".into(),
         falsifier: "with the exponential replaced by a multiplication these ops take as long".into(),
         status: Status::Estimated,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)],

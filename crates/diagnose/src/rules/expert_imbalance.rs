@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         } else {
             "if the fullest device's experts took as long as the median of the others".into()
         },
-        lever: "spread the tokens: a balancing loss or a bias on the router, a lower capacity factor, more or smaller experts a device, or hot experts on different devices".into(),
+        recommendation: "spread the tokens: a balancing loss or a bias on the router, a lower capacity factor, more or smaller experts a device, or hot experts on different devices".into(),
         falsifier: "with tokens routed at random the same device is as slow: then it is the device, or what it was given beside tokens".into(),
         status: Status::Estimated,
         links: vec![

@@ -71,7 +71,7 @@ fn finding(evidence: &Evidence<'_>, kind: &Kind<'_, '_>) -> Finding {
         ),
         saved: Some(saved),
         assuming: "if compute hid all of it".into(),
-        lever: lever(kind.name, sync > 0.5, evidence.computes_gradients()).into(),
+        recommendation: recommendation(kind.name, sync > 0.5, evidence.computes_gradients()).into(),
         falsifier: "the same work per device on one device, without collectives, takes a step as long; or the step is no shorter with the collective's result replaced by zeros".into(),
         status: Status::Derived,
         links,
@@ -79,7 +79,7 @@ fn finding(evidence: &Evidence<'_>, kind: &Kind<'_, '_>) -> Finding {
     .into_finding(evidence)
 }
 
-fn lever(kind: &str, is_sync: bool, is_training: bool) -> &'static str {
+fn recommendation(kind: &str, is_sync: bool, is_training: bool) -> &'static str {
     match (kind, is_sync) {
         ("all-gather", true) => {
             "let the compiler make it asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"

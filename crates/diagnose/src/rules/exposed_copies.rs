@@ -69,7 +69,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(saved),
         assuming: "if every copy were there in time".into(),
-        lever: "start the copies earlier: more on-chip memory for prefetches (scoped VMEM limit), fewer small slices, weights in the order of their use; or read fewer bytes: narrower weights, larger batch".into(),
+        recommendation: "start the copies earlier: more on-chip memory for prefetches (scoped VMEM limit), fewer small slices, weights in the order of their use; or read fewer bytes: narrower weights, larger batch".into(),
         falsifier: "the time of these waits follows the bytes: with weights of half the width it halves".into(),
         status: Status::Derived,
         links,

@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: None,
         assuming: "the others were not captured: a straggler among them shows here only as waiting in collectives".into(),
-        lever: "capture on all hosts, and all chips of a host (for TPUs tpu_num_chips_to_profile_per_task), at least once".into(),
+        recommendation: "capture on all hosts, and all chips of a host (for TPUs tpu_num_chips_to_profile_per_task), at least once".into(),
         falsifier: "a capture of all devices shows the same work and the same waits on each".into(),
         status: Status::Measured,
         links: vec![Link::to("inspect"), Link::to("hosts").table("devices")],

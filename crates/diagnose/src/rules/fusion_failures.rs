@@ -88,7 +88,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} at the memory's full bandwidth; what speaks against fusing: {}", units::bytes(way.bytes as f64), way.blocked_by),
         saved: Some(share),
         assuming: "if both were one op and the rest of them took as long".into(),
-        lever: "write both as one kernel (for attention: a fused attention kernel), or remove what stands between them".into(),
+        recommendation: "write both as one kernel (for attention: a fused attention kernel), or remove what stands between them".into(),
         falsifier: "a fused kernel over the same shapes takes as long as both together".into(),
         status: Status::Estimated,
         links: vec![Link::to("hlo fusions").row("unfused", way.producer.as_str())],

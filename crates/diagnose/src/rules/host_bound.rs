@@ -8,7 +8,7 @@ use crate::thresholds::{BUBBLE, Grade};
 use haloscope_report::Status;
 use haloscope_report::units;
 use haloscope_time::account::Class;
-use haloscope_time::cure;
+use haloscope_time::fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "host_bound",
@@ -54,10 +54,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; {}", evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if the host launched the next program in time".into(),
-        lever: if host.has_events {
+        recommendation: if host.has_events {
             format!(
                 "take what the host does there off the loop: log and checkpoint on another thread or every n-th step, launch several steps ahead, run {}",
-                evidence.cure(&cure::STEPS_ON_DEVICE)
+                evidence.fix(&fix::STEPS_ON_DEVICE)
             )
         } else {
             "capture with host_tracer_level 2 (and python_tracer_level 1 if that says too little) to see what the host does there".into()

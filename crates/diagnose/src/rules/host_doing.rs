@@ -64,7 +64,7 @@ pub(super) struct Words {
     /// What stands before the events and gaps; may be empty.
     pub evidence: String,
     /// What to try.
-    pub lever: String,
+    pub recommendation: String,
 }
 
 impl HostDoing {
@@ -95,7 +95,7 @@ impl HostDoing {
         if self.limit(evidence).grade(share) == Grade::Good {
             return Outcome::clear(said);
         }
-        let Words { claim, evidence: first, lever } = words();
+        let Words { claim, evidence: first, recommendation } = words();
         let events = evidence.words_of(part);
         let finding = Cause {
             id: self.id,
@@ -103,7 +103,7 @@ impl HostDoing {
             evidence: if first.is_empty() { events } else { format!("{first}; {events}") },
             saved: Some(share),
             assuming: self.assuming.into(),
-            lever,
+            recommendation,
             falsifier: self.falsifier.into(),
             status: Status::Derived,
             links: evidence.links_of(part),

@@ -56,7 +56,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}{}{}", waiting.unwrap_or_default(), stages(&host.pipelines)),
         saved: Some(share),
         assuming: "if every batch were there in time".into(),
-        lever: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
+        recommendation: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
         falsifier: "the step time does not change with synthetic input that is already on the device".into(),
         status: Status::Derived,
         links,

@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, times)
                 ),
                 assuming: "HBM bandwidth is the limit, so only moving fewer bytes helps".into(),
-                lever: "copy less: blocks that are used again before they are left (order of the grid, larger blocks of what is read often), narrower types, work of neighbours in the same kernel".into(),
+                recommendation: "copy less: blocks that are used again before they are left (order of the grid, larger blocks of what is read often), narrower types, work of neighbours in the same kernel".into(),
                 falsifier: "a profile shows it in less time than the copies take".into(),
                 status: Status::Estimated,
                 links: links("kernel grid", kernel),

@@ -42,7 +42,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, |n| format!("{n:.0}"))
                 ),
                 assuming: "the traced kernel's timings do not apply to the untraced one".into(),
-                lever: "take numbers without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
+                recommendation: "take numbers without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
                 falsifier: "`kernel diff` of both compilations says another difference than instrumentation".into(),
                 status: Status::Measured,
                 links: links("kernel opcodes", kernel),

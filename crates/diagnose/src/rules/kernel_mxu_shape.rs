@@ -85,7 +85,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, filled)
                 ),
                 assuming: "as the matrix unit may not be what holds the kernel up".into(),
-                lever: format!("blocks whose inner sides are multiples of {edge}: heads or rows together in one product, or another order of the factors"),
+                recommendation: format!("blocks whose inner sides are multiples of {edge}: heads or rows together in one product, or another order of the factors"),
                 falsifier: "with full sides and as many useful FLOPs the kernel has as many modelled bundles".into(),
                 status: Status::Derived,
                 links: links("kernel grid", kernel),

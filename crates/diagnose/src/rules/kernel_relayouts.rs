@@ -60,7 +60,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, units::share)
                 ),
                 assuming: "as a kernel may be there to move values".into(),
-                lever: "give arrays the layout that the kernel works in: the dimension that it reduces or gathers over last or before last, rows that are read whole, indices that are the same for a sublane; `kernel source` has the lines".into(),
+                recommendation: "give arrays the layout that the kernel works in: the dimension that it reduces or gathers over last or before last, rows that are read whole, indices that are the same for a sublane; `kernel source` has the lines".into(),
                 falsifier: "a version without the reshapes, transposes and gathers of these lines has a hot loop as long".into(),
                 status: Status::Derived,
                 links: links("kernel source", kernel),

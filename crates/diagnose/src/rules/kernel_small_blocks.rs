@@ -86,7 +86,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, units::share)
                 ),
                 assuming: "as larger blocks may spill, or copy what is not used".into(),
-                lever: "larger blocks, or several rows in a step: `kernel` says whether twice as much fits, `kernel grid` has the blocks".into(),
+                recommendation: "larger blocks, or several rows in a step: `kernel` says whether twice as much fits, `kernel grid` has the blocks".into(),
                 falsifier: "`kernel diff` with doubled blocks shows as many modelled bundles in all".into(),
                 status: Status::Derived,
                 links: links("kernel grid", kernel),

@@ -53,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, units::share)
                 ),
                 assuming: "as the bundles of one pass do not say how often each runs".into(),
-                lever: "keep fewer values at once: smaller blocks, a loop in place of an unrolled body, values computed again where they are used".into(),
+                recommendation: "keep fewer values at once: smaller blocks, a loop in place of an unrolled body, values computed again where they are used".into(),
                 falsifier: "a version without spills is as long in `kernel stages`".into(),
                 status: Status::Estimated,
                 links: links("kernel spills", kernel),

@@ -76,7 +76,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(evidence.of_active(waits)),
         assuming: "if every block were there in time".into(),
-        lever: "more buffers (double or triple buffering), larger blocks so that a block computes longer than its copy takes, fewer reads of one block by several grid steps".into(),
+        recommendation: "more buffers (double or triple buffering), larger blocks so that a block computes longer than its copy takes, fewer reads of one block by several grid steps".into(),
         falsifier: "with one more buffer the wait stays: then bandwidth is the limit, not latency".into(),
         status: Status::Derived,
         links,

@@ -42,7 +42,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 again.as_ref().map_or_else(String::new, |again| format!("; {again}")),
             ),
             evidence: String::new(),
-            lever: if again.is_some() {
+            recommendation: if again.is_some() {
                 "put arguments that stay the same on the device once (`jax.device_put`, `jnp.asarray`) and pass what that gives; put the next batch there while this one is computed"
             } else {
                 "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
@@ -112,7 +112,7 @@ mod tests {
                 .contains("`PjitFunction(step)` puts 1 of its arguments on the device in 10 of 10"),
             "{found:?}"
         );
-        assert!(found.findings[0].lever.contains("device_put"), "{found:?}");
+        assert!(found.findings[0].recommendation.contains("device_put"), "{found:?}");
         // Near miss: some calls only, and puts beside the calls.
         for host in [calls(6), host(750)] {
             let found = check(&super::RULE, vec![tpu(), host]);

@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         } else {
             "if none began later than the others".into()
         },
-        lever: LATE_LEVER.into(),
+        recommendation: LATE_LEVER.into(),
         falsifier: LATE_FALSIFIER.into(),
         status: Status::Estimated,
         links: std::iter::once(Link::to("hosts").table("steps")).chain(first).collect(),

@@ -58,7 +58,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(cost.saved),
         assuming: "if all came together".into(),
-        lever: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): inputs of uneven size, experts or sequences of uneven load, other jobs on the machines; fewer collectives a step also wait less often".into(),
+        recommendation: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): inputs of uneven size, experts or sequences of uneven load, other jobs on the machines; fewer collectives a step also wait less often".into(),
         falsifier: "in another capture the same device comes last in most of them: then it is that device".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("slowest")],

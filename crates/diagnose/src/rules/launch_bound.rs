@@ -5,7 +5,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::HOST_CAUSE;
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::stats::quantile;
 
 use super::host_doing::{LAUNCHES, Words};
@@ -19,14 +19,14 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-static ON_GPU: Cure = Cure {
+static ON_GPU: Fix = Fix {
     jax: "launch kernels in command buffers (--xla_gpu_enable_command_buffer), fuse small ones, or jit more of the program at once",
     tensorflow: "let XLA fuse small kernels (`tf.function(jit_compile=True)`), put several steps into one call (steps_per_execution of Keras), or give each kernel more to do (a larger batch)",
     pytorch: "launch kernels in graphs (CUDA graphs), fuse small ones (`torch.compile`), or give each kernel more to do (a larger batch)",
     any: "launch kernels in graphs (CUDA graphs), fuse small ones, or compile more of the program at once",
 };
 
-static ON_TPU: Cure = Cure {
+static ON_TPU: Fix = Fix {
     jax: "launch fewer and larger programs: jit the whole step, put several steps into one program (lax.scan), pass fewer arguments",
     tensorflow: "launch fewer and larger programs: the whole step in one `tf.function`, several steps in one call (steps_per_execution of Keras), fewer arguments",
     pytorch: "launch fewer and larger graphs: one `torch_xla.sync()` a step, no reads of tensors within it, several steps in one graph",
@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 units::share(share)
             ),
             evidence: what_ran(evidence, is_gpu, inside),
-            lever: if is_gpu { evidence.cure(&ON_GPU) } else { evidence.cure(&ON_TPU) },
+            recommendation: if is_gpu { evidence.fix(&ON_GPU) } else { evidence.fix(&ON_TPU) },
         }
     })
 }

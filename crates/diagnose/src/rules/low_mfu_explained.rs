@@ -52,7 +52,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("the rest of the active window: {}", words(&lost)),
         saved: None,
         assuming: "see the individual causes".into(),
-        lever: "begin with the largest part".into(),
+        recommendation: "begin with the largest part".into(),
         falsifier: "FLOPs counted by hand differ from the sum over ops: kernels without estimates, or products that are counted padded".into(),
         status: Status::Derived,
         links: vec![Link::to("compute mfu"), Link::to("roofline"), Link::to("idle").table("waterfall")],

@@ -75,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{runs} executions of {} ops, most often {}; the shortest ops of the run take {}, so that this is what starting one costs", small.len(), most.join(", "), units::duration_ps(start_ps)),
         saved: Some(saved),
         assuming: "if starting them cost nothing".into(),
-        lever: "fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a custom kernel".into(),
+        recommendation: "fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a custom kernel".into(),
         falsifier: "with twice the batch the time of these ops doubles: then it is their work, not their start".into(),
         status: Status::Estimated,
         links,

@@ -61,7 +61,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; {} transfers paired{longest}", all.len()),
         saved: Some(share),
         assuming: "if transfers between slices were hidden".into(),
-        lever: "start the transfer earlier or give it more compute to hide behind, send less between slices (gradients in bf16, fewer and larger messages), and look for a slice that is late".into(),
+        recommendation: "start the transfer earlier or give it more compute to hide behind, send less between slices (gradients in bf16, fewer and larger messages), and look for a slice that is late".into(),
         falsifier: "the step is no shorter on one slice with the same work per device".into(),
         status: Status::Derived,
         links: vec![

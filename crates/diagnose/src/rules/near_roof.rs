@@ -73,12 +73,12 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     };
     // Without their bytes these ops would take the time of their FLOPs.
     let flops: f64 = near.iter().map(|piece| piece.flops_ps).sum();
-    let (saved, assuming, lever) = if roof == Roof::Hbm {
-        let lever = "fewer bytes: fuse producers into them, narrower types, larger batches over the same weights, no value that is written only to be read once";
-        (Some(evidence.of_active(time - flops)), "if only their FLOPs were left", lever)
+    let (saved, assuming, recommendation) = if roof == Roof::Hbm {
+        let recommendation = "fewer bytes: fuse producers into them, narrower types, larger batches over the same weights, no value that is written only to be read once";
+        (Some(evidence.of_active(time - flops)), "if only their FLOPs were left", recommendation)
     } else {
-        let lever = "fewer FLOPs, or FLOPs of a narrower type: 8-bit products if the model tolerates them, no recomputation of what fits in memory, causal masks that skip blocks";
-        (None, "a limit, not a loss", lever)
+        let recommendation = "fewer FLOPs, or FLOPs of a narrower type: 8-bit products if the model tolerates them, no recomputation of what fits in memory, causal masks that skip blocks";
+        (None, "a limit, not a loss", recommendation)
     };
     let finding = Cause {
         id: rule.id,
@@ -96,7 +96,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         ),
         saved,
         assuming: assuming.into(),
-        lever: lever.into(),
+        recommendation: recommendation.into(),
         falsifier: match roof {
             Roof::Hbm => "with half the bytes (a 16-bit copy of the operands) they take as long",
             _ => "with half the FLOPs (half the batch) they take as long",

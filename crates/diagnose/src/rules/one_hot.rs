@@ -8,7 +8,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, ONE_HOT};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "one_hot_product",
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "index the table (`table[ids]`, `jnp.take`) in place of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
     tensorflow: "index the table (`tf.gather`, `tf.nn.embedding_lookup`) in place of `tf.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
     pytorch: "index the table (`table[ids]`, `torch.nn.Embedding`) in place of `one_hot(ids, n) @ table`; its gradient is then a scatter-add",
@@ -56,7 +56,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(share),
         assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
-        lever: evidence.cure(&LEVER),
+        recommendation: evidence.fix(&LEVER),
         falsifier: "with the indexed table the gather and its scatter-add take as long: so it may be where the table is sharded over its rows, or has few of them".into(),
         status: Status::Derived,
         links: vec![

@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{}; {}: {detail}", parts.join(", "), op.meta.name),
         saved: Some(share),
         assuming: "if there were none and the rest of these ops ran as fast".into(),
-        lever: match way {
+        recommendation: match way {
             Way::Unit => "make the sides of products multiples of the matrix unit's (128, on v6e and later 256): hidden sizes, heads, vocabulary; or fold a short side into another",
             Way::Tiles => "give large arrays a last dimension of a multiple of 128 and one before it of 8, or another order of dimensions: short last dimensions take whole tiles",
             Way::Pad => "pad less: sort or pack by length, use more buckets, or a batch that divides evenly",

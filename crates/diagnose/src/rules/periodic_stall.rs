@@ -90,7 +90,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
-        lever: lever(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
+        recommendation: recommendation(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
         falsifier: "with that work switched off, or twice as rare, the same steps still take longer".into(),
         status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
         links,
@@ -100,7 +100,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// What to try against work of this name.
-fn lever(event: &str) -> &'static str {
+fn recommendation(event: &str) -> &'static str {
     let name = event.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if has(&["checkpoint", "save", "ckpt", "orbax"]) {
@@ -160,7 +160,7 @@ mod tests {
         let finding = &found.findings[0];
         assert!(finding.claim.starts_with("Every 4th step, from step 2, takes"), "{}", finding.claim);
         assert!(finding.claim.contains("`save_checkpoint` then, and in no other step"), "{}", finding.claim);
-        assert!(finding.lever.contains("checkpoint"), "{}", finding.lever);
+        assert!(finding.recommendation.contains("checkpoint"), "{}", finding.recommendation);
         assert!((finding.speedup.unwrap() - 14_500.0 / 13_000.0).abs() < 0.01, "{finding:?}");
         assert!(finding.explains.iter().any(|e| e.rule == "host_bound" && e.share > 0.09), "{finding:?}");
     }
@@ -174,7 +174,7 @@ mod tests {
         let events = [4003, 9506].map(|at| ("$gc.py:22 collect", at + 5, 500));
         let found = check(&super::RULE, vec![tpu(13, &late), host(&events)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
-        assert!(found.findings[0].lever.contains("gc.freeze"), "{found:?}");
+        assert!(found.findings[0].recommendation.contains("gc.freeze"), "{found:?}");
     }
 
     #[test]

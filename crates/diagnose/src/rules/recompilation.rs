@@ -107,7 +107,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         // What steps take beyond the others holds the first runs already.
         saved: Some(if cost.steps.is_empty() { (share + first_runs).min(1.0) } else { share }),
         assuming: "if one program served all calls".into(),
-        lever: evidence.cure(variants.cure()),
+        recommendation: evidence.fix(variants.fix()),
         falsifier: "the number of programs of this name does not grow with more steps".into(),
         status: variants.status(),
         links,

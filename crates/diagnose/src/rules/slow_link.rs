@@ -50,7 +50,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         } else {
             "if it carried as much as its peers".into()
         },
-        lever: "look at the links of these chips (error counters, retraining, a cable or an optical switch), and swap or drain the machine; until then place the program so that its heaviest axis does not cross them".into(),
+        recommendation: "look at the links of these chips (error counters, retraining, a cable or an optical switch), and swap or drain the machine; until then place the program so that its heaviest axis does not cross them".into(),
         falsifier: "the same devices are as slow after the program's axes were swapped: then it is what they send; an axis that is a line and not a ring carries half by design".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("groups"), Link::to("comm").table("axes")],

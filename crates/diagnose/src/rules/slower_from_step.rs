@@ -50,7 +50,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 struct Place {
     /// Ends the claim.
     words: String,
-    lever: &'static str,
+    recommendation: &'static str,
     is_estimated: bool,
 }
 
@@ -85,7 +85,7 @@ fn finding(
         ),
         saved: Some(saved),
         assuming: "if all steps took as long as those at the best level".into(),
-        lever: place.lever.into(),
+        recommendation: place.recommendation.into(),
         falsifier: "another capture changes at another step or not at all: then it is the machine, not these steps; or the program does other work from that step on".into(),
         status: if place.is_estimated || evidence.steps().source.is_inferred() {
             Status::Estimated
@@ -124,7 +124,7 @@ fn place(
 ) -> Place {
     let all: f64 = growth.classes.iter().filter(|ps| **ps > 0.0).sum();
     let of = |classes: &[Class]| classes.iter().map(|c| growth.classes[*c as usize].max(0.0)).sum::<f64>();
-    let other = |words: String, lever| Place { words, lever, is_estimated: false };
+    let other = |words: String, recommendation| Place { words, recommendation, is_estimated: false };
     if let Some(words) = other_programs(evidence, series, slow, good) {
         return other(
             words,
@@ -195,7 +195,7 @@ fn compute(
             words: format!(
                 "all ops that compute are slower alike, {factor:.2}x{on}, as when the clock goes down (heat, power)"
             ),
-            lever: "read clock, temperature and power of the chips over the run, and cap or cool them; run it on another machine: if it is steady there, drain this one",
+            recommendation: "read clock, temperature and power of the chips over the run, and cap or cool them; run it on another machine: if it is steady there, drain this one",
             is_estimated: true,
         };
     }
@@ -205,7 +205,7 @@ fn compute(
     });
     Place {
         words: format!("ops compute for longer{on}, and not all alike{first}"),
-        lever: "look at what these ops depend on: data that change (sparsity, lengths, experts), memory that another program on the chip takes, a kernel that is chosen at run time",
+        recommendation: "look at what these ops depend on: data that change (sparsity, lengths, experts), memory that another program on the chip takes, a kernel that is chosen at run time",
         is_estimated: false,
     }
 }

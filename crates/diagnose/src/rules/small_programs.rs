@@ -11,7 +11,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, SMALL_PROGRAMS};
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Status};
-use haloscope_time::cure::{self, Cure};
+use haloscope_time::fix::{self, Fix};
 
 const NEEDS: &str = "program executions with their names, and ops";
 
@@ -58,7 +58,7 @@ struct Launches {
 }
 
 /// How a loop gets into a program.
-static ONE_LOOP: Cure = Cure {
+static ONE_LOOP: Fix = Fix {
     jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside of one jitted function, which takes the whole sequence as its argument",
     tensorflow: "write the loop inside of one `tf.function` (a Python `for` over a tensor there becomes `tf.while_loop`), which takes the whole sequence as its argument",
     pytorch: "write the loop with `torch_xla.experimental.scan`, or without a `torch_xla.sync()` in it, so that the whole sequence is one graph",
@@ -169,7 +169,7 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{}: {}", counted(launches.all.len() as u64, "different program"), launches.list()),
         saved: Some(launches.saved(rounds)),
         assuming: "if one program did all of a step, its ops as fast as the fastest launches; that fused ones are faster is not counted".into(),
-        lever: evidence.cure(&cure::ONE_PROGRAM),
+        recommendation: evidence.fix(&fix::ONE_PROGRAM),
         falsifier: "as one program the step takes as long; then it is the ops, or what is done between steps".into(),
         status: Status::Derived,
         links: vec![Link::to("hlo modules"), Link::to("idle").table("gaps")],
@@ -201,7 +201,7 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} launches in {rounds} steps: {}", launches.total, launches.list()),
         saved: Some(launches.saved(Some(rounds))),
         assuming: "if one program ran the whole loop, its ops as fast as the fastest launches".into(),
-        lever: evidence.cure(&ONE_LOOP),
+        recommendation: evidence.fix(&ONE_LOOP),
         falsifier: "with the loop in one program the step takes as long: then it is the ops themselves"
             .into(),
         status: Status::Derived,

@@ -79,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence: said.clone(),
             saved: Some(evidence.of_active(saved)).filter(|share| *share > 0.0),
             assuming: "if it ran as with the smaller tiles".into(),
-            lever: "go back to the smaller tile, or split the body so that fewer values live in registers at once".into(),
+            recommendation: "go back to the smaller tile, or split the body so that fewer values live in registers at once".into(),
             falsifier: "the compiler's schedule of the larger tile shows no spills and fills".into(),
             status: Status::Derived,
             links: vec![Link::to("ops").row("ops", a.op.meta.name.as_ref()), evidence.timeline_of(a.op)],

@@ -97,7 +97,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
-        lever: grown.lever().into(),
+        recommendation: grown.recommendation().into(),
         falsifier:
             "another capture has its slow steps at other numbers: then it is the machine, not these steps"
                 .into(),
@@ -159,7 +159,7 @@ impl Grown {
         words
     }
 
-    fn lever(&self) -> &'static str {
+    fn recommendation(&self) -> &'static str {
         if !self.extra.is_empty() {
             return "a program runs there that usual steps do not run: evaluation, logging or a checkpoint; run it less often, or beside the steps";
         }

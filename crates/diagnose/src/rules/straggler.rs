@@ -42,7 +42,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         } else {
             "if it worked as the others do".into()
         },
-        lever: LEVER.into(),
+        recommendation: LEVER.into(),
         falsifier: FALSIFIER.into(),
         status: Status::Estimated,
         links: found.links,

@@ -66,7 +66,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: seen.join("; "),
         saved: None,
         assuming: "as what is missing took time that shows as idle or not at all".into(),
-        lever: "capture for a shorter time, or trace less (lower host_tracer_level, no python tracer, tpu_trace_mode), and copy the .xplane.pb file itself".into(),
+        recommendation: "capture for a shorter time, or trace less (lower host_tracer_level, no python tracer, tpu_trace_mode), and copy the .xplane.pb file itself".into(),
         falsifier: "a shorter capture has the same number of ops a step".into(),
         status: Status::Measured,
         links: vec![Link::to("inspect")],

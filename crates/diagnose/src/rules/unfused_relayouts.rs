@@ -39,7 +39,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} is a {what} next to {feeds}; its value is written and read once more{}", first.op.meta.name, of_ops(evidence, &own)),
         saved: Some(own.share),
         assuming: "if compute read and wrote those layouts itself".into(),
-        lever: "write the einsum so that its operands come in the order that they are made in, or keep one layout for the value over the whole program".into(),
+        recommendation: "write the einsum so that its operands come in the order that they are made in, or keep one layout for the value over the whole program".into(),
         falsifier: "with the transpose written into the product (`dot_general` with other contracting dimensions), the product takes as much longer".into(),
         status: Status::Derived,
         links: vec![

@@ -9,7 +9,7 @@ use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Severity, Status};
 use haloscope_time::account::Class;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
@@ -36,7 +36,7 @@ pub(super) fn is_uncounted(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
         && !is_nothing()
 }
 
-static LEVER: Cure = Cure::jax_or(
+static LEVER: Fix = Fix::jax_or(
     "give a Pallas kernel a cost estimate (`pl.pallas_call(..., cost_estimate=pl.CostEstimate(...))`), or state FLOPs per token: `compute mfu`",
     "state FLOPs per token, which need no count of the kernel's: `compute mfu`",
 );
@@ -62,8 +62,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: None,
         assuming: "this changes what is known, not the time".into(),
         // Pallas kernels of TPUs state an estimate; what a library's kernel on a GPU computes, no profiler counts.
-        lever: if evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu) {
-            evidence.cure(&LEVER)
+        recommendation: if evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu) {
+            evidence.fix(&LEVER)
         } else {
             LEVER.any.to_owned()
         },

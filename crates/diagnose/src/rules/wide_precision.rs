@@ -11,7 +11,7 @@ use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Status};
 use haloscope_time::account::Class;
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
@@ -33,13 +33,13 @@ const OF_64_BITS_EMULATED: f64 = 0.9;
 const OF_32_BITS: f64 = 0.5;
 
 /// For 64-bit floats.
-static NARROWER: Cure = Cure::jax_or(
+static NARROWER: Fix = Fix::jax_or(
     "leave `jax_enable_x64` off, or give arrays a type of 32 bits or fewer: NumPy's own default is float64",
     "give arrays a type of 32 bits or fewer: NumPy's own default is float64",
 );
 
 /// For products of 32-bit operands.
-static HALVES: Cure = Cure {
+static HALVES: Fix = Fix {
     jax: "cast the operands to bfloat16 before the product and keep the accumulation in 32 bits (`preferred_element_type`), or lower `jax_default_matmul_precision`",
     tensorflow: "compute in bfloat16 and keep variables in 32 bits (the Keras policy `mixed_bfloat16`), or cast the operands before the product",
     pytorch: "compute in bfloat16 (`torch.autocast`), or lower `torch.set_float32_matmul_precision`",
@@ -106,7 +106,7 @@ fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
             .map_or_else(String::new, |op| format!("{} has {}", op.meta.name, types(evidence, op))),
         saved: Some(share * gone),
         assuming: why.into(),
-        lever: evidence.cure(&NARROWER),
+        recommendation: evidence.fix(&NARROWER),
         falsifier: "with float32 arrays these ops take as long".into(),
         status: Status::Estimated,
         links: links(evidence, ops),
@@ -127,7 +127,7 @@ fn of_singles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
             .map_or_else(String::new, |op| format!("{} has {}", op.meta.name, types(evidence, op))),
         saved: Some(share * OF_32_BITS),
         assuming: "if 16-bit operands halved their time, by half the bytes or twice the rate".into(),
-        lever: evidence.cure(&HALVES),
+        recommendation: evidence.fix(&HALVES),
         falsifier: "with 16-bit operands the products take as long: then neither bytes nor passes bound them"
             .into(),
         status: Status::Estimated,

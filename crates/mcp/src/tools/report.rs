@@ -135,7 +135,7 @@ fn finding(finding: &Finding) -> Item {
         ("claim", &finding.claim),
         ("evidence", &finding.evidence),
         ("ceiling", &finding.ceiling),
-        ("lever", &finding.lever),
+        ("lever", &finding.recommendation),
         ("falsifier", &finding.falsifier),
     ];
     fields.insert("id".into(), json!(finding.id));
@@ -151,7 +151,7 @@ fn finding(finding: &Finding) -> Item {
         fields.insert("look".into(), json!(call(link)));
     }
     let mut line = format!("{}: {}", finding.id, finding.claim);
-    for (name, text) in [("", &finding.ceiling), ("try: ", &finding.lever)] {
+    for (name, text) in [("", &finding.ceiling), ("try: ", &finding.recommendation)] {
         if !text.is_empty() {
             line.push_str("; ");
             line.push_str(name);
@@ -192,7 +192,7 @@ fn note(note: &Quality) -> Item {
     let mut fields = crate::Object::new();
     fields.insert("id".into(), json!(note.id));
     fields.insert("severity".into(), json!(note.severity));
-    for (name, text) in [("message", &note.message), ("cost", &note.cost), ("cure", &note.cure)] {
+    for (name, text) in [("message", &note.message), ("cost", &note.cost), ("cure", &note.fix)] {
         if !text.is_empty() {
             fields.insert(name.into(), json!(text));
         }

@@ -16,7 +16,7 @@ use super::gauge;
 use super::limit::{self, memory_limit};
 use super::map::Map;
 use super::scratch::{Place, Scratch};
-use crate::{Bytes, FEW_FILES, FileBytes, Kept, Pages, Profile, Residency, Segment, Shelf};
+use crate::{Bytes, ColumnStore, FEW_FILES, FileBytes, Pages, Profile, Residency, Segment, StoredColumns};
 use haloscope_report::Error;
 use haloscope_report::units;
 
@@ -298,12 +298,12 @@ pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> 
     });
     for source in 0..profile.sources.len() {
         let lines = profile.planes.iter().filter(|p| p.source == source).map(|p| p.lines.len()).sum();
-        let shelf = Bounded {
-            inner: profile.shelf(source).cloned(),
+        let column_store = Bounded {
+            inner: profile.column_store(source).cloned(),
             scratch: Arc::clone(&scratch),
             lines: slots(lines),
         };
-        profile.set_shelf(source, Arc::new(shelf));
+        profile.set_column_store(source, Arc::new(column_store));
         profile.hold(source, need.clone());
     }
     Ok(())
@@ -357,7 +357,7 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
 #[derive(Debug)]
 struct Bounded {
     /// Another place where they may be kept: an index.
-    inner: Option<Arc<dyn Shelf>>,
+    inner: Option<Arc<dyn ColumnStore>>,
     scratch: Arc<Scratch>,
     lines: Vec<OnceLock<Arc<LinePages>>>,
 }
@@ -373,14 +373,14 @@ struct LinePages {
 #[derive(Debug)]
 enum Where {
     Scratch(Place),
-    Inner(Arc<dyn Shelf>),
+    Inner(Arc<dyn ColumnStore>),
 }
 
 impl Pages for LinePages {
     fn release(&self) {
         match &self.place {
             Where::Scratch(place) => place.release(),
-            Where::Inner(shelf) => shelf.drop_pages(self.line),
+            Where::Inner(column_store) => column_store.drop_pages(self.line),
         }
     }
 
@@ -399,8 +399,8 @@ impl Bounded {
     }
 }
 
-impl Shelf for Bounded {
-    fn get(&self, line: usize) -> Option<Kept> {
+impl ColumnStore for Bounded {
+    fn get(&self, line: usize) -> Option<StoredColumns> {
         PROCESS.relieve(0);
         let inner = self.inner.as_ref()?;
         let kept = inner.get(line)?;
@@ -412,7 +412,7 @@ impl Shelf for Bounded {
         self.inner.as_ref().is_some_and(|inner| inner.wants(line, bytes)) || !self.scratch.is_full()
     }
 
-    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept> {
+    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<StoredColumns> {
         let bytes = columns.iter().map(|column| column.len() as u64).sum();
         PROCESS.relieve(0);
         if let Some(inner) = self.inner.as_ref().filter(|inner| inner.wants(line, bytes))
@@ -426,7 +426,7 @@ impl Shelf for Bounded {
         Some(kept)
     }
 
-    fn over(&self, inner: Arc<dyn Shelf>) -> Option<Arc<dyn Shelf>> {
+    fn over(&self, inner: Arc<dyn ColumnStore>) -> Option<Arc<dyn ColumnStore>> {
         let (scratch, lines) = (Arc::clone(&self.scratch), slots(self.lines.len()));
         Some(Arc::new(Self { inner: Some(inner), scratch, lines }))
     }

@@ -11,7 +11,7 @@ use super::import::{self, Imported};
 use crate::load::memory::{self, Need};
 use crate::load::progress::Opening;
 use crate::load::{Run, dump, llo_dump};
-use crate::{Bytes, DumpedFile, Profile, ProgramFile, Segment, Shelf, Stage};
+use crate::{Bytes, ColumnStore, DumpedFile, Profile, ProgramFile, Segment, Stage};
 use haloscope_report::Error;
 
 /// What is known of a file from before.
@@ -20,7 +20,7 @@ pub struct Known {
     /// Its [structure](Profile::structure).
     pub structure: Option<Segment>,
     /// Where columns of its lines are kept.
-    pub shelf: Arc<dyn Shelf>,
+    pub column_store: Arc<dyn ColumnStore>,
 }
 
 /// Opens a run: all its files as one profile. Of several files, those that cannot be used are left out and named in
@@ -85,7 +85,7 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
             let mut profile = Profile::from_known_files(files, |bytes| opening.opened(bytes));
             for (source, known) in all_known.into_iter().enumerate() {
                 if let Some(known) = known {
-                    profile.set_shelf(source, known.shelf);
+                    profile.set_column_store(source, known.column_store);
                 }
             }
             profile

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::map::Map;
-use crate::{Kept, Segment, Shared};
+use crate::{Segment, Shared, StoredColumns};
 
 /// Length of a file; more for columns that need more. What is not written takes no room on disk.
 const EXTENT: u64 = if cfg!(test) { 1 << 20 } else { 256 << 20 };
@@ -122,7 +122,7 @@ impl Scratch {
     }
 
     /// Writes columns; `None` where they could not be written, and then no more are taken.
-    pub(crate) fn put(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, Kept)> {
+    pub(crate) fn put(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, StoredColumns)> {
         if self.is_full() {
             return None;
         }
@@ -133,7 +133,7 @@ impl Scratch {
         written
     }
 
-    fn write(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, Kept)> {
+    fn write(&self, head: &[u8], columns: &[&[u8]]) -> Option<(Place, StoredColumns)> {
         let parts = || std::iter::once(head).chain(columns.iter().copied());
         let need: u64 = parts().map(|part| (part.len() as u64).next_multiple_of(ALIGNMENT)).sum();
         let place = self.take(need.max(ALIGNMENT)).ok()?;
@@ -146,7 +146,7 @@ impl Scratch {
             at += part.len().next_multiple_of(ALIGNMENT as usize);
         }
         let columns = segments.split_off(1);
-        Some((place, Kept { head: segments.pop()?, columns }))
+        Some((place, StoredColumns { head: segments.pop()?, columns }))
     }
 
     /// Room for `need` bytes, at the begin of a page. Only this is done under the lock: writing takes longer.

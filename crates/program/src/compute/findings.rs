@@ -47,7 +47,7 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
     let own = group.roofline_share().unwrap_or(0.0);
     let bound = group.bound_by().unwrap_or("neither compute nor memory");
     let largest = &group.largest.op.meta.name;
-    let lever = match bound {
+    let recommendation = match bound {
         "compute" => {
             "larger tiles and extents that are multiples of the matrix unit, a narrower type, or less work of other kinds fused into the product"
         }
@@ -70,7 +70,7 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
         ),
         ceiling: format!("{:.2}x, if it ran at the roofline", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
-        lever: lever.into(),
+        recommendation: recommendation.into(),
         falsifier: format!(
             "{largest} takes as long with half the FLOPs and half the bytes: then latency or waits decide, not these limits"
         ),
@@ -89,7 +89,7 @@ struct Words {
     id: &'static str,
     what: &'static str,
     without: &'static str,
-    lever: &'static str,
+    recommendation: &'static str,
     falsifier: &'static str,
     status: Status,
 }
@@ -98,7 +98,7 @@ const CAST: Words = Words {
     id: "cast_overhead",
     what: "ops that only change a type",
     without: "if no value were cast in an op of its own",
-    lever: "keep one type through the layer, cast once at its edge, or let the cast be fused into what makes the value",
+    recommendation: "keep one type through the layer, cast once at its edge, or let the cast be fused into what makes the value",
     falsifier: "the step time does not change with one type throughout",
     status: Status::Derived,
 };
@@ -106,7 +106,7 @@ const PADDING: Words = Words {
     id: "padding_waste",
     what: "parts of the matrix unit that padding leaves idle",
     without: "if every extent were a multiple of the matrix unit's edge",
-    lever: "extents that are multiples of the matrix unit's edge: head size, hidden size a device, vocabulary; or a sharding that keeps them",
+    recommendation: "extents that are multiples of the matrix unit's edge: head size, hidden size a device, vocabulary; or a sharding that keeps them",
     falsifier: "the time of these ops does not fall with extents rounded to whole edges",
     status: Status::Estimated,
 };
@@ -131,7 +131,7 @@ fn overhead(audit: &[Row<'_, '_, '_>], device_ps: f64, kind: Kind, words: &Words
         ),
         ceiling: format!("{:.2}x, {}", ceiling::speedup(share), words.without),
         speedup: Some(ceiling::speedup(share)),
-        lever: words.lever.into(),
+        recommendation: words.recommendation.into(),
         falsifier: words.falsifier.into(),
         status: words.status,
         links: vec![Link::to("compute").table("audit"), Link::to("ops").row("ops", name.as_ref())],

@@ -93,7 +93,7 @@ pub struct Conflict {
     /// What goes wrong.
     pub why: String,
     /// The text to add or change.
-    pub lever: String,
+    pub recommendation: String,
     /// Who says so.
     pub source: String,
 }

@@ -9,7 +9,7 @@ use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Severity, Status, Tree, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 use haloscope_time::ops;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
@@ -65,7 +65,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             Severity::Info,
             "each op names one source line, and no calls that lead there",
             "time with what is called equals own time, and the tree of calls has one level",
-            Cure::jax_or(
+            Fix::jax_or(
                 "leave jax_include_full_tracebacks_in_locations on, as it is by default",
                 "JAX's programs hold the calls; other frameworks write one line for each op",
             )

@@ -153,7 +153,7 @@ impl<'b> In<'b> {
             severity: self.word()?,
             message: self.string()?,
             cost: self.string()?,
-            cure: self.string()?,
+            fix: self.string()?,
         })
     }
 
@@ -234,7 +234,7 @@ impl<'b> In<'b> {
             claim: self.string()?,
             evidence: self.string()?,
             ceiling: self.string()?,
-            lever: self.string()?,
+            recommendation: self.string()?,
             falsifier: self.string()?,
             speedup: self.maybe(|from| from.float())?,
             status: self.word()?,

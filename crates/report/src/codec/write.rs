@@ -145,7 +145,7 @@ impl<'r> Out<'r> {
     fn quality(&mut self, note: &'r Quality) {
         self.text(note.id);
         self.word(note.severity);
-        [&note.message, &note.cost, &note.cure].into_iter().for_each(|text| self.text(text));
+        [&note.message, &note.cost, &note.fix].into_iter().for_each(|text| self.text(text));
     }
 
     fn value(&mut self, value: &'r Value) {
@@ -220,7 +220,13 @@ impl<'r> Out<'r> {
     fn finding(&mut self, finding: &'r Finding) {
         self.text(finding.id);
         self.word(finding.severity);
-        let texts = [&finding.claim, &finding.evidence, &finding.ceiling, &finding.lever, &finding.falsifier];
+        let texts = [
+            &finding.claim,
+            &finding.evidence,
+            &finding.ceiling,
+            &finding.recommendation,
+            &finding.falsifier,
+        ];
         texts.into_iter().for_each(|text| self.text(text));
         self.maybe(finding.speedup, Self::float);
         self.word(finding.status);

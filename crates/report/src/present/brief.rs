@@ -60,8 +60,8 @@ impl<'a> Brief<'a> {
 }
 
 /// What to do, as one action: the text up to its first condition.
-pub(super) fn action(lever: &str) -> &str {
-    lever.split_once("; ").map_or(lever, |(first, _)| first)
+pub(super) fn action(recommendation: &str) -> &str {
+    recommendation.split_once("; ").map_or(recommendation, |(first, _)| first)
 }
 
 /// What a finding says where the verdict has not said it.
@@ -112,8 +112,8 @@ pub fn brief(report: &Report, numbers: &[&str], layout: &Layout<'_>, out: &mut d
             let estimated = if finding.status == Status::Estimated { " (estimated)" } else { "" };
             parts.push(("gain", format!("at most {}{estimated}", finding.ceiling)));
         }
-        if !finding.lever.is_empty() {
-            parts.push(("try", action(&finding.lever).to_owned()));
+        if !finding.recommendation.is_empty() {
+            parts.push(("try", action(&finding.recommendation).to_owned()));
         }
         for (label, text) in parts {
             let label = if label.is_empty() { number.clone() } else { format!("{number:<3}{label}") };
@@ -151,7 +151,8 @@ mod tests {
             claim: claim.to_owned(),
             ceiling: "1.18x: 15.6% of the active window".to_owned(),
             speedup,
-            lever: "run it on that host alone; if it is slow there too, replace the machine".to_owned(),
+            recommendation: "run it on that host alone; if it is slow there too, replace the machine"
+                .to_owned(),
             links: vec![Link::to("hosts").device("tw-5/TPU:3").row("devices", "tw-5/TPU:3")],
             ..Finding::default()
         };
@@ -162,7 +163,7 @@ mod tests {
                 severity: Severity::Warning,
                 message: "the file is cut".into(),
                 cost: String::new(),
-                cure: String::new(),
+                fix: String::new(),
             }],
             values: vec![
                 Value::new(

@@ -73,8 +73,8 @@ pub fn markdown_brief(
             let estimated = if finding.status == Status::Estimated { " (estimated)" } else { "" };
             parts.push(format!("gain at most {}{estimated}", prose(&finding.ceiling)));
         }
-        if !finding.lever.is_empty() {
-            parts.push(format!("try: {}", prose(action(&finding.lever))));
+        if !finding.recommendation.is_empty() {
+            parts.push(format!("try: {}", prose(action(&finding.recommendation))));
         }
         parts.extend(
             finding
@@ -128,7 +128,7 @@ impl Page<'_> {
             let parts = [
                 ("evidence", &finding.evidence),
                 ("gain at most", &finding.ceiling),
-                ("try", &finding.lever),
+                ("try", &finding.recommendation),
                 ("refuted if", &finding.falsifier),
                 ("see", &links),
             ];
@@ -249,7 +249,7 @@ impl Page<'_> {
         for note in notes {
             let word = words::severity(note.severity);
             let word = if note.severity == Severity::Info { word.to_owned() } else { format!("**{word}**") };
-            let parts: Vec<String> = [("cost", &note.cost), ("cure", &note.cure)]
+            let parts: Vec<String> = [("cost", &note.cost), ("cure", &note.fix)]
                 .into_iter()
                 .filter(|(_, text)| !text.is_empty())
                 .map(|(label, text)| format!("; {label}: {}", prose(text)))

@@ -140,7 +140,7 @@ impl Page<'_> {
         let parts = [
             ("evidence", &finding.evidence),
             ("gain at most", &finding.ceiling),
-            ("try", &finding.lever),
+            ("try", &finding.recommendation),
             ("refuted if", &finding.falsifier),
         ];
         for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -296,8 +296,8 @@ impl Page<'_> {
         if !grid.left_out.is_empty() && !shown {
             let left = grid.left_out.iter().filter_map(|at| heads.get(*at)).map(|head| head.label);
             let (columns, what) = (self.width, left.collect::<Vec<_>>().join(", "));
-            let cure = format!("use --format csv --table {id} or a wider terminal");
-            self.note(&format!("left out at {columns} columns: {what}; {cure}"))?;
+            let fix = format!("use --format csv --table {id} or a wider terminal");
+            self.note(&format!("left out at {columns} columns: {what}; {fix}"))?;
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ impl Page<'_> {
         for note in notes {
             let (word, style) = severity(note.severity);
             self.labelled(&format!("{word}:"), style, width(word) + 2, &note.message)?;
-            for (label, text) in [("  cost", &note.cost), ("  cure", &note.cure)] {
+            for (label, text) in [("  cost", &note.cost), ("  cure", &note.fix)] {
                 if !text.is_empty() {
                     self.labelled(label, DIM, 8, text)?;
                 }

@@ -33,7 +33,7 @@ impl Cache {
             run.files.iter().filter_map(|path| Some((path, Arc::new(self.index_of(path)?)))).collect();
         let known_of = |path: &Path| {
             let index = index_for(&indexes, path)?;
-            Some(load::Known { structure: index.structure(), shelf: Arc::<FileIndex>::clone(index) })
+            Some(load::Known { structure: index.structure(), column_store: Arc::<FileIndex>::clone(index) })
         };
         let profile = load::open_with(run, &known_of)?;
         let mut known = Indexes::default();

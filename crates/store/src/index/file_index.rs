@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use haloscope_profile::load::map::Map;
-use haloscope_profile::{Kept, Line, Profile, Segment, Shared, Shelf};
+use haloscope_profile::{ColumnStore, Line, Profile, Segment, Shared, StoredColumns};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::container::{File, SectionKind, SectionName, Writer};
@@ -216,11 +216,11 @@ fn put<W: Write>(writer: &mut Writer<W>, number: u32, profile: &Profile, line: &
     Ok(())
 }
 
-impl Shelf for FileIndex {
-    fn get(&self, line: usize) -> Option<Kept> {
+impl ColumnStore for FileIndex {
+    fn get(&self, line: usize) -> Option<StoredColumns> {
         let number = u32::try_from(line).ok()?;
         let mut columns = self.first(|file| file.line(number))?;
-        (!columns.is_empty()).then(|| Kept { head: columns.remove(0), columns })
+        (!columns.is_empty()).then(|| StoredColumns { head: columns.remove(0), columns })
     }
 
     /// Columns are written when an answer has been given, all together.
@@ -228,7 +228,7 @@ impl Shelf for FileIndex {
         false
     }
 
-    fn put(&self, _: usize, _: &[u8], _: &[&[u8]]) -> Option<Kept> {
+    fn put(&self, _: usize, _: &[u8], _: &[&[u8]]) -> Option<StoredColumns> {
         None
     }
 

@@ -5,7 +5,7 @@
 //! - `file`: the form of all files here, whose every byte is checked before it is used.
 //! - `writing`: files appear whole; `room`: the least recently used go first.
 //! - `answers`: reports by question.
-//! - `shelf`: the index of one file; `build`: those of a run, and when something is added to them.
+//! - `column_store`: the index of one file; `build`: those of a run, and when something is added to them.
 //! - `show`: what there is, for people.
 
 mod answers;

@@ -11,7 +11,7 @@ use crate::ops::Op;
 use crate::roofline::Bound;
 use crate::select::Selection;
 use crate::usage::{DeviceUsage, Usage};
-use crate::window_index::Kept;
+use crate::window_index::WindowIndex;
 use haloscope_profile::{Device, Event, HostId, Peaks, Profile};
 use haloscope_report::stop;
 use haloscope_report::units;
@@ -34,7 +34,7 @@ pub fn limit_of(op: &Op<'_>, peaks: &Peaks) -> Option<&'static str> {
 /// The time in each place in a cut (`None` for all time), picoseconds.
 #[must_use]
 pub fn busy_times(profile: &Profile, device: &Device, cut: Option<&Intervals>) -> [i64; PLACES] {
-    if let Some(kept) = Kept::of(profile) {
+    if let Some(kept) = WindowIndex::of(profile) {
         match cut.map(Intervals::as_slice) {
             None => return kept.classes(profile, device, (i64::MIN, i64::MAX)),
             Some(&[window]) => return kept.classes(profile, device, window),
@@ -232,7 +232,7 @@ fn waits_for_input<'a>(profile: &'a Profile, usage: &'a Usage) -> impl Iterator<
     let mut input: (Option<HostId>, Intervals) = (None, Intervals::default());
     usage.devices.iter().map(move |d| {
         let host = profile.device(d.id).host;
-        if input.0 != Some(host) && Kept::of(profile).is_none() {
+        if input.0 != Some(host) && WindowIndex::of(profile).is_none() {
             input = (Some(host), crate::input::input_work(profile, host));
         }
         d.waits_for_input_ps(profile, &input.1)

@@ -460,7 +460,7 @@ fn say_first(report: &mut Report) {
         claim: format!("A file is not whole, and all that follows is of what is left: {}", note.message),
         evidence: note.cost.clone(),
         ceiling: "nothing: it is the file, not the program".into(),
-        lever: note.cure.clone(),
+        recommendation: note.fix.clone(),
         falsifier: "another copy of the file has the same size and the same answers".into(),
         status: Status::Measured,
         links: vec![Link::to("inspect")],

@@ -3,7 +3,7 @@
 use super::tables::Placed;
 use crate::account::{Class, Times};
 use crate::ceiling;
-use crate::cure;
+use crate::fix;
 use crate::overview::findings::diluted;
 use crate::usage::Usage;
 use haloscope_profile::Profile;
@@ -31,7 +31,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
     if share(idle) < SMALL {
         return None;
     }
-    let (what, lever, falsifier) = advice(profile, main);
+    let (what, recommendation, falsifier) = advice(profile, main);
     let own = |class: &Class| format!("{} {}", class.phrase(), units::share(share(sums.of(*class))));
     let parts: Vec<_> = classes.iter().filter(|class| sums.of(**class) > 0).map(own).collect();
     let longest = gaps.first().map(|Placed { gap, on }| {
@@ -47,7 +47,7 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
         ),
         evidence: format!("of the active window: {}{}", parts.join(", "), longest.unwrap_or_default()),
         ceiling: format!("{:.2}x, if no device were idle", ceiling::speedup(share(idle))),
-        lever,
+        recommendation,
         falsifier: falsifier.into(),
         status: Status::Derived,
         speedup: Some(ceiling::speedup(share(idle))),
@@ -73,7 +73,7 @@ fn advice(profile: &Profile, class: Class) -> (&'static str, String, &'static st
             "between programs",
             format!(
                 "launch ahead: no blocking reads of results each step, fewer and larger programs, {}",
-                cure::STEPS_ON_DEVICE.for_run(profile)
+                fix::STEPS_ON_DEVICE.for_run(profile)
             ),
             "a capture with less tracing on the host shows no such gaps",
         ),

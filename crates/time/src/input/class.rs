@@ -106,7 +106,7 @@ impl StageClass {
 
     /// What to try where stages of the class are too slow.
     #[must_use]
-    pub fn lever(self) -> &'static str {
+    pub fn recommendation(self) -> &'static str {
         match self {
             Self::DemandedRead => {
                 "read ahead and from several files at once: prefetch and interleave (tf.data), more workers or a larger \

@@ -44,7 +44,7 @@ pub(super) fn all(usage: &Usage, rates: &Rates, spent: &Spent, selection: &Selec
         },
         evidence: format!("{}{efficiency}", rest.join(", ")),
         ceiling: "not known: what bounds a run does not go away as a whole; `diagnose` has causes".into(),
-        lever: lever(bound, selection).to_owned(),
+        recommendation: recommendation(bound, selection).to_owned(),
         falsifier: falsifier(bound).to_owned(),
         status: Status::Derived,
         ..Finding::default()
@@ -62,7 +62,7 @@ fn listed(words: &[&str]) -> String {
 }
 
 /// What to try first.
-fn lever(bound: &str, selection: &Selection<'_>) -> &'static str {
+fn recommendation(bound: &str, selection: &Selection<'_>) -> &'static str {
     match bound {
         "compute" => {
             "lower precision where it is allowed, fewer FLOPs, or larger tiles: `roofline` shows the gap by op"
@@ -121,7 +121,8 @@ pub fn diluted(usage: &Usage, flop_shares: Option<(f64, f64)>) -> Option<Finding
             units::share(of_active)
         ),
         ceiling: "nothing: what lies outside the active window is not the program".into(),
-        lever: "start and stop the profiler around the steps in question, or use --window or --steady".into(),
+        recommendation:
+            "start and stop the profiler around the steps in question, or use --window or --steady".into(),
         falsifier: "the program was meant to run during the rest of the capture".into(),
         status: Status::Measured,
         ..Finding::default()

@@ -7,7 +7,7 @@ use crate::select::Scoped;
 use crate::stats::Summary;
 use crate::steps::series::StepSeries;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
-use crate::{busy, ceiling, cure, quality};
+use crate::{busy, ceiling, fix, quality};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
@@ -39,7 +39,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         return Err(Error::Nothing(format!(
             "no steps: {}. To have them, {}",
             steps.source.explain(),
-            cure::MARK_STEPS.for_run(profile)
+            fix::MARK_STEPS.for_run(profile)
         )));
     }
     quality::steps(profile, &steps, notes);
@@ -212,8 +212,9 @@ fn findings(steps: &Steps, course: &StepSeries) -> Vec<Finding> {
             evidence,
             ceiling: format!("{:.2}x: {} of the steps' time", ceiling::speedup(saved), units::share(saved)),
             speedup: Some(ceiling::speedup(saved)),
-            lever: "`diagnose` says what these steps have more of, on which devices, and what the host did"
-                .into(),
+            recommendation:
+                "`diagnose` says what these steps have more of, on which devices, and what the host did"
+                    .into(),
             falsifier: "another capture of the same program shows no such steps".into(),
             status,
             links: vec![Link::to("steps").row("steps", row.to_string()), Link::to("diagnose")],

@@ -28,7 +28,7 @@ use haloscope_profile::{Device, HostId, LineId, Profile};
 
 /// Filled on first use.
 #[derive(Debug)]
-pub struct Kept {
+pub struct WindowIndex {
     devices: Vec<OfDevice>,
     hosts: Vec<OfHost>,
 }
@@ -52,7 +52,7 @@ struct OfHost {
     input: OnceLock<Intervals>,
 }
 
-impl Kept {
+impl WindowIndex {
     /// What is kept of a run; `None` where only one question is asked of it.
     pub fn of(profile: &Profile) -> Option<&Self> {
         profile.memo(|profile| Self {

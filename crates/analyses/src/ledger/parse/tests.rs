@@ -26,7 +26,7 @@ fn an_entry_is_a_line_and_the_same_again() {
     assert!(line.contains(r#""value":5250000000,"unit":"ps","status":"derived""#), "{line}");
     let (entries, bad) = parse("a.jsonl", line.as_bytes());
     assert_eq!(bad, []);
-    assert_eq!(entries, [Kept { entry, file: "a.jsonl".into(), line: 1 }]);
+    assert_eq!(entries, [PlacedEntry { entry, file: "a.jsonl".into(), line: 1 }]);
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! `critical-path`: the longest chain through a step, and how long the step would take if parts of it were faster.
 
-mod asked;
 mod measure;
+mod request;
 mod tables;
 
 use crate::critical_path::{self, Change, Role};
-use asked::Asked;
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Table, Unit, Value, row};
 use haloscope_time::account::{Class, Group};
@@ -13,6 +12,7 @@ use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Par
 use haloscope_time::select::Scoped;
 use haloscope_time::straggler;
 use measure::Measured;
+use request::Request;
 
 const IF: Param = Param {
     id: "if",
@@ -45,7 +45,7 @@ const TOP_OPS: usize = 3;
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let measured = Measured::new(asked, notes)?;
-    let asked = asked::read(params.text(&IF), &measured.graph)?;
+    let asked = request::read(params.text(&IF), &measured.graph)?;
     let is_asked = !asked.is_empty();
     let changes = if is_asked { asked } else { defaults(&measured) };
     let (what_if, all_ps) = what_if(&measured, &changes, is_asked);
@@ -63,10 +63,10 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
 }
 
 /// What is worth knowing of any step.
-fn defaults(measured: &Measured<'_>) -> Vec<Asked> {
+fn defaults(measured: &Measured<'_>) -> Vec<Request> {
     let graph = &measured.graph;
     let mut all = Vec::new();
-    let mut add = |words: &str, change: Change| all.push(Asked::new(words, change));
+    let mut add = |words: &str, change: Change| all.push(Request::new(words, change));
     let ops = |class: Class| critical_path::Choice {
         ops: graph.ops.iter().map(|op| op.class == class).collect(),
         gaps: Vec::new(),
@@ -104,7 +104,7 @@ fn defaults(measured: &Measured<'_>) -> Vec<Asked> {
 }
 
 /// The table of projections, and the step with all of them together.
-fn what_if(measured: &Measured<'_>, asked: &[Asked], is_asked: bool) -> (Table, Option<i64>) {
+fn what_if(measured: &Measured<'_>, asked: &[Request], is_asked: bool) -> (Table, Option<i64>) {
     let (graph, step) = (&measured.graph, measured.step_ps());
     let project = |changes: &[&Change]| critical_path::project(graph, &measured.peaks, changes);
     let mut rows: Vec<(String, critical_path::Projection)> =

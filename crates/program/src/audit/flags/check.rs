@@ -16,7 +16,7 @@ pub(super) struct Conflict {
     pub with: String,
     pub why: String,
     /// The exact text to use.
-    pub lever: String,
+    pub recommendation: String,
     pub line: usize,
     /// Who says so.
     pub source: String,
@@ -32,7 +32,7 @@ pub(super) struct Missing<'a> {
     /// What is given now, if anything.
     pub now: Option<String>,
     /// The exact text to add.
-    pub lever: String,
+    pub recommendation: String,
     /// The release that has it.
     pub release: Option<&'static Release>,
 }
@@ -74,7 +74,7 @@ fn excluded<'a>(given: &'a Given, one: &'a Use) -> impl Iterator<Item = Conflict
                 None => format!("--{}={default} (its default)", rule.with),
             },
             why: rule.why.clone(),
-            lever: rule.lever.clone(),
+            recommendation: rule.recommendation.clone(),
             line: one.line,
             source: rule.source.clone(),
             by_default: other.is_none(),
@@ -98,7 +98,7 @@ fn wrong_variable(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
             "{variable} is read by {}, which does not have it in {} and stops at flags that it does not have; {} has it",
             reader.library, reader.version, other.library
         ),
-        lever: format!("{}=\"… {}\"", other.variable, text_of(one)),
+        recommendation: format!("{}=\"… {}\"", other.variable, text_of(one)),
         line: one.line,
         source: reader.source.clone(),
         by_default: !asked.contains(reader),
@@ -108,13 +108,13 @@ fn wrong_variable(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
 /// Values that are not of the flag's kind, and yes or no that stands apart.
 fn wrong_value(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
     let Standing::Known(release, kind) = table::standing(&one.name, asked) else { return None };
-    let conflict = |why: String, lever: String| Conflict {
+    let conflict = |why: String, recommendation: String| Conflict {
         id: "flag_value",
         severity: Severity::Warning,
         flag: if one.form == Form::Separate { format!("--{} {}", one.name, one.value) } else { text_of(one) },
         with: String::new(),
         why,
-        lever,
+        recommendation,
         line: one.line,
         source: release.source.clone(),
         by_default: !asked.contains(&release),
@@ -139,7 +139,7 @@ fn wrong_value(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
 
 /// Flags that the release in use does not have.
 fn refused(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
-    let (id, severity, why, lever, source) = match table::standing(&one.name, asked) {
+    let (id, severity, why, recommendation, source) = match table::standing(&one.name, asked) {
         Standing::Missing(release) => (
             "unknown_flag",
             Severity::Warning,
@@ -173,7 +173,7 @@ fn refused(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
         flag: text_of(one),
         with: String::new(),
         why,
-        lever,
+        recommendation,
         line,
         source,
         by_default: false,
@@ -207,7 +207,7 @@ fn lost(given: &Given, one: &Use) -> Option<Conflict> {
         flag: text_of(one),
         with,
         why,
-        lever: match one.lost {
+        recommendation: match one.lost {
             Some(Lost::Overwritten(_)) => {
                 format!("append: {0}=\"${0} …\"", one.variable.as_deref().unwrap_or("XLA_FLAGS"))
             }
@@ -257,10 +257,17 @@ pub(super) fn missing<'a>(given: &Given, stalls: &'a Stalls, asked: &[&'static R
                 is_yes(now) != is_yes(value)
                     && !(now.to_ascii_lowercase().ends_with("auto") && is_yes(value) == Some(true))
             });
-            let lever: Vec<String> = std::iter::once(format!("--{}={}", known.name, known.try_value))
-                .chain(beside.map(|text| format!("--{text}")))
-                .collect();
-            found.push(Missing { known, stall, now: now.map(text_of), lever: lever.join(" "), release });
+            let recommendation: Vec<String> =
+                std::iter::once(format!("--{}={}", known.name, known.try_value))
+                    .chain(beside.map(|text| format!("--{text}")))
+                    .collect();
+            found.push(Missing {
+                known,
+                stall,
+                now: now.map(text_of),
+                recommendation: recommendation.join(" "),
+                release,
+            });
         }
     }
     found

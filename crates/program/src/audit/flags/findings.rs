@@ -30,7 +30,7 @@ fn conflict(one: &Conflict) -> Finding {
         evidence: format!("line {}; {}", one.line, one.source),
         ceiling: "not known: the run was not measured without it".into(),
         speedup: None,
-        lever: one.lever.clone(),
+        recommendation: one.recommendation.clone(),
         falsifier: match one.id {
             "unknown_flag" | "retired_flag" | "flag_in_wrong_variable" | "flag_value" => {
                 "the program starts with it and logs no error about flags"
@@ -61,7 +61,7 @@ fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
         evidence: format!("{} in such ops, summed over devices", units::duration_ps(one.stall.total_ps as f64)),
         ceiling: format!("{:.2}x, if none of it were left; a flag can hide a part only", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
-        lever: one.lever.clone(),
+        recommendation: one.recommendation.clone(),
         falsifier: "the compiled program has the same synchronous collectives with the flag (`hlo counters`), or the step time stays"
             .into(),
         status: Status::Estimated,

@@ -91,7 +91,7 @@ pub(super) fn conflicts(conflicts: &[Conflict]) -> Table {
             text("flag", "Flag", "The flag as given.", one.flag.as_str()),
             text("with", "With", "What it does not go with.", some(&one.with)),
             text("why", "Why", "What goes wrong.", one.why.as_str()),
-            text("lever", "Write instead", "The text to use.", one.lever.as_str()),
+            text("lever", "Write instead", "The text to use.", one.recommendation.as_str()),
             text(
                 "status",
                 "Known",
@@ -124,7 +124,7 @@ pub(super) fn missing(missing: &[Missing<'_>]) -> Table {
                 "lever",
                 "Add",
                 "The text to add, with the flags that must stand beside it.",
-                one.lever.as_str()
+                one.recommendation.as_str()
             ),
             text("now", "Now", "What the text has now; unknown where it has nothing.", one.now.as_deref()),
             text("default", "Default", "Its default; unknown if no source says.", some(&one.known.default)),

@@ -3,7 +3,7 @@
 use haloscope_profile::Profile;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Severity};
-use haloscope_time::cure;
+use haloscope_time::fix;
 use haloscope_time::ops;
 use haloscope_time::quality;
 use haloscope_time::roofline::add_known;
@@ -79,7 +79,7 @@ impl Base {
             Severity::Info,
             "the run has no steps that can be counted",
             "the active window, from the first op to the last, stands for one step",
-            cure::MARK_STEPS.for_run(profile),
+            fix::MARK_STEPS.for_run(profile),
         );
         let steps = Steps { source: haloscope_time::steps::StepSource::None, rows: Vec::new() };
         let usage = Usage::measure(profile, selection, &steps);

@@ -558,7 +558,7 @@ fn findings(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Vec<Finding> {
             continue;
         };
         let Some(largest) = of_kind.first() else { continue };
-        let (claim, lever) = match why {
+        let (claim, recommendation) = match why {
             Why::NotDonated => (
                 "copies keep the caller's arguments from being overwritten",
                 "donate the arguments (`donate_argnums`), or let the kernel accumulate in scratch memory and write its result once",
@@ -579,7 +579,7 @@ fn findings(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Vec<Finding> {
             claim: format!("{} {claim}: {moved} read and written in each run", of_kind.len()),
             evidence: format!("{}: {}", subject.name(largest.instruction), largest.reason.detail),
             ceiling: format!("{moved} of memory traffic in each run, and the memory of the copies"),
-            lever: lever.to_owned(),
+            recommendation: recommendation.to_owned(),
             falsifier: "the copies stay after the change: run this again with `--defensive 0`".to_owned(),
             status: if largest.reason.basis == copies::Basis::Derived {
                 Status::Derived

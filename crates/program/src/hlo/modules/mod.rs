@@ -13,7 +13,7 @@ use haloscope_report::units;
 use haloscope_report::{Cell, Finding, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::compilations::{self, Compilations};
-use haloscope_time::cure;
+use haloscope_time::fix;
 use haloscope_time::programs::{self, Program, ProgramTime};
 use haloscope_time::select::Scoped;
 
@@ -114,7 +114,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
                 Severity::Warning,
                 "the profile holds none of the programs that ran",
                 "nothing is known of what is in them",
-                cure::KEEP_PROGRAMS.for_run(profile),
+                fix::KEEP_PROGRAMS.for_run(profile),
             );
             Vec::new()
         }
@@ -499,7 +499,7 @@ fn findings(
             ),
             ceiling: "the time between programs: see the idle time that `haloscope overview` shows"
                 .to_owned(),
-            lever: cure::ONE_PROGRAM.for_run(profile).to_owned(),
+            recommendation: fix::ONE_PROGRAM.for_run(profile).to_owned(),
             falsifier: "the device is busy all the time although it runs that many programs".to_owned(),
             status: Status::Estimated,
             ..Finding::default()
@@ -542,7 +542,7 @@ fn built_again(profile: &Profile, worst: &Variant<'_>, compiled: &Compilations) 
         claim: format!("{} was built {} times", worst.name, worst.programs),
         evidence: format!("the programs differ in {}", worst.difference.words()),
         ceiling,
-        lever: Difference::cure(Some(&worst.difference)).for_run(profile).to_owned(),
+        recommendation: Difference::fix(Some(&worst.difference)).for_run(profile).to_owned(),
         falsifier: "the programs are of different functions that happen to share a name".to_owned(),
         status: Status::Derived,
         ..Finding::default()
@@ -560,7 +560,7 @@ fn compiling(compiled: &Compilations) -> Finding {
             .first()
             .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
         ceiling: "this time, at the first call only".to_owned(),
-        lever: "start the capture after a few calls".to_owned(),
+        recommendation: "start the capture after a few calls".to_owned(),
         falsifier: "the events are there in a later capture too: then something is built again and again"
             .to_owned(),
         status: Status::Measured,

@@ -9,7 +9,7 @@ use crate::program_memory::Group;
 use haloscope_profile::{HostId, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_time::cure::{Cure, WrittenIn};
+use haloscope_time::fix::{Fix, WrittenIn};
 
 /// Memory of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +49,8 @@ impl<'a, 'm> Context<'a, 'm> {
     }
 
     /// What to try, in the words of the framework.
-    pub(super) fn cure(&self, cure: &Cure) -> String {
-        cure.for_framework(self.written_in).to_owned()
+    pub(super) fn fix(&self, fix: &Fix) -> String {
+        fix.for_framework(self.written_in).to_owned()
     }
 
     pub(super) fn module(&self) -> &'m Module {

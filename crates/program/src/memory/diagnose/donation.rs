@@ -6,9 +6,9 @@ use super::thresholds::DONATION_SHARE;
 use crate::donation::{self, Missed};
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "jax.jit(..., donate_argnums or donate_argnames) for what the call replaces",
     tensorflow: "keep what the call replaces in a tf.Variable and assign to it, so that its buffer is used again",
     pytorch: "update in place what the call replaces, so that its buffer is used again",
@@ -51,7 +51,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             units::bytes(bytes as f64),
             units::bytes(carried_on as f64)
         ),
-        lever: context.cure(&LEVER),
+        recommendation: context.fix(&LEVER),
         falsifier: "the caller uses the inputs again after the call".to_owned(),
         status: if context.of_peak(carried_on) >= DONATION_SHARE {
             Status::Derived

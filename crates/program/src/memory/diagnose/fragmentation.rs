@@ -51,7 +51,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         ),
         evidence: evidence.clone(),
         ceiling: format!("{} less, if buffers were packed without gaps", units::bytes(unused as f64)),
-        lever: "fewer sizes of large temporaries: chunk large values alike, keep batch and sequence extents fixed, and try \
+        recommendation: "fewer sizes of large temporaries: chunk large values alike, keep batch and sequence extents fixed, and try \
                 another scheduler (xla_tpu_enable_latency_hiding_scheduler) or memory limit"
             .to_owned(),
         falsifier: "the compiler's memory report gives the gap to something else, such as asynchronous copies in flight"

@@ -39,7 +39,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             },
             evidence: of.clone(),
             ceiling: format!("what is over {} of the memory must go", units::share(FULL_SHARE)),
-            lever: "the other findings; else more rematerialisation, a smaller batch for each device, or weights and \
+            recommendation: "the other findings; else more rematerialisation, a smaller batch for each device, or weights and \
                     optimiser state sharded over more devices"
                 .to_owned(),
             falsifier: "the runtime's allocator reports less in use: XLA's figure is an upper bound".to_owned(),
@@ -56,7 +56,8 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             ),
             evidence: of.clone(),
             ceiling: format!("{free} more could be used"),
-            lever: "a larger batch, less rematerialisation, a larger cache, or fewer devices".to_owned(),
+            recommendation: "a larger batch, less rematerialisation, a larger cache, or fewer devices"
+                .to_owned(),
             falsifier: "another program's buffers are in the same memory while this one runs".to_owned(),
             status: Status::Derived,
             ..Finding::default()

@@ -7,9 +7,9 @@ use crate::attribution::bucket;
 use crate::program_memory::Group;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static OF_TRAINING: Cure = Cure::jax_or(
+static OF_TRAINING: Fix = Fix::jax_or(
     "compute logits and cross-entropy over chunks of tokens (a scan with jax.checkpoint, or a fused linear \
      cross-entropy kernel), shard the vocabulary, or keep logits in bf16",
     "compute logits and cross-entropy over chunks of tokens that are computed again on the way back (or a fused linear \
@@ -57,8 +57,8 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             "{} less, with {LOSS_CHUNKS} chunks and if nothing else becomes the peak",
             units::bytes(saved as f64)
         ),
-        lever: if is_training {
-            context.cure(&OF_TRAINING)
+        recommendation: if is_training {
+            context.fix(&OF_TRAINING)
         } else {
             "compute logits for the last token only, or over chunks of the batch; shard the vocabulary"
                 .to_owned()

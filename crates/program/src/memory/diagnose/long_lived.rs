@@ -6,9 +6,9 @@ use super::thresholds::{CRITICAL_BYTES, LONG_LIVED_PEAK_SHARE, LONG_SHARE, VERY_
 use crate::attribution::Attributed;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static LEVER: Cure = Cure::jax_or(
+static LEVER: Fix = Fix::jax_or(
     "compute them again where they are used (jax.checkpoint with a policy that does not save them), offload them \
      to the host, or make the loop's state smaller",
     "compute them again where they are used, offload them to the host, or make the loop's state smaller",
@@ -44,7 +44,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         ),
         evidence: largest(&long),
         ceiling: format!("{} less at the peak, if they were made when needed", units::bytes(bytes as f64)),
-        lever: context.cure(&LEVER),
+        recommendation: context.fix(&LEVER),
         falsifier: "they are the state of a loop that is nearly the whole program, such as gathered weights or a cache"
             .to_owned(),
         status: Status::Derived,

@@ -147,7 +147,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let capacity = context::capacity(profile, scope, program.entry.host, space, params.quantity(&CAPACITY));
     let runtime = context::runtime_fragmentation(profile, program.entry.host);
     let context =
-        Context::new(&attribution, totals, capacity, runtime, haloscope_time::cure::WrittenIn::of(profile));
+        Context::new(&attribution, totals, capacity, runtime, haloscope_time::fix::WrittenIn::of(profile));
     super::remark_trace(&memory, &program.label(), notes);
     let outcomes: Vec<_> = RULES_OF_DIAGNOSIS.iter().map(|rule| (rule.id, (rule.check)(&context))).collect();
     let mut rows = Vec::new();
@@ -203,7 +203,7 @@ fn nothing(clear: usize, unknown: usize) -> Finding {
             "{clear} checks are clear{rest}; the table of checks has each with its number and threshold"
         ),
         ceiling: "nothing by these rules".to_owned(),
-        lever: "a smaller batch, more devices or lower precision, if it must be less".to_owned(),
+        recommendation: "a smaller batch, more devices or lower precision, if it must be less".to_owned(),
         falsifier: "the runtime needs more than the program's peak: compare with the allocator".to_owned(),
         status: Status::Derived,
         ..Finding::default()

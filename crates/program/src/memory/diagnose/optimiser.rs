@@ -53,7 +53,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         ),
         evidence: largest(&single),
         ceiling: format!("{} less with bf16 moments", units::bytes((bytes / 2) as f64)),
-        lever: "keep the first moment in bf16 (optax: mu_dtype), use a factored or 8-bit optimiser, or shard the state over \
+        recommendation: "keep the first moment in bf16 (optax: mu_dtype), use a factored or 8-bit optimiser, or shard the state over \
                 the data axis"
             .to_owned(),
         falsifier: "the loss suffers with moments in bf16".to_owned(),

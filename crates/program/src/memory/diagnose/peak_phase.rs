@@ -6,9 +6,9 @@ use super::thresholds::{BACKWARD_AFTER, FORWARD_BEFORE};
 use crate::attribution::Phase;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static BACKWARD: Cure = Cure::jax_or(
+static BACKWARD: Fix = Fix::jax_or(
     "save fewer activations (jax.checkpoint), reduce or scatter gradients as they come, and donate what the update \
      replaces",
     "save fewer activations, reduce or scatter gradients as they come, and use the buffers again of what the update \
@@ -62,13 +62,13 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         .to_owned(),
         evidence: said.clone(),
         ceiling: "no gain by itself: it shows which change lowers the peak".to_owned(),
-        lever: match phase {
+        recommendation: match phase {
             Phase::Forward => {
                 "make what one layer or the loss needs at once smaller: chunked cross-entropy, attention that keeps no \
                  scores, smaller microbatches. Saving fewer activations does not help here"
                     .to_owned()
             }
-            Phase::Backward => context.cure(&BACKWARD),
+            Phase::Backward => context.fix(&BACKWARD),
         },
         falsifier: "the curve of `memory peak` has its maximum elsewhere".to_owned(),
         status,

@@ -8,9 +8,9 @@ use super::thresholds::REMAT_SHARE;
 use crate::attribution::{Attributed, Phase};
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "jax.checkpoint with a policy such as dots_with_no_batch_dims_saveable or save_only_these_names: elementwise \
           and broadcast results are computed again",
     tensorflow: "tf.recompute_grad around the layer: its results are computed again on the way back",
@@ -60,7 +60,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             "{} less, if what they are computed from is kept anyway",
             units::bytes(bytes as f64)
         ),
-        lever: context.cure(&LEVER),
+        recommendation: context.fix(&LEVER),
         falsifier: "their inputs are not kept: then these must be, and nothing is saved".to_owned(),
         status: Status::Estimated,
         ..Finding::default()

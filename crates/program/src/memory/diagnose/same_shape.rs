@@ -8,9 +8,9 @@ use super::thresholds::{SAME_SHAPE_COUNT, SAME_SHAPE_SHARE};
 use crate::attribution::Attributed;
 use haloscope_report::units;
 use haloscope_report::{Finding, Severity, Status};
-use haloscope_time::cure::Cure;
+use haloscope_time::fix::Fix;
 
-static LEVER: Cure = Cure {
+static LEVER: Fix = Fix {
     jax: "one value for each layer or microbatch is kept: scan over layers with jax.checkpoint, save fewer values, or \
           accumulate in place",
     tensorflow: "one value for each layer or microbatch is kept: compute layers again on the way back (tf.recompute_grad), save \
@@ -49,7 +49,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             "{} less, if one were alive at a time",
             units::bytes((bytes - bytes / group.len() as i64) as f64)
         ),
-        lever: context.cure(&LEVER),
+        recommendation: context.fix(&LEVER),
         falsifier: "they are needed together, as the weights of several devices that a collective gathers"
             .to_owned(),
         status: Status::Derived,

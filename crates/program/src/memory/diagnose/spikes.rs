@@ -38,7 +38,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         ),
         evidence: format!("largest jumps, with their place in the schedule: {}", words.join("; ")),
         ceiling: format!("{}, if it were made in pieces", units::bytes(first as f64)),
-        lever:
+        recommendation:
             "make the value in pieces: chunk the batch or sequence, or fuse its producer with its consumer"
                 .to_owned(),
         falsifier: "the jump lies far below the peak: see the curve of `memory peak`".to_owned(),

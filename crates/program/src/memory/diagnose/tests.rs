@@ -79,7 +79,7 @@ fn check_with(module: &Module, id: &str, capacity: Option<i64>, runtime: Option<
         Totals::of(&attribution),
         capacity,
         runtime,
-        haloscope_time::cure::WrittenIn::Jax,
+        haloscope_time::fix::WrittenIn::Jax,
     );
     let rule = RULES_OF_DIAGNOSIS.iter().find(|rule| rule.id == id).unwrap();
     (rule.check)(&context)
@@ -93,7 +93,9 @@ fn check(module: &Module, id: &str) -> Outcome {
 fn found(outcome: &Outcome) -> &Finding {
     assert_eq!(outcome.verdict, Verdict::Found, "{outcome:?}");
     let finding = outcome.finding.as_ref().unwrap();
-    for words in [&finding.claim, &finding.evidence, &finding.ceiling, &finding.lever, &finding.falsifier] {
+    for words in
+        [&finding.claim, &finding.evidence, &finding.ceiling, &finding.recommendation, &finding.falsifier]
+    {
         assert!(!words.is_empty(), "{finding:?}");
     }
     finding

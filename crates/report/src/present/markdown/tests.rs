@@ -71,7 +71,7 @@ fn report() -> Report {
             severity: Severity::Warning,
             message: "no step_markers".into(),
             cost: "less".into(),
-            cure: String::new(),
+            fix: String::new(),
         }],
         provenance: Provenance {
             files: vec![FileRead { path: "a".into(), bytes: 2048 }],

@@ -63,7 +63,7 @@ fn report() -> Report {
             severity: Severity::Warning,
             message: "no step markers in the profile of either host".into(),
             cost: "steps are inferred from module launches, and the time between the last operation of a step and the next launch counts as part of the step".into(),
-            cure: "wrap each step in jax.profiler.StepTraceAnnotation".into(),
+            fix: "wrap each step in jax.profiler.StepTraceAnnotation".into(),
         }],
         values: vec![
             value("capture_span_ps", "capture", Some(77_063_506_562.0), Unit::Ps, Status::Measured),
@@ -81,7 +81,7 @@ fn report() -> Report {
             claim: "98.2% of the capture is idle: averages over it are diluted and say little about the program".into(),
             evidence: "busy 1.39 ms of 77.06 ms".into(),
             ceiling: "nothing: a matter of the capture".into(),
-            lever: "start the capture after warm-up, or pass --steady".into(),
+            recommendation: "start the capture after warm-up, or pass --steady".into(),
             falsifier: String::new(),
             status: Status::Estimated,
             ..Finding::default()

@@ -8,7 +8,7 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::{Notes, Report, Series, Severity, Status, Unit, Value};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
-use haloscope_time::cure;
+use haloscope_time::fix;
 use haloscope_time::quality;
 use haloscope_time::select::Scoped;
 use haloscope_time::stats::{mean, quantile};
@@ -77,7 +77,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             format!(
                 "capture on the server's host with host_tracer_level 2 while it serves; in code of your own, mark each request \
                  with {}: name `ModelServerRequest_NAME`, argument `_r=1`",
-                cure::ANNOTATE.for_run(profile)
+                fix::ANNOTATE.for_run(profile)
             ),
         );
     }

@@ -26,7 +26,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         evidence.push_str(&format!("; the devices could take {} batches a second", units::number(demand)));
     }
     let mut links = vec![Link::to("input").table("steps"), Link::to("idle").table("gaps")];
-    let (mut slow, mut lever) =
+    let (mut slow, mut recommendation) =
         (String::new(), String::from("annotate the pipeline's stages, so that the slow one is named"));
     if let Some((host, stage, supply)) = slowest {
         slow = format!("; the slowest stage is {} ({})", stage.name, stage.class.phrase());
@@ -43,14 +43,14 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ));
         // Who could supply enough and is waited for all the same begins too late.
         let enough = supply.zip(measured.demand()).is_some_and(|(s, d)| s >= d);
-        lever = if enough {
+        recommendation = if enough {
             format!(
                 "prepare batches ahead: {} could supply enough, but works while the devices wait (prefetch, and put the next \
                  batch on the devices before waiting for this one)",
                 stage.name
             )
         } else {
-            format!("{}: {}", stage.name, stage.class.lever())
+            format!("{}: {}", stage.name, stage.class.recommendation())
         };
         links.insert(0, Link::to("input").row("stages", stage.name.as_str()));
     }
@@ -64,7 +64,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         evidence,
         ceiling: format!("{:.2}x, if no device waited for input", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
-        lever,
+        recommendation,
         falsifier: "the step takes as long with one batch that is fed again and again".into(),
         status: Status::Derived,
         links,

@@ -5,7 +5,7 @@ mod measure;
 mod tables;
 
 use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
-use crate::cure::{self, Cure};
+use crate::fix::{self, Fix};
 use crate::quality;
 use crate::select::Scoped;
 use haloscope_profile::Profile;
@@ -66,7 +66,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, notes: &mut Notes) {
             Severity::Info,
             "no step was counted: times are of the whole active window",
             "batches a second are unknown",
-            cure::MARK_STEPS.for_run(profile),
+            fix::MARK_STEPS.for_run(profile),
         );
     }
     if !measured.has_stages() {
@@ -100,7 +100,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, notes: &mut Notes) {
     }
 }
 
-static ANNOTATE_STAGES: Cure = Cure {
+static ANNOTATE_STAGES: Fix = Fix {
     jax: "use Grain or tf.data, which annotate their stages, or wrap yours in jax.profiler.TraceAnnotation with _ipl_stage_id, \
           _ipl_stage_name and _ipl_stage_cat; capture with host_tracer_level 2",
     tensorflow: "read by tf.data, whose iterators are stages, and capture with host_tracer_level 2",

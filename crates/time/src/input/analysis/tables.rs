@@ -124,7 +124,12 @@ pub(super) fn classes(measured: &Measured<'_>) -> Table {
                 wall.sum::<f64>() / hosts
             ),
             count("stages", "Stages", "Stages of the class.", own.len()),
-            text("lever", "What to try", "What to try where such stages are too slow.", class.lever()),
+            text(
+                "lever",
+                "What to try",
+                "What to try where such stages are too slow.",
+                class.recommendation()
+            ),
         ];
         table.push(row);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use haloscope_hlo::ElementType;
 use haloscope_report::Status;
 
-use super::{Cure, part, powers, size, smallest};
+use super::{Fix, part, powers, size, smallest};
 use crate::case::Case;
 use crate::framework::Framework;
 use crate::message::{Buffer, What};
@@ -20,7 +20,7 @@ const TRIPS: i64 = 4;
 /// Extents from which two equal ones are taken for a matrix of all pairs.
 const PAIRS: i64 = 1024;
 
-pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
+pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     let mut all = Vec::new();
     all.extend(donate(case));
     all.extend(keep_sharded(case));
@@ -72,7 +72,7 @@ fn first(buffers: &[(usize, &Buffer)]) -> String {
 }
 
 /// Arguments whose memory a result of the same shape could have.
-fn donate(case: &Case<'_>) -> Option<Cure> {
+fn donate(case: &Case<'_>) -> Option<Fix> {
     let how = match case.framework {
         Some(Framework::PyTorchXla) => {
             "write results back into the tensors that they replace (in place) inside the compiled step: torch_xla donates such inputs"
@@ -94,7 +94,7 @@ fn donate(case: &Case<'_>) -> Option<Cure> {
             size(result)
         );
         return (could > 0)
-            .then(|| Cure::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
+            .then(|| Fix::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
     }
     let mut free: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
     for (place, buffer) in worth(case, |buffer| buffer.what == What::Result) {
@@ -117,11 +117,11 @@ fn donate(case: &Case<'_>) -> Option<Cure> {
         first(&given),
         size(saved)
     );
-    Some(Cure::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
+    Some(Fix::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
 }
 
 /// What is gathered whole before it is used.
-fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
+fn keep_sharded(case: &Case<'_>) -> Option<Fix> {
     let is_gathered = |buffer: &Buffer| {
         buffer.what == What::Temporary
             && (buffer.name.contains("all-gather") || buffer.op_name.ends_with("/all_gather"))
@@ -138,7 +138,7 @@ fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
         |n| format!("what {n} devices share stays at 1/{n} on each"),
     );
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "keep_sharded",
             format!("do not gather {} whole ({}): {of}", first(&gathered), size(all)),
             "contract over the sharded dimension and reduce the result (leave out the with_sharding_constraint that asks for all \
@@ -151,7 +151,7 @@ fn keep_sharded(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Values that a loop keeps for each of its trips, for the backward pass.
-fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
+fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
     let trips = |buffer: &Buffer| {
         array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
     };
@@ -199,12 +199,12 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
         ),
     };
     let word = format!("{} kept for each of {n} trips of a loop ({})", size(all), first(&stacks));
-    let mut cures = Vec::new();
+    let mut fixes = Vec::new();
     if stacks.len() > 1 {
         let what = format!("compute again what is {word}; what a trip begins with stays ({})", size(kept));
         let but = "the forward pass is computed twice: about a third more work";
-        cures.push(
-            Cure::unknown("checkpoint", what, how, but)
+        fixes.push(
+            Fix::unknown("checkpoint", what, how, but)
                 .saving(case, all - kept, Status::Estimated)
                 .on(places(&stacks)),
         );
@@ -216,17 +216,17 @@ fn checkpoint(case: &Case<'_>) -> Vec<Cure> {
             "keep what one trip of {groups} begins with, of {word}, and compute the rest again group by group"
         );
         let but = "most of the forward pass is computed three times";
-        cures.push(
-            Cure::unknown("checkpoint_in_groups", what, nested, but)
+        fixes.push(
+            Fix::unknown("checkpoint_in_groups", what, nested, but)
                 .saving(case, all - stays, Status::Estimated)
                 .on(places(&stacks)),
         );
     }
-    cures
+    fixes
 }
 
 /// Matrices of all pairs of positions, as attention makes them.
-fn all_pairs(case: &Case<'_>) -> Option<Cure> {
+fn all_pairs(case: &Case<'_>) -> Option<Fix> {
     let is_pairs = |buffer: &Buffer| {
         buffer.what == What::Temporary
             && array(&buffer.shape)
@@ -242,7 +242,7 @@ fn all_pairs(case: &Case<'_>) -> Option<Cure> {
     let chunks = smallest(powers().take(7), |n| rest.saturating_add(part(all, n)), limit).unwrap_or(128);
     let side = array(&pairs.first()?.1.shape).and_then(|(_, n)| n.last().copied()).unwrap_or(0);
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "blockwise",
             format!(
                 "do not make the matrix of all {side} x {side} pairs whole ({}, {}): {chunks} blocks of rows take 1/{chunks} of it",
@@ -259,7 +259,7 @@ fn all_pairs(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// What tiles add to shapes with small last extents.
-fn padding(case: &Case<'_>) -> Option<Cure> {
+fn padding(case: &Case<'_>) -> Option<Fix> {
     let lost = |buffer: &Buffer| {
         bytes(buffer).saturating_sub(buffer.unpadded.map_or(bytes(buffer), |size| size.bytes))
     };
@@ -270,7 +270,7 @@ fn padding(case: &Case<'_>) -> Option<Cure> {
         return None;
     }
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "less_padding",
             format!("give {} last dimensions that fill a tile (8 x 128 for f32): {} is padding", first(&padded), size(all)),
             "put a long dimension last (transpose), merge small ones (reshape), or pad to multiples of 128 only where it is small",
@@ -282,7 +282,7 @@ fn padding(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Arguments over more devices.
-fn shard(case: &Case<'_>) -> Option<Cure> {
+fn shard(case: &Case<'_>) -> Option<Fix> {
     let limit = case.room()?;
     let used = case.used?.bytes;
     let how = match case.framework {
@@ -315,7 +315,7 @@ fn shard(case: &Case<'_>) -> Option<Cure> {
         format!("; the program runs on {n} devices, and this is what one of them keeps")
     });
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "shard",
             format!("shard {what} over {n} times as many devices ({} on each now{now})", size(all)),
             how,
@@ -327,7 +327,7 @@ fn shard(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// f32 that could be bf16.
-fn half(case: &Case<'_>) -> Option<Cure> {
+fn half(case: &Case<'_>) -> Option<Fix> {
     let is_wide = |buffer: &Buffer| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32);
     let wide = worth(case, is_wide);
     if wide.is_empty() {
@@ -335,7 +335,7 @@ fn half(case: &Case<'_>) -> Option<Cure> {
     }
     let all = sum(&wide);
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "narrower",
             format!("keep {} in bf16 ({} in f32)", first(&wide), size(all)),
             "x.astype(jnp.bfloat16), dtype= and param_dtype= of the layers; for scores and logits leave out the cast to f32 \
@@ -348,7 +348,7 @@ fn half(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Fewer examples at a time.
-fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
+fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
     let used = case.used?.bytes;
     let limit = case.room()?;
     let temporary = case.temporary_bytes().filter(|bytes| *bytes > 0)?;
@@ -369,7 +369,7 @@ fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
     let all: Vec<usize> =
         case.buffers.iter().enumerate().filter(|(_, b)| b.what == What::Temporary).map(|(i, _)| i).collect();
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "smaller_batch",
             format!(
                 "a batch (or sequence) {n} times smaller, if the {} of temporaries shrink with it",
@@ -384,7 +384,7 @@ fn smaller_batch(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// What can be said where a message names no buffer.
-fn blind(case: &Case<'_>) -> Vec<Cure> {
+fn blind(case: &Case<'_>) -> Vec<Fix> {
     let must =
         case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes).filter(|over| *over > 0);
     let must = must.map_or_else(String::new, |over| format!("; at least {} must go", size(over)));
@@ -394,19 +394,19 @@ fn blind(case: &Case<'_>) -> Vec<Cure> {
         .filter(|(_, limit)| limit.bytes > 0)
         .map(|(used, limit)| used.bytes as f64 / limit.bytes as f64);
     let mut all = vec![
-        Cure::unknown(
+        Fix::unknown(
             "donate",
             "donate arguments that results replace, if they are not",
             "jax.jit(f, donate_argnums=...)",
             "helps by the size of the results that have an argument's shape",
         ),
-        Cure::unknown(
+        Fix::unknown(
             "checkpoint",
             "compute values of the forward pass again, if this trains a model",
             "jax.checkpoint around layers or the scan's body",
             "helps only with temporaries, which the message does not tell from arguments",
         ),
-        Cure::unknown(
+        Fix::unknown(
             "shard",
             format!("shard arguments over more devices{must}"),
             "NamedSharding(mesh, P('x', ...)) for parameters and optimiser state",
@@ -414,7 +414,7 @@ fn blind(case: &Case<'_>) -> Vec<Cure> {
         ),
     ];
     if let Some(factor) = factor.filter(|factor| *factor > 1.0) {
-        all.push(Cure::unknown(
+        all.push(Fix::unknown(
             "smaller_batch",
             format!("a smaller batch: even if all of it shrank with the batch, {factor:.2} times smaller at the least"),
             "a smaller batch for each device, with gradients added up over micro-batches",

@@ -22,12 +22,12 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 /// A change, in the words in which it was asked.
-pub(super) struct Asked {
+pub(super) struct Request {
     pub(super) words: String,
     pub(super) change: Change,
 }
 
-impl Asked {
+impl Request {
     pub(super) fn new(words: impl Into<String>, change: Change) -> Self {
         Self { words: words.into(), change }
     }
@@ -37,9 +37,9 @@ impl Asked {
 ///
 /// # Errors
 /// [`Error::Usage`] for what is no change and for ops that the step does not have.
-pub(super) fn read(text: &str, graph: &Graph<'_>) -> Result<Vec<Asked>, Error> {
+pub(super) fn read(text: &str, graph: &Graph<'_>) -> Result<Vec<Request>, Error> {
     let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|words| Ok(Asked::new(words, change(words, graph)?))).collect()
+    parts.map(|words| Ok(Request::new(words, change(words, graph)?))).collect()
 }
 
 fn change(words: &str, graph: &Graph<'_>) -> Result<Change, Error> {

@@ -2,12 +2,12 @@
 
 use haloscope_report::Status;
 
-use super::{Cure, size};
+use super::{Fix, size};
 use crate::case::Case;
 use crate::framework::Framework;
 use crate::message::Form;
 
-pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
+pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     let is_gpu = case.space == "gpu";
     let over = case.used.zip(case.limit).map(|(used, limit)| used.minus(limit).bytes);
     let need = over
@@ -16,7 +16,7 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
     let mut all = Vec::new();
     if let Some(over) = over.filter(|over| *over <= 0) {
         // There is room, but not in one piece.
-        all.push(Cure::unknown(
+        all.push(Fix::unknown(
             "one_piece",
             format!(
                 "free memory in one piece: there are {} more free than asked for, but not together",
@@ -27,9 +27,9 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         ));
     }
     let exact = over.filter(|over| *over > 0);
-    let known = |cure: Cure| match exact {
-        Some(over) => cure.saving(case, over, Status::Estimated),
-        None => cure,
+    let known = |fix: Fix| match exact {
+        Some(over) => fix.saving(case, over, Status::Estimated),
+        None => fix,
     };
     let free = match case.framework {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
@@ -43,20 +43,20 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
               jax.profiler.save_device_memory_profile() whose it is"
         }
     };
-    all.push(known(Cure::unknown(
+    all.push(known(Fix::unknown(
         "free_arrays",
         format!("free arrays that are no longer needed{need}"),
         free,
         "helps only where something is kept that is not needed",
     )));
-    all.push(Cure::unknown(
+    all.push(Fix::unknown(
         "donate",
         "donate arguments that results replace: without it the old and the new value are alive together",
         "jax.jit(f, donate_argnums=...)",
         "the old value is gone after the call",
     ));
     if case.is_vllm {
-        all.push(Cure::unknown(
+        all.push(Fix::unknown(
             "smaller_share",
             "leave more memory to programs: the cache of keys and values takes its share before they are loaded",
             "a lower --gpu-memory-utilization, a shorter --max-model-len, fewer --max-num-seqs",
@@ -64,7 +64,7 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         ));
     }
     if is_gpu && !matches!(case.framework, Some(Framework::PyTorch)) {
-        all.push(Cure::unknown(
+        all.push(Fix::unknown(
             "allocator",
             "let the allocator have more of the memory, or another process less",
             "XLA_PYTHON_CLIENT_MEM_FRACTION=.95; XLA_PYTHON_CLIENT_PREALLOCATE=false where something else shares the GPU; \
@@ -73,7 +73,7 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         ));
     }
     if case.framework == Some(Framework::PyTorch) {
-        all.push(Cure::unknown(
+        all.push(Fix::unknown(
             "allocator",
             "less fragmentation",
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -86,7 +86,7 @@ pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
         }
         _ => "a smaller batch, or more devices",
     };
-    all.push(Cure::unknown(
+    all.push(Fix::unknown(
         "smaller_batch",
         format!("{what}{need}"),
         match case.form() {

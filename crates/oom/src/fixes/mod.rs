@@ -12,7 +12,7 @@ use crate::case::Case;
 
 /// Something to try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Cure {
+pub(crate) struct Fix {
     /// Its id, such as `donate`.
     pub(crate) id: &'static str,
     /// What to do, in one sentence.
@@ -37,7 +37,7 @@ pub(crate) struct Cure {
     pub(crate) together_bytes: Option<i64>,
 }
 
-impl Cure {
+impl Fix {
     /// By how many bytes it fits; negative where it does not.
     #[must_use]
     pub(crate) fn spare_bytes(&self) -> Option<i64> {
@@ -124,28 +124,28 @@ pub(crate) fn size(bytes: i64) -> String {
 /// The cures of a case: those that make it fit first, in the order of what they cost a programmer, then those of which nobody can
 /// tell, then those that do not suffice, by what they save.
 #[must_use]
-pub(crate) fn all(case: &Case<'_>) -> Vec<Cure> {
+pub(crate) fn all(case: &Case<'_>) -> Vec<Fix> {
     let mut all = if case.is_on_chip() {
-        kernel::cures(case)
+        kernel::fixes(case)
     } else if case.form().is_some_and(crate::message::Form::is_at_run_time) {
-        run_time::cures(case)
+        run_time::fixes(case)
     } else {
-        hbm::cures(case)
+        hbm::fixes(case)
     };
     // A stable sort keeps the order of cost among equals.
-    all.sort_by_key(|cure| match cure.fits {
+    all.sort_by_key(|fix| match fix.fits {
         Some(true) => (0, 0),
         None => (1, 0),
-        Some(false) => (2, -cure.saves_bytes.unwrap_or(0)),
+        Some(false) => (2, -fix.saves_bytes.unwrap_or(0)),
     });
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut left = case.used.map(|used| used.bytes);
-    for cure in &mut all {
-        let is_apart = !cure.buffers.is_empty() && cure.buffers.iter().all(|buffer| !taken.contains(buffer));
-        if let (true, Some(saves), Some(now)) = (is_apart, cure.saves_bytes, left) {
-            taken.extend(&cure.buffers);
+    for fix in &mut all {
+        let is_apart = !fix.buffers.is_empty() && fix.buffers.iter().all(|buffer| !taken.contains(buffer));
+        if let (true, Some(saves), Some(now)) = (is_apart, fix.saves_bytes, left) {
+            taken.extend(&fix.buffers);
             left = Some(now.saturating_sub(saves));
-            cure.together_bytes = left;
+            fix.together_bytes = left;
         }
     }
     all

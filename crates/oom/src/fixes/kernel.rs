@@ -2,7 +2,7 @@
 
 use haloscope_report::Status;
 
-use super::{Cure, fits, part, powers, size, smallest};
+use super::{Fix, fits, part, powers, size, smallest};
 use crate::case::Case;
 use crate::message::{Buffer, Form, What};
 use crate::shape::{array, plain};
@@ -14,7 +14,7 @@ const SPARE_BYTES: i64 = 4096;
 /// Vector subcores of a SparseCore that share its memory.
 const SUBCORES: i64 = 16;
 
-pub(super) fn cures(case: &Case<'_>) -> Vec<Cure> {
+pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     let mut all = Vec::new();
     match case.space.as_str() {
         "sflag" => all.extend(fewer_semaphores(case)),
@@ -42,7 +42,7 @@ fn is_kernel(case: &Case<'_>) -> bool {
 }
 
 /// A larger part of VMEM for the stack of one instruction.
-fn raise_limit(case: &Case<'_>) -> Option<Cure> {
+fn raise_limit(case: &Case<'_>) -> Option<Fix> {
     if case.form() != Some(Form::ScopedStack) {
         // All of VMEM is asked for: there is no limit to raise.
         return None;
@@ -93,25 +93,25 @@ fn raise_limit(case: &Case<'_>) -> Option<Cure> {
     let low =
         if is_low || !is_kernel(case) { "; the limit is none of the defaults: a flag set it" } else { "" };
     let what = format!("let the stack take {} of VMEM ({words}{low})", size(used.bytes));
-    let mut cure = Cure::unknown("raise_limit", what, how, but);
-    cure.status = Status::Derived;
-    cure.saves_bytes = Some(0);
-    cure.left_bytes = Some(used.bytes);
-    cure.limit_bytes = rooms.iter().copied().min().or_else(|| (!is_kernel(case)).then_some(16 << 20));
-    cure.fits = match verdicts.as_slice() {
+    let mut fix = Fix::unknown("raise_limit", what, how, but);
+    fix.status = Status::Derived;
+    fix.saves_bytes = Some(0);
+    fix.left_bytes = Some(used.bytes);
+    fix.limit_bytes = rooms.iter().copied().min().or_else(|| (!is_kernel(case)).then_some(16 << 20));
+    fix.fits = match verdicts.as_slice() {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => *first,
         [] if !is_kernel(case) => fits(used.bytes, 16 << 20, used.slack_bytes),
         _ => None,
     };
-    if rooms.is_empty() && cure.limit_bytes.is_none() {
+    if rooms.is_empty() && fix.limit_bytes.is_none() {
         // On the smallest chip that has room at all.
-        cure.fits = if used.bytes > 128 << 20 { Some(false) } else { None };
+        fix.fits = if used.bytes > 128 << 20 { Some(false) } else { None };
     }
-    Some(cure)
+    Some(fix)
 }
 
 /// One copy of each block in place of two.
-fn fewer_buffers(case: &Case<'_>) -> Option<Cure> {
+fn fewer_buffers(case: &Case<'_>) -> Option<Fix> {
     let is_meant =
         |buffer: &Buffer| buffer.what.is_window() && buffer.levels.is_some_and(|levels| levels > 1);
     let saved = case.buffers.iter().filter(|buffer| is_meant(buffer)).fold(0i64, |sum, buffer| {
@@ -123,7 +123,7 @@ fn fewer_buffers(case: &Case<'_>) -> Option<Cure> {
         return None;
     }
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "fewer_buffers",
             format!("one copy of each block in place of two ({} of windows)", size(case.window_bytes())),
             "pl.BlockSpec(..., pipeline_mode=pl.Buffered(1))",
@@ -136,7 +136,7 @@ fn fewer_buffers(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Smaller blocks.
-fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
+fn smaller_blocks(case: &Case<'_>) -> Option<Fix> {
     let (used, limit) = (case.used?.bytes, case.room()?);
     let how = "smaller block_shape in the BlockSpecs, and a larger grid";
     let but = "more steps of the grid, and operands that every step needs are brought more often";
@@ -154,7 +154,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
         let what = format!(
             "blocks and scratch {factor} times smaller{operands}, if they are what the stack is made of"
         );
-        return Some(Cure::unknown("smaller_blocks", what, how, but).saving(
+        return Some(Fix::unknown("smaller_blocks", what, how, but).saving(
             case,
             used - part(used, factor),
             Status::Estimated,
@@ -182,7 +182,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
     });
     let what = format!("blocks {n} times smaller{}", example.unwrap_or_default());
     Some(
-        Cure::unknown("smaller_blocks", what, how, but)
+        Fix::unknown("smaller_blocks", what, how, but)
             .saving(case, windows - part(windows, n), Status::Derived)
             .on(places(case, |buffer| buffer.what.is_window()))
             .unless_alone(is_alone),
@@ -190,7 +190,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Scratch memory that is smaller, or narrower.
-fn less_scratch(case: &Case<'_>) -> Option<Cure> {
+fn less_scratch(case: &Case<'_>) -> Option<Fix> {
     let is_scratch = |buffer: &Buffer| buffer.what == What::Scratch;
     let scratch = case.scratch_bytes();
     if scratch == 0 {
@@ -200,7 +200,7 @@ fn less_scratch(case: &Case<'_>) -> Option<Cure> {
     let rest = used.saturating_sub(scratch).max(0);
     let n = smallest(powers().take(12), |n| rest.saturating_add(part(scratch, n)), limit).unwrap_or(2);
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "less_scratch",
             format!("scratch {n} times smaller ({} now)", size(scratch)),
             "smaller shapes in scratch_shapes: work on the block in pieces, or keep the scratch in bf16",
@@ -212,28 +212,24 @@ fn less_scratch(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Registers that did not suffice.
-fn spills(case: &Case<'_>) -> Option<Cure> {
+fn spills(case: &Case<'_>) -> Option<Fix> {
     let is_spill = |buffer: &Buffer| buffer.what == What::Spills;
     let any = case.buffers.iter().any(is_spill);
     let spilled = case.bytes_of(is_spill);
     any.then(|| {
-        let cure = Cure::unknown(
+        let fix = Fix::unknown(
             "fewer_live_values",
             "keep fewer values alive at a time in the kernel or fusion: registers are spilled to VMEM",
             "load and use a value in a loop over smaller pieces; for XLA's fusions break the chain with \
              jax.lax.optimization_barrier",
             "a compiler of another release may spill less",
         );
-        if spilled > 0 {
-            cure.saving(case, spilled, Status::Derived).on(places(case, is_spill))
-        } else {
-            cure
-        }
+        if spilled > 0 { fix.saving(case, spilled, Status::Derived).on(places(case, is_spill)) } else { fix }
     })
 }
 
 /// Tables of scalars.
-fn scalars(case: &Case<'_>) -> Vec<Cure> {
+fn scalars(case: &Case<'_>) -> Vec<Fix> {
     let mut all = Vec::new();
     let (Some(used), Some(limit)) = (case.used, case.limit) else { return all };
     let Some(largest) = case.buffers.iter().max_by_key(|buffer| buffer.size.map(|size| size.bytes)) else {
@@ -253,7 +249,7 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
         _ => "the scratch in SMEM",
     };
     all.push(
-        Cure::unknown(
+        Fix::unknown(
             "table_in_hbm",
             format!("keep {name} ({}) in HBM, and bring the piece that a step needs", size(bytes)),
             "pl.BlockSpec(memory_space=pl.ANY) and pltpu.make_async_copy into a small SMEM scratch, or an in_spec with \
@@ -264,7 +260,7 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
         .on(place.clone()),
     );
     if largest.what == What::Prefetched {
-        let mut packed = Cure::unknown(
+        let mut packed = Fix::unknown(
             "pack_scalars",
             "two entries of 16 bits in a word",
             "(low | high << 16) before the call, shifts and masks in the kernel",
@@ -280,7 +276,7 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
         all.push(packed);
     }
     all.push(
-        Cure::unknown(
+        Fix::unknown(
             "fewer_scalars",
             format!("at most {fitting} words of 4 bytes in place of {entries}"),
             match largest.what {
@@ -295,13 +291,13 @@ fn scalars(case: &Case<'_>) -> Vec<Cure> {
     all
 }
 
-fn fewer_semaphores(case: &Case<'_>) -> Option<Cure> {
+fn fewer_semaphores(case: &Case<'_>) -> Option<Fix> {
     let (used, limit) = (case.used?, case.limit?);
     let now = used.bytes / WORD_BYTES;
     let most = limit.bytes / WORD_BYTES;
     let all: Vec<usize> = (0..case.buffers.len()).collect();
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "fewer_semaphores",
             format!("fewer than {most} semaphores in place of {now}"),
             "one semaphore for each copy in flight, used in turn (s.at[i % n]): scratch_shapes=[pltpu.SemaphoreType.DMA((n,))]",
@@ -313,7 +309,7 @@ fn fewer_semaphores(case: &Case<'_>) -> Option<Cure> {
 }
 
 /// Memory of the vector subcores of a SparseCore.
-fn subcore(case: &Case<'_>) -> Option<Cure> {
+fn subcore(case: &Case<'_>) -> Option<Fix> {
     let (used, limit) = (case.used?, case.limit?);
     let factor = smallest(powers().take(12), |n| part(used.bytes, n), limit.bytes).unwrap_or(2);
     let own = case.buffers.first().and_then(|buffer| memref_bytes(&buffer.shape));
@@ -321,7 +317,7 @@ fn subcore(case: &Case<'_>) -> Option<Cure> {
         format!(" ({} on each of {SUBCORES} subcores, which share one memory)", size(own))
     });
     Some(
-        Cure::unknown(
+        Fix::unknown(
             "smaller_blocks",
             format!("scratch {factor} times smaller{of}"),
             "smaller scratch_types=[pltpu.VMEM(...)] of the SparseCore kernel, filled several times in a loop",

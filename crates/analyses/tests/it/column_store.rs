@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haloscope_profile::{Event, Events, Kept, Line, Mark, Profile, Segment, Shared, Shelf, Source};
+use haloscope_profile::{
+    ColumnStore, Event, Events, Line, Mark, Profile, Segment, Shared, Source, StoredColumns,
+};
 
 use haloscope_xspace::write::{
     Event as WireEvent, EventMetadata, Line as WireLine, Plane, Space, Stat, StatMetadata, Value,
@@ -39,18 +41,18 @@ fn segment(bytes: &[u8]) -> Segment {
     Segment::new(shared, 0..bytes.len()).unwrap()
 }
 
-impl Shelf for Memory {
-    fn get(&self, line: usize) -> Option<Kept> {
+impl ColumnStore for Memory {
+    fn get(&self, line: usize) -> Option<StoredColumns> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let (head, columns) = lines.get(&line)?.split_first()?;
-        Some(Kept { head: segment(head), columns: columns.iter().map(|c| segment(c)).collect() })
+        Some(StoredColumns { head: segment(head), columns: columns.iter().map(|c| segment(c)).collect() })
     }
 
     fn wants(&self, _: usize, _: u64) -> bool {
         self.wants
     }
 
-    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<Kept> {
+    fn put(&self, line: usize, head: &[u8], columns: &[&[u8]]) -> Option<StoredColumns> {
         let parts = std::iter::once(head).chain(columns.iter().copied()).map(<[u8]>::to_vec).collect();
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(line, parts);
         self.get(line)
@@ -90,14 +92,14 @@ fn columns_from_a_shelf_are_those_that_were_decoded() {
         // The first profile fills the shelf, the second finds it filled.
         for _ in 0..2 {
             let mut shelved = open(run);
-            for (source, shelf) in shelves.iter().enumerate() {
-                shelved.set_shelf(source, Arc::<Memory>::clone(shelf));
+            for (source, column_store) in shelves.iter().enumerate() {
+                shelved.set_column_store(source, Arc::<Memory>::clone(column_store));
             }
             for (line, again) in plain.lines.iter().zip(&shelved.lines) {
                 assert_same(&plain, line, plain.events(line), shelved.events(again));
             }
         }
-        let lines: usize = shelves.iter().map(|shelf| shelf.lines.lock().unwrap().len()).sum();
+        let lines: usize = shelves.iter().map(|column_store| column_store.lines.lock().unwrap().len()).sum();
         assert_eq!(lines, plain.lines.len(), "{run}");
     }
 }
@@ -226,7 +228,7 @@ fn damaged_columns_are_none_or_do_no_harm() {
             std::iter::once(&parts.head[..]).chain(parts.columns).map(<[u8]>::to_vec).collect();
         let of = |all: &[Vec<u8>]| {
             let mut all = all.iter().map(|part| segment(part));
-            let kept = Kept { head: all.next().unwrap(), columns: all.collect() };
+            let kept = StoredColumns { head: all.next().unwrap(), columns: all.collect() };
             Events::from_parts(kept, line, plane)
         };
         assert_same(&profile, line, events, &of(&all).unwrap());

@@ -1,7 +1,7 @@
 //! What to try, in the words of the framework that a run was written in.
 //!
 //! A cure that names a function of one framework is no cure in another: a TensorFlow program has no `jax.jit`. What the same
-//! advice is called in each stands in one [`Cure`], and who gives it asks for the words of the run.
+//! advice is called in each stands in one [`Fix`], and who gives it asks for the words of the run.
 
 use haloscope_profile::{PlaneKind, Profile};
 
@@ -20,7 +20,7 @@ pub enum WrittenIn {
 
 /// One piece of advice, as it is said for each framework.
 #[derive(Debug, Clone, Copy)]
-pub struct Cure {
+pub struct Fix {
     /// In JAX.
     pub jax: &'static str,
     /// In TensorFlow.
@@ -120,7 +120,7 @@ impl WrittenIn {
     }
 }
 
-impl Cure {
+impl Fix {
     /// Advice that is the same everywhere but in JAX, which has a function for it.
     #[must_use]
     pub const fn jax_or(jax: &'static str, any: &'static str) -> Self {
@@ -146,7 +146,7 @@ impl Cure {
 }
 
 /// How steps are marked.
-pub static MARK_STEPS: Cure = Cure {
+pub static MARK_STEPS: Fix = Fix {
     jax: "wrap the loop's body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
     tensorflow: "wrap the loop's body in tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)",
     pytorch: "wrap the loop's body in torch_xla.debug.profiler.StepTrace(\"train\", step_num=i)",
@@ -155,7 +155,7 @@ pub static MARK_STEPS: Cure = Cure {
 };
 
 /// How a step becomes one program.
-pub static ONE_PROGRAM: Cure = Cure {
+pub static ONE_PROGRAM: Fix = Fix {
     jax: "put the whole step into one function under `jax.jit`: gradients, the update, the metrics; code outside of it runs op \
           by op",
     tensorflow: "put the whole step into one `tf.function(jit_compile=True)`: gradients, the update, the metrics; code outside \
@@ -167,7 +167,7 @@ pub static ONE_PROGRAM: Cure = Cure {
 };
 
 /// How kernels of programs that XLA did not compile are read.
-pub static NAME_KERNELS: Cure = Cure {
+pub static NAME_KERNELS: Fix = Fix {
     jax: "kernels in command buffers (CUDA graphs) lose their names: capture with --xla_gpu_enable_command_buffer=",
     tensorflow: "XLA compiles what `tf.function(jit_compile=True)` marks, and nothing else has HLO ops; `ops --by framework-op` \
                  has the kernels by TensorFlow's op",
@@ -177,7 +177,7 @@ pub static NAME_KERNELS: Cure = Cure {
 };
 
 /// How a profile comes to hold the programs.
-pub static KEEP_PROGRAMS: Cure = Cure {
+pub static KEEP_PROGRAMS: Fix = Fix {
     jax: "capture with `enable_hlo_proto` left on, and start the profiler before the programs first run",
     tensorflow: "XLA compiles what `tf.function(jit_compile=True)` marks, and nothing else has HLO: capture such a function \
                  from its first call on",
@@ -186,7 +186,7 @@ pub static KEEP_PROGRAMS: Cure = Cure {
 };
 
 /// What to do where a device waits between programs.
-pub static STEPS_ON_DEVICE: Cure = Cure {
+pub static STEPS_ON_DEVICE: Fix = Fix {
     jax: "steps in a loop on the device (lax.scan)",
     tensorflow: "several steps in one call (steps_per_execution of Keras, a loop within the tf.function)",
     pytorch: "several steps in one graph",
@@ -194,7 +194,7 @@ pub static STEPS_ON_DEVICE: Cure = Cure {
 };
 
 /// How a part of a program is marked on the host's timeline.
-pub static ANNOTATE: Cure = Cure {
+pub static ANNOTATE: Fix = Fix {
     jax: "jax.profiler.TraceAnnotation",
     tensorflow: "tf.profiler.experimental.Trace",
     pytorch: "torch_xla.debug.profiler.Trace",
@@ -230,10 +230,10 @@ mod tests {
 
     #[test]
     fn no_framework_is_told_the_words_of_another() {
-        for cure in [&MARK_STEPS, &ONE_PROGRAM, &NAME_KERNELS, &KEEP_PROGRAMS, &STEPS_ON_DEVICE, &ANNOTATE] {
-            assert!(!cure.tensorflow.contains("jax") && !cure.tensorflow.contains("torch"), "{cure:?}");
-            assert!(!cure.pytorch.contains("jax") && !cure.pytorch.contains("tf."), "{cure:?}");
-            assert!(!cure.jax.contains("tf.") && !cure.jax.contains("torch"), "{cure:?}");
+        for fix in [&MARK_STEPS, &ONE_PROGRAM, &NAME_KERNELS, &KEEP_PROGRAMS, &STEPS_ON_DEVICE, &ANNOTATE] {
+            assert!(!fix.tensorflow.contains("jax") && !fix.tensorflow.contains("torch"), "{fix:?}");
+            assert!(!fix.pytorch.contains("jax") && !fix.pytorch.contains("tf."), "{fix:?}");
+            assert!(!fix.jax.contains("tf.") && !fix.jax.contains("torch"), "{fix:?}");
         }
     }
 }

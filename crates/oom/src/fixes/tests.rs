@@ -25,8 +25,8 @@ fn window(bytes: i64) -> Buffer {
     }
 }
 
-fn cure<'c>(cures: &'c [Cure], id: &str) -> &'c Cure {
-    cures.iter().find(|cure| cure.id == id).unwrap_or_else(|| panic!("no {id} in {cures:?}"))
+fn fix<'c>(fixes: &'c [Fix], id: &str) -> &'c Fix {
+    fixes.iter().find(|fix| fix.id == id).unwrap_or_else(|| panic!("no {id} in {fixes:?}"))
 }
 
 fn hbm<'a>(message: &'a Message, holding: &'a Holding, used: i64, limit: i64) -> Case<'a> {
@@ -54,19 +54,16 @@ fn donation_saves_what_a_result_of_the_same_shape_takes() {
         ..Holding::default()
     };
     let same = held("bf16[64,8]{0,1}", false);
-    let cures = all(&hbm(&message, &same, 32 * GIB, 31 * GIB));
-    let first = &cures[0];
+    let fixes = all(&hbm(&message, &same, 32 * GIB, 31 * GIB));
+    let first = &fixes[0];
     assert_eq!((first.id, first.fits, first.saves_bytes), ("donate", Some(true), Some(16 * GIB)));
     assert_eq!((first.left_bytes, first.spare_bytes()), (Some(16 * GIB), Some(15 * GIB)));
     // Still too much with it.
-    let cures = all(&hbm(&message, &same, 32 * GIB, 15 * GIB));
-    assert_eq!(
-        (cure(&cures, "donate").fits, cure(&cures, "donate").spare_bytes()),
-        (Some(false), Some(-GIB))
-    );
+    let fixes = all(&hbm(&message, &same, 32 * GIB, 15 * GIB));
+    assert_eq!((fix(&fixes, "donate").fits, fix(&fixes, "donate").spare_bytes()), (Some(false), Some(-GIB)));
     // Another shape, or one that is donated: nothing.
     for other in [held("bf16[64,9]", false), held("bf16[64,8]", true)] {
-        assert!(all(&hbm(&message, &other, 32 * GIB, 31 * GIB)).iter().all(|cure| cure.id != "donate"));
+        assert!(all(&hbm(&message, &other, 32 * GIB, 31 * GIB)).iter().all(|fix| fix.id != "donate"));
     }
 }
 
@@ -80,13 +77,13 @@ fn values_of_a_loop_are_computed_again() {
         ..Holding::default()
     };
     let case = hbm(&message, &held, 64 * GIB + GIB / 8, 16 * GIB);
-    let cures = all(&case);
+    let fixes = all(&case);
     // What each trip begins with stays: half of it, which does not fit; in groups of 23 it does.
     assert_eq!(
-        (cure(&cures, "checkpoint").fits, cure(&cures, "checkpoint").saves_bytes),
+        (fix(&fixes, "checkpoint").fits, fix(&fixes, "checkpoint").saves_bytes),
         (Some(false), Some(32 * GIB))
     );
-    let grouped = cure(&cures, "checkpoint_in_groups");
+    let grouped = fix(&fixes, "checkpoint_in_groups");
     assert_eq!(grouped.fits, Some(true));
     assert_eq!(grouped.saves_bytes, Some(64 * GIB - 46 * 64 * MIB));
     assert!(grouped.what.contains("one trip of 23 begins"));
@@ -97,7 +94,7 @@ fn values_of_a_loop_are_computed_again() {
         ..Holding::default()
     };
     assert!(
-        all(&hbm(&message, &held, 32 * GIB, 16 * GIB)).iter().all(|cure| !cure.id.starts_with("checkpoint"))
+        all(&hbm(&message, &held, 32 * GIB, 16 * GIB)).iter().all(|fix| !fix.id.starts_with("checkpoint"))
     );
 }
 
@@ -115,21 +112,21 @@ fn gathered_paired_and_whole_buffers() {
         partitions: Some(4),
         ..Holding::default()
     };
-    let cures = all(&hbm(&message, &held, 26 * GIB, 18 * GIB));
+    let fixes = all(&hbm(&message, &held, 26 * GIB, 18 * GIB));
     assert_eq!(
-        (cure(&cures, "keep_sharded").saves_bytes, cure(&cures, "keep_sharded").fits),
+        (fix(&fixes, "keep_sharded").saves_bytes, fix(&fixes, "keep_sharded").fits),
         (Some(9 * GIB), Some(true))
     );
-    let pairs = cure(&cures, "blockwise");
+    let pairs = fix(&fixes, "blockwise");
     assert!(pairs.what.contains("65536 x 65536") && pairs.fits == Some(false), "{pairs:?}");
-    let shard = cure(&cures, "shard");
+    let shard = fix(&fixes, "shard");
     assert!(shard.fits == Some(false) && shard.what.contains("runs on 4 devices"), "{shard:?}");
-    assert_eq!(cure(&cures, "narrower").saves_bytes, Some(3 * GIB));
-    let batch = cure(&cures, "smaller_batch");
+    assert_eq!(fix(&fixes, "narrower").saves_bytes, Some(3 * GIB));
+    let batch = fix(&fixes, "smaller_batch");
     assert_eq!((batch.fits, batch.saves_bytes), (Some(true), Some(10 * GIB)));
     // Two cures for other buffers count together.
-    assert_eq!(cure(&cures, "keep_sharded").together_bytes, Some(17 * GIB));
-    assert!(cures.iter().skip_while(|cure| cure.fits == Some(true)).all(|cure| cure.fits != Some(true)));
+    assert_eq!(fix(&fixes, "keep_sharded").together_bytes, Some(17 * GIB));
+    assert!(fixes.iter().skip_while(|fix| fix.fits == Some(true)).all(|fix| fix.fits != Some(true)));
 }
 
 #[test]
@@ -142,9 +139,9 @@ fn without_buffers_nothing_is_claimed() {
         limit: Some(Size::exact(16 * GIB)),
         ..Case::default()
     };
-    let cures = all(&case);
-    assert!(!cures.is_empty() && cures.iter().all(|cure| cure.fits.is_none() && cure.saves_bytes.is_none()));
-    assert!(cure(&cures, "smaller_batch").what.contains("1.50 times"));
+    let fixes = all(&case);
+    assert!(!fixes.is_empty() && fixes.iter().all(|fix| fix.fits.is_none() && fix.saves_bytes.is_none()));
+    assert!(fix(&fixes, "smaller_batch").what.contains("1.50 times"));
 }
 
 fn on_chip<'a>(message: &'a Message, space: &str, used: i64, limit: i64, buffers: Vec<Buffer>) -> Case<'a> {
@@ -162,20 +159,20 @@ fn on_chip<'a>(message: &'a Message, space: &str, used: i64, limit: i64, buffers
 fn blocks_and_their_copies() {
     let message = Message::new(Form::LargestAllocations, "vmem");
     let case = on_chip(&message, "vmem", 256 * MIB, 128 * MIB, vec![window(128 * MIB), window(128 * MIB)]);
-    let cures = all(&case);
-    let single = cure(&cures, "fewer_buffers");
+    let fixes = all(&case);
+    let single = fix(&fixes, "fewer_buffers");
     assert_eq!(
         (single.saves_bytes, single.fits, single.spare_bytes()),
         (Some(128 * MIB), Some(true), Some(0))
     );
-    let smaller = cure(&cures, "smaller_blocks");
+    let smaller = fix(&fixes, "smaller_blocks");
     assert!(smaller.what.contains("2 times smaller: f32[2048,8192] becomes f32[1024,8192]"), "{smaller:?}");
-    assert!(cures.iter().all(|cure| cure.id != "raise_limit"), "there is no more VMEM to ask for");
+    assert!(fixes.iter().all(|fix| fix.id != "raise_limit"), "there is no more VMEM to ask for");
     // Scratch that alone is too much is not cured by smaller blocks.
     let scratch = buffer(What::Scratch, 200 * MIB, "f32[1]", "k.1");
-    let cures = all(&on_chip(&message, "vmem", 264 * MIB, 128 * MIB, vec![window(64 * MIB), scratch]));
-    assert_eq!(cure(&cures, "smaller_blocks").fits, Some(false));
-    let less = cure(&cures, "less_scratch");
+    let fixes = all(&on_chip(&message, "vmem", 264 * MIB, 128 * MIB, vec![window(64 * MIB), scratch]));
+    assert_eq!(fix(&fixes, "smaller_blocks").fits, Some(false));
+    let less = fix(&fixes, "less_scratch");
     assert_eq!((less.fits, less.saves_bytes), (Some(true), Some(150 * MIB)));
 }
 
@@ -186,8 +183,8 @@ fn the_limit_of_a_stack_is_raised_where_the_chip_has_room() {
     let with = |used: i64, names: &[&str]| {
         let mut case = on_chip(&message, "vmem", used, 16 * MIB, vec![buffer(What::Stack, used, "", "k.1")]);
         case.chips = names.iter().filter_map(|name| chips::named(name)).collect();
-        let cures = all(&case);
-        (cure(&cures, "raise_limit").fits, cure(&cures, "raise_limit").how.clone())
+        let fixes = all(&case);
+        (fix(&fixes, "raise_limit").fits, fix(&fixes, "raise_limit").how.clone())
     };
     let (fits, how) = with(48 * MIB, &["v5e"]);
     assert_eq!(fits, Some(true));
@@ -200,45 +197,45 @@ fn the_limit_of_a_stack_is_raised_where_the_chip_has_room() {
     // XLA's own code that met a flag.
     let fusion = Named { opcode: "fusion".into(), ..Named::default() };
     let message = Message { named: Some(fusion), ..Message::new(Form::ScopedStack, "vmem") };
-    let cures = all(&on_chip(&message, "vmem", 64 << 10, 16 << 10, Vec::new()));
-    let raise = cure(&cures, "raise_limit");
+    let fixes = all(&on_chip(&message, "vmem", 64 << 10, 16 << 10, Vec::new()));
+    let raise = fix(&fixes, "raise_limit");
     assert!(raise.how.contains("xla_tpu_scoped_vmem_limit_kib") && raise.fits == Some(true), "{raise:?}");
-    assert!(cures.iter().all(|cure| cure.id != "smaller_blocks"));
+    assert!(fixes.iter().all(|fix| fix.id != "smaller_blocks"));
 }
 
 #[test]
 fn scalars_semaphores_and_subcores() {
     let message = Message::new(Form::OneAllocation, "smem");
     let table = buffer(What::Prefetched, 2 * MIB, "u8[2097152]", "k.1");
-    let cures = all(&on_chip(&message, "smem", 2 * MIB, MIB, vec![table]));
-    assert_eq!(cures[0].id, "table_in_hbm");
-    assert_eq!(cure(&cures, "pack_scalars").fits, None, "half of it just fills SMEM");
-    assert!(cure(&cures, "fewer_scalars").what.contains("261120 words of 4 bytes in place of 524288"));
+    let fixes = all(&on_chip(&message, "smem", 2 * MIB, MIB, vec![table]));
+    assert_eq!(fixes[0].id, "table_in_hbm");
+    assert_eq!(fix(&fixes, "pack_scalars").fits, None, "half of it just fills SMEM");
+    assert!(fix(&fixes, "fewer_scalars").what.contains("261120 words of 4 bytes in place of 524288"));
     let message = Message::new(Form::OneAllocation, "sflag");
     let flags = buffer(What::Scratch, 262_144, "s32[65536]", "k.1");
-    let cures = all(&on_chip(&message, "sflag", 262_144, 2048, vec![flags]));
+    let fixes = all(&on_chip(&message, "sflag", 262_144, 2048, vec![flags]));
     assert!(
-        cures[0].what.contains("fewer than 512 semaphores in place of 65536") && cures[0].fits == Some(true)
+        fixes[0].what.contains("fewer than 512 semaphores in place of 65536") && fixes[0].fits == Some(true)
     );
     let message = Message::new(Form::SparseCoreOffset, "spmem");
     let scratch = buffer(What::Scratch, 16 * MIB, "2048x128xf32", "");
-    let cures = all(&on_chip(&message, "spmem", 16 * MIB, 4 * MIB - 4, vec![scratch]));
-    assert!(cures[0].what.contains("8 times smaller (1.000 MiB on each of 16 subcores"), "{:?}", cures[0]);
+    let fixes = all(&on_chip(&message, "spmem", 16 * MIB, 4 * MIB - 4, vec![scratch]));
+    assert!(fixes[0].what.contains("8 times smaller (1.000 MiB on each of 16 subcores"), "{:?}", fixes[0]);
 }
 
 #[test]
 fn a_running_program_frees_memory() {
     let message = Message::new(Form::RuntimeAllocation, "hbm");
     let case = on_chip(&message, "hbm", 3 * GIB, GIB, Vec::new());
-    let cures = all(&case);
+    let fixes = all(&case);
     assert_eq!(
-        (cures[0].id, cures[0].saves_bytes, cures[0].fits),
+        (fixes[0].id, fixes[0].saves_bytes, fixes[0].fits),
         ("free_arrays", Some(2 * GIB), Some(true))
     );
     let case = on_chip(&message, "hbm", GIB, 2 * GIB, Vec::new());
     assert_eq!(all(&case)[0].id, "one_piece", "there is enough, but not together");
     let vllm = Case { is_vllm: true, ..on_chip(&message, "hbm", GIB, 2 * GIB, Vec::new()) };
-    assert!(all(&vllm).iter().any(|cure| cure.how.contains("--gpu-memory-utilization")));
+    assert!(all(&vllm).iter().any(|fix| fix.how.contains("--gpu-memory-utilization")));
 }
 
 #[test]
