@@ -21,7 +21,7 @@ mod source_text;
 mod trace_json;
 mod unpack;
 
-pub use allowance::set_unpacked_limit;
+pub use allowance::{set_unpacked_limit, unpacked_limit};
 pub use find::{Run, find, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use limit::memory_limit;
