@@ -1,6 +1,8 @@
 //! Finds and opens inputs. The only module of the slices that touches the file system.
 
 mod allowance;
+#[cfg(test)]
+mod bounds_tests;
 mod dump;
 mod find;
 mod flags_text;
