@@ -246,9 +246,9 @@ fn what_modules_may_take_beside_is_for_all_of_a_file_together() {
         all.dedup();
         all
     };
-    // Empty instructions, of which one module alone may have that many: it is damaged, for they have no names.
+    // Empty instructions, of which one module alone may have that many.
     let bomb = module(&[field(1, b"e"), b"\x12\x00".repeat(50_000)].concat());
-    for (count, expected) in [(1, "damaged"), (20, "too large")] {
+    for (count, expected) in [(1, "read"), (20, "too large")] {
         let file = with_modules(count, &bomb);
         let plain = load::from_bytes("h.xplane.pb", file.clone()).unwrap();
         assert_eq!(plain.modules.len(), count as usize);
@@ -256,7 +256,7 @@ fn what_modules_may_take_beside_is_for_all_of_a_file_together() {
     }
     // What was unpacked from little counts as little.
     let lone = module(&[field(1, b"e"), b"\x12\x00".repeat(78_000)].concat());
-    assert_eq!(found(&opened("h.xplane.pb", &with_modules(1, &lone)).unwrap()), ["damaged"]);
+    assert_eq!(found(&opened("h.xplane.pb", &with_modules(1, &lone)).unwrap()), ["read"]);
     assert_eq!(found(&opened("h.xplane.pb.gz", &zipped(&with_modules(1, &lone))).unwrap()), ["too large"]);
     // A thousand small modules are read.
     let instruction =

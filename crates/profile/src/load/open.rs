@@ -77,7 +77,7 @@ fn open_but(
                 let known = known(path);
                 let all = allowance.and(Allowance::of_file(path, bytes.len() as u64));
                 // What is known was counted when it was read.
-                if !known.as_ref().is_some_and(|known| known.structure.is_some()) {
+                if known.as_ref().is_none_or(|known| known.structure.is_none()) {
                     match all.check(path, &bytes, spent) {
                         Ok(takes) => spent = spent.saturating_add(takes),
                         Err(error) => {
