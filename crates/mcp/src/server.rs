@@ -328,9 +328,8 @@ mod tests {
     #[test]
     fn work_ends_when_nobody_waits_for_it() {
         let (server, ended, runtime) = (server(), Arc::default(), runtime());
-        let waiting = server.clone();
         let work = endless(&ended);
-        let asked = runtime.spawn(async move { waiting.compute(work).await });
+        let asked = runtime.spawn(async move { server.compute(work).await });
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(ended.load(Ordering::SeqCst), 0);
         asked.abort();
