@@ -322,6 +322,19 @@ def packed_ones(scale):
     yield "spaces.trace.json.gz", zipped(b'{"traceEvents":[' + b" " * (64 << 20) + b"]}")
     yield "text.trace.json.gz", zipped(b'{"traceEvents":[{"ph":"X","name":"' + b"a" * (64 << 20) + b'"}]}')
     yield "instructions.hlo_proto.pb.gz", zipped(module(computation("main", 1, b"\x12\x00" * 2_000_000, 2)))
+    # Formats within gzip: what they unpack to is no measure of what they may take.
+    n = 100_000
+    noise_text = "".join(f"{i * 2654435761 % 2**32:08x}" for i in range(2000))
+    yield "stated.xplane.riegeli.gz", zipped(Records().simple(1, varint(600_000), plane("/device:TPU:0", field(15, bytes(599_000))).ljust(600_000, b"\0"), 600_000).simple(1, varint(5), b"", 20 << 20).out)
+    lines = plane("/device:TPU:0", b"\x1a\x00" * n)
+    yield "lines.xplane.riegeli.gz", zipped(Records().simple(1, varint(len(lines)), lines, len(lines)).out)
+    yield "long-lines.txt.gz", zipped(("HloModule m\n\n// " + noise_text + "\n\nENTRY main {\n" + '  a = f32[] constant(1), metadata={op_name="xxxxxxxxx"}\n' * 40_000 + "}\n").encode())
+    threads = ",".join('{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":%d%s}' % (i, " " * 400) for i in range(60_000))
+    yield "threads.json.gz", zipped(f"[{threads}]".encode())
+    # Modules that are within what one may take, a hundred of them.
+    part = module(computation("main", 1, b"\x12\x00" * 79_000, 2))
+    many = b"".join(metadata(i + 1, f"jit_f({i})", field(5, field(1, 1) + field(6, part))) for i in range(100))
+    yield "modules.xplane.pb.gz", zipped(plane("/host:metadata", many + stat_metadata(1, "Hlo Proto")) + field(15, noise))
     yield "text.txt.gz", zipped(b"HloModule m\n\nENTRY main {\n" + b"a = f32[] b()\n" * 1_000_000 + b"}\n")
 
 
@@ -338,8 +351,23 @@ def all_of(scale=1):
     yield from packed_ones(scale)
 
 
+def sessions(scale):
+    """Name of a session, and the files of which it is made."""
+    member = zipped(plane("/device:TPU:0", b"\x1a\x00" * 16_000))
+    yield "many-small", {f"h{i:04}.xplane.pb.gz": member for i in range(1000 * scale)}
+    dense = plane("/device:TPU:0", line(1, "XLA Ops", b"\x22\x00" * 2_000_000))
+    good = plane("/device:TPU:0", line(1, "XLA Ops", event(1, 0, 5) * 1000) + metadata(1, "a"))
+    yield "dense-one-of-four", {"a.xplane.pb": good, "b.xplane.pb": dense, "c.xplane.pb": good, "d.xplane.pb": good}
+
+
 def main(folder, scale, only):
     """Writes each into a log folder of its own."""
+    for name, files in sessions(scale):
+        if only in name:
+            for file, data in files.items():
+                path = folder / f"session-{name}" / "plugins" / "profile" / "run" / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
     for name, data in all_of(scale):
         if only in name:
             path = folder / name.replace(".", "_") / "plugins" / "profile" / "run" / name

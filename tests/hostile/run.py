@@ -24,7 +24,7 @@ import urllib.error
 import urllib.request
 
 MIB = 1 << 20
-BESIDE, EACH = 64 * MIB, 8
+BESIDE, EACH, EACH_FILE = 64 * MIB, 8, 16 << 10
 # Of a packed file, and of HLO as text, so many times its size counts: profiles pack to a tenth.
 DENSE = 16
 SECONDS = 10
@@ -44,10 +44,11 @@ def fail(text):
 
 def allowed(path):
     """Bytes of memory that the program may take for a file."""
-    size = path.stat().st_size if path.is_file() else sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+    files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    sizes = [(p.stat().st_size, p.name) for p in files]
     # A text of a module says an instruction in as many bytes as its protobuf needs for the name alone.
-    is_dense = path.name.endswith((".gz", ".riegeli", ".txt"))
-    return BESIDE + EACH * size * (DENSE if is_dense else 1), size
+    each = sum(size * EACH * (DENSE if name.endswith((".gz", ".riegeli", ".txt")) else 1) * (DENSE if name.endswith(".txt.gz") else 1) for size, name in sizes)
+    return BESIDE + each + EACH_FILE * (len(files) - 1), sum(size for size, _ in sizes)
 
 
 def ask(binary, question, path, env, limit=None):
@@ -161,7 +162,9 @@ def main():
         # In a process of its own: what this one has resident counts for those that it starts, until they are what they are.
         made = [sys.executable, pathlib.Path(__file__).with_name("bombs.py"), folder, "8" if given.whole else "1", given.only]
         subprocess.run([str(part) for part in made], check=True)
-        for path in sorted(folder.glob("*/plugins/profile/run/*")):
+        sessions = sorted(folder.glob("session-*"))
+        files = [path for path in sorted(folder.glob("*/plugins/profile/run/*")) if path.parents[3] not in sessions]
+        for path in files + sessions:
             count += 1
             check(binary, path, env, given.whole, given.limit, slowest)
         shared = sorted(given.shared.iterdir()) if given.shared and given.shared.is_dir() else []

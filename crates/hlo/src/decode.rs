@@ -16,7 +16,7 @@ use crate::{
     replica_groups,
     shape::Shape,
     stack_frames::StackFrames,
-    weight,
+    weight::{self, Room},
 };
 
 impl Module {
@@ -25,8 +25,12 @@ impl Module {
     /// # Errors
     /// Where the bytes are not such a message, hold no module, or refer to something that is not there.
     pub fn from_hlo_proto(bytes: &[u8]) -> Result<Self, Error> {
+        Self::hlo_proto_within(bytes, Room::of(bytes.len()))
+    }
+
+    fn hlo_proto_within(bytes: &[u8], room: Room) -> Result<Self, Error> {
         const EXPECTED: &str = "an HloProto";
-        weight::check(bytes, &weight::HLO)?;
+        weight::check(bytes, &weight::HLO, room)?;
         let hlo = proto::Hlo::decode(bytes).map_err(|source| Error::Protobuf {
             expected: EXPECTED,
             bytes: bytes.len(),
@@ -44,8 +48,12 @@ impl Module {
     /// # Errors
     /// Where the bytes are not such a message, hold no computations, or refer to something that is not there.
     pub fn from_module_proto(bytes: &[u8]) -> Result<Self, Error> {
+        Self::module_proto_within(bytes, Room::of(bytes.len()))
+    }
+
+    fn module_proto_within(bytes: &[u8], room: Room) -> Result<Self, Error> {
         const EXPECTED: &str = "an HloModuleProto";
-        weight::check(bytes, &weight::MODULE)?;
+        weight::check(bytes, &weight::MODULE, room)?;
         let module = proto::HloModule::decode(bytes).map_err(|source| Error::Protobuf {
             expected: EXPECTED,
             bytes: bytes.len(),
@@ -60,9 +68,13 @@ impl Module {
     /// # Errors
     /// The complaint of the reading that got further: as `HloModuleProto` if that found computations, else as `HloProto`.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        match Self::from_hlo_proto(bytes) {
+        Self::decode_within(bytes, Room::of(bytes.len()))
+    }
+
+    pub(crate) fn decode_within(bytes: &[u8], room: Room) -> Result<Self, Error> {
+        match Self::hlo_proto_within(bytes, room) {
             Ok(module) => Ok(module),
-            Err(as_hlo) => match Self::from_module_proto(bytes) {
+            Err(as_hlo) => match Self::module_proto_within(bytes, room) {
                 Ok(module) => Ok(module),
                 Err(
                     as_module

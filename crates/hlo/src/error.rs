@@ -71,12 +71,12 @@ pub enum Error {
     /// A module of so many short parts that decoded it would take many times its size.
     #[error(
         "expected a module, found {bytes} bytes of parts that are so short that they take more than {allowed} bytes of memory: compilers \
-         write none such"
+         write none such. If it is what it should be, --memory-limit SIZE reads it"
     )]
     TooLarge {
         /// Bytes of the module.
         bytes: usize,
-        /// Bytes of memory that one of that size may take.
+        /// Bytes of memory that it may take.
         allowed: u64,
     },
 }

@@ -1,6 +1,6 @@
 //! In which form bytes hold a module, told from their start.
 
-use crate::{error::Error, module::Module};
+use crate::{error::Error, module::Module, weight::Room};
 
 /// A form in which a module is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,20 @@ impl Module {
     /// # Errors
     /// As [`Module::parse`] for what starts as HLO text, else as [`Module::decode`].
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Self::read_within(bytes, Room::of(bytes.len()))
+    }
+
+    /// As [`Module::read`], in so much memory.
+    ///
+    /// # Errors
+    /// As [`Module::read`]; [`Error::TooLarge`] where it takes more.
+    pub fn read_within(bytes: &[u8], room: Room) -> Result<Self, Error> {
         if !Self::is_text(bytes) {
-            return Self::decode(bytes);
+            return Self::decode_within(bytes, room);
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self::parse(text),
-            Err(_) => Self::parse(&String::from_utf8_lossy(bytes)),
+            Ok(text) => Self::parse_within(text, room),
+            Err(_) => Self::parse_within(&String::from_utf8_lossy(bytes), room),
         }
     }
 

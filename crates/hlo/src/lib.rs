@@ -100,3 +100,4 @@ pub use replica_groups::{IotaGroups, MeshAxes, MeshAxisRef, ReplicaGroups};
 pub use shape::{Layout, Shape};
 pub use stack_frames::{FileLocation, SourceFrame, StackFrame, StackFrames};
 pub use text::TextOptions;
+pub use weight::Room;

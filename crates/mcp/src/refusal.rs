@@ -1,5 +1,8 @@
 //! Why a tool has no answer, and what to call next.
 
+use std::time::Duration;
+
+use haloscope_report::stop::Stopped;
 use haloscope_report::{Error as CoreError, clean};
 use haloscope_store::Error as StoreError;
 
@@ -54,6 +57,20 @@ impl Refusal {
             format!("haloscope failed: {what}"),
             "this is a bug; please report it with the profile. Other tools and other runs still answer",
         )
+    }
+
+    /// Work that was ended before there was an answer, which may take so long.
+    pub(crate) fn stopped(why: Stopped, deadline: Option<Duration>) -> Self {
+        match why {
+            Stopped::Late => Self::new(
+                format!(
+                    "the answer took longer than the {} s that one may take",
+                    deadline.unwrap_or_default().as_secs_f64()
+                ),
+                "ask for less: fewer devices or steps, or a window; a person can give more time with `haloscope serve --deadline SECONDS`",
+            ),
+            Stopped::Left => Self::new("nobody waited for the answer any more", "call again"),
+        }
     }
 
     /// The text that an agent reads.

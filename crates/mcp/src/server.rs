@@ -1,7 +1,9 @@
 //! The server: lists and calls tools, whichever door a request came through.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use haloscope_report::stop::{self, Stopped, Token};
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -37,6 +39,8 @@ pub struct Server {
     tools: Arc<Vec<Tool>>,
     /// As many calls are computed at once as there are cores; the others wait.
     workers: Arc<Semaphore>,
+    /// How long an answer may take.
+    deadline: Option<Duration>,
 }
 
 impl Server {
@@ -48,6 +52,7 @@ impl Server {
             context: Arc::new(context),
             tools: Arc::new(tools::all()),
             workers: Arc::new(Semaphore::new(cores)),
+            deadline: None,
         }
     }
 
@@ -55,6 +60,12 @@ impl Server {
     #[must_use]
     pub fn with_workers(self, workers: Arc<Semaphore>) -> Self {
         Self { workers, ..self }
+    }
+
+    /// Refuses an answer that takes longer to compute; `None` gives each as long as it takes.
+    #[must_use]
+    pub fn with_deadline(self, deadline: Option<Duration>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// All that an agent is told before it calls something: instructions, tools with their schemas, prompts, forms of
@@ -108,20 +119,46 @@ impl Server {
         (tool.call)(&self.context, arguments)
     }
 
-    /// Does something on a thread that may block, as soon as a core is free. A panic in it is a refusal.
+    /// The same as [`Server::compute`] for as long as the client waits.
+    async fn answer<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let answer = context.ct.run_until_cancelled(self.compute(work)).await;
+        answer.unwrap_or_else(|| Err(Refusal::stopped(Stopped::Left, self.deadline)))
+    }
+
+    /// Does something on a thread that may block, as soon as a core is free. A panic in it is a refusal. It ends where it next
+    /// looks when it takes longer than it may, from where it began, and when this is dropped.
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
+        let token = Token::new(None);
+        let _waits = Waits(token.clone());
         let permit =
             Arc::clone(&self.workers).acquire_owned().await.map_err(|e| Refusal::bug(&e.to_string()))?;
         let server = self.clone();
         let task = tokio::task::spawn_blocking(move || {
             // The permit goes with the work: who asked may have left, the core is busy all the same.
             let _held = (permit, server.context.store.begin_request());
-            work(&server)
+            if let Some(then) = server.deadline.and_then(|most| Instant::now().checked_add(most)) {
+                token.until(then);
+            }
+            let answer = stop::run(&token, || work(&server));
+            answer.unwrap_or_else(|why| Err(Refusal::stopped(why, server.deadline)))
         });
         task.await.unwrap_or_else(|error| Err(Refusal::bug(&error.to_string())))
+    }
+}
+
+/// Stops the work when it is dropped: nobody waits for it.
+struct Waits(Token);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -163,21 +200,23 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Arguments::from(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
-        let answer = self.compute(move |server| server.call(&name, &arguments)).await;
+        let answer = self.answer(&context, move |server| server.call(&name, &arguments)).await;
         Ok(result(answer).into())
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.compute(move |server| resources::list(&server.context, cursor.as_deref())).await.map_err(invalid)
+        self.answer(&context, move |server| resources::list(&server.context, cursor.as_deref()))
+            .await
+            .map_err(invalid)
     }
 
     async fn list_resource_templates(
@@ -191,10 +230,10 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.clone();
-        let read = self.compute(move |server| resources::read(&server.context, &uri)).await;
+        let read = self.answer(&context, move |server| resources::read(&server.context, &uri)).await;
         let json = read.map_err(|refusal| ErrorData::resource_not_found(refusal.text(), None))?;
         let contents = ResourceContents::text(cleaned(&json).to_string(), request.uri)
             .with_mime_type("application/json");
@@ -212,7 +251,7 @@ impl ServerHandler for Server {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != prompt::NAME {
             let refusal =
@@ -220,8 +259,10 @@ impl ServerHandler for Server {
             return Err(invalid(refusal));
         }
         let arguments = Arguments::from(request.arguments.unwrap_or_default());
-        let text =
-            self.compute(move |server| prompt::text(&server.context, &arguments)).await.map_err(invalid)?;
+        let text = self
+            .answer(&context, move |server| prompt::text(&server.context, &arguments))
+            .await
+            .map_err(invalid)?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResponse::Complete(GetPromptResult::new(vec![message])))
     }
@@ -230,4 +271,74 @@ impl ServerHandler for Server {
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
 fn invalid(refusal: Refusal) -> ErrorData {
     ErrorData::invalid_params(refusal.text(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use haloscope_store::Store;
+
+    use super::*;
+
+    fn server() -> Server {
+        Server::new(Context::new(Arc::new(Store::in_memory())))
+    }
+
+    /// Work that ends when it is stopped, and tells how often it was.
+    fn endless(ended: &Arc<AtomicUsize>) -> impl FnOnce(&Server) -> Result<(), Refusal> + Send + use<> {
+        struct Ended(Arc<AtomicUsize>);
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let ended = Ended(Arc::clone(ended));
+        move |_| {
+            let _ended = ended;
+            loop {
+                std::thread::sleep(Duration::from_millis(1));
+                stop::check();
+            }
+        }
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap()
+    }
+
+    #[test]
+    fn an_answer_that_takes_too_long_is_refused_and_one_that_waits_for_a_core_is_not() {
+        let (server, ended) = (server().with_deadline(Some(Duration::from_millis(200))), Arc::default());
+        let runtime = runtime();
+        let refusal = runtime.block_on(server.compute(endless(&ended))).unwrap_err();
+        assert!(refusal.wrong.contains("longer than") && refusal.next.contains("fewer"), "{refusal:?}");
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+        let busy =
+            Arc::clone(&server.workers).try_acquire_many_owned(server.workers.available_permits() as u32);
+        let waiting = server.clone();
+        let waiting = runtime.spawn(async move { waiting.compute(|_| Ok(7)).await });
+        std::thread::sleep(Duration::from_millis(500));
+        drop(busy.unwrap());
+        assert_eq!(runtime.block_on(waiting).unwrap(), Ok(7));
+        let endless = server.with_deadline(Some(Duration::from_secs(u64::MAX)));
+        assert_eq!(runtime.block_on(endless.compute(|_| Ok(7))), Ok(7));
+    }
+
+    #[test]
+    fn work_ends_when_nobody_waits_for_it() {
+        let (server, ended, runtime) = (server(), Arc::default(), runtime());
+        let work = endless(&ended);
+        let asked = runtime.spawn(async move { server.compute(work).await });
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(ended.load(Ordering::SeqCst), 0);
+        asked.abort();
+        for _ in 0..1000 {
+            if ended.load(Ordering::SeqCst) == 1 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it goes on");
+    }
 }

@@ -33,7 +33,7 @@ impl Profile {
         source.first_line = self.lines.len();
         let host = HostId(self.hosts.len() as u32);
         let space = SpaceView::parse_with(source.bytes(), read_lines);
-        let mut planes = Vec::new();
+        let (mut planes, modules) = (Vec::new(), self.modules.len());
         for view in &space.planes {
             let id = PlaneId((self.planes.len() + planes.len()) as u32);
             let first = self.lines.len();
@@ -57,6 +57,7 @@ impl Profile {
         drop(space);
         (source.errors, source.warnings, source.hostnames) = (errors, warnings, hostnames);
         source.faults = faults;
+        source.modules = self.modules.len() - modules;
         self.sources.push(source);
     }
 

@@ -88,11 +88,12 @@ impl Profile {
                 stage: Some(file.stage),
                 decoded: OnceLock::new(),
             };
+            let mut source = Source::new(file.path, file.bytes);
+            source.modules = 1 + usize::from(file.is_last);
             if file.is_last {
                 profile.modules.push(module.copied());
             }
             profile.stages.push(module);
-            let mut source = Source::new(file.path, file.bytes);
             source.buffers = file.buffers;
             profile.sources.push(source);
         }

@@ -81,6 +81,7 @@ impl Profile {
             (module.host, module.source) = (host, index);
         }
         source.first_line = first_line;
+        source.modules = structure.modules.len();
         self.hosts.push(super::build::make_host(&source.path, &structure.planes));
         self.planes.append(&mut structure.planes);
         self.lines.append(&mut structure.lines);

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haloscope_hlo::Room;
 use haloscope_xspace::Faults;
 
 use super::{Bytes, ColumnStore};
@@ -33,6 +34,10 @@ pub struct Source {
     pub cut: Option<String>,
     /// The buffer assignment of the module in this file, in words, where a dump has it beside: path and bytes.
     pub(super) buffers: Option<(PathBuf, Bytes)>,
+    /// The memory in which its modules may be decoded, all of them.
+    pub(super) room: Room,
+    /// How many of them there are.
+    pub(super) modules: usize,
     /// Where columns of its lines are kept beside the heap.
     pub(super) column_store: Option<Arc<dyn ColumnStore>>,
     /// What lasts as long as it does.
@@ -93,6 +98,8 @@ impl Source {
             trailing_bytes: bytes.trailing(),
             cut: bytes.cut().map(str::to_owned),
             buffers: None,
+            room: Room::of(bytes.len()),
+            modules: 0,
             column_store: None,
             held: None,
             first_line: 0,
@@ -111,6 +118,17 @@ impl Source {
     pub fn slice(&self, span: Span) -> &[u8] {
         let range = span.at as usize..span.at.saturating_add(span.len) as usize;
         self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// The memory in which one of its modules, of so many bytes, may be decoded: as many of them count as of the file, and what is
+    /// beside is for all of them together.
+    pub(super) fn room_for(&self, module: u64) -> Room {
+        let all = (self.bytes.len() as u64).max(1);
+        let counted = u128::from(module) * u128::from(self.room.counted) / u128::from(all);
+        Room {
+            counted: u64::try_from(counted).unwrap_or(u64::MAX),
+            beside: self.room.beside / (self.modules as u64).max(1),
+        }
     }
 
     /// Gives back the memory of the file's pages that lie wholly in this range: they come back when they are read again.

@@ -6,8 +6,8 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Why work was stopped.
@@ -26,7 +26,7 @@ pub struct Token(Arc<State>);
 #[derive(Debug)]
 struct State {
     left: AtomicBool,
-    until: Option<Instant>,
+    until: OnceLock<Instant>,
 }
 
 thread_local! {
@@ -37,7 +37,14 @@ impl Token {
     /// Work that may go on until then; `None` for as long as it takes.
     #[must_use]
     pub fn new(until: Option<Instant>) -> Self {
+        let until = until.map_or_else(OnceLock::new, OnceLock::from);
         Self(Arc::new(State { left: AtomicBool::new(false), until }))
+    }
+
+    /// Lets the work go on until then and no longer, from when it begins: what it waited before does not count. What was said first
+    /// holds.
+    pub fn until(&self, then: Instant) {
+        let _ = self.0.until.set(then);
     }
 
     /// Stops the work: nobody waits for it.
@@ -51,7 +58,7 @@ impl Token {
         if self.0.left.load(Ordering::Relaxed) {
             return Some(Stopped::Left);
         }
-        self.0.until.is_some_and(|until| Instant::now() >= until).then_some(Stopped::Late)
+        self.0.until.get().is_some_and(|until| Instant::now() >= *until).then_some(Stopped::Late)
     }
 }
 
@@ -142,6 +149,12 @@ mod tests {
         });
         assert_eq!(ended, Err::<(), _>(Stopped::Late));
         assert_eq!(run(&token, || ()), Err(Stopped::Late));
+        // What may take so long from its begin on is not late before, and once it is said it holds.
+        let token = Token::new(None);
+        assert_eq!(run(&token, || ()), Ok(()));
+        token.until(Instant::now());
+        token.until(Instant::now() + Duration::from_secs(60));
+        assert_eq!(token.stopped(), Some(Stopped::Late));
     }
 
     #[test]

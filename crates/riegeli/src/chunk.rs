@@ -111,18 +111,20 @@ impl<'a> Chunks<'a> {
         let header = self.cut(&mut at, CHUNK_HEADER as u64);
         if header.len() < CHUNK_HEADER {
             self.at = u64::MAX;
-            return Err(format!("the file ends at byte {} in the header of a chunk", self.bytes.len()));
+            return Err(format!("the file ends at byte {} in the header of a chunk", self.bytes.len()).into());
         }
         if u64_at(&header, 0) != hash(header.get(8..).unwrap_or_default()) {
             self.at = self.recover();
-            return Err(format!("the header of the chunk at byte {begin} is damaged"));
+            return Err(format!("the header of the chunk at byte {begin} is damaged").into());
         }
         let (length, records) = (u64_at(&header, 8), u64_at(&header, 24) >> 8);
         let end = end_of(begin, length.saturating_add(CHUNK_HEADER as u64))
             .map(|end| end.max(possible_begin(begin.saturating_add(records))));
         let Some(end) = end.filter(|end| *end > begin) else {
             self.at = u64::MAX;
-            return Err(format!("the chunk at byte {begin} has an impossible length of {length} bytes"));
+            return Err(
+                format!("the chunk at byte {begin} has an impossible length of {length} bytes").into()
+            );
         };
         self.at = end;
         let data = self.cut(&mut at, length);
@@ -131,10 +133,11 @@ impl<'a> Chunks<'a> {
             return Err(format!(
                 "the file ends at byte {}, and the chunk at byte {begin} goes to byte {end}",
                 self.bytes.len()
-            ));
+            )
+            .into());
         }
         if u64_at(&header, 16) != hash(&data) {
-            return Err(format!("the chunk at byte {begin} is damaged"));
+            return Err(format!("the chunk at byte {begin} is damaged").into());
         }
         let kind = match header.get(24) {
             Some(b's') => ChunkKind::Signature,

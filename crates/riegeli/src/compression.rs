@@ -22,24 +22,19 @@ impl Compression {
             b'b' => Ok(Self::Brotli),
             b'z' => Ok(Self::Zstd),
             b's' => Ok(Self::Snappy),
-            other => Err(format!("a chunk packed in the unknown way {other:#04x}")),
+            other => Err(format!("a chunk packed in the unknown way {other:#04x}").into()),
         }
     }
 
-    /// Unpacks bytes that may not be more than `largest`.
-    pub(crate) fn unpack(self, packed: &[u8], largest: u64) -> Result<Vec<u8>, Why> {
+    /// Unpacks bytes that may not be more than that.
+    pub(crate) fn unpack(self, packed: &[u8], most: Most) -> Result<Vec<u8>, Why> {
         if self == Self::None {
-            return if packed.len() as u64 <= largest {
-                Ok(packed.to_vec())
-            } else {
-                Err(too_large(largest))
-            };
+            most.check(packed.len() as u64)?;
+            return Ok(packed.to_vec());
         }
         let mut bytes = Cursor::new(packed);
         let length = bytes.number()?;
-        if length > largest {
-            return Err(too_large(largest));
-        }
+        most.check(length)?;
         let packed = bytes.rest();
         let mut out = Vec::new();
         // One byte more than was said shows that there are more.
@@ -62,7 +57,7 @@ impl Compression {
                 let said = snap::raw::decompress_len(packed).map_err(|error| format!("snappy: {error}"))?;
                 // A byte of snappy stands for 32 at most.
                 if said as u64 != length || length > (packed.len() as u64).saturating_mul(32) {
-                    return Err("snappy: another length than was said".to_owned());
+                    return Err("snappy: another length than was said".into());
                 }
                 out = snap::raw::Decoder::new()
                     .decompress_vec(packed)
@@ -70,14 +65,38 @@ impl Compression {
             }
         }
         if out.len() as u64 != length {
-            return Err(format!("unpacked to another length than the {length} bytes that were said"));
+            return Err(format!("unpacked to another length than the {length} bytes that were said").into());
         }
         Ok(out)
     }
 }
 
-fn too_large(largest: u64) -> Why {
-    format!("a part that unpacks to more than {largest} bytes")
+/// Bytes that a part may unpack to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) bytes: u64,
+    /// Whether that is what is left of the file's bound, and less than such a part may have.
+    is_bound: bool,
+}
+
+impl Most {
+    /// As many as such a part has; more would be damage.
+    pub(crate) fn of(bytes: u64) -> Self {
+        Self { bytes, is_bound: false }
+    }
+
+    /// The same, of which no more than this is left.
+    pub(crate) fn within(self, left: u64) -> Self {
+        if self.bytes <= left { self } else { Self { bytes: left, is_bound: true } }
+    }
+
+    fn check(self, length: u64) -> Result<(), Why> {
+        match self {
+            Self { bytes, .. } if length <= bytes => Ok(()),
+            Self { is_bound: true, .. } => Err(Why::TooMuch(length)),
+            Self { bytes, .. } => Err(format!("a part that unpacks to more than {bytes} bytes").into()),
+        }
+    }
 }
 
 /// A cursor over bytes.
@@ -115,7 +134,7 @@ impl<'a> Cursor<'a> {
     /// A number that fits into 32 bits.
     pub(crate) fn small(&mut self) -> Result<u32, Why> {
         let value = self.number()?;
-        u32::try_from(value).map_err(|_| format!("a number of 32 bits is {value}"))
+        u32::try_from(value).map_err(|_| format!("a number of 32 bits is {value}").into())
     }
 
     pub(crate) fn take(&mut self, length: u64) -> Result<&'a [u8], Why> {

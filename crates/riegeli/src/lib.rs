@@ -13,7 +13,7 @@
 //! assert!(riegeli::has_signature(file));
 //! let profile = riegeli::read(file, riegeli::Bounds::default())?;
 //! assert_eq!((profile.records, profile.lost), (1, 1));
-//! # Ok::<(), riegeli::NoRecord>(())
+//! # Ok::<(), riegeli::Error>(())
 //! ```
 
 mod chunk;
@@ -70,7 +70,25 @@ impl Records {
 }
 
 /// Why a chunk cannot be used.
-type Why = String;
+#[derive(Debug, PartialEq, Eq)]
+enum Why {
+    /// It is not what was written.
+    Damage(String),
+    /// A part of it unpacks to so many bytes, which is more than is left of the bound.
+    TooMuch(u64),
+}
+
+impl From<String> for Why {
+    fn from(damage: String) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+impl From<&str> for Why {
+    fn from(damage: &str) -> Self {
+        Self::Damage(damage.to_owned())
+    }
+}
 
 /// What a file of records holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,15 +103,44 @@ pub struct Unpacked {
     pub why: Option<String>,
 }
 
-/// No record of a file can be read, or they are larger than what is read at most.
+/// Why nothing is made of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected Riegeli records, each an XSpace, found: {why}; the profiler may have been killed before it wrote, or the file was \
-     cut while it was copied"
-)]
-pub struct NoRecord {
-    /// Why the first that was lost could not be read.
-    pub why: String,
+#[non_exhaustive]
+pub enum Error {
+    /// No record of it can be read.
+    #[error(
+        "expected Riegeli records, each an XSpace, found: {why}; the profiler may have been killed before it wrote, or the file was \
+         cut while it was copied"
+    )]
+    NoRecord {
+        /// Why the first that was lost could not be read.
+        why: String,
+    },
+    /// Its chunks unpack to more than [`Bounds::unpacked`]. What was read until then is no answer: it would be another one with
+    /// another bound.
+    #[error(
+        "expected Riegeli records that unpack to {most} bytes at most, found parts of {needed} bytes beyond"
+    )]
+    Unpacked {
+        /// Bytes that the part takes which is too much.
+        needed: u64,
+        /// The bound.
+        most: u64,
+    },
+    /// The tables of its records take more memory than [`Bounds::memory`].
+    #[error(
+        "expected Riegeli records whose tables take {most} bytes of memory at most, found more than {count} {what} in {bytes} bytes"
+    )]
+    Tables {
+        /// What most of the memory goes to.
+        what: &'static str,
+        /// How many there are, as far as they were counted.
+        count: u64,
+        /// Bytes of the records that were counted.
+        bytes: u64,
+        /// The bound.
+        most: u64,
+    },
 }
 
 /// True if a file is called as these are.
@@ -111,36 +158,38 @@ pub fn has_signature(bytes: &[u8]) -> bool {
 /// Unpacks the records of a file and merges them.
 ///
 /// # Errors
-/// [`NoRecord`] if none can be read within the bounds, or all that can take more memory than they allow.
-pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Unpacked, NoRecord> {
+/// [`Error::NoRecord`] if none can be read; [`Error::Unpacked`] and [`Error::Tables`] for a file beyond the bounds, of which
+/// nothing is read: damage costs the chunk in which it is, a bound the whole file.
+pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Unpacked, Error> {
     let mut found = Unpacked::default();
     let mut all: Vec<Records> = Vec::new();
-    let mut left = Left { bytes: bounds.unpacked, of: bounds.unpacked };
+    let mut left = bounds.unpacked;
     for chunk in Chunks::new(bytes) {
         match chunk.and_then(|chunk| records(&chunk, left)) {
             Ok(Some(records)) => {
-                left.bytes = left.bytes.saturating_sub(records.takes());
+                left = left.saturating_sub(records.takes());
                 all.push(records);
             }
             Ok(None) => {}
-            Err(why) => {
+            Err(Why::TooMuch(needed)) => return Err(Error::Unpacked { needed, most: bounds.unpacked }),
+            Err(Why::Damage(why)) => {
                 found.lost += 1;
                 found.why.get_or_insert(why);
             }
         }
     }
     let mut records: Vec<&[u8]> = Vec::new();
-    let mut memory = 0_u64;
+    let (mut memory, mut bytes) = (0_u64, 0_u64);
     for chunk in &all {
         let begins = std::iter::once(0).chain(chunk.ends.iter().copied());
         for (begin, end) in begins.zip(&chunk.ends) {
             let record = chunk.bytes.get(begin..*end).unwrap_or_default();
             let census = Census::of(record, bounds.memory.saturating_sub(memory));
             memory = memory.saturating_add(census.memory()).saturating_add(size_of::<&[u8]>() as u64);
+            bytes += record.len() as u64;
             if memory > bounds.memory {
                 let (what, count) = census.most();
-                let why = format!("more than {count} {what} in a record of {} bytes", record.len());
-                return Err(NoRecord { why });
+                return Err(Error::Tables { what, count, bytes, most: bounds.memory });
             }
             if is_space(record) {
                 found.records += 1;
@@ -152,29 +201,10 @@ pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Unpacked, NoRecord> {
         }
     }
     if records.is_empty() {
-        return Err(NoRecord { why: found.why.unwrap_or_else(|| "no record in it".to_owned()) });
+        return Err(Error::NoRecord { why: found.why.unwrap_or_else(|| "no record in it".to_owned()) });
     }
     found.space = merge(&records);
     Ok(found)
-}
-
-/// What may still be unpacked of a file.
-#[derive(Debug, Clone, Copy)]
-struct Left {
-    bytes: u64,
-    /// Of so much.
-    of: u64,
-}
-
-impl Left {
-    /// The refusal of what takes more.
-    fn too_little(self, needed: u64) -> Why {
-        format!(
-            "parts that unpack to {needed} bytes, where of a file of its size no more than {} are unpacked (--max-unpacked SIZE unpacks \
-             more)",
-            self.of
-        )
-    }
 }
 
 /// Whether a record can be read as an XSpace at all. One of hostnames alone is one, and one without anything too.
@@ -183,21 +213,21 @@ fn is_space(record: &[u8]) -> bool {
     space.faults.count() == 0 || !space.planes.is_empty()
 }
 
-/// The records of a chunk; `None` for one that holds none.
-fn records(chunk: &Chunk, left: Left) -> Result<Option<Records>, Why> {
+/// The records of a chunk, which may unpack to so many bytes; `None` for one that holds none.
+fn records(chunk: &Chunk, left: u64) -> Result<Option<Records>, Why> {
     let read = match chunk.kind {
         ChunkKind::Signature | ChunkKind::Metadata | ChunkKind::Padding => return Ok(None),
         ChunkKind::Simple => simple::read,
         ChunkKind::Transposed => transposed::read,
-        ChunkKind::Other(kind) => return Err(format!("a chunk of the unknown kind {kind:#04x}")),
+        ChunkKind::Other(kind) => return Err(format!("a chunk of the unknown kind {kind:#04x}").into()),
     };
     if chunk.records == 0 {
         return Ok(None);
     }
     // A record takes a number at least, also where it has no bytes.
     let needed = chunk.decoded.saturating_add(chunk.records.saturating_mul(Records::EACH));
-    if needed > left.bytes {
-        return Err(left.too_little(needed));
+    if needed > left {
+        return Err(Why::TooMuch(needed));
     }
     read(chunk, left).map(Some)
 }

@@ -3,7 +3,7 @@ use haloscope_xspace::write::{Event, Line, Plane, Space};
 use super::*;
 use crate::write::Writer;
 
-const ALL: Left = Left { bytes: 1 << 30, of: 1 << 30 };
+const ALL: u64 = 1 << 30;
 
 fn space(name: &str, events: i64) -> Vec<u8> {
     let mut line = Line::new(1, "XLA Ops");
@@ -61,8 +61,8 @@ fn what_riegeli_writes_is_read_byte_for_byte() {
     for (name, file) in WRITTEN {
         let mut all = Vec::new();
         for chunk in Chunks::new(file) {
-            let chunk = chunk.unwrap_or_else(|why| panic!("{name}: {why}"));
-            if let Some(found) = records(&chunk, ALL).unwrap_or_else(|why| panic!("{name}: {why}")) {
+            let chunk = chunk.unwrap_or_else(|why| panic!("{name}: {why:?}"));
+            if let Some(found) = records(&chunk, ALL).unwrap_or_else(|why| panic!("{name}: {why:?}")) {
                 let begins = std::iter::once(0).chain(found.ends.iter().copied());
                 all.extend(begins.zip(&found.ends).map(|(begin, end)| found.bytes[begin..*end].to_vec()));
             }
@@ -151,33 +151,60 @@ fn what_a_file_states_is_no_bound() {
     data.extend(sizes);
     data.push(0);
     let real = space("/device:TPU:0", 100);
+    let too_much = |file: &Writer| match read(file.bytes(), bounds) {
+        Err(Error::Unpacked { needed, most }) => needed > 0 && most == bounds.unpacked,
+        _ => false,
+    };
     // As many records as are stated, and one that states the bytes of as many.
     for (records, decoded) in [(64 << 20, 0), (1, 64 << 20)] {
         let mut file = Writer::new();
         file.chunk(b'r', records, decoded, &data);
-        let why = read(file.bytes(), bounds).unwrap_err().to_string();
-        assert!(why.contains("--max-unpacked"), "{why}");
-        // The rest is read where it is within the bounds. Behind a chunk no other begins before a byte for each of its records.
+        assert!(too_much(&file));
+        // Beside others too: what is within the bound would be a part of the answer, and another one with another bound. Behind a
+        // chunk no other begins before a byte for each of its records.
         let mut file = Writer::new();
         file.records(&[&real]);
         file.chunk(b'r', records, decoded, &data);
         if records == 1 {
             file.records(&[&real]);
         }
-        let found = read(file.bytes(), bounds).unwrap();
-        assert_eq!((found.records, found.lost), (if records == 1 { 2 } else { 1 }, 1));
-        assert!(found.why.unwrap().contains("no more than 1048576"));
+        assert!(too_much(&file));
     }
+    // Sizes that unpack to more than so many records have are damage, and cost the chunk.
+    let mut file = Writer::new();
+    file.records(&[&real]);
+    file.chunk(b'r', 1, 100, &data);
+    let found = read(file.bytes(), bounds).unwrap();
+    assert_eq!((found.records, found.lost), (1, 1));
+    assert!(found.why.unwrap().contains("more than 10 bytes"));
     // Bytes that unpack to more than is left.
     let mut large = Writer::new();
     large.compressed_records(&[&vec![0; 2 << 20]], b's', |bytes| {
         snap::raw::Encoder::new().compress_vec(bytes).unwrap()
     });
-    assert!(read(large.bytes(), bounds).unwrap_err().why.contains("--max-unpacked"));
+    assert!(too_much(&large));
+    // Chunks that are within the bound each, and not together; twice the bound reads them.
+    let mut many = Writer::new();
+    for _ in 0..3 {
+        many.records(&[&space("/device:TPU:0", 60_000)]);
+    }
+    assert!(many.bytes().len() > bounds.unpacked as usize);
+    assert!(too_much(&many));
+    let whole = Bounds { unpacked: 2 * bounds.unpacked, ..bounds };
+    assert_eq!(read(many.bytes(), whole).map(|found| (found.records, found.lost)), Ok((3, 0)));
+    // A transposed chunk of which a part is larger than what is left.
+    let mut header = vec![b's'];
+    let packed =
+        [number(8 << 20), snap::raw::Encoder::new().compress_vec(&vec![0; 8 << 20]).unwrap()].concat();
+    header.extend(number(packed.len() as u64));
+    header.extend(packed);
+    let mut transposed = Writer::new();
+    transposed.chunk(b't', 1, 900_000, &header);
+    assert!(too_much(&transposed));
     // Tables of the records together.
     let lines = [&b"\x0a\xd4\x86\x03"[..], &b"\x1a\x00".repeat(25_002)].concat();
     let mut tables = Writer::new();
     tables.records(&[&lines[..]]);
-    let why = read(tables.bytes(), bounds).unwrap_err().why;
-    assert!(why.contains("lines in a record"), "{why}");
+    let refused = read(tables.bytes(), bounds).unwrap_err();
+    assert!(matches!(refused, Error::Tables { what: "lines", most: 0x10_0000, .. }), "{refused:?}");
 }

@@ -6,8 +6,8 @@
 use haloscope_xspace::wire;
 
 use super::chunk::Chunk;
-use super::compression::{Compression, Cursor};
-use super::{Left, Records, Why};
+use super::compression::{Compression, Cursor, Most};
+use super::{Records, Why};
 
 /// A step of the machine.
 #[derive(Debug, Clone, Copy)]
@@ -54,19 +54,19 @@ const MOST_PARTS: usize = 1 << 16;
 /// Messages within messages.
 const DEEPEST: usize = 256;
 
-pub(super) fn read(chunk: &Chunk, left: Left) -> Result<Records, Why> {
+pub(super) fn read(chunk: &Chunk, left: u64) -> Result<Records, Why> {
     let needed = chunk.decoded.saturating_add(chunk.records).saturating_mul(SLACK).saturating_add(1 << 20);
     // What is unpacked and put together stands beside what becomes of it.
-    let largest = needed.min(left.bytes);
+    let most = Most::of(needed).within(left);
     let mut data = Cursor::new(&chunk.data);
     let compression = Compression::from_byte(data.byte().ok_or("an empty chunk")?)?;
     let length = data.number()?;
-    let header = compression.unpack(data.take(length)?, largest)?;
+    let header = compression.unpack(data.take(length)?, most)?;
     let mut header = Cursor::new(&header);
-    let buckets = buckets(compression, &mut header, &mut data, largest)?;
+    let buckets = buckets(compression, &mut header, &mut data, most)?;
     let buffers = buffers(&buckets.1, buckets.0, &mut header)?;
     let parts = machine(&mut header, buffers)?;
-    let transitions = compression.unpack(data.rest(), largest)?;
+    let transitions = compression.unpack(data.rest(), most)?;
     Run { parts, out: Vec::new(), ends: Vec::new(), open: Vec::new(), chunk }.run(&transitions)
 }
 
@@ -75,20 +75,20 @@ fn buckets(
     compression: Compression,
     header: &mut Cursor<'_>,
     data: &mut Cursor<'_>,
-    largest: u64,
+    most: Most,
 ) -> Result<(usize, Vec<Vec<u8>>), Why> {
     let (buckets, buffers) = (header.small()? as usize, header.small()? as usize);
     // Each takes a byte of the header at least.
     let both = buckets.saturating_add(buffers);
     if both > header.left().min(MOST_PARTS) || (buckets == 0 && buffers > 0) {
-        return Err(format!("{buckets} buckets and {buffers} buffers"));
+        return Err(format!("{buckets} buckets and {buffers} buffers").into());
     }
-    let mut left = largest;
+    let mut left = most;
     let mut unpacked = Vec::new();
     for _ in 0..buckets {
         let length = header.number()?;
         let bytes = compression.unpack(data.take(length)?, left)?;
-        left -= bytes.len() as u64;
+        left.bytes -= bytes.len() as u64;
         unpacked.push(bytes);
     }
     Ok((buffers, unpacked))
@@ -112,7 +112,7 @@ fn buffers<'a>(
         }
     }
     if bucket.is_some_and(|own| own.left() > 0) || rest.next().is_some() {
-        return Err("buffers do not fill the buckets".to_owned());
+        return Err("buffers do not fill the buckets".into());
     }
     Ok(buffers)
 }
@@ -121,7 +121,7 @@ fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Part
     let count = header.small()? as usize;
     // A node has a tag and a successor.
     if count.saturating_mul(2) > header.left() || count > MOST_PARTS {
-        return Err(format!("a machine of {count} nodes"));
+        return Err(format!("a machine of {count} nodes").into());
     }
     let tags = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Why>>()?;
     let nexts = (0..count).map(|_| header.small()).collect::<Result<Vec<u32>, Why>>()?;
@@ -130,12 +130,12 @@ fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Part
     let mut nodes = Vec::with_capacity(count);
     let mut has_others = false;
     for (tag, next) in tags.into_iter().zip(nexts) {
-        let mut buffer = || {
+        let mut buffer = || -> Result<usize, Why> {
             let index = header.small()? as usize;
             if index < buffers.len() {
                 Ok(index)
             } else {
-                Err(format!("buffer {index} of {}", buffers.len()))
+                Err(format!("buffer {index} of {}", buffers.len()).into())
             }
         };
         let mut own = tag;
@@ -147,11 +147,11 @@ fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Part
             }
             (2, _) => Act::MessageStart,
             (3, _) => Act::RecordStart,
-            (4..8, _) => return Err(format!("a node with the tag {tag}")),
+            (4..8, _) => return Err(format!("a node with the tag {tag}").into()),
             (_, 0) => match *subtypes.next().ok_or("too few subtypes")? {
                 bytes @ 0..10 => Act::Varint(buffer()?, bytes + 1),
                 value @ 10..=0x89 => Act::Inline(value - 10),
-                other => return Err(format!("a number of the subtype {other}")),
+                other => return Err(format!("a number of the subtype {other}").into()),
             },
             (_, 1) => Act::Fixed(buffer()?, 8),
             (_, 5) => Act::Fixed(buffer()?, 4),
@@ -161,21 +161,21 @@ fn machine<'a>(header: &mut Cursor<'_>, buffers: Vec<Cursor<'a>>) -> Result<Part
                 own = tag - 4;
                 Act::MessageEnd
             }
-            _ => return Err(format!("a node with the tag {tag}")),
+            _ => return Err(format!("a node with the tag {tag}").into()),
         };
         let is_implicit = next as usize >= count;
         let next = if is_implicit { next as usize - count } else { next as usize };
         if next >= count {
-            return Err(format!("node {next} of {count}"));
+            return Err(format!("node {next} of {count}").into());
         }
         nodes.push(Node { act, tag: own, next, is_implicit });
     }
     if has_others && buffers.is_empty() {
-        return Err("no lengths of records".to_owned());
+        return Err("no lengths of records".into());
     }
     let first = header.small()? as usize;
     if first >= count || header.left() > 0 {
-        return Err(format!("node {first} of {count} to begin with"));
+        return Err(format!("node {first} of {count} to begin with").into());
     }
     Ok(Parts { nodes, first, buffers })
 }
@@ -220,7 +220,8 @@ impl Run<'_> {
     }
 
     fn node(&self, at: usize) -> Result<Node, Why> {
-        self.parts.nodes.get(at).copied().ok_or_else(|| format!("node {at} of {}", self.parts.nodes.len()))
+        let node = self.parts.nodes.get(at).copied();
+        node.ok_or_else(|| format!("node {at} of {}", self.parts.nodes.len()).into())
     }
 
     fn buffer(&mut self, index: usize, length: u64) -> Result<Vec<u8>, Why> {
@@ -233,7 +234,7 @@ impl Run<'_> {
             Act::Nothing => Ok(()),
             Act::MessageEnd => {
                 if self.open.len() >= DEEPEST {
-                    return Err(format!("messages of more than {DEEPEST} levels"));
+                    return Err(format!("messages of more than {DEEPEST} levels").into());
                 }
                 self.open.push((node.tag, self.out.len()));
                 Ok(())
@@ -281,10 +282,10 @@ impl Run<'_> {
 
     fn record(&mut self) -> Result<(), Why> {
         if !self.open.is_empty() {
-            return Err("a record begins within a message".to_owned());
+            return Err("a record begins within a message".into());
         }
         if self.ends.len() as u64 >= self.chunk.records {
-            return Err("more records than were said".to_owned());
+            return Err("more records than were said".into());
         }
         self.ends.push(self.out.len());
         Ok(())
@@ -315,7 +316,7 @@ impl Run<'_> {
             && self.ends.last().is_none_or(|last| *last == all)
             && all as u64 == self.chunk.decoded;
         if !is_whole {
-            return Err("records do not fill the chunk".to_owned());
+            return Err("records do not fill the chunk".into());
         }
         self.out.reverse();
         // The begins of the records from the last on were counted from the end: the begin of one is the end of the one before.
@@ -327,7 +328,7 @@ impl Run<'_> {
 
 fn put(out: &mut Vec<u8>, bytes: &[u8], largest: u64) -> Result<(), Why> {
     if (out.len() + bytes.len()) as u64 > largest {
-        return Err("records longer than was said".to_owned());
+        return Err("records longer than was said".into());
     }
     out.extend(bytes.iter().rev());
     Ok(())

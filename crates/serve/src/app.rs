@@ -30,6 +30,8 @@ pub(crate) struct App {
     pub(crate) workers: Arc<Semaphore>,
     /// The threads on which they are.
     pub(crate) threads: Workers,
+    /// As many exports are written at once; the others wait.
+    pub(crate) exports: Arc<Semaphore>,
     /// How long an answer may take.
     pub(crate) deadline: Option<Duration>,
     /// The reports that are being computed.
@@ -61,6 +63,7 @@ impl App {
             page,
             other_page,
             workers,
+            exports: Arc::new(Semaphore::new(cores.max(2))),
             threads: Workers::new(cores)?,
             deadline,
             single_flight: SingleFlight::default(),

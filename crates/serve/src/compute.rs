@@ -19,17 +19,13 @@ where
     T: Send + 'static,
     E: From<Caught> + Send + 'static,
 {
-    let waiters = Waiters::new(token(&app));
+    let waiters = Waiters::new(Token::new(None));
     let _waiting = waiters.join();
     compute_for(app, waiters.token().clone(), work).await
 }
 
-/// What stops an answer that is asked for now.
-pub(crate) fn token(app: &App) -> Token {
-    Token::new(app.deadline.map(|most| Instant::now() + most))
-}
-
-/// The same, for whoever holds the token.
+/// The same, for whoever holds the token. What an answer may take counts from where it is computed, and not from where it waits for
+/// a core.
 pub(crate) async fn compute_for<T, E>(
     app: Arc<App>,
     token: Token,
@@ -46,6 +42,9 @@ where
     let computed = threads.compute(move || {
         // These go with the work: who asked may have left, the core is busy all the same.
         let _held = (permit, asking);
+        if let Some(then) = deadline.and_then(|most| Instant::now().checked_add(most)) {
+            token.until(then);
+        }
         stop::run(&token, || work(&app))
     });
     match computed.await {
@@ -81,7 +80,7 @@ pub(crate) async fn computed_once(
     question: String,
     work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
 ) -> Result<Json, Failure> {
-    let (cell, waiting) = app.single_flight.cell(question, || token(&app));
+    let (cell, waiting) = app.single_flight.cell(question);
     let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
     // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {
@@ -181,6 +180,36 @@ mod tests {
         assert_eq!(failure.status(), StatusCode::GATEWAY_TIMEOUT);
         assert!(failure.error().contains("longer than"), "{}", failure.error());
         assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn what_waits_for_a_core_is_not_late() {
+        let mut config = crate::Config::new(Store::in_memory());
+        config.deadline = Some(Duration::from_millis(200));
+        let app = Arc::new(App::new(config).unwrap());
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let cores = app.workers.available_permits() as u32;
+            let busy = Arc::clone(&app.workers).acquire_many_owned(cores).await.unwrap();
+            let asked = tokio::spawn(compute(Arc::clone(&app), |_| Ok::<_, Failure>(7)));
+            let shared =
+                tokio::spawn(computed_once(Arc::clone(&app), "same".into(), |_| Ok(Json::text("1".into()))));
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            assert!(!asked.is_finished());
+            drop(busy);
+            assert_eq!(asked.await.unwrap().unwrap(), 7);
+            assert!(shared.await.unwrap().is_ok());
+        });
+    }
+
+    #[test]
+    fn an_endless_deadline_is_none() {
+        let mut config = crate::Config::new(Store::in_memory());
+        config.deadline = Some(Duration::from_secs(u64::MAX));
+        let app = Arc::new(App::new(config).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(compute(app, |_| Ok::<_, Failure>(7))).unwrap(), 7);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Connections: how many there may be, and how long one may take for what it sends.
+//! Connections: how many there may be, and how long one may take for what it sends, and for what it is sent.
 //!
 //! A client that connects and says nothing costs a file descriptor and some kilobytes. Beyond a number that the process's own
 //! limit of open files bounds, the one that has been silent longest makes room for who comes next; one that is being answered
@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,12 +23,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
+use tokio::time::{Sleep, sleep};
 use tower_service::Service;
 
 /// How long a client may take for the head of a request, and be silent between two.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of what it is sent.
+const TAKES_NOTHING: Duration = Duration::from_secs(60);
 /// More connections are no use: a page opens six.
 const MOST: usize = 16 << 10;
 /// Open files that are not connections: runs, caches, scratch files.
@@ -188,7 +192,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(_) => {
-                    tokio::time::sleep(PAUSE).await;
+                    sleep(PAUSE).await;
                     continue;
                 }
             },
@@ -218,7 +222,8 @@ async fn connection(stream: TcpStream, router: Router, place: Place, mut ended: 
     };
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service_fn(answer)));
+    let mut connection =
+        pin!(builder.serve_connection(TokioIo::new(Patient::new(stream, TAKES_NOTHING)), service_fn(answer)));
     let mut is_ending = false;
     loop {
         tokio::select! {
@@ -233,6 +238,76 @@ async fn connection(stream: TcpStream, router: Router, place: Place, mut ended: 
     }
 }
 
+/// A connection that is given up where its client takes nothing for so long. One that takes a little at a time is waited for.
+struct Patient {
+    stream: TcpStream,
+    most: Duration,
+    /// Since when there was no room for what is to be sent.
+    waits: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, most: Duration) -> Self {
+        Self { stream, most, waits: None }
+    }
+
+    fn written(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if polled.is_ready() {
+            self.waits = None;
+            return polled;
+        }
+        let most = self.most;
+        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(most)));
+        waits.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.written(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +318,45 @@ mod tests {
         assert_eq!(most(Some(100)), LEAST);
         assert_eq!(most(Some(usize::MAX)), MOST);
         assert_eq!(most(None), MOST);
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_given_up_and_a_slow_one_is_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let send_all = async |stream: TcpStream, bytes: usize| {
+                let mut patient = Patient::new(stream, Duration::from_millis(400));
+                let (piece, mut sent) = (vec![0; 64 << 10], 0);
+                while sent < bytes {
+                    let write =
+                        |context: &mut Context<'_>| Pin::new(&mut patient).poll_write(context, &piece);
+                    sent += std::future::poll_fn(write).await?;
+                }
+                Ok::<_, io::Error>(sent)
+            };
+            let silent = TcpStream::connect(address).await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let ended = send_all(stream, 1 << 30).await;
+            assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            drop(silent);
+            // This one takes some each 20 ms, for longer than that in all.
+            let slow = std::net::TcpStream::connect(address).unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let most = 24 << 20;
+            let reads = std::thread::spawn(move || {
+                let (mut slow, mut taken) = (slow, 0);
+                let mut into = vec![0; 256 << 10];
+                while let Ok(read @ 1..) = io::Read::read(&mut slow, &mut into) {
+                    taken += read;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                taken
+            });
+            assert!(send_all(stream, most).await.unwrap() >= most);
+            assert!(reads.join().unwrap() >= most);
+        });
     }
 
     #[test]

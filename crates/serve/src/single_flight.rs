@@ -21,13 +21,9 @@ pub(crate) struct Shared {
 pub(crate) struct SingleFlight(Mutex<Vec<(String, Arc<Shared>)>>);
 
 impl SingleFlight {
-    /// The place of the answer to `question`, of which one is computed, under `token`, for as long as one who asked waits for it,
-    /// and a moment longer.
-    pub(crate) fn cell(
-        &self,
-        question: String,
-        token: impl FnOnce() -> Token,
-    ) -> (Arc<Shared>, Option<Waiting>) {
+    /// The place of the answer to `question`, of which one is computed for as long as one who asked waits for it, and a moment
+    /// longer.
+    pub(crate) fn cell(&self, question: String) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         // One that all have left, or that takes too long, has no answer for who comes now.
         let known = held.iter().filter(|(asked, _)| *asked == question);
@@ -35,7 +31,7 @@ impl SingleFlight {
         if let Some(joined) = joined.into_iter().find(|(_, waiting)| waiting.is_some()) {
             return joined;
         }
-        let waiters = Waiters::with_grace(token(), GRACE);
+        let waiters = Waiters::with_grace(Token::new(None), GRACE);
         let waiting = waiters.join();
         let cell = Arc::new(Shared { answer: OnceCell::new(), waiters });
         held.push((question, Arc::clone(&cell)));

@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 use super::{MAX_PX, Timeline};
+use haloscope_profile::Device;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::select::Selection;
 
@@ -38,8 +40,11 @@ impl Timeline {
             Err(Error::Nothing(_)) => return Ok(none),
             Err(error) => return Err(error),
         };
-        let busy: Vec<&Intervals> =
-            selection.devices.par_iter().map(|device| self.kept.busy(&self.profile, device)).collect();
+        let busy: Vec<&Intervals> = selection
+            .devices
+            .par_iter()
+            .map(stop::carried(|device: &&Device| self.kept.busy(&self.profile, device)))
+            .collect();
         let shares = shares(&busy, start_ps, end_ps, px);
         Ok(Utilisation { devices: busy.len(), busy: shares, ..none })
     }

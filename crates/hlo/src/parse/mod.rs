@@ -28,7 +28,7 @@ use crate::{
     module::Module,
     proto,
     replica_groups::{ReplicaGroups, of_instruction},
-    weight,
+    weight::{self, Room},
 };
 
 impl Module {
@@ -38,8 +38,12 @@ impl Module {
     /// Where the text is not an HLO module, with line and column of the first word that cannot be read and what was
     /// expected there.
     pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::parse_within(text, Room::of(text.len()))
+    }
+
+    pub(crate) fn parse_within(text: &str, room: Room) -> Result<Self, Error> {
         let mut more = More::default();
-        weight::check_text(text)?;
+        weight::check_text(text, room)?;
         let (proto, computations) =
             module(&mut Cursor::new(text), &mut more).map_err(|error| error.into_error(text))?;
         let module = decode::from_proto("HLO text", proto, computations, None)?;

@@ -23,9 +23,12 @@ const LEAST: u64 = 1 << 20;
 /// Of a packed file this many times its size counts as its size when memory is spent on it.
 const PACKED: u64 = 16;
 
-/// Memory for each byte of a file, and beside it: what a process takes that reads nothing stays below the difference to 64 MiB.
+/// Memory for each byte of a file, and beside them once a run: what a process takes that reads nothing stays below the difference to
+/// 64 MiB.
 const FOR_EACH_BYTE: u64 = 8;
 const BESIDE: u64 = 40 << 20;
+/// For each file behind the first: what is open takes something, however small it is.
+const EACH_FILE: u64 = 16 << 10;
 
 /// The bound on unpacked bytes that was asked for; 0 for none.
 static ASKED: AtomicU64 = AtomicU64::new(0);
@@ -35,87 +38,138 @@ pub fn set_unpacked_limit(bytes: Option<u64>) {
     ASKED.store(bytes.unwrap_or(0), Ordering::Relaxed);
 }
 
+/// The bound on unpacked bytes that was asked for.
+pub fn unpacked_limit() -> Option<u64> {
+    Some(ASKED.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+}
+
+/// The size of a file on disk; `None` for what is no file, such as a pipe.
+pub(super) fn on_disk(path: &Path) -> Option<u64> {
+    let found = path.metadata().ok().filter(std::fs::Metadata::is_file);
+    found.map(|found| found.len())
+}
+
 /// Bytes that a packed file of this size may unpack to.
 pub(super) fn most_unpacked(packed: u64) -> u64 {
-    match ASKED.load(Ordering::Relaxed) {
-        0 => packed.saturating_mul(TIMES).clamp(LEAST, MOST),
-        asked => asked,
-    }
+    unpacked_limit().unwrap_or_else(|| packed.saturating_mul(TIMES).clamp(LEAST, MOST))
 }
 
 /// The same of a file whose parts stand in memory while they are put together: unless a bound was asked for, a third of what it may
 /// take, for there they are, what becomes of them, and a copy that is on its way to where it stays.
 pub(super) fn most_merged(packed: u64, allowance: Allowance) -> u64 {
-    let most = most_unpacked(packed);
-    if ASKED.load(Ordering::Relaxed) > 0 { most } else { most.min(allowance.memory() / 3) }
+    unpacked_limit().unwrap_or_else(|| most_unpacked(packed).min(allowance.memory() / 3))
 }
 
 /// The refusal of a file that unpacks to more.
 pub(super) fn unpacks_to_too_much(path: &Path, packed: u64, most: u64) -> Error {
+    let limit =
+        memory_limit().filter(|limit| unpacked_limit().is_none() && most < most_unpacked(packed).min(*limit));
+    let why = match limit {
+        Some(limit) => format!("a third of the memory limit of {}", units::bytes(limit as f64)),
+        None => "real ones unpack to 10 times their size".to_owned(),
+    };
     let (packed, most) = (units::bytes(packed as f64), units::bytes(most as f64));
     Error::Input {
         path: path.to_owned(),
         message: format!(
-            "expected a packed profile, found {packed} that unpack to more than {most}: real ones unpack to 10 times their size. \
-             Nothing was read of it; if it is what it should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it"
+            "expected a packed profile, found {packed} that unpack to more than {most}: {why}. Nothing was read of it; if it is what \
+             it should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it"
         ),
     }
 }
 
-/// The memory that a file may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The memory that files may take; that of none by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Allowance {
-    /// Bytes of it that count.
+    /// Bytes of them that count.
     counted: u64,
+    files: u64,
 }
 
 impl Allowance {
     /// That of a file with so many bytes on disk, of which `unpacked` became.
     pub(super) fn of(on_disk: u64, unpacked: u64) -> Self {
-        Self { counted: unpacked.min(on_disk.saturating_mul(PACKED)).max(on_disk.min(unpacked)) }
+        Self { counted: unpacked.min(on_disk.saturating_mul(PACKED)).max(on_disk.min(unpacked)), files: 1 }
     }
 
-    /// Of all files of a run together.
+    /// The same of the file at `path`; of what is no file, such as a pipe, that of what was read of it.
+    pub(super) fn of_file(path: &Path, unpacked: u64) -> Self {
+        Self::of(on_disk(path).unwrap_or(unpacked), unpacked)
+    }
+
+    /// Of these files together: what is beside counts once.
     pub(super) fn and(self, other: Self) -> Self {
-        Self { counted: self.counted.saturating_add(other.counted) }
+        Self {
+            counted: self.counted.saturating_add(other.counted),
+            files: self.files.saturating_add(other.files),
+        }
     }
 
-    /// The memory in bytes: the limit that was asked for, else 8 times what counts, and 40 MiB.
+    /// Bytes that count.
+    pub(super) fn counted(self) -> u64 {
+        self.counted
+    }
+
+    /// The memory in bytes: the limit that was asked for, else 8 times what counts, 40 MiB, and a little for each file.
     pub(super) fn memory(self) -> u64 {
         memory_limit().unwrap_or_else(|| self.unasked())
     }
 
     /// The same as if no limit had been asked for.
     pub(super) fn unasked(self) -> u64 {
-        self.counted.saturating_mul(FOR_EACH_BYTE).saturating_add(BESIDE)
+        let files = self.files.saturating_sub(1).saturating_mul(EACH_FILE);
+        self.counted.saturating_mul(FOR_EACH_BYTE).saturating_add(BESIDE).saturating_add(files)
     }
 
-    /// Refuses a file of which the tables alone would take more.
+    /// What the tables of a file take in memory, bytes, where others of these files have `spent` so much. Refuses it where that
+    /// is more than all of them may.
     ///
     /// # Errors
     /// [`Error::Input`], which says what there is too much of.
-    pub(super) fn check(self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-        let most = self.memory();
+    pub(super) fn check(self, path: &Path, bytes: &[u8], spent: u64) -> Result<u64, Error> {
+        let most = self.memory().saturating_sub(spent);
         let census = Census::of(bytes, most);
         let takes = census.memory();
         if takes <= most {
-            return Ok(());
+            return Ok(takes);
         }
-        let (what, count) = census.most();
-        let bound = match memory_limit() {
-            Some(limit) => format!("the memory limit of {}; give more", units::bytes(limit as f64)),
-            None => format!(
-                "the {} that a file of its size may take; if it is what it should be, --memory-limit SIZE reads it",
-                units::bytes(most as f64)
+        Err(self.takes_too_much(path, census.most(), bytes.len() as u64, spent))
+    }
+
+    /// The refusal of a file whose tables take more: of what there are most, and how many in how many bytes.
+    pub(super) fn takes_too_much(
+        self,
+        path: &Path,
+        (what, count): (&str, u64),
+        bytes: u64,
+        spent: u64,
+    ) -> Error {
+        let left = units::bytes(self.memory().saturating_sub(spent) as f64);
+        let bound = match (memory_limit(), spent) {
+            (Some(limit), 0) => format!("the memory limit of {}; give more", units::bytes(limit as f64)),
+            (Some(limit), _) => {
+                format!(
+                    "the {left} that the run's other files leave of the memory limit of {}; give more",
+                    units::bytes(limit as f64)
+                )
+            }
+            (None, 0) => {
+                format!(
+                    "the {left} that a file of its size may take; if it is what it should be, --memory-limit SIZE reads it"
+                )
+            }
+            (None, _) => format!(
+                "the {left} that the run's other files leave of what all may take; if it is what it should be, --memory-limit SIZE \
+                 reads it"
             ),
         };
-        Err(Error::Input {
+        Error::Input {
             path: path.to_owned(),
             message: format!(
                 "expected a profile, found more than {count} {what} in {}, which take more memory than {bound}",
-                units::bytes(bytes.len() as f64)
+                units::bytes(bytes as f64)
             ),
-        })
+        }
     }
 }
 
@@ -140,7 +194,9 @@ mod tests {
         assert_eq!(Allowance::of(1 << 20, 200 << 20).unasked(), (40 << 20) + (128 << 20));
         // Of JSON little may be left.
         assert_eq!(Allowance::of(10 << 20, 1 << 20).unasked(), plain.unasked());
-        assert_eq!(plain.and(plain), Allowance::of(2 << 20, 2 << 20));
+        // Of two files what is beside counts once.
+        assert_eq!(plain.and(plain).unasked(), (40 << 20) + (16 << 20) + (16 << 10));
+        assert_eq!(Allowance::default().and(plain), plain);
     }
 
     #[test]
@@ -157,15 +213,21 @@ mod tests {
             out
         };
         let empty = plane(&b"\x1a\x00".repeat(1_000_000));
-        let refused = Allowance::of(empty.len() as u64, empty.len() as u64).check("x".as_ref(), &empty);
+        let refused = Allowance::of(empty.len() as u64, empty.len() as u64).check("x".as_ref(), &empty, 0);
         let message = refused.unwrap_err().to_string();
         assert!(message.contains("lines in 1.907 MiB") && message.contains("--memory-limit"), "{message}");
         // A line of a real profile has a name and events: here 100 bytes of them.
         let line = [&b"\x1a\x64\x12\x62"[..], &[b'x'; 98]].concat();
         let real = plane(&line.repeat(100_000));
-        assert!(Allowance::of(real.len() as u64, real.len() as u64).check("x".as_ref(), &real).is_ok());
+        assert!(Allowance::of(real.len() as u64, real.len() as u64).check("x".as_ref(), &real, 0).is_ok());
         // Few are no harm, however short.
         let few = plane(&b"\x1a\x00".repeat(20_000));
-        assert!(Allowance::of(few.len() as u64, few.len() as u64).check("x".as_ref(), &few).is_ok());
+        // Unless others have taken what there is for all.
+        let own = Allowance::of(few.len() as u64, few.len() as u64);
+        let takes = own.check("x".as_ref(), &few, 0).unwrap();
+        assert!(own.check("x".as_ref(), &few, own.unasked() - takes).is_ok());
+        let late = own.check("x".as_ref(), &few, own.unasked() - takes + 1).unwrap_err().to_string();
+        assert!(late.contains("other files leave") && late.contains("--memory-limit"), "{late}");
+        assert!(Allowance::of(few.len() as u64, few.len() as u64).check("x".as_ref(), &few, 0).is_ok());
     }
 }

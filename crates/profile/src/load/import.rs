@@ -123,12 +123,19 @@ fn trace(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
 
 fn records(path: &Path, bytes: Bytes) -> Result<Imported, Error> {
     let (space, pieces) = of_whole(path, &bytes, || {
-        let size = bytes.len() as u64;
+        let size = allowance::on_disk(path).unwrap_or(bytes.len() as u64);
         let allowance = Allowance::of(size, u64::MAX);
         let bounds =
             riegeli::Bounds { unpacked: allowance::most_merged(size, allowance), memory: allowance.memory() };
-        let riegeli::Unpacked { space, records, lost, why } = riegeli::read(&bytes, bounds)
-            .map_err(|error| Error::Input { path: path.to_owned(), message: error.to_string() })?;
+        let refused = |error: riegeli::Error| match error {
+            riegeli::Error::Unpacked { most, .. } => allowance::unpacks_to_too_much(path, size, most),
+            riegeli::Error::Tables { what, count, bytes, .. } => {
+                allowance.takes_too_much(path, (what, count), bytes, 0)
+            }
+            other => Error::Input { path: path.to_owned(), message: other.to_string() },
+        };
+        let riegeli::Unpacked { space, records, lost, why } =
+            riegeli::read(&bytes, bounds).map_err(refused)?;
         check(path, &space).map(|()| (space, Pieces { records, lost, why }))
     })?;
     drop(bytes);
@@ -211,7 +218,7 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if (has_named_plane(head) || has_named_plane(bytes)) && !is_reencoded(bytes) {
         return Ok(());
     }
-    Allowance::of(head.len() as u64, head.len() as u64).check(path, head)?;
+    Allowance::of(head.len() as u64, head.len() as u64).check(path, head, 0)?;
     let space = SpaceView::parse(head);
     let found = match space.faults.kept().first() {
         _ if bytes.is_empty() => {

@@ -3,9 +3,9 @@
 //! Where a run would not fit, the columns of its events lie in scratch files, and a thread lets go of pages as the process
 //! comes near its limit. The limit is one of the process, not of a run, as memory is.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::ops::{Deref, Range};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 use std::thread;
@@ -16,7 +16,9 @@ use super::gauge;
 use super::limit::{self, memory_limit};
 use super::map::Map;
 use super::scratch::{Place, Scratch};
-use crate::{Bytes, ColumnStore, FEW_FILES, FileBytes, Pages, Profile, Residency, Segment, StoredColumns};
+use crate::{
+    Bytes, ColumnStore, FEW_FILES, FileBytes, Line, Pages, Profile, Residency, Segment, StoredColumns,
+};
 use haloscope_report::Error;
 use haloscope_report::units;
 
@@ -142,29 +144,53 @@ pub(super) fn file(map: Map) -> Bytes {
     Box::new(Mapped(pages))
 }
 
+/// Why a packed file was not unpacked.
+pub(super) enum NotUnpacked {
+    /// It cannot be read.
+    Read(io::Error),
+    /// There is no room for what it unpacks to in this place.
+    NoRoom { place: String, error: io::Error },
+}
+
 /// What is unpacked of a file whose first bytes are here: all of it in a scratch file. Where there is none it lies in memory.
 ///
 /// # Errors
-/// What reading, or writing to the scratch file, came to; [`io::ErrorKind::OutOfMemory`] where memory does not suffice.
-pub(super) fn unpacked_from(first: Vec<u8>, rest: &mut dyn Read) -> io::Result<Bytes> {
+/// What reading came to, or writing to the scratch file, and where that is.
+pub(super) fn unpacked_from(first: Vec<u8>, rest: &mut dyn Read) -> Result<Bytes, NotUnpacked> {
     let scratch = Scratch::below(haloscope_cache_folder::scratch_folders());
-    let Some(mut file) = scratch.stream(&first)? else {
+    let no_room = |folder: &Path, error| NotUnpacked::NoRoom { place: folder.display().to_string(), error };
+    let Some(mut file) = scratch.stream(&first).map_err(|(folder, error)| no_room(&folder, error))? else {
         return Ok(Box::new(in_memory(first, rest)?));
     };
     drop(first);
-    io::copy(rest, &mut file)?;
-    let pages = Arc::new(UnpackedPages(file.finish()?));
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let read = match rest.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(NotUnpacked::Read(error)),
+        };
+        let written = file.write_all(buffer.get(..read).unwrap_or_default());
+        written.map_err(|error| no_room(file.folder(), error))?;
+    }
+    let folder = file.folder().to_owned();
+    let place = file.finish().map_err(|error| no_room(&folder, error))?;
+    let pages = Arc::new(UnpackedPages(place));
     PROCESS.add(&(Arc::clone(&pages) as Arc<dyn Pages>));
-    let bytes = pages.0.bytes().ok_or_else(|| io::Error::other("what was written is not there"))?;
+    let lost = || no_room(&folder, io::Error::other("what was written is not there"));
+    let bytes = pages.0.bytes().ok_or_else(lost)?;
     Ok(Box::new(Unpacked { bytes, pages }))
 }
 
 /// Bytes and what follows them, in memory: where that does not suffice it is an error.
-fn in_memory(mut bytes: Vec<u8>, rest: &mut dyn Read) -> io::Result<Vec<u8>> {
+fn in_memory(mut bytes: Vec<u8>, rest: &mut dyn Read) -> Result<Vec<u8>, NotUnpacked> {
     const AT_ONCE: usize = 1 << 20;
+    let no_room =
+        |_| NotUnpacked::NoRoom { place: "memory".into(), error: io::ErrorKind::OutOfMemory.into() };
     loop {
-        bytes.try_reserve(AT_ONCE).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        if rest.take(AT_ONCE as u64).read_to_end(&mut bytes)? == 0 {
+        bytes.try_reserve(AT_ONCE).map_err(no_room)?;
+        if rest.take(AT_ONCE as u64).read_to_end(&mut bytes).map_err(NotUnpacked::Read)? == 0 {
             return Ok(bytes);
         }
     }
@@ -263,15 +289,40 @@ impl Deref for Mapped {
 /// events are read; [`open`](super::open) does.
 ///
 /// # Errors
-/// [`Error::Usage`] for a limit under which its largest line cannot be read.
+/// [`Error::Usage`] for a limit under which its largest line cannot be read; [`Error::Input`] for a file with a line whose events
+/// are so short that it takes more than files of that size may.
 pub fn bound_memory(profile: &mut Profile) -> Result<(), Error> {
     let sizes: Vec<u64> = profile.sources.iter().map(|source| source.bytes().len() as u64).collect();
-    let all: u64 = sizes.iter().sum();
-    bound(profile, Need::of(&sizes), Allowance::of(all, all))
+    let each = sizes.iter().map(|size| Allowance::of(*size, *size));
+    let allowance = each.fold(Allowance::default(), Allowance::and);
+    bound(profile, Need::of(&sizes), allowance).map_err(Refused::into_error)
+}
+
+/// Why a run is not read.
+pub(super) enum Refused {
+    /// All of it.
+    Run(Error),
+    /// For the sake of these files, each an [`Error::Input`].
+    Files(Error, Vec<Error>),
+}
+
+impl Refused {
+    /// The error, or the first file's.
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Self::Run(error) | Self::Files(error, _) => error,
+        }
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Run(error)
+    }
 }
 
 /// The same, for a run of this need, whose files may take so much.
-pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> Result<(), Error> {
+pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> Result<(), Refused> {
     let events: u64 = profile.lines.iter().map(|line| line.event_count).sum();
     let files: u64 = profile.sources.iter().map(|source| source.bytes().len() as u64).sum();
     let estimate = files.saturating_add(events.saturating_mul(EVENT)).saturating_add(BASE);
@@ -280,16 +331,18 @@ pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> 
     let own = memory_limit().map(|asked| asked.saturating_sub(others));
     // Events that are shorter than those of profiles take more than a file of that size may.
     let with_work = estimate.saturating_add(events.saturating_mul(WORK));
-    let dense = (own.is_none() && !need.is_bound && with_work > allowance.unasked() + BASE)
-        .then(|| allowance.unasked());
+    let is_dense = own.is_none() && with_work > allowance.unasked().saturating_add(BASE);
+    let dense = (is_dense && !need.is_bound).then(|| allowance.unasked());
     let limit = own.or(need.is_bound.then_some(need.bytes)).or(dense);
-    if events == 0 || limit.is_none_or(|limit| estimate <= limit && dense.is_none()) {
+    if events == 0 || limit.is_none_or(|limit| estimate <= limit && !is_dense) {
         let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
         (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
         return Ok(());
     }
-    if let Some(asked) = memory_limit().or(dense) {
+    if let Some(asked) = memory_limit() {
         refuse_below(asked, profile)?;
+    } else if is_dense {
+        refuse_dense(allowance.unasked().max(need.bytes), profile)?;
     }
     let scratch = Arc::new(Scratch::below(haloscope_cache_folder::scratch_folders()));
     let need = Arc::new(match dense {
@@ -313,13 +366,14 @@ fn slots(lines: usize) -> Vec<OnceLock<Arc<LinePages>>> {
     (0..lines).map(|_| OnceLock::new()).collect()
 }
 
+/// Memory that a line of so many events takes while it is read, beside what stays.
+fn line_takes(events: u64) -> u64 {
+    events.saturating_mul(EVENT + WORK).saturating_add(BASE / 4)
+}
+
 /// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
 fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
-    let is_asked = memory_limit().is_some();
     let Some(stays) = PROCESS.let_go_of_all() else {
-        if !is_asked {
-            return Ok(());
-        }
         return Err(Error::Usage(
             "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
              --memory-limit and HALOSCOPE_MEMORY_LIMIT out"
@@ -328,29 +382,46 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
     };
     let largest = profile.lines.iter().max_by_key(|line| line.event_count);
     let events = largest.map_or(0, |line| line.event_count);
-    // Without a limit that was asked for, what other runs take does not count.
-    let stays = if is_asked { stays } else { 0 };
-    let floor = stays.saturating_add(events.saturating_mul(EVENT + WORK)).saturating_add(BASE / 4);
+    let floor = stays.saturating_add(line_takes(events));
     if limit >= floor {
         return Ok(());
     }
     let name = largest.map_or("", |line| line.name.as_str());
     let (limit, floor) = (units::bytes(limit as f64), units::bytes(floor as f64));
-    let path = profile.sources.first().map(|source| source.path.clone()).unwrap_or_default();
-    if !is_asked {
-        return Err(Error::Input {
-            path,
-            message: format!(
-                "expected a profile, found {events} events in {} (line {name}): shorter ones than profilers write, which take {floor} to \
-                 read, where a file of its size may take {limit}; if it is what it should be, --memory-limit SIZE reads it",
-                units::bytes(largest.map_or(0, |line| line.bytes()) as f64)
-            ),
-        });
-    }
     Err(Error::Usage(format!(
         "a memory limit of {limit} is too low for this run: it takes at least {floor} to read it (its largest line, {name}, has {events} \
          events); give more, or fewer files"
     )))
+}
+
+/// Refuses the files that have a line of more events than can be held where this much may be taken. What other runs take does not
+/// count.
+fn refuse_dense(most: u64, profile: &Profile) -> Result<(), Refused> {
+    let mut largest: Vec<Option<&Line>> = vec![None; profile.sources.len()];
+    for line in &profile.lines {
+        let source = profile.planes.get(line.plane.index()).map(|plane| plane.source);
+        let Some(found) = source.and_then(|source| largest.get_mut(source)) else { continue };
+        if found.is_none_or(|found| found.event_count < line.event_count) {
+            *found = Some(line);
+        }
+    }
+    let dense = profile.sources.iter().zip(largest).filter_map(|(source, line)| {
+        let line = line.filter(|line| line_takes(line.event_count) > most)?;
+        let (events, name) = (line.event_count, &line.name);
+        let (bytes, takes) = (line.bytes() as f64, line_takes(events) as f64);
+        Some(Error::Input {
+            path: source.path.clone(),
+            message: format!(
+                "expected a profile, found {events} events in {} (line {name}): shorter ones than profilers write, which take {} to \
+                 read, where a file of its size may take {}; if it is what it should be, --memory-limit SIZE reads it",
+                units::bytes(bytes),
+                units::bytes(takes),
+                units::bytes(most as f64)
+            ),
+        })
+    });
+    let mut dense = dense.collect::<Vec<Error>>().into_iter();
+    dense.next().map_or(Ok(()), |first| Err(Refused::Files(first, dense.collect())))
 }
 
 /// The columns of one file's lines: where they are kept already, else in a scratch file.

@@ -1,6 +1,8 @@
 //! Finds and opens inputs. The only module of the slices that touches the file system.
 
 mod allowance;
+#[cfg(test)]
+mod bounds_tests;
 mod dump;
 mod find;
 mod flags_text;
@@ -21,7 +23,7 @@ mod source_text;
 mod trace_json;
 mod unpack;
 
-pub use allowance::set_unpacked_limit;
+pub use allowance::{set_unpacked_limit, unpacked_limit};
 pub use find::{Run, find, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use limit::memory_limit;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haloscope_hlo::{BufferAssignment, Module};
+use haloscope_hlo::{BufferAssignment, Module, Room};
 use haloscope_llo::Head;
 
 use super::allowance::Allowance;
 use super::import::{self, Imported};
-use crate::load::memory::{self, Need};
+use crate::load::limit::memory_limit;
+use crate::load::memory::{self, Need, Refused};
 use crate::load::progress::Opening;
 use crate::load::{Run, dump, llo_dump};
 use crate::{Bytes, ColumnStore, DumpedFile, Profile, ProgramFile, Segment, Stage};
@@ -41,24 +42,51 @@ pub fn open(run: &Run) -> Result<Profile, Error> {
 /// # Errors
 /// As [`open`].
 pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Profile, Error> {
-    let sizes: Vec<u64> = run.files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
+    let opened = match open_but(run, Vec::new(), known) {
+        // The others are read without those: once more and not again, so that a run of many ends.
+        Err(Refused::Files(first, mut more)) if more.len() + 1 < run.files.len() => {
+            more.insert(0, first);
+            open_but(run, more, known)
+        }
+        opened => opened,
+    };
+    opened.map_err(Refused::into_error)
+}
+
+/// The same without the files that these errors are about.
+fn open_but(
+    run: &Run,
+    left_out: Vec<Error>,
+    known: &dyn Fn(&Path) -> Option<Known>,
+) -> Result<Profile, Refused> {
+    let is_left_out = |path: &&PathBuf| {
+        left_out.iter().any(|error| matches!(error, Error::Input { path: own, .. } if own == *path))
+    };
+    let used: Vec<&PathBuf> = run.files.iter().filter(|path| !is_left_out(path)).collect();
+    let sizes: Vec<u64> = used.iter().filter_map(|path| Some(path.metadata().ok()?.len())).collect();
     let need = Need::of(&sizes);
     let opening = Opening::begin(&run.path, &sizes);
-    let (mut files, mut made, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut made, mut failed) = (Vec::new(), Vec::new(), left_out);
     let (mut programs, mut dumped) = (Vec::new(), Vec::new());
-    let (mut all_known, mut allowance): (Vec<Option<Known>>, _) = (Vec::new(), Allowance::of(0, 0));
-    for path in &run.files {
+    let mut all_known: Vec<Option<Known>> = Vec::new();
+    // What is free beside is so once a run, and not once a file.
+    let (mut allowance, mut spent) = (Allowance::default(), 0_u64);
+    for path in used {
         match import::file(path, run.files.len() == 1) {
             Ok(Imported::Space(bytes, how)) => {
                 let known = known(path);
-                let own = Allowance::of(size_of(path, &bytes), bytes.len() as u64);
+                let all = allowance.and(Allowance::of_file(path, bytes.len() as u64));
                 // What is known was counted when it was read.
-                let is_known = known.as_ref().is_some_and(|known| known.structure.is_some());
-                if let Err(error) = if is_known { Ok(()) } else { own.check(path, &bytes) } {
-                    failed.push(error);
-                    continue;
+                if known.as_ref().is_none_or(|known| known.structure.is_none()) {
+                    match all.check(path, &bytes, spent) {
+                        Ok(takes) => spent = spent.saturating_add(takes),
+                        Err(error) => {
+                            failed.push(error);
+                            continue;
+                        }
+                    }
                 }
-                allowance = allowance.and(own);
+                allowance = all;
                 files.push((path.clone(), bytes));
                 made.push(how);
                 all_known.push(known);
@@ -67,12 +95,12 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
             Ok(Imported::Llo(bytes)) => dumped.push((path.clone(), bytes)),
             Ok(Imported::Flags(bytes)) => return Ok(Profile::from_flags(path.clone(), bytes)),
             // It may be whole the next time: to leave it out would be an answer that is wrong in a moment.
-            Err(error @ Error::Changed { .. }) => return Err(error),
+            Err(error @ Error::Changed { .. }) => return Err(error.into()),
             Err(error) => failed.push(error),
         }
     }
     let mut profile = match (files.is_empty(), programs.is_empty() && dumped.is_empty(), failed.pop()) {
-        (true, true, Some(error)) => return Err(error),
+        (true, true, Some(error)) => return Err(error.into()),
         (true, false, last) => {
             failed.extend(last);
             open_programs(&run.path, programs, dumped, true)?
@@ -94,16 +122,26 @@ pub fn open_with(run: &Run, known: &dyn Fn(&Path) -> Option<Known>) -> Result<Pr
     for (source, made) in profile.sources.iter_mut().zip(made) {
         made.note(source);
     }
+    give_room(&mut profile);
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
     memory::bound(&mut profile, need, allowance)?;
     Ok(profile)
 }
 
-/// The size of a file on disk; of what is no file, such as a pipe, that of what was read of it.
-fn size_of(path: &Path, bytes: &Bytes) -> u64 {
-    let found = path.metadata().ok().filter(std::fs::Metadata::is_file);
-    found.map_or(bytes.len() as u64, |found| found.len())
+/// Memory for the decoding of one module beside that for its bytes, where so many files share it.
+fn beside(files: usize) -> u64 {
+    memory_limit().unwrap_or(0).max(Room::BESIDE) / (files as u64).max(1)
+}
+
+/// Gives modules the memory in which they may be decoded: as much as what counts of their files allows, and what is free beside
+/// once for all.
+fn give_room(profile: &mut Profile) {
+    let beside = beside(profile.sources.len());
+    for source in &mut profile.sources {
+        let counted = Allowance::of_file(&source.path, source.bytes().len() as u64).counted();
+        source.room = Room { counted, beside };
+    }
 }
 
 /// A profile, or a program, from bytes in memory; `name` stands for the file's name.
@@ -114,7 +152,7 @@ pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
     let (path, size) = (PathBuf::from(name), bytes.len() as u64);
     Ok(match import::bytes(&path, Box::new(bytes), true)? {
         Imported::Space(bytes, made) => {
-            Allowance::of(size, bytes.len() as u64).check(&path, &bytes)?;
+            Allowance::of(size, bytes.len() as u64).check(&path, &bytes, 0)?;
             let mut profile = Profile::from_files(vec![(path, bytes)]);
             if let Some(source) = profile.sources.first_mut() {
                 made.note(source);
@@ -137,7 +175,11 @@ fn open_programs(
 ) -> Result<Profile, Error> {
     let damaged = |path: &Path, message: String| Error::Input { path: path.to_owned(), message };
     match (files.as_slice(), dumped.as_slice()) {
-        ([(path, bytes)], []) => drop(Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?),
+        ([(path, bytes)], []) => {
+            let counted = Allowance::of_file(path, bytes.len() as u64).counted();
+            let room = Room { counted, beside: beside(1) };
+            drop(Module::read_within(bytes, room).map_err(|why| damaged(path, why.to_string()))?);
+        }
         ([], [(path, bytes)]) if is_message(path, bytes) => {
             drop(haloscope_llo::Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?);
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 
 use super::limit::memory_limit;
+use super::memory::NotUnpacked;
 use super::{allowance, memory};
 use crate::Bytes;
 use crate::bytes::{End, Packed};
@@ -47,10 +48,20 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
     // One byte more than may be shows that there are more.
     let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
     match memory::unpacked_from(bytes, &mut members.by_ref().take(rest)) {
-        Err(error) => Err(damaged(error)),
+        Err(NotUnpacked::Read(error)) => Err(damaged(error)),
+        Err(NotUnpacked::NoRoom { place, error }) => Err(no_room(path, &place, &error)),
         Ok(unpacked) if unpacked.len() as u64 > most => Err(too_much()),
         Ok(unpacked) => Ok(Box::new(Packed { bytes: unpacked, end: members.end })),
     }
+}
+
+/// Of a file that may well be whole, where there is no room for what it unpacks to.
+fn no_room(path: &Path, place: &str, error: &io::Error) -> Error {
+    let message = format!(
+        "expected room in {place} for what it unpacks to, found: {error}. Make room there, or set HALOSCOPE_CACHE to a folder of \
+         another disk, or unpack the file first"
+    );
+    Error::Input { path: path.to_owned(), message }
 }
 
 /// Of a packed file that is of no use as far as it goes.
@@ -137,6 +148,14 @@ mod tests {
             assert!(end.cut.is_some() && end.trailing == 0, "{end:?}");
         }
         assert!(read(whole[..8].to_vec()).is_err(), "nothing can be unpacked");
+    }
+
+    #[test]
+    fn a_full_disk_is_no_damage() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let message = no_room("x.xplane.pb.gz".as_ref(), "/scratch", &full).to_string();
+        assert!(message.contains("room in /scratch") && message.contains("HALOSCOPE_CACHE"), "{message}");
+        assert!(!message.contains("gzip data") && !message.contains("copied"), "{message}");
     }
 
     #[test]

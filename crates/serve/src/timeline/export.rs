@@ -11,10 +11,11 @@ use axum::http::{Uri, header};
 use axum::response::Response;
 use futures_core::Stream;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop::{self, Token};
 use haloscope_timeline::export::{Ask, Export, Format, Stacks};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::answer::Failure;
+use crate::answer::{Caught, Failure};
 use crate::app::AppState;
 use crate::compute::{blocking, compute};
 use crate::named_run::open;
@@ -41,16 +42,21 @@ pub(crate) async fn export(State(app): AppState, uri: Uri) -> Result<Response, F
     })
     .await?;
     let name = file_name(&run.info.name, format);
+    let permit = Arc::clone(&app.exports).acquire_owned().await;
+    let permit = permit.map_err(|error| Failure::from(Caught::Bug(error.to_string())))?;
     let (send, receive) = channel(PIECES);
-    // Not awaited: it ends when the file is written, or when nobody takes it any more. It holds no core while it waits for
-    // who reads.
+    // A file may be as large as who reads it is slow, so that it has no deadline: it ends when nobody takes it any more.
+    let token = Token::new(None);
+    let received = Received { pieces: receive, _leaves: Leaves(token.clone()) };
+    // Not awaited: it ends when the file is written. It holds no core of those that compute while it waits for who reads.
     tokio::spawn(blocking(app, move |_| {
+        let _held = permit;
         let mut out = BufWriter::with_capacity(PIECE, Pieces(send.clone()));
-        let written = match Export::of(&run.profile, &ask) {
+        let written = stop::run(&token, || match Export::of(&run.profile, &ask) {
             Ok(export) => export.write(format, &mut out).and_then(|_| out.flush()),
             Err(error) => Err(io::Error::other(error.to_string())),
-        };
-        if let Err(error) = written {
+        });
+        if let Ok(Err(error)) = written {
             // The connection is cut, so that nobody takes a part for the whole.
             let _ = send.blocking_send(Err(error));
         }
@@ -61,7 +67,7 @@ pub(crate) async fn export(State(app): AppState, uri: Uri) -> Result<Response, F
         .header(header::CONTENT_TYPE, format.media_type())
         .header(header::CONTENT_DISPOSITION, disposition)
         .header(header::CACHE_CONTROL, "no-store")
-        .body(Body::from_stream(Received(receive)));
+        .body(Body::from_stream(received));
     response.map_err(|error| Failure::usage(error.to_string(), ""))
 }
 
@@ -103,13 +109,26 @@ impl Write for Pieces {
 }
 
 /// The end that is sent.
-struct Received(Receiver<io::Result<Vec<u8>>>);
+struct Received {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    /// Who reads has left, or has all of it.
+    _leaves: Leaves,
+}
+
+/// Stops the work when it is dropped.
+struct Leaves(Token);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
 
 impl Stream for Received {
     type Item = io::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context)
+        self.pieces.poll_recv(context)
     }
 }
 

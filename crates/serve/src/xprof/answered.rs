@@ -8,7 +8,7 @@ use super::answers::{KEPT, KEPT_BYTES, Key};
 use super::reply::Refusal;
 use crate::answer::Caught;
 use crate::app::App;
-use crate::compute::{compute_for, token};
+use crate::compute::compute_for;
 
 /// The answer to `key`: kept, awaited, or computed by `work`, once however many ask.
 pub(super) async fn answered(
@@ -16,7 +16,7 @@ pub(super) async fn answered(
     key: Key,
     work: impl FnOnce(&App) -> Result<Answer, Refusal> + Send + 'static,
 ) -> Result<Arc<Answer>, Refusal> {
-    let (cell, waiting) = app.answers.cell(&key, || token(&app));
+    let (cell, waiting) = app.answers.cell(&key);
     let (shared, task_app, forget_app) = (cell, Arc::clone(&app), Arc::clone(&app));
     // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {

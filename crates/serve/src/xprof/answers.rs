@@ -39,19 +39,20 @@ pub(super) struct Shared {
 pub(crate) struct Answers(Mutex<VecDeque<(Key, Arc<Shared>)>>);
 
 impl Answers {
-    /// The place of the answer to `key`. What is there not yet is computed under `token`, for as long as one who asked waits,
-    /// and a moment longer.
-    pub(super) fn cell(&self, key: &Key, token: impl FnOnce() -> Token) -> (Arc<Shared>, Option<Waiting>) {
+    /// The place of the answer to `key`. What is there not yet is computed for as long as one who asked waits, and a moment longer.
+    pub(super) fn cell(&self, key: &Key) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         let at = held.iter().position(|(k, _)| k == key);
         let known = at.and_then(|at| held.remove(at)).map(|slot| {
             let waiting = slot.1.waiters.join();
             (slot, waiting)
         });
-        // One that all left before it was there is computed anew.
-        let known = known.filter(|(slot, waiting)| waiting.is_some() || slot.1.answer.initialized());
+        // One that all left before it was there, or that took too long, is computed anew: what it left is a refusal.
+        let has_answer = |shared: &Shared| shared.answer.get().is_some_and(Result::is_ok);
+        let known = known.filter(|(slot, waiting)| waiting.is_some() || has_answer(&slot.1));
         let (slot, waiting) = known.unwrap_or_else(|| {
-            let shared = Shared { answer: OnceCell::new(), waiters: Waiters::with_grace(token(), GRACE) };
+            let shared =
+                Shared { answer: OnceCell::new(), waiters: Waiters::with_grace(Token::new(None), GRACE) };
             let waiting = shared.waiters.join();
             ((key.clone(), Arc::new(shared)), waiting)
         });
@@ -152,6 +153,23 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_that_is_not_forgotten_yet_is_given_to_nobody() {
+        let answers = Answers::default();
+        let (late, waiting) = answers.cell(&key(1));
+        let refused = Refusal::new(StatusCode::GATEWAY_TIMEOUT, "late");
+        late.answer.set(Err(refused)).unwrap();
+        late.waiters.token().stop();
+        drop(waiting);
+        let (next, waiting) = answers.cell(&key(1));
+        assert!(!Arc::ptr_eq(&late, &next) && waiting.is_some());
+        // An answer is, also when nobody waits any more.
+        next.answer.set(Ok(Arc::new(Answer::text("there")))).unwrap();
+        next.waiters.token().stop();
+        drop(waiting);
+        assert!(Arc::ptr_eq(&next, &answers.cell(&key(1)).0));
+    }
+
+    #[test]
     fn the_answers_used_longest_ago_go_first() {
         let app = app();
         block_on(async {
@@ -166,7 +184,7 @@ mod tests {
         app.answers.trim(2, 19);
         assert_eq!(held(), ["1"]);
         // What is being computed stays, however much there is.
-        let (_cell, _waiting) = app.answers.cell(&key(7), || Token::new(None));
+        let (_cell, _waiting) = app.answers.cell(&key(7));
         app.answers.trim(0, 0);
         assert_eq!(held(), ["7"]);
     }

@@ -39,6 +39,9 @@ impl Question {
     #[must_use]
     pub fn new(analysis: &Analysis, runs: &[&load::Run], scope: &Scope, params: &Params) -> Option<Self> {
         let mut key = String::new();
+        // With another bound other files of a run may be left out, and other modules.
+        let bounds = (load::memory_limit(), load::unpacked_limit());
+        let _ = writeln!(key, "{bounds:?}");
         let _ = writeln!(key, "{}\n{}\n{scope:?}\n{params:?}", identity::program()?, analysis.id);
         let mut files = Vec::new();
         for run in runs {

@@ -12,6 +12,7 @@ use super::allowance::{self, Allowance};
 use super::unpack::Members;
 use crate::TraceJson;
 use haloscope_report::Error;
+use haloscope_report::units;
 
 mod build;
 mod entry;
@@ -19,7 +20,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-/// Bytes that are read at most: several times what exporters write, which stop at a million events.
+/// Bytes that are read at most of what is not packed, unless more was asked for: several times what exporters write, which stop at a
+/// million events.
 const LARGEST: u64 = 2 << 30;
 /// Bytes of one entry at most: texts of ops of some hundred kilobytes are usual.
 const LARGEST_ENTRY: u64 = 8 << 20;
@@ -57,42 +59,52 @@ pub(super) fn open(path: &Path) -> Result<(Vec<u8>, TraceJson), Error> {
     let file = BufReader::new(file);
     if path.extension().is_some_and(|e| e == "gz") {
         let most = allowance::most_unpacked(size);
-        return read_within(path, Members::new(file), most, Allowance::of(size, u64::MAX));
+        let too_much = || allowance::unpacks_to_too_much(path, size, most);
+        return read_within(path, Members::new(file), most, Allowance::of(size, u64::MAX), too_much);
     }
-    read_within(path, file, LARGEST, Allowance::of(size, size))
+    let most = allowance::unpacked_limit().map_or(LARGEST, |asked| asked.max(LARGEST));
+    let too_much = || Error::Input {
+        path: path.to_owned(),
+        message: format!(
+            "expected trace event JSON, found more than {} of it: exporters write none such. Nothing was read of it; if it is what it \
+             should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it",
+            units::bytes(most as f64)
+        ),
+    };
+    read_within(path, file, most, Allowance::of(size, size), too_much)
 }
 
-/// Reads JSON; `path` is for errors.
+/// Reads JSON that is here; `path` is what it was read from, or for errors alone.
 ///
 /// # Errors
 /// [`Error::Input`] if it has no event that can be used.
 pub(super) fn convert(path: &Path, json: &[u8]) -> Result<(Vec<u8>, TraceJson), Error> {
     let size = json.len() as u64;
-    read_within(path, json, LARGEST, Allowance::of(size, size))
+    let too_much = || allowance::unpacks_to_too_much(path, size, size);
+    read_within(path, json, size, Allowance::of_file(path, size), too_much)
 }
 
-/// Reads so many bytes of JSON into so much memory.
+/// Reads so many bytes of JSON into so much memory. Of what is longer nothing is kept: with another bound there were another answer.
 fn read_within(
     path: &Path,
     json: impl Read,
     most: u64,
     allowance: Allowance,
+    too_much: impl FnOnce() -> Error,
 ) -> Result<(Vec<u8>, TraceJson), Error> {
     let input = |message: String| Error::Input { path: path.to_owned(), message };
     let since_entry = Cell::new(Some(0));
-    let mut limited = Limited { json, left: most, since_entry: &since_entry };
+    // One byte more than may be shows that there are more.
+    let mut limited = Limited { json, left: most.saturating_add(1), since_entry: &since_entry };
     let mut builder = build::Builder::new(allowance.memory());
     let read = read::read(BufReader::new(&mut limited), &mut builder, &since_entry);
     if let Some(why) = builder.refusal() {
         return Err(input(why));
     }
-    let found = match read {
-        Ok(()) => None,
-        Err(_) if limited.left == 0 => Some(format!(
-            "it is longer than {most} bytes, which is what is read of a file of its size (--max-unpacked SIZE reads more of a packed one)"
-        )),
-        Err(error) => Some(error.to_string()),
-    };
+    if limited.left == 0 {
+        return Err(too_much());
+    }
+    let found = read.err().map(|error| error.to_string());
     if builder.is_empty() {
         let found = found.unwrap_or_else(|| "none".to_owned());
         return Err(input(format!(
