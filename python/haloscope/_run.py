@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,18 @@ class Line:
     events: int
 
 
+class Hosts(list[str]):
+    """The names of a run's hosts, and the question about them."""
+
+    def __init__(self, names: Iterable[str], ask: Callable[..., Report]) -> None:
+        super().__init__(names)
+        self._ask = ask
+
+    def __call__(self, **scope: Any) -> Report:
+        """Which host is slow, and what that costs: the analysis `hosts`."""
+        return self._ask(**scope)
+
+
 class Run(Analyses):
     """A run: every analysis is a method of it.
 
@@ -41,9 +54,9 @@ class Run(Analyses):
         return self._native.path
 
     @property
-    def hosts(self) -> list[str]:
-        """The names of its hosts."""
-        return self._native.hosts()
+    def hosts(self) -> Hosts:
+        """The names of its hosts; called, the analysis of that name: `run.hosts(steady=True)`."""
+        return Hosts(self._native.hosts(), super().hosts)
 
     @property
     def devices(self) -> list[str]:
@@ -89,7 +102,7 @@ class Run(Analyses):
     ) -> None:
         """Writes one HTML file that shows the run: no server, no network."""
         page = self._page((hosts, devices, modules, steps, window, steady))
-        with open_file(path, "wb") as file:
+        with builtins.open(path, "wb") as file:
             file.write(page)
 
     def show(
@@ -129,10 +142,6 @@ class Run(Analyses):
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
-
-
-# `open` is the package's own from here on.
-open_file = open
 
 
 def open(run: RunLike) -> Run:  # noqa: A001
