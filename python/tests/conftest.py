@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import gzip
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,9 +25,22 @@ def run_path(name: str) -> str:
     return f"fixtures/runs/{name}"
 
 
+_UNPACKED = Path(tempfile.mkdtemp(prefix="haloscope-tests-"))
+atexit.register(shutil.rmtree, _UNPACKED, ignore_errors=True)
+
+
 def xspaces(name: str) -> list[Path]:
-    """The files of a fixture, all of them unpacked."""
-    return sorted((ROOT / run_path(name)).glob("plugins/profile/*/*.xplane.pb"))
+    """The files of a fixture, unpacked where they are packed."""
+    found = []
+    for path in sorted((ROOT / run_path(name)).glob("plugins/profile/*/*.xplane.pb*")):
+        if path.suffix == ".gz":
+            unpacked = _UNPACKED / path.relative_to(ROOT / "fixtures" / "runs").with_suffix("")
+            if not unpacked.exists():
+                unpacked.parent.mkdir(parents=True, exist_ok=True)
+                unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+            path = unpacked
+        found.append(path)
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def flat(data: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parents[3].name + "/" + file.name)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parents[3].name}-{file.name}")
 def test_it_is_what_jax_reads(file: Path) -> None:
     jax = pytest.importorskip("jax.profiler", reason="JAX is not installed")
     ours, theirs = haloscope.ProfileData.from_file(file), jax.ProfileData.from_file(str(file))
