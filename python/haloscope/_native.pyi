@@ -2,6 +2,11 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any, TypedDict, final
 
+__all__ = [
+    "Event", "Events", "Line", "Lines", "Plane", "Planes", "ProfileData", "Report", "Run", "Table", "__version__",
+    "alone", "hlo_protos", "in_python", "kernel_times", "main", "tool_data", "tool_names",
+]
+
 __version__: str
 
 _Scalar = int | float | str | bool | None
