@@ -1,9 +1,9 @@
 //! The native module of the Python package: what `python/haloscope` is a face of.
 //!
-//! Everything is taken from the crates that the other doors use; here it becomes Python's objects. [`work`] is the way from Python
-//! into the engine and back (no lock held, Ctrl-C heard, panics caught, forks survived), [`run`] and [`report`] are questions and
-//! answers, [`tables`] and [`events`] tables as Arrow streams, [`profile_data`] the objects that JAX has, [`xprof`] XProf's answers,
-//! [`speak`] says in Python what reports say in words of a command line, [`errors`] what is raised.
+//! Everything is taken from the crates that the other doors use; here it becomes Python's objects. `work` is the way from Python
+//! into the engine and back (no lock held, Ctrl-C heard, panics caught, forks survived), `run` and `report` are questions and
+//! answers, `tables` and `events` tables as Arrow streams, `profile_data` the objects that JAX has, `xprof` XProf's answers, `speak`
+//! says in Python what reports say in words of a command line, `errors` what is raised.
 
 mod errors;
 mod events;
