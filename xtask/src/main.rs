@@ -8,6 +8,7 @@ mod docs;
 mod fixtures;
 mod fuzz;
 mod instructions;
+mod python;
 mod verdicts;
 mod web_hash;
 
@@ -48,6 +49,8 @@ enum Task {
     Hot(instructions::HotArgs),
     /// Check that no crate holds a circle of modules
     Circles,
+    /// Write the methods of the Python package that stand for analyses, or check that they are what would be written
+    Python(python::Args),
     /// Ask diagnose, compare and check about runs of which is known what is wrong
     Verdicts(verdicts::Args),
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Task::Instructions(args) => measured(|| instructions::run(&args)),
         Task::Hot(args) => instructions::hot(&args),
         Task::Circles => circles::run(),
+        Task::Python(args) => python::run(&args),
         Task::Verdicts(args) => verdicts::run(&args),
         Task::WebHash(args) => web_hash::run(&args),
     };

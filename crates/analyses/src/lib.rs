@@ -16,6 +16,7 @@
 pub mod capture_advice;
 pub mod inspect;
 pub mod ledger;
+pub mod python;
 pub mod selfcheck;
 
 use haloscope_compare::check;

@@ -1,7 +1,6 @@
 //! The threads that calls run on: this crate's own, so that doors of any kind can wait for them.
 
-use std::sync::OnceLock;
-
+use haloscope_remote::PerProcess;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::Error;
@@ -14,12 +13,10 @@ const WORKERS: usize = 2;
 /// # Errors
 /// [`Error::Local`] where the system gives no threads.
 pub(crate) fn get() -> Result<&'static Runtime, Error> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    if let Some(runtime) = RUNTIME.get() {
-        return Ok(runtime);
-    }
-    let made =
-        Builder::new_multi_thread().worker_threads(WORKERS).thread_name("capture").enable_all().build();
-    let made = made.map_err(|source| Error::Local { what: "start threads".into(), source })?;
-    Ok(RUNTIME.get_or_init(|| made))
+    static RUNTIME: PerProcess<Runtime> = PerProcess::new();
+    RUNTIME.get(|| {
+        let mut builder = Builder::new_multi_thread();
+        let made = builder.worker_threads(WORKERS).thread_name("capture").enable_all().build();
+        made.map_err(|source| Error::Local { what: "start threads".into(), source })
+    })
 }

@@ -16,9 +16,20 @@ mod run_argument;
 mod to_file;
 
 use std::ffi::OsString;
+use std::panic;
 
+pub use commands::{report_fragment, report_page};
 pub use failure::Failure;
 pub use printer::Printer;
+
+/// Does what a process does that was started with these arguments, and returns its exit code. A panic is told on stderr, from here
+/// on.
+pub fn process(args: impl IntoIterator<Item = OsString>) -> u8 {
+    panic::set_hook(Box::new(|info| Printer::standard().bug(info)));
+    let args: Vec<OsString> = args.into_iter().collect();
+    // What `run` leaves behind after a panic is not looked at any more.
+    panic::catch_unwind(|| run(args, &mut Printer::standard())).unwrap_or(70)
+}
 
 /// Runs a command line and returns the exit code of its process. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {

@@ -9,14 +9,8 @@
 //! | 4 | nothing to analyse |
 //! | 70 | a bug of ours |
 
-use std::panic;
 use std::process::ExitCode;
 
-use haloscope_cli::{Printer, run};
-
 fn main() -> ExitCode {
-    panic::set_hook(Box::new(|info| Printer::standard().bug(info)));
-    // What `run` leaves behind after a panic is not looked at any more.
-    let code = panic::catch_unwind(|| run(std::env::args_os(), &mut Printer::standard()));
-    ExitCode::from(code.unwrap_or(70))
+    ExitCode::from(haloscope_cli::process(std::env::args_os()))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::address::StoreKind;
 use crate::error::{NetworkErrorKind, innermost, network_error_kind};
+use crate::per_process::PerProcess;
 use crate::{Address, Error, credentials};
 
 /// Names the seconds that are waited for a connection, or for the next bytes.
@@ -38,18 +39,18 @@ pub(crate) fn connect_timeout() -> Duration {
 }
 
 fn runtime() -> Result<&'static Runtime, Error> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    static RUNTIME: PerProcess<Runtime> = PerProcess::new();
     let start = || {
         // Another part of the program may have chosen one already: then that one serves.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(2).thread_name("remote").enable_all();
-        builder.build().map_err(|error| error.to_string())
+        builder.build().map_err(|error| Error::Network {
+            at: "this machine".to_owned(),
+            found: format!("no thread to read with could be started: {error}"),
+        })
     };
-    RUNTIME.get_or_init(start).as_ref().map_err(|found| Error::Network {
-        at: "this machine".to_owned(),
-        found: format!("no thread to read with could be started: {found}"),
-    })
+    RUNTIME.get(start)
 }
 
 /// Starts something in the background.
@@ -74,9 +75,10 @@ pub(crate) fn wait<T: Send + 'static>(
 
 /// The store that an address is in. Not for the web.
 pub(crate) fn store(at: &Address) -> Result<Arc<dyn ObjectStore>, Error> {
-    static STORES: Mutex<BTreeMap<String, Arc<dyn ObjectStore>>> = Mutex::new(BTreeMap::new());
+    static STORES: PerProcess<Mutex<BTreeMap<String, Arc<dyn ObjectStore>>>> = PerProcess::new();
     let key = at.store();
-    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stores =
+        STORES.get(|| Ok::<_, Error>(Mutex::default()))?.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = stores.get(&key) {
         return Ok(Arc::clone(known));
     }

@@ -1,6 +1,5 @@
 //! Web servers: files that are read by ranges, and index pages of links.
 
-use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -11,6 +10,7 @@ use reqwest::{Client, Method, Response, StatusCode, Url};
 use crate::address::decoded;
 use crate::connect::{RETRIES, connect_timeout, timeout};
 use crate::error::{NetworkErrorKind, innermost, network_error_kind};
+use crate::per_process::PerProcess;
 use crate::{Address, Error, Object};
 
 /// How deep index pages are followed.
@@ -27,15 +27,15 @@ const REDIRECTS: usize = 10;
 const AT_ONCE: usize = 16;
 
 fn client() -> Result<&'static Client, Error> {
-    static CLIENT: OnceLock<Result<Client, String>> = OnceLock::new();
+    static CLIENT: PerProcess<Client> = PerProcess::new();
     let make = || {
         let builder = Client::builder().user_agent(concat!("haloscope/", env!("CARGO_PKG_VERSION")));
         let builder = builder.connect_timeout(connect_timeout()).read_timeout(timeout());
         let builder = builder.redirect(Policy::custom(follow));
-        builder.build().map_err(|error| innermost(&error))
+        let failed = |error| Error::Network { at: "this machine".to_owned(), found: innermost(&error) };
+        builder.build().map_err(failed)
     };
-    let made = CLIENT.get_or_init(make);
-    made.as_ref().map_err(|found| Error::Network { at: "this machine".to_owned(), found: found.clone() })
+    CLIENT.get(make)
 }
 
 /// Follows a server only to itself, or to itself with encryption: another would get to choose what this machine asks, and of whom.

@@ -40,7 +40,7 @@ mod xprof;
 
 pub use capture::{CaptureHosts, HostRule};
 pub use config::Config;
-pub use docs::docs_page;
+pub use docs::{docs_page, markdown_fragment};
 pub use error::Error;
 pub use page::report_template;
 pub use server::{Server, run};

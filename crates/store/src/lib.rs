@@ -13,6 +13,7 @@
 //! # Ok::<(), haloscope_store::Error>(())
 //! ```
 
+mod asked_run;
 mod downloads;
 mod error;
 mod find;
@@ -37,10 +38,13 @@ use haloscope_profile::Profile;
 use haloscope_profile::load;
 use haloscope_remote::Address;
 
+pub use asked_run::{AskedRun, ask};
 pub use error::Error;
 pub use find::find;
 pub use haloscope_remote::{Progress, leave};
-pub use index::{Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file};
+pub use index::{
+    Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file, loaded_from,
+};
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use open_runs::Run;

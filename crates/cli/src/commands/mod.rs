@@ -30,6 +30,7 @@ use haloscope_profile::load;
 use haloscope_time::analysis::MenuGroup;
 
 use help::Purpose;
+pub use report::{report_fragment, report_page};
 
 use crate::{Failure, Printer};
 

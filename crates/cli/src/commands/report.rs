@@ -11,8 +11,9 @@ use haloscope_analyses as analyses;
 use haloscope_analyses::FAMILIES;
 use haloscope_profile::load;
 use haloscope_profile::{LineId, LineKind, Profile};
-use haloscope_report::Error;
+use haloscope_report::present::{self, Layout};
 use haloscope_report::scope::Scope;
+use haloscope_report::{Error, Report};
 use haloscope_time::analysis::{self, Also, Analysis, Params};
 use haloscope_time::select::Selection;
 use haloscope_timeline::Timeline;
@@ -66,10 +67,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let Some(template) = haloscope_serve::report_template() else {
-        let hint = "build the page first: `npm ci && npm run build` in web/, then build haloscope again";
-        return Err(Failure::Nothing("this build has no page for reports in it".into(), hint.into()));
-    };
+    let template = template()?;
     let scope = scope_of(matches)?;
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
     let run = find(&path)?;
@@ -86,6 +84,35 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         printer.note(format_args!("{} is written; open it in a browser", output.display()));
     }
     Ok(0)
+}
+
+/// The page, as it is built without data.
+fn template() -> Result<&'static str, Failure> {
+    haloscope_serve::report_template().ok_or_else(|| {
+        let hint = "build the page first: `npm ci && npm run build` in web/, then build haloscope again";
+        Failure::Nothing("this build has no page for reports in it".into(), hint.into())
+    })
+}
+
+/// What `haloscope report` writes of a run that is open; `name` is what the page calls it.
+///
+/// # Errors
+/// [`Failure`] for a scope that does not fit, a file that changed meanwhile, and a build without the page.
+pub fn report_page(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Vec<u8>, Failure> {
+    let (template, data) = (template()?, data(profile, scope, name)?);
+    let mut out = Vec::new();
+    page(template, name, &data, &mut out)?;
+    Ok(out)
+}
+
+/// A report as HTML that runs nothing and loads nothing, for a page of somebody else: its Markdown, with as many rows of each table.
+///
+/// # Errors
+/// [`Failure::Output`] where it cannot be written.
+pub fn report_fragment(report: &Report, limit: usize) -> Result<String, Failure> {
+    let mut out = Vec::new();
+    present::markdown(report, &Layout { limit, ..Layout::default() }, &mut out)?;
+    Ok(haloscope_serve::markdown_fragment(&String::from_utf8_lossy(&out)))
 }
 
 /// The page with its data.

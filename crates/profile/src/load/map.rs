@@ -19,6 +19,14 @@ use std::path::{Path, PathBuf};
 
 use crate::FileBytes;
 
+/// Sees to it that bus errors in maps come here, whoever wants to hear of them too: in a process of somebody else, such as Python
+/// with `faulthandler.enable()`, another may have asked for them after a file was mapped. To be called before maps of long ago are
+/// read again; costs one system call.
+pub fn guard() {
+    #[cfg(unix)]
+    unix::guard();
+}
+
 /// A file's bytes: mapped, or in memory where it cannot be mapped.
 pub struct Map {
     watch: Watch,
@@ -318,8 +326,12 @@ mod unix {
     /// Free slots below [`USED`]. The handler does not touch this.
     static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     static PAGE: AtomicUsize = AtomicUsize::new(0);
-    /// What was done about bus errors before.
-    static FORMER: OnceLock<libc::sigaction> = OnceLock::new();
+    /// What was done about bus errors before, each time that the handler was installed: the last one counts.
+    static FORMER: [OnceLock<libc::sigaction>; TIMES] = [const { OnceLock::new() }; TIMES];
+    /// How often others asked for bus errors after us, at most.
+    const TIMES: usize = 8;
+    /// Whether a former handler is being asked.
+    static PASSING: AtomicBool = AtomicBool::new(false);
 
     /// A slot of the table that belongs to one map.
     struct Place(usize);
@@ -349,30 +361,40 @@ mod unix {
         PAGE.load(SeqCst).max(1)
     }
 
-    /// Installs the handler, once; false where the system will not.
+    /// Installs the handler again where there are maps and another has taken its place.
+    pub(super) fn guard() {
+        // Where it cannot be, a read of what is gone ends the process, as without us.
+        let _ = USED.load(SeqCst) == 0 || install();
+    }
+
+    /// Installs the handler unless it is; false where the system will not.
     fn install() -> bool {
-        static DONE: OnceLock<bool> = OnceLock::new();
-        *DONE.get_or_init(|| {
-            // SAFETY: plain questions to the system, with room for the answers. All bytes zero is a valid `sigaction`. The
-            // handler has the signature that SA_SIGINFO asks for and does nothing that a handler may not do (see there);
-            // FORMER is set before it can run.
-            unsafe {
-                let Ok(page) = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)) else { return false };
-                PAGE.store(page, SeqCst);
-                let mut former: libc::sigaction = std::mem::zeroed();
-                if page == 0 || libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut former) != 0 {
-                    return false;
-                }
-                let former = FORMER.get_or_init(|| former);
-                let mut ours: libc::sigaction = std::mem::zeroed();
-                let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;
-                ours.sa_sigaction = handler as usize;
-                // On the stack for signals where there is one: the former handler may be the one for overrun stacks.
-                ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | (former.sa_flags & libc::SA_RESTART);
-                ours.sa_mask = former.sa_mask;
-                libc::sigaction(libc::SIGBUS, &raw const ours, std::ptr::null_mut()) == 0
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;
+        // SAFETY: plain questions to the system, with room for the answers. All bytes zero is a valid `sigaction`. The handler has
+        // the signature that SA_SIGINFO asks for and does nothing that a handler may not do (see there); FORMER is set before
+        // it can run.
+        unsafe {
+            let Ok(page) = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)) else { return false };
+            PAGE.store(page, SeqCst);
+            let mut former: libc::sigaction = std::mem::zeroed();
+            if page == 0 || libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut former) != 0 {
+                return false;
             }
-        })
+            if former.sa_sigaction == handler as usize {
+                return true;
+            }
+            if let Some(room) = FORMER.iter().find(|room| room.get().is_none()) {
+                let _ = room.set(former);
+            }
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            ours.sa_sigaction = handler as usize;
+            // On the stack for signals where there is one: the former handler may be the one for overrun stacks.
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | (former.sa_flags & libc::SA_RESTART);
+            ours.sa_mask = former.sa_mask;
+            libc::sigaction(libc::SIGBUS, &raw const ours, std::ptr::null_mut()) == 0
+        }
     }
 
     /// A bus error. In a map of ours zeros take the place of what is gone, and the read that failed is done again; any other goes
@@ -409,8 +431,11 @@ mod unix {
 
     /// Does what would have been done about this signal without us.
     fn pass_on(signal: c_int, is_fault: bool, info: *mut siginfo_t, context: *mut c_void) {
-        let former = FORMER.get();
-        match former.map_or(libc::SIG_DFL, |former| former.sa_sigaction) {
+        let former = FORMER.iter().rev().find_map(OnceLock::get);
+        // One that passes on in turn comes back here: then nobody wants it.
+        let is_back = PASSING.swap(true, SeqCst);
+        let handler = former.filter(|_| !is_back).map_or(libc::SIG_DFL, |former| former.sa_sigaction);
+        match handler {
             libc::SIG_IGN if !is_fault => {}
             // SAFETY: `sigaction` with all bytes zero but the default action is valid; both calls are safe in a handler. The fault
             // happens again when this returns; a signal that was sent is sent again.
@@ -434,5 +459,6 @@ mod unix {
                 }
             },
         }
+        PASSING.store(is_back, SeqCst);
     }
 }

@@ -29,7 +29,7 @@ pub use gauge::peak as peak_memory;
 pub use limit::memory_limit;
 pub use memory::{bound_memory, set_memory_limit, size};
 pub use native::native;
-pub use open::{Known, from_bytes, open, open_with};
+pub use open::{Known, from_bytes, from_bytes_of_hosts, open, open_with};
 pub use progress::{Part, opening};
 pub use session::Session;
 pub use source_text::{NoText, SourceRoot, SourceText};

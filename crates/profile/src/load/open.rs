@@ -149,20 +149,54 @@ fn give_room(profile: &mut Profile) {
 /// # Errors
 /// [`Error::Input`] if the bytes are neither an XSpace nor HLO.
 pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Profile, Error> {
-    let (path, size) = (PathBuf::from(name), bytes.len() as u64);
+    let path = PathBuf::from(name);
+    let size = bytes.len() as u64;
     Ok(match import::bytes(&path, Box::new(bytes), true)? {
-        Imported::Space(bytes, made) => {
-            Allowance::of(size, bytes.len() as u64).check(&path, &bytes, 0)?;
-            let mut profile = Profile::from_files(vec![(path, bytes)]);
-            if let Some(source) = profile.sources.first_mut() {
-                made.note(source);
-            }
-            profile
-        }
+        Imported::Space(bytes, made) => of_spaces(vec![(path, size, bytes, made)])?,
         Imported::Program(bytes) => open_programs(&path, vec![(path.clone(), bytes)], Vec::new(), false)?,
         Imported::Llo(bytes) => open_programs(&path, Vec::new(), vec![(path.clone(), bytes)], false)?,
         Imported::Flags(bytes) => Profile::from_flags(path, bytes),
     })
+}
+
+/// A profile of several hosts from bytes in memory, each with what stands for its file's name: hosts in the order of those.
+///
+/// # Errors
+/// [`Error::Input`] for bytes that are no XSpace.
+pub fn from_bytes_of_hosts(mut hosts: Vec<(String, Vec<u8>)>) -> Result<Profile, Error> {
+    hosts.sort_by(|a, b| a.0.cmp(&b.0));
+    if let [_] = hosts.as_slice()
+        && let Some((name, bytes)) = hosts.pop()
+    {
+        return from_bytes(&name, bytes);
+    }
+    let mut spaces = Vec::new();
+    for (name, bytes) in hosts {
+        let path = PathBuf::from(name);
+        let size = bytes.len() as u64;
+        let Imported::Space(bytes, made) = import::bytes(&path, Box::new(bytes), false)? else {
+            let message = "expected the XSpace of one of several hosts, found a program".to_owned();
+            return Err(Error::Input { path, message });
+        };
+        spaces.push((path, size, bytes, made));
+    }
+    of_spaces(spaces)
+}
+
+/// A profile from what its files unpacked to: path, size as it was given, bytes.
+fn of_spaces(files: Vec<(PathBuf, u64, Bytes, import::Made)>) -> Result<Profile, Error> {
+    let (mut allowance, mut spent) = (Allowance::default(), 0_u64);
+    for (path, size, bytes, _) in &files {
+        allowance = allowance.and(Allowance::of(*size, bytes.len() as u64));
+        spent = spent.saturating_add(allowance.check(path, bytes, spent)?);
+    }
+    let (files, made): (Vec<_>, Vec<_>) =
+        files.into_iter().map(|(path, _, bytes, made)| ((path, bytes), made)).unzip();
+    let mut profile = Profile::from_files(files);
+    for (source, made) in profile.sources.iter_mut().zip(made) {
+        made.note(source);
+    }
+    Ok(profile)
 }
 
 /// A program from its files, HLO and what the last stage wrote, which lie in a folder where others may be beside them or not. The

@@ -34,6 +34,17 @@ pub(super) fn page(name: &str, text: &str) -> String {
     )
 }
 
+/// Markdown as HTML without anchors, for pages of others. HTML in the Markdown is shown as it is written: none of it is believed.
+pub(super) fn fragment(text: &str) -> String {
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        other => other,
+    });
+    let mut body = String::with_capacity(text.len() * 2);
+    pulldown_cmark::html::push_html(&mut body, events);
+    body
+}
+
 /// What a walk over a page's events learns and adds.
 #[derive(Default)]
 struct Marked {

@@ -27,6 +27,12 @@ pub fn docs_page(path: &str) -> Option<String> {
     Some(html::page(name, text))
 }
 
+/// Markdown, such as that of a report, as HTML that runs nothing and loads nothing.
+#[must_use]
+pub fn markdown_fragment(text: &str) -> String {
+    html::fragment(text)
+}
+
 /// Whether there is a page of this name.
 fn is_page(name: &str) -> bool {
     PAGES.iter().any(|(known, _)| *known == name)
@@ -101,6 +107,16 @@ mod tests {
             }
         }
         assert!(seen > 500, "{seen} links");
+    }
+
+    #[test]
+    fn html_in_markdown_is_text() {
+        let html = markdown_fragment("| a |\n|---|\n| <b>x</b> |\n\n<script>alert(1)</script>\n");
+        assert!(
+            html.contains("<table>") && html.contains("&lt;script&gt;") && html.contains("&lt;b&gt;"),
+            "{html}"
+        );
+        assert!(!html.contains("<script") && !html.contains("<b>"));
     }
 
     #[test]

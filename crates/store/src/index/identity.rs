@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use haloscope_profile::load;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Blocks of a file that its digest covers: the first, the last, and others evenly between.
@@ -71,6 +72,16 @@ impl Stamp {
     }
 }
 
+/// The files of a run as the system described them at one moment; those that are no ordinary files are `None`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FilesSeen(Vec<Option<Stamp>>);
+
+impl FilesSeen {
+    pub(crate) fn now(run: &load::Run) -> Self {
+        Self(run.files.iter().map(|path| Stamp::read(path)).collect())
+    }
+}
+
 fn since_epoch(time: SystemTime) -> i128 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => after.as_nanos() as i128,
@@ -116,20 +127,74 @@ fn is_local(_: &Path) -> bool {
     false
 }
 
-/// This very program: its version, and its executable as the system describes it. `None` where nobody can tell, and then
-/// nothing is kept.
+/// The shared library that this code is in, as whoever loaded it said.
+static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which file this code was loaded from, where it is a library that another program loaded. Where the system itself can
+/// tell, that is believed and this is not.
+pub fn loaded_from(path: &Path) {
+    // The first word counts: code is loaded from one file.
+    let _ = LIBRARY.set(path.to_owned());
+}
+
+/// The very code that asks: its version, and the file that it was loaded from as the system describes it. `None` where nobody
+/// can tell, and then nothing is kept.
 pub(super) fn program() -> Option<&'static str> {
     static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
     let stamp = || {
-        // The link leads to the running file even after another was put in its place.
-        let own = Path::new("/proc/self/exe");
-        let meta = fs::metadata(own).or_else(|_| fs::metadata(std::env::current_exe()?)).ok()?;
+        let meta = own_file()?;
         let [device, inode] = place(&meta);
         let modified_ns = since_epoch(meta.modified().ok()?);
         let version = env!("CARGO_PKG_VERSION");
         Some(format!("{version} {device:x}:{inode} {} {modified_ns}", meta.len()))
     };
     PROGRAM.get_or_init(stamp).as_deref()
+}
+
+/// The file that this function was loaded from: the program, or the library that a program such as Python has loaded.
+fn own_file() -> Option<Metadata> {
+    let here = own_file as fn() -> Option<Metadata> as usize as u64;
+    match fs::read("/proc/self/maps") {
+        Ok(maps) => Mapped::at(&String::from_utf8_lossy(&maps), here)?.file(),
+        Err(_) => {
+            fs::metadata(LIBRARY.get().map_or_else(std::env::current_exe, |own| Ok(own.clone())).ok()?).ok()
+        }
+    }
+}
+
+/// A file that is mapped where an address is.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapped<'a> {
+    inode: u64,
+    path: &'a str,
+}
+
+impl<'a> Mapped<'a> {
+    /// The file at an address, by the text of `/proc/self/maps`: `FROM-TO RIGHTS OFFSET DEVICE INODE PATH` a line (`proc(5)`).
+    fn at(maps: &'a str, address: u64) -> Option<Self> {
+        maps.lines().find_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (from, to) = range.split_once('-')?;
+            let range = u64::from_str_radix(from, 16).ok()?..u64::from_str_radix(to, 16).ok()?;
+            if !range.contains(&address) {
+                return None;
+            }
+            let (_device, rest) = rest.splitn(3, ' ').nth(2)?.split_once(' ')?;
+            let (inode, path) = rest.split_once(' ')?;
+            Some(Self { inode: inode.parse().ok()?, path: path.trim_start() })
+        })
+    }
+
+    /// The file as the system describes it; `None` where another was put in its place meanwhile.
+    fn file(&self) -> Option<Metadata> {
+        // The link leads to the running program even after another was put in its place.
+        let program = Path::new("/proc/self/exe");
+        if fs::read_link(program).is_ok_and(|own| own.to_string_lossy() == self.path) {
+            return fs::metadata(program).ok();
+        }
+        // The device is not compared: some file systems say one here and another there.
+        fs::metadata(self.path).ok().filter(|meta| place(meta)[1] == self.inode)
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +233,39 @@ mod tests {
         fs::rename(&other, &path).unwrap();
         assert_ne!(after, Stamp::read(&path).unwrap());
         assert_eq!(after.digest().unwrap(), Stamp::read(&path).unwrap().digest().unwrap());
+    }
+
+    #[test]
+    fn the_code_that_asks_is_known_by_the_file_it_was_loaded_from() {
+        // A test is no library: its code is in its own program.
+        let own = fs::metadata(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(own_file().map(|meta| meta.len()), Some(own.len()));
+        assert!(program().unwrap().contains(&format!(" {} ", own.len())));
+        let folder = tempfile::tempdir().unwrap();
+        let [library, other] = ["lib rary.so", "other.so"].map(|name| folder.path().join(name));
+        fs::write(&library, b"code").unwrap();
+        let inode = place(&fs::metadata(&library).unwrap())[1];
+        let maps = format!(
+            "00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/python3\n\
+             7f0000000000-7f0000002000 r--p 00000000 08:02 {inode} {}\n\
+             7f0000002000-7f0000009000 r-xp 00002000 08:02 {inode}                     {}\n\
+             7f0000009000-7f000000a000 rw-p 00000000 00:00 0 \n",
+            library.display(),
+            library.display(),
+        );
+        assert_eq!(Mapped::at(&maps, 0x40_0000).unwrap().path, "/usr/bin/python3");
+        assert_eq!(Mapped::at(&maps, 0x45_2000), None);
+        let found = Mapped::at(&maps, 0x7f00_0000_8fff).unwrap();
+        assert_eq!((found.inode, Path::new(found.path)), (inode, library.as_path()));
+        #[cfg(unix)]
+        {
+            assert_eq!(found.file().unwrap().len(), 4);
+            // Another file under the name is not the one that was loaded, and memory without a file is none.
+            fs::write(&other, b"other").unwrap();
+            fs::rename(&other, &library).unwrap();
+            assert!(found.file().is_none());
+            assert!(Mapped::at(&maps, 0x7f00_0000_9000).unwrap().file().is_none());
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ use haloscope_report::Error;
 
 pub use answers::Question;
 pub use build::Indexes;
+pub(crate) use identity::FilesSeen;
+pub use identity::loaded_from;
 pub use location::{FOLDER_VARIABLE, MAX_VARIABLE};
 pub use show::{Contents, check_kept_file};
 
