@@ -8,6 +8,8 @@ mod docs;
 mod fixtures;
 mod fuzz;
 mod instructions;
+mod licenses;
+mod package;
 mod verdicts;
 mod web_hash;
 
@@ -48,6 +50,10 @@ enum Task {
     Hot(instructions::HotArgs),
     /// Check that no crate holds a circle of modules
     Circles,
+    /// Write the licences of what is in the program, or check that they are what would be written
+    Licenses(licenses::Args),
+    /// Check that every crate can be published and holds all that it reads
+    Package(package::Args),
     /// Ask diagnose, compare and check about runs of which is known what is wrong
     Verdicts(verdicts::Args),
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
@@ -72,6 +78,8 @@ fn main() -> ExitCode {
         Task::Instructions(args) => measured(|| instructions::run(&args)),
         Task::Hot(args) => instructions::hot(&args),
         Task::Circles => circles::run(),
+        Task::Licenses(args) => licenses::run(&args),
+        Task::Package(args) => package::run(&args),
         Task::Verdicts(args) => verdicts::run(&args),
         Task::WebHash(args) => web_hash::run(&args),
     };

@@ -7,6 +7,9 @@
 mod args;
 mod cache_args;
 mod commands;
+// The build script is made of it; here it is only tested.
+#[cfg(test)]
+mod commit;
 mod failure;
 mod output;
 mod pager;
@@ -19,6 +22,9 @@ use std::ffi::OsString;
 
 pub use failure::Failure;
 pub use printer::Printer;
+
+/// The version of the program, and in brackets the commit that it was built from, where that is known.
+pub const VERSION: &str = env!("HALOSCOPE_VERSION");
 
 /// Runs a command line and returns the exit code of its process. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {

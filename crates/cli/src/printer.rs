@@ -120,7 +120,7 @@ impl Printer {
     pub fn bug(&mut self, info: &PanicHookInfo<'_>) {
         let what = info.payload_as_str().unwrap_or("no message");
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        let version = env!("CARGO_PKG_VERSION");
+        let version = crate::VERSION;
         let _ = writeln!(self.err, "error: this is a bug in haloscope {version}: {what} ({place})");
         let _ = writeln!(
             self.err,
