@@ -7,7 +7,10 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var("OUT_DIR").unwrap_or_default());
-    docs(&here.join("../../docs"), &out)?;
+    // A package holds the texts. In the repository a link of that name leads to them, or is a file where there are no links.
+    let own = here.join("docs");
+    let is_package = own.is_dir() && !own.is_symlink();
+    docs(&if is_package { own } else { here.join("../../docs") }, &out)?;
     let root = here.join("dist");
     let mut names = Vec::new();
     collect(&root, "", &mut names);
@@ -23,7 +26,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("page.rs"), code)
 }
 
-/// Every page of the documentation by its path without the ending. A crate without its repository has none.
+/// Every page of the documentation by its path without the ending.
 fn docs(root: &Path, out: &Path) -> io::Result<()> {
     let mut names = Vec::new();
     collect(root, "", &mut names);

@@ -41,6 +41,8 @@ struct Run {
 
 /// The folder of the session in each run.
 const SESSION: &str = "plugins/profile/2026_01_01_00_00_00";
+/// The run that `haloscope demo` shows: its profile is written into the crate too, where a package finds it.
+const DEMO: (&str, &str) = ("tpu-input-bound", "crates/cli/demo");
 /// Files larger than this are stored compressed.
 const LARGEST_PLAIN: usize = 150_000;
 
@@ -50,19 +52,20 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for run in all()? {
         let folder = runs.join(run.name);
         let files = files(&run, &folder)?;
+        if run.name == DEMO.0 {
+            let folder = crate::root().join(DEMO.1);
+            let copies = copies(&files, &folder);
+            if args.check {
+                wrong.extend(compare(&folder, &copies)?);
+            } else {
+                put(copies, &folder)?;
+            }
+        }
         if args.check {
             wrong.extend(compare(&folder, &files)?);
             continue;
         }
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
-        }
-        for (path, bytes) in files {
-            let parent = path.parent().unwrap_or(&folder);
-            std::fs::create_dir_all(parent)?;
-            std::fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
-            say(&format!("{} ({} bytes)", shown(&path), bytes.len()));
-        }
+        put(files, &folder)?;
     }
     if !wrong.is_empty() {
         bail!("not as generated: {}; run cargo xtask fixtures and look at the difference", wrong.join(", "));
@@ -99,6 +102,26 @@ fn files(run: &Run, folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let truth = serde_json::to_string_pretty(&run.truth)? + "\n";
     files.push((folder.join("truth.json"), truth.into_bytes()));
     Ok(files)
+}
+
+/// The profiles of a run, by their names in `folder`.
+fn copies(files: &[(PathBuf, Vec<u8>)], folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let is_profile = |path: &Path| path.extension().is_some_and(|e| e != "json");
+    let profiles = files.iter().filter(|(path, _)| is_profile(path));
+    profiles.map(|(path, bytes)| (folder.join(path.file_name().unwrap_or_default()), bytes.clone())).collect()
+}
+
+/// Writes files below a folder that then holds nothing else.
+fn put(files: Vec<(PathBuf, Vec<u8>)>, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    for (path, bytes) in files {
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        std::fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        say(&format!("{} ({} bytes)", shown(&path), bytes.len()));
+    }
+    Ok(())
 }
 
 /// Names of files that are missing, differ, or should not be there.

@@ -8,6 +8,8 @@ mod docs;
 mod fixtures;
 mod fuzz;
 mod instructions;
+mod licenses;
+mod package;
 mod python;
 mod verdicts;
 mod web_hash;
@@ -51,6 +53,10 @@ enum Task {
     Circles,
     /// Write the methods of the Python package that stand for analyses, or check that they are what would be written
     Python(python::Args),
+    /// Write the licences of what is in the program, or check that they are what would be written
+    Licenses(licenses::Args),
+    /// Check that every crate can be published and holds all that it reads
+    Package(package::Args),
     /// Ask diagnose, compare and check about runs of which is known what is wrong
     Verdicts(verdicts::Args),
     /// Compare crates/serve/dist/SOURCE_HASH with the sources of the page
@@ -76,6 +82,8 @@ fn main() -> ExitCode {
         Task::Hot(args) => instructions::hot(&args),
         Task::Circles => circles::run(),
         Task::Python(args) => python::run(&args),
+        Task::Licenses(args) => licenses::run(&args),
+        Task::Package(args) => package::run(&args),
         Task::Verdicts(args) => verdicts::run(&args),
         Task::WebHash(args) => web_hash::run(&args),
     };

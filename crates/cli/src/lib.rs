@@ -7,6 +7,9 @@
 mod args;
 mod cache_args;
 mod commands;
+// The build script is made of it; here it is only tested.
+#[cfg(test)]
+mod commit;
 mod failure;
 mod output;
 mod pager;
@@ -30,6 +33,9 @@ pub fn process(args: impl IntoIterator<Item = OsString>) -> u8 {
     // What `run` leaves behind after a panic is not looked at any more.
     panic::catch_unwind(|| run(args, &mut Printer::standard())).unwrap_or(70)
 }
+
+/// The version of the program, and in brackets the commit that it was built from, where that is known.
+pub const VERSION: &str = env!("HALOSCOPE_VERSION");
 
 /// Runs a command line and returns the exit code of its process. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {

@@ -118,9 +118,11 @@ impl Printer {
 
     /// Says that a panic was reached, which is always a bug of ours.
     pub fn bug(&mut self, info: &PanicHookInfo<'_>) {
-        let what = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let owned = payload.downcast_ref::<String>().map(String::as_str);
+        let what = payload.downcast_ref::<&str>().copied().or(owned).unwrap_or("no message");
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        let version = env!("CARGO_PKG_VERSION");
+        let version = crate::VERSION;
         let _ = writeln!(self.err, "error: this is a bug in haloscope {version}: {what} ({place})");
         let _ = writeln!(
             self.err,

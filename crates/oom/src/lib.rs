@@ -133,9 +133,9 @@ fn of_text(params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let holding = if assignment.trim().is_empty() {
         None
     } else {
-        Some(Holding::of_texts(text::head(assignment, LARGEST), module.as_ref())?)
+        Some(Holding::of_texts(haloscope_report::head(assignment, LARGEST), module.as_ref())?)
     };
-    let usage = holding::of_usage_report(text::head(params.text(&USAGE), LARGEST));
+    let usage = holding::of_usage_report(haloscope_report::head(params.text(&USAGE), LARGEST));
     let is_of_hbm = message.is_none_or(|message| message.space == "hbm" && !message.form.is_at_run_time());
     let mut case = Case {
         message,

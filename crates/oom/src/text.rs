@@ -1,5 +1,7 @@
 //! Texts as logs hold them, made plain: without colours, without what is said twice, with lines where lines were.
 
+use haloscope_report::head;
+
 /// At most this many bytes are looked at: of a longer log the last ones, as a program that dies says so at the end.
 pub const LARGEST: usize = 32 << 20;
 
@@ -69,11 +71,6 @@ fn without_encoded(text: &str) -> String {
     out
 }
 
-/// At most the first bytes of a text, whole characters.
-pub(crate) fn head(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes.min(text.len()))]
-}
-
 /// What stands behind a word in a text, if it is there.
 pub(crate) fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     text.find(word).and_then(|at| text.get(at + word.len()..))
@@ -121,7 +118,6 @@ mod tests {
         assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m"), "red");
         assert_eq!(plain("x\u{1b}"), "x");
         assert_eq!(plain("x\u{1b}[12"), "x");
-        assert_eq!(head("aé", 2), "a");
         assert_eq!(field("[core.py] Size: 1.0K", "Size:"), Some("1.0K"));
         assert_eq!(field("Subshape: f32[1]", "shape:"), None);
     }

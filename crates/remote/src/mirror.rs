@@ -198,6 +198,13 @@ pub(crate) struct PartialFile {
     left: AtomicU64,
 }
 
+/// Where a file is until it is whole.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
 impl PartialFile {
     fn open(path: PathBuf, map: &Path, size: u64) -> io::Result<Self> {
         let count = size.div_ceil(range_of(size));
@@ -207,7 +214,7 @@ impl PartialFile {
         let head = head(size);
         let known = lines.next().and_then(|line| line.strip_prefix(&head));
         let same_boot = known.is_some_and(|known| known == boot && known != "-");
-        let partial = path.with_added_extension("part");
+        let partial = partial(&path);
         if is_whole(&path, &text, size) {
             return Ok(Self::whole(path, size));
         }
@@ -271,7 +278,7 @@ impl PartialFile {
     }
 
     fn finish(&self) -> io::Result<()> {
-        fs::rename(self.path.with_added_extension("part"), &self.path)
+        fs::rename(partial(&self.path), &self.path)
     }
 }
 

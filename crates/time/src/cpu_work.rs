@@ -272,7 +272,10 @@ impl<'p> Found<'p> {
             let begun = |run: &u32| self.runs[*run as usize].start_ps <= marker.at_ps;
             let run = match marker.key {
                 Some(key) => self.keys.get(&key).copied().filter(|run| self.names[*run as usize] == name),
-                None => by_name.get_mut(name).and_then(|runs| runs.pop_front_if(|run| begun(run))),
+                None => by_name
+                    .get_mut(name)
+                    .filter(|runs| runs.front().is_some_and(begun))
+                    .and_then(std::collections::VecDeque::pop_front),
             };
             let Some(run) = run.filter(begun) else { continue };
             let of = &self.runs[run as usize];

@@ -125,6 +125,5 @@ fn cut(text: &str) -> String {
     if text.len() <= TEXT_LIMIT {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(TEXT_LIMIT);
-    format!("{}… ({} in all)", &text[..end], units::bytes(text.len() as f64))
+    format!("{}… ({} in all)", haloscope_report::head(text, TEXT_LIMIT), units::bytes(text.len() as f64))
 }

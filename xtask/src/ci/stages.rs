@@ -156,6 +156,13 @@ fn all() -> Vec<Stage> {
             .needs(&["program", "python-packages"]),
         Stage::new("python", Busy, 60, "python3 python/tests/run.py --tests --bin {bin}")
             .needs(&["program", "python-wheel", "xprof-packages"]),
+        // What is released: crates, what they are made of, the workflows that build them.
+        Stage::new("package", Compiler, 15, "{xtask} package").nightly("{xtask} package --verify").needs(&["program"]),
+        Stage::new("licences", Light, 5, "{xtask} licenses --check").needs(&["node-packages"]),
+        Stage::new("dependencies", Light, 5, "bash .ci/dependencies"),
+        Stage::new("workflows", Light, 20, "python3 tests/release/run.py"),
+        Stage::new("archives", Light, 5, "python3 tests/release/archives.py --bin {bin}").needs(&["program"]),
+        Stage::new("action", Light, 15, "python3 tests/action/run.py --bin {bin}").needs(&["program"]),
         // What others do with the program.
         Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
         Stage::new("exports", Busy, 35, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),

@@ -10,6 +10,8 @@ mod export;
 mod help;
 mod index;
 mod ledger;
+mod licenses;
+mod man;
 mod mcp;
 mod oom;
 mod report;
@@ -61,10 +63,16 @@ const OTHERS: &[Other] = &[
     Other { purpose: Purpose::Program, command: cache::command, run: cache::run },
     Other { purpose: Purpose::Program, command: demo::command, run: demo::run },
     Other { purpose: Purpose::Program, command: version::command, run: version::run },
+    Other { purpose: Purpose::Program, command: licenses::command, run: licenses::run },
     Other {
         purpose: Purpose::Program,
         command: completions::command,
         run: |matches, printer| completions::run(command(), matches, printer),
+    },
+    Other {
+        purpose: Purpose::Program,
+        command: man::command,
+        run: |matches, printer| man::run(command(), matches, printer),
     },
 ];
 
@@ -74,7 +82,7 @@ const NO_PAGER: &str = "no-pager";
 /// The whole command line.
 pub(crate) fn command() -> Command {
     Command::new("haloscope")
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(crate::VERSION)
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .after_help(
             "RUN is the log folder given to the profiler (its newest session), a session folder, a .xplane.pb file, or - for \

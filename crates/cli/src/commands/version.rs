@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command};
 use haloscope_report as report;
 
-use crate::{Failure, Printer};
+use crate::{Failure, Printer, VERSION};
 
 pub(super) fn command() -> Command {
     Command::new("version").about("Prints the versions of the program and of its report format")
@@ -12,7 +12,8 @@ pub(super) fn command() -> Command {
 pub(super) fn run(_: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     printer.data(|out| {
-        writeln!(out, "haloscope {} ({os} {arch})", env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "haloscope {VERSION}")?;
+        writeln!(out, "built for {os} {arch}")?;
         writeln!(out, "report format {}", report::VERSION)
     })?;
     Ok(0)

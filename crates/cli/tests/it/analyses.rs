@@ -8,7 +8,7 @@ use haloscope_time::analysis::Analysis;
 use insta::assert_snapshot;
 
 use crate::small;
-use crate::support::{FIXTURES, Outcome, filtered, inside, line, process, root, shown, widest};
+use crate::support::{FIXTURES, Outcome, command, filtered, inside, line, process, root, shown, widest};
 
 /// Whether the profile holds nothing that the question is about; any other refusal is an error.
 fn is_silent(outcome: &Outcome) -> bool {
@@ -125,6 +125,24 @@ fn the_demo_prints_a_diagnosis() {
     let diagnosis = process(&["diagnose", "fixtures/runs/tpu-input-bound"]);
     assert_eq!(demo.stdout, diagnosis.stdout);
     assert!(demo.stdout.starts_with("Devices wait for input"), "{}", demo.stdout);
+    assert_eq!(demo.stderr, "");
+}
+
+#[test]
+fn the_demo_saves_its_run_where_there_is_no_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| command(args).current_dir(folder.path()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let without = run(&["demo", "--no-serve"]);
+    assert!(text(without.stderr).contains("demo --save DIR"));
+    let without = text(without.stdout);
+    assert!(without.contains(" RUN") && !without.contains("fixtures/"), "{without}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let saved = run(&["demo", "--no-serve", "--save", "a log"]);
+    assert_eq!((saved.status.code(), text(saved.stderr)), (Some(0), String::new()));
+    let saved = text(saved.stdout);
+    assert!(saved.contains("'a log'") && !saved.contains(" RUN"), "{saved}");
+    assert_eq!(text(run(&["diagnose", "a log"]).stdout), saved);
 }
 
 #[test]

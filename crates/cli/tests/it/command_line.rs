@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::{filtered, line, process, shown, widest};
+use crate::support::{command, filtered, line, process, shown, widest};
 
 #[test]
 fn help() {
@@ -69,6 +69,89 @@ fn completions_know_the_analyses() {
         let script = process(&["completions", shell]);
         assert_eq!(script.code, 0, "{}", script.stderr);
         assert!(script.stdout.contains("roofline"), "{shell}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("man1");
+    let written = process(&["man", place.to_str().unwrap()]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let mut all = haloscope_cli::command();
+    all.build();
+    let mut open = vec![&all];
+    let mut names = std::collections::BTreeSet::new();
+    while let Some(command) = open.pop() {
+        // What is hidden, and `help`, is on the pages of others.
+        open.extend(
+            command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help"),
+        );
+        names.insert(format!("{}.1", command.get_display_name().unwrap_or_else(|| command.get_name())));
+    }
+    assert!(names.contains("haloscope.1") && names.contains("haloscope-kernel-list.1"), "{names:?}");
+    let found =
+        std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(found.collect::<std::collections::BTreeSet<_>>(), names);
+    assert_eq!(written.stdout, format!("{} pages in {}\n", names.len(), place.display()));
+    for name in &names {
+        let text = std::fs::read_to_string(place.join(name)).unwrap();
+        assert!(
+            text.contains(".TH ") && text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"),
+            "{name}"
+        );
+    }
+    let ops = std::fs::read_to_string(place.join("haloscope-ops.1")).unwrap();
+    assert!(
+        ops.contains("Which ops take the time")
+            && ops.contains("\\-\\-window")
+            && ops.contains("haloscope ops logs"),
+        "{ops}"
+    );
+    // The same again, whatever the terminal's width.
+    let narrow = folder.path().join("narrow");
+    assert!(
+        command(&["man", narrow.to_str().unwrap()]).env("COLUMNS", "40").output().unwrap().status.success()
+    );
+    for name in &names {
+        assert_eq!(
+            std::fs::read(place.join(name)).unwrap(),
+            std::fs::read(narrow.join(name)).unwrap(),
+            "{name}"
+        );
+    }
+    assert_eq!(process(&["man"]).code, 2);
+    assert_eq!(process(&["man", "README.md"]).code, 3);
+}
+
+#[test]
+fn the_version_has_the_commit_where_there_is_one() {
+    let said = process(&["--version"]).stdout;
+    assert_eq!(said, format!("haloscope {}\n", haloscope_cli::VERSION));
+    assert!(process(&["version"]).stdout.starts_with(&said));
+    let commit = said.trim().strip_prefix(concat!("haloscope ", env!("CARGO_PKG_VERSION"))).unwrap();
+    let is_commit = |text: &str| text.len() == 12 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let inside = commit.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    assert!(commit.is_empty() || inside.is_some_and(is_commit), "{said}");
+}
+
+#[test]
+fn licences_of_what_is_in_the_program_are_told() {
+    let told = process(&["licenses"]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    for part in [
+        "\nclap 4.",
+        "\nring 0.",
+        "\npreact ",
+        "in the page: MIT",
+        "Apache License\n",
+        "Permission is hereby granted",
+    ] {
+        assert!(told.stdout.contains(part), "{part}");
+    }
+    // What only builds or tests the program is not in it.
+    for part in ["\nsyn ", "\ninsta ", "\nproptest ", "haloscope-"] {
+        assert!(!told.stdout.contains(part), "{part}");
     }
 }
 

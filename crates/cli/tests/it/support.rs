@@ -70,6 +70,7 @@ pub(crate) fn filtered(body: impl FnOnce()) {
     for temp in [std::env::temp_dir(), temp] {
         settings.add_filter(&format!("{}/\\.tmp\\w+", temp.display()), "[TEMP]");
     }
+    settings.add_filter(&haloscope_cli::VERSION.replace('(', "\\(").replace(')', "\\)"), "[VERSION]");
     settings.add_filter(env!("CARGO_PKG_VERSION"), "[VERSION]");
     settings.bind(body);
 }

@@ -22,7 +22,7 @@ impl Unexpected {
     }
 
     pub(super) fn into_error(self, text: &str) -> Error {
-        let at = text.floor_char_boundary(self.at);
+        let at = (0..=self.at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let (before, after) = text.split_at(at);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = after.lines().next().unwrap_or_default();

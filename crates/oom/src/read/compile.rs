@@ -3,7 +3,9 @@
 use super::{listing, short};
 use crate::message::{Buffer, Form, Message, Named, What};
 use crate::size::Size;
-use crate::text::{after, between, head};
+use haloscope_report::head;
+
+use crate::text::{after, between};
 
 /// Bytes of a message that are looked at for its numbers.
 const NEAR: usize = 64 << 10;

@@ -3,7 +3,9 @@
 use super::{listing, short};
 use crate::message::{Buffer, Form, Message, Part, What};
 use crate::size::Size;
-use crate::text::{after, between, head, tail};
+use haloscope_report::head;
+
+use crate::text::{after, between, tail};
 
 /// Bytes of a message.
 const LINE: usize = 2 << 10;

@@ -3,7 +3,9 @@
 use super::short;
 use crate::message::{Buffer, Message, Part, What};
 use crate::size::Size;
-use crate::text::{after, between, field, head};
+use haloscope_report::head;
+
+use crate::text::{after, between, field};
 
 /// Bytes of a message with its lists.
 pub(super) const MOST: usize = 1 << 20;

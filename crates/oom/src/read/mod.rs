@@ -9,7 +9,9 @@ mod runtime;
 use std::collections::BTreeSet;
 
 use crate::message::Message;
-use crate::text::{between, head, plain};
+use haloscope_report::head;
+
+use crate::text::{between, plain};
 
 /// At most this many messages of a text are read; a program on many devices repeats one for each.
 const MOST_MESSAGES: usize = 256;

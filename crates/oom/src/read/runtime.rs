@@ -3,7 +3,9 @@
 use super::listing;
 use crate::message::{Form, Message};
 use crate::size::Size;
-use crate::text::{after, between, head};
+use haloscope_report::head;
+
+use crate::text::{after, between};
 
 /// Bytes of a message.
 const LINE: usize = 2 << 10;

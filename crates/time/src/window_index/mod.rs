@@ -92,10 +92,12 @@ impl WindowIndex {
         let ops = self.ops(profile, device);
         let blocks = &self.device(device).blocks;
         let blocks = || once(blocks, || OpBlocks::of(profile, ops)).as_ref();
-        match cut.as_slice() {
-            &[window] if let Some(blocks) = blocks() => blocks.sums(profile, ops, window, takes_line),
-            _ => op_sums::sums(profile, ops, Some(cut), takes_line),
+        if let &[window] = cut.as_slice()
+            && let Some(blocks) = blocks()
+        {
+            return blocks.sums(profile, ops, window, takes_line);
         }
+        op_sums::sums(profile, ops, Some(cut), takes_line)
     }
 
     /// When a device was busy.

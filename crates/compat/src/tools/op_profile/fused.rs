@@ -89,7 +89,7 @@ impl<'p> Instruction<'p> {
     pub(super) fn expression(self) -> String {
         const LONGEST: usize = 1_000_000;
         let mut text = self.module.instruction_text(self.at, &TextOptions::EXPRESSION);
-        text.truncate(text.floor_char_boundary(LONGEST));
+        text.truncate(haloscope_report::head(&text, LONGEST).len());
         text
     }
 }

@@ -72,7 +72,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
 /// The flags: of the script, else of the text that is the RUN, else of the profile. `None` where nobody says.
 fn given(profile: &Profile, script: &str) -> Result<Option<Given>, Error> {
     let of_text = |text: &str, from: String| {
-        let given = Given::of_text(&text[..text.floor_char_boundary(parse::LARGEST)], from);
+        let given = Given::of_text(haloscope_report::head(text, parse::LARGEST), from);
         if given.uses.is_empty() {
             return Err(Error::Nothing(
                 "no flag of XLA or libtpu is in the text; expected --xla_…, XLA_FLAGS, LIBTPU_INIT_ARGS, or keys such as \
