@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import types
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +56,7 @@ def xspace_to_tool_data(
     nothing. `graph_viewer` raises ValueError, as XProf's does.
     """
     given = dict(params or {})
+    xspace_paths = _listed(xspace_paths)
     tool = tool[:-1] if tool.endswith("^") else tool
     content_type = "application/json"
     options: dict[str, Any] = {"use_saved_result": given.get("use_saved_result", True)}
@@ -92,7 +94,7 @@ def xspace_to_tool_data(
     elif tool == "tool_names" or tool not in _TOOLS:
         return None, content_type
     if write_hlo:
-        _write_hlo(xspace_paths)
+        _write_hlo(path for path in xspace_paths if isinstance(path, (str, os.PathLike)))
     ask = xspace_wrapper_func or xspace_to_tools_data
     data, is_there = ask(xspace_paths, tool, options)
     if not is_there:
@@ -168,16 +170,40 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
     return out
 
 
+def _is_data(item: Any) -> bool:
+    """Whether it is no path but what a profiler session gave: a ProfileData of whoever, or the session."""
+    return hasattr(item, "planes") or hasattr(item, "profile_data") or hasattr(item, "export_profile_data")
+
+
+def _listed(given: _Spaces) -> list[Any]:
+    return [given] if isinstance(given, (str, os.PathLike)) or _is_data(given) else list(given)
+
+
 def _spaces(given: _Spaces) -> Any:
-    """Paths as texts, or what profiler sessions and `ProfileData` hold as bytes."""
-    if isinstance(given, (str, os.PathLike)):
-        given = [given]
-    if hasattr(given, "serialized") or hasattr(given, "planes"):
-        raise InputError(
-            "a ProfileData cannot be turned back into bytes",
-            "pass the path, or the bytes to xspace_to_tools_data_from_byte_string",
-        )
-    return [os.fspath(path) for path in given]
+    """Paths as texts; names and bytes of what is in memory."""
+    listed = _listed(given)
+    if any(_is_data(item) for item in listed):
+        return [(f"host{number}.xplane.pb", _bytes(item)) for number, item in enumerate(listed)]
+    return [os.fspath(path) for path in listed]
+
+
+def _bytes(item: Any) -> bytes:
+    """The XSpace that a ProfileData or a session holds."""
+    if isinstance(item, ProfileData):
+        return item.serialized_xspace()
+    with tempfile.TemporaryDirectory() as folder:
+        if callable(getattr(item, "export_profile_data", None)):
+            item.export_profile_data(folder)
+        else:
+            import jax
+
+            jax.profiler.export_profile_data(item, folder)
+        for path, _, names in os.walk(folder):
+            for name in names:
+                if name.endswith((".xplane.pb", ".xplane.riegeli")):
+                    with open(os.path.join(path, name), "rb") as file:
+                        return file.read()
+    raise InputError("the profiler session gave no XSpace")
 
 
 def _write_hlo(paths: Iterable[Any]) -> None:

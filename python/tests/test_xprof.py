@@ -106,6 +106,22 @@ def test_the_plugins_function_has_its_shape(session: tuple[str, list[str]]) -> N
         xprof.xspace_to_tools_data_from_byte_string(spaces, [], "hlo_stats")
 
 
+def test_what_sessions_give_is_taken_as_files_are() -> None:
+    path = xspaces("tpu-memory")[0]
+    data = haloscope.ProfileData.from_file(path)
+    for given in (data, [data]):
+        assert xprof.xspace_to_tool_data(given, "hlo_stats", {})[0] == xprof.xspace_to_tool_data([path], "hlo_stats", {})[0]
+        assert "hlo_stats" in xprof.xspace_to_tool_names(given)
+
+    class Session:
+        def export_profile_data(self, folder: str) -> None:
+            target = Path(folder) / "plugins" / "profile" / "now"
+            target.mkdir(parents=True)
+            shutil.copy(path, target / "host.xplane.pb")
+
+    assert xprof.xspace_to_tool_data(Session(), "hlo_stats", {})[0] == xprof.xspace_to_tool_data(str(path), "hlo_stats", {})[0]
+
+
 def test_nothing_is_written_beside_a_run_unless_asked_for(session: tuple[str, list[str]]) -> None:
     name, paths = session
     folder = Path(paths[0]).parent

@@ -228,6 +228,11 @@ impl ProfileData {
         work::run(py, move || Ok(Self(Arc::new(Space::read(Held::Python(serialized_xspace))?))))
     }
 
+    /// What it was read from, as bytes.
+    fn serialized_xspace<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.held)
+    }
+
     /// Its planes.
     #[getter]
     fn planes(&self) -> Planes {

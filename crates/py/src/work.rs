@@ -49,7 +49,7 @@ pub(crate) fn run<T: Send + 'static>(
         let (tell, told) = mpsc::channel();
         let own = token.clone();
         let answer = move || {
-            let done = catch_unwind(AssertUnwindSafe(|| stop::run(&own, || on_own_threads(work))));
+            let done = catch_unwind(AssertUnwindSafe(|| on_own_threads(|| stop::run(&own, work))));
             // Who does not wait any more does not want to know.
             let _ = tell.send(done);
         };
