@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from . import _native
-from ._asked import Asked, Baselines, Document, Names, RunLike, Steps, Texts, Window, words
+from ._asked import Asked, Document, words
 from ._report import Report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from ._asked import Baselines, DocumentLike, Names, RunLike, Steps, Texts, Window
 
 
 class Analyses(Asked):
@@ -117,10 +121,10 @@ class Analyses(Asked):
         steps: Steps = None,
         window: Window = None,
         steady: bool = False,
-        budget: Document.Like = None,
+        budget: DocumentLike = None,
         claim: Texts = None,
         floor: str | int | None = None,
-        wall: Document.Like = None,
+        wall: DocumentLike = None,
         expect: Texts = None,
         kernel: str | int | None = None,
         tolerance: str | int | None = None,
@@ -229,7 +233,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
         mesh: str | int | None = None,
-        mesh_file: Document.Like = None,
+        mesh_file: DocumentLike = None,
         topology: str | int | None = None,
     ) -> Report:
         """What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?
@@ -351,7 +355,7 @@ class Analyses(Asked):
         global_batch: float | str | None = None,
         seq: float | str | None = None,
         flops_per_token: float | str | None = None,
-        config: Document.Like = None,
+        config: DocumentLike = None,
         mode: Literal["train", "infer"] | None = None,
         context: float | str | None = None,
         devices_count: float | str | None = None,
@@ -613,7 +617,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
         op: str | int | None = None,
-        without: Document.Like = None,
+        without: DocumentLike = None,
     ) -> Report:
         """Does a TPU kernel spill registers, on which lines, and does it cost anything?
 
@@ -894,7 +898,7 @@ class Analyses(Asked):
         steady: bool = False,
         module: str | int | None = None,
         space: str | int | None = None,
-        rules: Document.Like = None,
+        rules: DocumentLike = None,
     ) -> Report:
         """What is the memory at the peak used for: parameters, optimiser, KV cache, activations?
 
@@ -924,7 +928,7 @@ class Analyses(Asked):
         steady: bool = False,
         module: str | int | None = None,
         space: str | int | None = None,
-        rules: Document.Like = None,
+        rules: DocumentLike = None,
         capacity: float | str | None = None,
     ) -> Report:
         """Which memory could the program do without, and what should you try?
@@ -955,10 +959,10 @@ class Analyses(Asked):
         steps: Steps = None,
         window: Window = None,
         steady: bool = False,
-        message: Document.Like = None,
-        assignment: Document.Like = None,
-        usage: Document.Like = None,
-        hlo: Document.Like = None,
+        message: DocumentLike = None,
+        assignment: DocumentLike = None,
+        usage: DocumentLike = None,
+        hlo: DocumentLike = None,
         chip: Literal["any", "v4", "v5e", "v5p", "v6e", "v7x"] | None = None,
         capacity: float | str | None = None,
         module: str | int | None = None,
@@ -1229,7 +1233,7 @@ class Analyses(Asked):
         steps: Steps = None,
         window: Window = None,
         steady: bool = False,
-        script: Document.Like = None,
+        script: DocumentLike = None,
         version: str | int | None = None,
     ) -> Report:
         """Which XLA and libtpu flags was the run started with, do any conflict, and which would help?
@@ -1299,10 +1303,10 @@ def roofline(
 
 def oom(
     *,
-    message: Document.Like = None,
-    assignment: Document.Like = None,
-    usage: Document.Like = None,
-    hlo: Document.Like = None,
+    message: DocumentLike = None,
+    assignment: DocumentLike = None,
+    usage: DocumentLike = None,
+    hlo: DocumentLike = None,
     chip: Literal["any", "v4", "v5e", "v5p", "v6e", "v7x"] | None = None,
     capacity: float | str | None = None,
     module: str | int | None = None,

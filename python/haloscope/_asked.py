@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Union, runtime_checkable
 
 from ._errors import InputError, UsageError
 from ._report import Report
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol, Union
+
     from ._run import Run
 
-#: One name, names with commas between them, or several.
-Names = Union[str, Iterable[str], None]
-#: Step numbers: 3, "2-5,9", range(2, 6), [2, 3, 9].
-Steps = Union[int, str, Iterable[int], None]
-#: "1.5ms..20ms", or both ends: ("1.5ms", "20ms"), or picoseconds.
-Window = Union[str, tuple[Union[int, str], Union[int, str]], None]
-#: One text or several.
-Texts = Union[str, Iterable[str], None]
-#: A run, or what stands for one.
-RunLike = Union["Run", str, "os.PathLike[str]"]
-#: Runs of a baseline.
-Baselines = Union[RunLike, Sequence[RunLike], None]
+    class _Readable(Protocol):
+        def read(self) -> str: ...
 
-_Scope = tuple[Names, Names, Names, Steps, Window, bool]
+    #: One name, names with commas between them, or several.
+    Names = Union[str, Iterable[str], None]
+    #: Step numbers: 3, "2-5,9", range(2, 6), [2, 3, 9].
+    Steps = Union[int, str, Iterable[int], None]
+    #: "1.5ms..20ms", or both ends: ("1.5ms", "20ms"), or picoseconds.
+    Window = Union[str, tuple[Union[int, str], Union[int, str]], None]
+    #: One text or several.
+    Texts = Union[str, Iterable[str], None]
+    #: A run, or what stands for one.
+    RunLike = Union[Run, str, os.PathLike[str]]
+    #: Runs of a baseline.
+    Baselines = Union[RunLike, Sequence[RunLike], None]
+    #: The text of a file, its path, or the file.
+    DocumentLike = Union[str, os.PathLike[str], _Readable, None]
 
-
-@runtime_checkable
-class _Readable(Protocol):
-    def read(self) -> str: ...
+    Scope = tuple[Names, Names, Names, Steps, Window, bool]
 
 
 class Document:
     """The text of a file that a parameter takes: by its path, as an open file, or the text itself where it has several lines."""
 
-    Like = Union[str, "os.PathLike[str]", _Readable, None]
-
-    def __init__(self, given: Document.Like) -> None:
+    def __init__(self, given: DocumentLike) -> None:
         self.given = given
 
     def text(self) -> str | None:
@@ -46,7 +46,7 @@ class Document:
         given = self.given
         if given is None or (isinstance(given, str) and "\n" in given):
             return given
-        if isinstance(given, _Readable):
+        if not isinstance(given, (str, os.PathLike)):
             return given.read()
         try:
             with open(given, encoding="utf-8", errors="replace") as file:
@@ -103,7 +103,7 @@ def _window(given: Window) -> str | None:
     return f"{first}..{last}"
 
 
-def scope_words(scope: _Scope) -> dict[str, object]:
+def scope_words(scope: Scope) -> dict[str, object]:
     """A part of a run as words."""
     hosts, devices, modules, steps, window, steady = scope
     return {
@@ -119,5 +119,5 @@ def scope_words(scope: _Scope) -> dict[str, object]:
 class Asked:
     """What every analysis is asked through."""
 
-    def _ask(self, id: str, others: Baselines, scope: _Scope, params: Mapping[str, object]) -> Report:
+    def _ask(self, id: str, others: Baselines, scope: Scope, params: Mapping[str, object]) -> Report:
         raise NotImplementedError

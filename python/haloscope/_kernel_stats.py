@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import statistics
@@ -100,7 +99,7 @@ def kernel_stats(
         is_tpu = "TPU" in plane.name.upper()
         for line in plane.lines:
             upper = line.name.upper()
-            events = [(math.floor(e.start_ns), math.floor(e.duration_ns), e) for e in line.events]
+            events = [(int(e.start_ns), int(e.duration_ns), e) for e in line.events]
             by_line_spans = [(start, start + took) for start, took, _ in events]
             if include_summary and events:
                 by_line[line.name] += by_line_spans
@@ -112,7 +111,7 @@ def kernel_stats(
                     continue
                 if not is_region and upper not in _KERNELS:
                     if include_summary and "XLA MODULES" in upper:
-                        steps += [took / 1000.0 for _, took, _ in events]
+                        steps += [float(event.duration_ns) / 1000.0 for _, _, event in events]
                     continue
             elif any(word in upper for word in _NO_WORK):
                 continue
@@ -123,7 +122,7 @@ def kernel_stats(
                     continue
                 if trace_matchers and not any(_matches(pattern, name) for pattern in trace_matchers):
                     continue
-                took_us = float(took) / 1000.0
+                took_us = float(event.duration_ns) / 1000.0
                 found[name, is_region].append(took_us)
                 if not is_region and start >= covered:
                     outermost_us += took_us

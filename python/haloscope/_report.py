@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from . import _native
 from ._errors import NothingError
+from ._record import Record
 from ._table import Table
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@dataclass(frozen=True)
-class Value:
+
+class Value(Record):
     """A headline number. `status` is `measured`, `derived`, `estimated` or `unknown`; what is unknown is `None`, never 0."""
+
+    __slots__ = ("id", "value", "unit", "status", "label", "doc")
 
     id: str
     value: int | float | str | bool | None
@@ -28,9 +31,14 @@ class Value:
         return f"Value({self.id}={self.value!r}{unit}, {self.status})"
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A claim with its evidence, what it costs at most, what to try, and what would disprove it."""
+class Finding(Record):
+    """A claim with its evidence, what it costs at most, what to try, and what would disprove it. `see` are calls that show the
+    evidence.
+    """
+
+    __slots__ = (
+        "id", "severity", "claim", "evidence", "ceiling", "lever", "falsifier", "speedup", "status", "explained_by", "see",
+    )  # fmt: skip
 
     id: str
     severity: str
@@ -42,13 +50,13 @@ class Finding:
     speedup: float | None
     status: str
     explained_by: str | None
-    #: Calls that show the evidence.
     see: list[str]
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(Record):
     """What is missing, cut or guessed in the data, what that costs, and what would cure it."""
+
+    __slots__ = ("id", "severity", "message", "cost", "cure")
 
     id: str
     severity: str
@@ -148,6 +156,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """That JSON as a dictionary: also scope, provenance, trees and series."""
+        import json
+
         made: dict[str, Any] = json.loads(self.to_json())
         return made
 

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import builtins
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import _native
 from ._analyses import Analyses
-from ._asked import Baselines, Document, Names, RunLike, Steps, Texts, Window, _Scope, scope_words, words
+from ._asked import scope_words, words
 from ._errors import UsageError
+from ._record import Record
 from ._report import Report
 from ._table import Table
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@dataclass(frozen=True)
-class Line:
+    from ._asked import Baselines, DocumentLike, Names, RunLike, Scope, Steps, Texts, Window
+
+
+class Line(Record):
     """A line of a run: a stream of a device, or a thread."""
+
+    __slots__ = ("id", "host", "plane", "name", "events")
 
     id: int
     host: str
     plane: str
     name: str
     events: int
+
+
+class Hosts(list[str]):
+    """The names of a run's hosts, and the question about them."""
+
+    def __init__(self, names: Iterable[str], ask: Callable[..., Report]) -> None:
+        super().__init__(names)
+        self._ask = ask
+
+    def __call__(self, **scope: Any) -> Report:
+        """Which host is slow, and what that costs: the analysis `hosts`."""
+        return self._ask(**scope)
 
 
 class Run(Analyses):
@@ -41,9 +60,9 @@ class Run(Analyses):
         return self._native.path
 
     @property
-    def hosts(self) -> list[str]:
-        """The names of its hosts."""
-        return self._native.hosts()
+    def hosts(self) -> Hosts:
+        """The names of its hosts; called, the analysis of that name: `run.hosts(steady=True)`."""
+        return Hosts(self._native.hosts(), super().hosts)
 
     @property
     def devices(self) -> list[str]:
@@ -89,7 +108,7 @@ class Run(Analyses):
     ) -> None:
         """Writes one HTML file that shows the run: no server, no network."""
         page = self._page((hosts, devices, modules, steps, window, steady))
-        with open_file(path, "wb") as file:
+        with builtins.open(path, "wb") as file:
             file.write(page)
 
     def show(
@@ -108,7 +127,7 @@ class Run(Analyses):
 
         return Frame(self._page((hosts, devices, modules, steps, window, steady)).decode(), height)
 
-    def _page(self, scope: _Scope) -> bytes:
+    def _page(self, scope: Scope) -> bytes:
         return self._native.page(scope_words(scope), self._name())
 
     def _name(self) -> str:
@@ -120,7 +139,7 @@ class Run(Analyses):
             return f"{parts[-4]}/{parts[-1]}"
         return parts[-1]
 
-    def _ask(self, id: str, others: Baselines, scope: _Scope, params: Mapping[str, object]) -> Report:
+    def _ask(self, id: str, others: Baselines, scope: Scope, params: Mapping[str, object]) -> Report:
         beside = [run_of(other)._native for other in _several(others)]
         return Report(self._native.ask(id, beside, scope_words(scope), words(params)))
 
@@ -129,10 +148,6 @@ class Run(Analyses):
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
-
-
-# `open` is the package's own from here on.
-open_file = open
 
 
 def open(run: RunLike) -> Run:  # noqa: A001
@@ -180,7 +195,7 @@ def check(
     baseline: Baselines = None,
     *,
     claim: Texts = None,
-    budget: Document.Like = None,
+    budget: DocumentLike = None,
     **more: Any,
 ) -> Report:
     """Whether a run holds what was asked for: against a baseline, claims such as "step_time<=85ms", a budget: `Run.check`."""

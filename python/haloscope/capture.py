@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import socket
 import threading
@@ -138,7 +139,7 @@ class Capture:
         target = os.path.join(folder, f"{socket.gethostname() or 'host'}.xplane.pb")
         # It appears whole: who lists the folder meanwhile sees no half of it.
         draft = f"{target}.{os.getpid()}.part"
-        with _open(draft, "wb") as file:
+        with builtins.open(draft, "wb") as file:
             file.write(xspace)
         os.replace(draft, target)
         self._path = folder
@@ -158,9 +159,6 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.stop()
-
-
-from builtins import open as _open  # noqa: E402
 
 
 def capture(

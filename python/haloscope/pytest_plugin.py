@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from ._asked import Baselines, Document, RunLike, Texts
+    from ._asked import Baselines, DocumentLike, RunLike, Texts
     from ._report import Report
 
 
@@ -25,7 +25,7 @@ class Check(Protocol):
         baseline: Baselines = None,
         *,
         claim: Texts = None,
-        budget: Document.Like = None,
+        budget: DocumentLike = None,
         **more: Any,
     ) -> Report: ...
 

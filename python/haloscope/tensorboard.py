@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from tensorboard.plugins import base_plugin  # type: ignore[import-untyped]
+from tensorboard.plugins import base_plugin
 
 # Never `profile`: that is XProf's, and TensorBoard dies where two plugins have one name.
 NAME = "haloscope"

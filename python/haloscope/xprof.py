@@ -38,7 +38,7 @@ _Spaces = Union[Sequence[Any], Any]
 def xspace_to_tool_names(xspace_paths: _Spaces) -> list[str]:
     """The names of the tools that have something to show for a run; none where it cannot be read."""
     try:
-        return list(_native.tool_names(_spaces(xspace_paths)))
+        return _native.tool_names(_spaces(xspace_paths)).split(",")
     except Error:
         return []
 
@@ -125,8 +125,19 @@ def xspace_to_tools_data_from_byte_string(
 
 def _tools_data(spaces: Any, tool: str, options: Mapping[str, Any] | None) -> tuple[bytes, bool]:
     params = _options(options or {})
-    if tool == "tool_names":
-        return ",".join(_native.tool_names(spaces)).encode(), True
+    if (tool in _ONE_HOST and len(spaces) != 1) or tool == "hlo_op_profile":
+        return f"{tool}: expected one host, found {len(spaces)}".encode(), False
+    if tool == "memory_viewer" and not (params.get("module_name") or params.get("program_id")):
+        return b"memory_viewer: no module was named", False
+    if tool == "megascale_stats" and not (params.get("host_name") or params.get("host")):
+        return b"megascale_stats: no host was named", False
+    if tool == "op_profile" and params.get("group_by") not in (None, "program", "category", "provenance"):
+        del params["group_by"]
+    try:
+        if tool == "tool_names":
+            return _native.tool_names(spaces).encode(), True
+    except Error as error:
+        return str(error).encode(), False
     if tool == "trace_viewer@":
         # The library draws everything where it is not told how many pixels there are; the server has a default.
         params.setdefault("resolution", "0")
@@ -138,9 +149,6 @@ def _tools_data(spaces: Any, tool: str, options: Mapping[str, Any] | None) -> tu
         return str(error).encode(), False
     if data is not None:
         return data, True
-    empty = _EMPTY.get(tool)
-    if empty is not None:
-        return empty, True
     return words.encode(), False
 
 
@@ -263,11 +271,12 @@ def _of_byte_string(
     return xspace_to_tool_data(xspace_byte_list, tool, params, ask)
 
 
+#: Tools that XProf's library answers for one host alone.
+_ONE_HOST = ("kernel_utilization", "trace_viewer")
+
+#: Tools that XProf's library knows.
 _TOOLS = {
     "framework_op_stats", "graph_viewer", "hlo_op_profile", "hlo_stats", "inference_profile", "input_pipeline_analyzer",
     "kernel_stats", "kernel_utilization", "megascale_stats", "memory_profile", "memory_viewer", "op_profile", "overview_page",
     "perf_counters", "pod_viewer", "roofline_model", "smart_suggestion", "trace_viewer", "trace_viewer@", "utilization_viewer",
 }  # fmt: skip
-
-#: What XProf gives of tools that have nothing to show, and haloscope's own doors refuse with the reason.
-_EMPTY: dict[str, bytes] = {}

@@ -44,11 +44,15 @@ const HEAD: &str = r#"# Written by `cargo xtask python --write` from the registr
 
 from __future__ import annotations
 
-from typing import Literal
-
 from . import _native
-from ._asked import Asked, Baselines, Document, Names, RunLike, Steps, Texts, Window, words
+from ._asked import Asked, Document, words
 from ._report import Report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from ._asked import Baselines, DocumentLike, Names, RunLike, Steps, Texts, Window
 "#;
 
 const SCOPE: &str = "        hosts: Names = None,\n        devices: Names = None,\n        modules: Names = None,\n        steps: Steps = None,\n        \
@@ -168,7 +172,7 @@ fn hint(param: &Param) -> String {
         ParamKind::Quantity => "float | str | None".to_owned(),
         ParamKind::Text => "str | int | None".to_owned(),
         ParamKind::Texts => "Texts".to_owned(),
-        ParamKind::Document => "Document.Like".to_owned(),
+        ParamKind::Document => "DocumentLike".to_owned(),
         ParamKind::Flag => "bool".to_owned(),
     }
 }

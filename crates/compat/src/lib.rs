@@ -35,7 +35,7 @@ pub use answer::Answer;
 pub use error::Error;
 pub use hosts::{ALL_HOSTS, Hosts, host_names};
 pub use params::{Param, Params};
-pub use tools::{TOOLS, Tool, find, offered};
+pub use tools::{TOOLS, Tool, empty, find, offered};
 
 /// Asks the tool named `tool` about a run, as `GET /data?tag=<tool>&<params>` asks XProf.
 ///

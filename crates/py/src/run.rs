@@ -214,14 +214,12 @@ const KERNEL_TIMES: [Column; 6] = [
 pub(crate) fn kernel_times(py: Python<'_>, xspace: PyBackedBytes) -> PyResult<Table> {
     work::run(py, move || {
         let profile = load::from_bytes("kernels.xplane.pb", xspace.to_vec())?;
-        let ask = |id: &str, words: &[(&str, &str)]| -> Result<_, Trouble> {
-            let mut params = Params::default();
-            words.iter().for_each(|(id, value)| params.set(id, value));
-            Ok(haloscope_time::analysis::run(analysis(id)?, &profile, &Scope::default(), &params))
+        let ask = |id: &str| -> Result<_, Trouble> {
+            Ok(haloscope_time::analysis::run(analysis(id)?, &profile, &Scope::default(), &Params::default()))
         };
-        let (report, id, total) = match ask("kernels", &[])? {
+        let (report, id, total) = match ask("kernels")? {
             Ok(report) => (report, "kernels", "total_ps"),
-            Err(haloscope_report::Error::Nothing(_)) => (ask("ops", &[("limit", "0")])??, "ops", "self_ps"),
+            Err(haloscope_report::Error::Nothing(_)) => (ask("ops")??, "ops", "self_ps"),
             Err(error) => return Err(error.into()),
         };
         let table = report.table(id).ok_or_else(|| Trouble::bug(&format!("`{id}` has no table")))?;

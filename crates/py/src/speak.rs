@@ -48,7 +48,7 @@ pub(crate) fn call(command: &str) -> Option<String> {
     let mut arguments = Vec::new();
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
-            Some("table") => {
+            Some(option) if is_form(analysis, option) => {
                 words.next();
             }
             Some(option) => {
@@ -105,10 +105,15 @@ fn option(text: &str) -> Option<String> {
 
 fn name_of(analysis: &Analysis, option: &str) -> Option<String> {
     let is_known = SCOPE.contains(&option)
-        || option == LIMIT.id
         || analysis.others().word() == Some(option)
         || analysis.params.iter().any(|param| param.id == option);
     is_known.then(|| argument(option))
+}
+
+/// Whether an option, with its value, says how an answer is written and nothing of what is asked.
+fn is_form(analysis: &Analysis, option: &str) -> bool {
+    let is_param = analysis.params.iter().any(|param| param.id == option);
+    !is_param && ["table", "format", "width", LIMIT.id].contains(&option)
 }
 
 fn is_switch(analysis: &Analysis, option: &str) -> bool {

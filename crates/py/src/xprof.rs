@@ -22,6 +22,7 @@ impl Spaces {
     fn open(self) -> Result<Profile, Trouble> {
         load::map::guard();
         match self {
+            Self::Files(files) if files.is_empty() => Err(Trouble::nothing("no file was given")),
             Self::Files(files) => {
                 let path = files.first().cloned().unwrap_or_default();
                 // A file that is missing is an error of all, and not one that is left out.
@@ -50,9 +51,21 @@ pub(crate) fn tool_data<'py>(
     params: Vec<(String, String)>,
 ) -> PyResult<Told<'py>> {
     let told = work::run(py, move || {
-        let params: Params = params.iter().map(|(key, value)| (key, value)).collect();
+        // XProf passes over options that a tool does not know.
+        let known = |key: &str| {
+            let takes = |tool: &compat::Tool| tool.params.iter().any(|param| param.id == key);
+            ["host", "hosts"].contains(&key) || compat::find(&tool).is_ok_and(takes)
+        };
+        let params: Params =
+            params.iter().filter(|(key, _)| known(key)).map(|(key, value)| (key, value)).collect();
         let profile = spaces.open()?;
-        Ok(match compat::answer(&profile, &tool, &params) {
+        let answer = match compat::answer(&profile, &tool, &params) {
+            Err(compat::Error::Missing { tool, .. }) if compat::empty(tool).is_some() => {
+                compat::empty(tool).unwrap_or_else(|| Ok(compat::Answer::text("")))
+            }
+            told => told,
+        };
+        Ok(match answer {
             Ok(answer) => (Some(answer.body), answer.content_type.to_owned(), false),
             Err(error) => (None, error.to_string(), error.http_status() == 400),
         })
@@ -61,12 +74,14 @@ pub(crate) fn tool_data<'py>(
     Ok((body.map(|body| PyBytes::new(py, &body)), words, is_wrong))
 }
 
-/// The names of the tools that have something to show.
+/// The names of the tools that have something to show, with commas between them, as XProf has them.
 #[pyfunction]
-pub(crate) fn tool_names(py: Python<'_>, spaces: Spaces) -> PyResult<Vec<&'static str>> {
+pub(crate) fn tool_names(py: Python<'_>, spaces: Spaces) -> PyResult<String> {
     work::run(py, move || {
         let profile = spaces.open()?;
-        Ok(compat::offered(&profile).map(|tool| tool.id).collect())
+        let told = compat::answer(&profile, "tool_names", &Params::default());
+        let told = told.map_err(|error| Trouble::from(haloscope_cli::Failure::from(error)))?;
+        Ok(String::from_utf8_lossy(&told.body).into_owned())
     })
 }
 

@@ -149,6 +149,13 @@ fn all() -> Vec<Stage> {
             .needs(&["program", "node-packages", "xprof-packages"]),
         Stage::at_night("third-party-mcp", Busy, 60, "python3 tests/third-party/mcp.py --bin {bin}")
             .needs(&["program", "xprof-packages"]),
+        // The Python package: its methods are those of the registry, its wheel answers as the program, beside JAX and XProf.
+        Stage::new("python-packages", Light, 60, "python3 python/tests/run.py --packages"),
+        Stage::new("python-wheel", Compiler, 150, "{xtask} python --check\npython3 python/tests/run.py --wheel")
+            .nightly("{xtask} python --check\npython3 python/tests/run.py --wheel --release")
+            .needs(&["program", "python-packages"]),
+        Stage::new("python", Busy, 60, "python3 python/tests/run.py --tests --bin {bin}")
+            .needs(&["program", "python-wheel", "xprof-packages"]),
         // What others do with the program.
         Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
         Stage::new("exports", Busy, 35, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),

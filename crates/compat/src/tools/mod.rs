@@ -106,6 +106,15 @@ pub fn find(id: &str) -> Result<&'static Tool, Error> {
     })
 }
 
+/// What XProf's library answers programs where a tool has nothing to show, if that is an empty table and no failure: people, who are
+/// told what is missing, get none.
+///
+/// # Errors
+/// [`Error::Internal`] for a table that cannot be written.
+pub fn empty(tool: &str) -> Option<Result<Answer, Error>> {
+    (tool == kernel_stats::TOOL.id).then(kernel_stats::without_kernels)
+}
+
 /// The tools that have something to show for a run, in the order of [`TOOLS`].
 pub fn offered(profile: &Profile) -> impl Iterator<Item = &'static Tool> {
     TOOLS.iter().copied().filter(|tool| (tool.offered)(profile))
