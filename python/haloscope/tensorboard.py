@@ -84,6 +84,14 @@ class _Server:
                 self._start()
             return self._port
 
+    def lost(self, port: int) -> None:
+        """Nobody listens there any more: one that is dying, and not dead yet, is of no use."""
+        with self._lock:
+            if self._process is not None and self._port == port:
+                self._process.kill()
+                self._process.wait()
+                self._process = None
+
     def _start(self) -> None:
         self.token = secrets.token_urlsafe(32)
         command = [sys.executable, "-c", _CHILD, "serve", self._logdir, "--port", "0", "--no-pager"]
@@ -168,14 +176,13 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         prefix = environ.get("SCRIPT_NAME", "") + before + "/page/"
         query = environ.get("QUERY_STRING", "")
         target = "/" + _quoted(path) + (f"?{query}" if query else "")
+        is_text = path == "docs" or path.startswith("docs/")
         try:
-            port = self._server.port()
             length = int(environ.get("CONTENT_LENGTH") or 0)
             if length > _MOST_SENT:
                 return _plain(start_response, "413 Content Too Large", "the request is too long")
             body = environ["wsgi.input"].read(length) if length else None
-            connection = http.client.HTTPConnection("127.0.0.1", port)
-            is_text = path == "docs" or path.startswith("docs/")
+            connection = self._connected()
             connection.request(method, target, body, self._headers(environ, is_text))
             answer = connection.getresponse()
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -194,6 +201,18 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             return [text]
         start_response(f"{answer.status} {answer.reason}", headers)
         return _pieces(connection, answer)
+
+    def _connected(self) -> http.client.HTTPConnection:
+        """A connection to our server, which is started again where it died."""
+        port = self._server.port()
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        try:
+            connection.connect()
+        except ConnectionError:
+            self._server.lost(port)
+            connection = http.client.HTTPConnection("127.0.0.1", self._server.port())
+            connection.connect()
+        return connection
 
     def _refusal(self, method: str, environ: _Environ) -> str | None:
         """Why a request is not passed on; `None` where it is."""
