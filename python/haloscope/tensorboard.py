@@ -182,9 +182,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             if length > _MOST_SENT:
                 return _plain(start_response, "413 Content Too Large", "the request is too long")
             body = environ["wsgi.input"].read(length) if length else None
-            connection = self._connected()
-            connection.request(method, target, body, self._headers(environ, is_text))
-            answer = connection.getresponse()
+            connection, answer = self._answered(method, target, body, environ, is_text)
         except (OSError, ValueError, http.client.HTTPException) as error:
             return _plain(start_response, "503 Service Unavailable", f"Haloscope does not answer: {error}")
         headers = [(name, value) for name, value in answer.getheaders() if name.lower() in _ANSWERED]
@@ -202,17 +200,22 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         start_response(f"{answer.status} {answer.reason}", headers)
         return _pieces(connection, answer)
 
-    def _connected(self) -> http.client.HTTPConnection:
-        """A connection to our server, which is started again where it died."""
-        port = self._server.port()
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        try:
-            connection.connect()
-        except ConnectionError:
-            self._server.lost(port)
-            connection = http.client.HTTPConnection("127.0.0.1", self._server.port())
-            connection.connect()
-        return connection
+    def _answered(
+        self, method: str, target: str, body: bytes | None, environ: _Environ, is_text: bool
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """What our server answers, which is started again where it died; what acts is not asked twice."""
+        for is_last in (method not in ("GET", "HEAD"), True):
+            port = self._server.port()
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            try:
+                connection.request(method, target, body, self._headers(environ, is_text))
+                return connection, connection.getresponse()
+            except ConnectionError:
+                connection.close()
+                self._server.lost(port)
+                if is_last:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
 
     def _refusal(self, method: str, environ: _Environ) -> str | None:
         """Why a request is not passed on; `None` where it is."""
