@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / "target" / "python"
 #: Changes where what is installed does.
 PACKAGES = ["maturin>=1.9,<2", "mypy", "nbclient", "nbformat", "ipykernel", "numpy", "pandas", "polars", "pyarrow", "pytest"]
+# TensorBoard still imports pkg_resources.
+PACKAGES += ["tensorboard==2.21.0", "setuptools<81"]
 PEERS = ROOT / "target" / "peers" / "xprof" / "bin" / "python"
 #: Bytes of a wheel at most, as it is shipped.
 LARGEST = 20_000_000

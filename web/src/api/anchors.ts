@@ -3,6 +3,7 @@
  * A value's anchor is `value-ID`, a column's `column-TABLE-ID`, on the page of the analysis. Both are set where `crates/serve/src/docs`
  * makes the pages; a test there holds every value and column of the fixtures against them. */
 
+import { placed } from "./place";
 import type { Column, Report, Value } from "./types";
 
 /** What the server has beside its analyses. Their pages have no reference by number. */
@@ -13,7 +14,7 @@ const ANCHORS = new WeakMap<Column | Value, string>();
 
 /** The page of an analysis, or of what stands beside the analyses, by its id in addresses. */
 export function docsPage(id: string): string {
-  return BESIDE.includes(id) ? `/docs/${id}` : `/docs/analyses/${id}`;
+  return placed(BESIDE.includes(id) ? `/docs/${id}` : `/docs/analyses/${id}`);
 }
 
 /** Remembers where the numbers of a report are explained. */

@@ -1,6 +1,7 @@
 /** The one door to the server. */
 
 import { withAnchors } from "./anchors";
+import { placed } from "./place";
 import type { Analyses, Capture, CaptureAsked, Captures, Progress, Report, Runs, SourceState, SourceText } from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `writing`:
@@ -52,7 +53,7 @@ async function request(url: string, accept: string, signal?: AbortSignal, sent?:
     sent === undefined ? {} : { method: sent.method, ...(sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) };
   let response: Response;
   try {
-    response = await fetch(url, { ...how, headers, ...(signal ? { signal } : {}) });
+    response = await fetch(placed(url), { ...how, headers, ...(signal ? { signal } : {}) });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     throw new ApiError(

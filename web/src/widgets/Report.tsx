@@ -1,6 +1,7 @@
 /** The parts every report has: findings, headline values, data quality, provenance. */
 
 import type { Quality, Report, Value } from "../api/types";
+import { placed } from "../api/place";
 import { isUnknown, labelOf, valueText } from "../api/read";
 import { formatBytes, formatQuantity } from "../base/format";
 import { covers } from "./covers";
@@ -144,7 +145,7 @@ export function QualityList({ quality }: { readonly quality: readonly Quality[] 
         <ul class="quality">
           {quality.map((note) => (
             <li class={note.severity}>
-              <a class="severity" href={`/docs/data-quality#${note.id}`} data-tip="What this remark means, and what cures it">
+              <a class="severity" href={placed(`/docs/data-quality#${note.id}`)} data-tip="What this remark means, and what cures it">
                 {note.severity}
               </a>
               <div>
