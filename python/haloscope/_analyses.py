@@ -674,7 +674,7 @@ class Analyses(Asked):
         """What did an edit, a compiler or tracing change in a TPU kernel: bundles, units, spills, memory, blocks?
 
         op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
-        to: the kernel to hold against it, as --op names one: of the second run, or another of the first [default: the one of the same name]
+        to: the kernel to compare it with, as --op names one: of the second run, or another of the first [default: the one of the same name]
         """
         return self._ask(
             "kernel diff",
