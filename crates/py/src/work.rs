@@ -32,7 +32,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) fn catch_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        *lock(&SAID) = format!("{} ({place})", info.payload_as_str().unwrap_or("no message"));
+        let payload = info.payload();
+        let owned = || payload.downcast_ref::<String>().map(String::as_str);
+        let said = payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message");
+        *lock(&SAID) = format!("{said} ({place})");
     }));
 }
 
