@@ -196,7 +196,7 @@ fn all() -> Vec<Stage> {
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
             .needs(&["program"]),
-        Stage::new("hostile", Timed, 150, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
+        Stage::new("hostile", Alone, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
             .nightly("python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole")
             .needs(&["program"]),
         // What programs on the CPU take, against a clock: nothing else may run meanwhile.
