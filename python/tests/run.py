@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Builds the wheel and tests it: `--packages`, `--wheel [--release]`, `--tests [--bin PROGRAM]`, or all of it.
+"""Builds the package and tests it: `--packages`, `--module` or `--wheel`, `--tests [--bin PROGRAM]`, or all of it with the wheel.
 
-Everything lies below target/python: one virtual environment with what the tests need, the wheel, and what is in it, which both that
-environment and the one with JAX and XProf (target/peers/xprof, where it is) import.
+Everything lies below target/python: one virtual environment with what the tests need, and the package, which both that environment
+and the one with JAX and XProf (target/peers/xprof, where it is) import. `--wheel` unpacks it from the wheel as it is shipped;
+`--module` lays the same files together from the module that is built with the workspace, where next to nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -42,15 +43,26 @@ def packages() -> None:
     ready.write_text("\n".join(PACKAGES))
 
 
-def wheel(release: bool) -> None:
-    """The wheel, and what is in it."""
+def module() -> None:
+    """The package of the module as the workspace's tests are built, with what a wheel says of itself."""
+    package = PLACE / "package"
+    shutil.rmtree(package, ignore_errors=True)
+    # Named so, the dependencies have the features that they have in `cargo test --workspace`: they are built already.
+    run("cargo", "build", "--workspace", "--lib", "--tests")
+    shutil.copytree(ROOT / "python" / "haloscope", package / "haloscope", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    shutil.copyfile(target / "debug" / "lib_native.so", package / "haloscope" / "_native.abi3.so")
+    run(PLACE / "venv/bin/maturin", "pep517", "write-dist-info", "--metadata-directory", package, PATH=_path())
+
+
+def wheel() -> None:
+    """The wheel as it is shipped, held to its size, and the package that is in it."""
     shutil.rmtree(PLACE / "wheel", ignore_errors=True)
-    profile = ["--release"] if release else ["--profile", "dev"]
-    run(PLACE / "venv/bin/maturin", "build", *profile, "--out", PLACE / "wheel", "--compatibility", "linux", PATH=_path())
+    run(PLACE / "venv/bin/maturin", "build", "--release", "--out", PLACE / "wheel", "--compatibility", "linux", PATH=_path())
     (made,) = (PLACE / "wheel").glob("*.whl")
     size = made.stat().st_size
-    print(f"{made.name}: {size / 1e6:.1f} MB, {'release' if release else 'dev profile, not held to a size'}", flush=True)
-    if release and size > LARGEST:
+    print(f"{made.name}: {size / 1e6:.1f} MB", flush=True)
+    if size > LARGEST:
         sys.exit(f"the wheel has {size} bytes, over {LARGEST}")
     shutil.rmtree(PLACE / "package", ignore_errors=True)
     run(PLACE / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--target", PLACE / "package", made)
@@ -80,16 +92,18 @@ def tests(program: str | None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packages", action="store_true")
-    parser.add_argument("--wheel", action="store_true")
+    parser.add_argument("--module", action="store_true", help="the package with the module of the workspace's own build")
+    parser.add_argument("--wheel", action="store_true", help="the package that is in the wheel as it is shipped")
     parser.add_argument("--tests", action="store_true")
-    parser.add_argument("--release", action="store_true", help="the wheel as it is shipped, held to its size")
     parser.add_argument("--bin", help="the program that the package is held against")
     args = parser.parse_args()
-    every = not (args.packages or args.wheel or args.tests)
+    every = not (args.packages or args.module or args.wheel or args.tests)
     if every or args.packages:
         packages()
+    if args.module:
+        module()
     if every or args.wheel:
-        wheel(args.release)
+        wheel()
     if every or args.tests:
         tests(args.bin)
 

@@ -80,7 +80,7 @@ impl Report {
         let one = |finding: &haloscope_report::Finding| {
             let out = PyDict::new(py);
             out.set_item("id", finding.id)?;
-            out.set_item("severity", severity(finding.severity))?;
+            out.set_item("severity", finding.severity.word())?;
             let words = [
                 ("claim", &finding.claim),
                 ("evidence", &finding.evidence),
@@ -105,7 +105,7 @@ impl Report {
         let one = |note: &haloscope_report::Quality| {
             let out = PyDict::new(py);
             out.set_item("id", note.id)?;
-            out.set_item("severity", severity(note.severity))?;
+            out.set_item("severity", note.severity.word())?;
             for (key, text) in [("message", &note.message), ("cost", &note.cost), ("cure", &note.fix)] {
                 out.set_item(key, speak::in_python(text))?;
             }
@@ -129,14 +129,6 @@ impl Report {
     #[getter]
     fn exit_code(&self) -> u8 {
         self.0.gate.map_or(0, haloscope_report::Gate::exit_code)
-    }
-}
-
-fn severity(severity: haloscope_report::Severity) -> &'static str {
-    match severity {
-        haloscope_report::Severity::Info => "info",
-        haloscope_report::Severity::Warning => "warning",
-        haloscope_report::Severity::Error => "error",
     }
 }
 

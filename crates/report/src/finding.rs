@@ -19,6 +19,18 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// The word for it, as JSON has it too.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// A claim with its evidence, what fixing it could give at most, what to try, and what would disprove it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {

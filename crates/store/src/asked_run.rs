@@ -2,7 +2,7 @@
 //! where the answer is kept.
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use haloscope_profile::Profile;
 use haloscope_profile::load;
@@ -11,10 +11,8 @@ use haloscope_report::{Error, Report};
 use haloscope_time::analysis::{self, Analysis, Params};
 
 use crate::index::FilesSeen;
+use crate::reports::is_worth_keeping;
 use crate::{Cache, Indexes, Question, lock};
-
-/// What takes less is computed sooner than it is found again.
-const WORTH: Duration = Duration::from_millis(20);
 
 /// A run that is asked about again and again.
 #[derive(Debug)]
@@ -122,9 +120,7 @@ pub fn ask(
     let [profile, others @ ..] = profiles.as_slice() else { return analysis::run_alone(analysis, params) };
     let report = analysis::run_with(analysis, profile, others, scope, params)?;
     if let Some(cache) = cache {
-        let is_whole = profiles.iter().all(|profile| profile.left_out.is_empty());
-        let is_worth_it = begun.elapsed() >= WORTH && is_whole;
-        if let Some(question) = question.filter(|_| is_worth_it) {
+        if let Some(question) = question.filter(|_| is_worth_keeping(begun, scope, &profiles)) {
             cache.keep(&question, &report);
         }
         opened.iter().for_each(|opened| cache.learn(&opened.profile, &opened.indexes));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haloscope_profile::load;
+use haloscope_profile::{Profile, load};
 use haloscope_report::Report;
 use haloscope_report::scope::Scope;
 use haloscope_time::analysis::{self, Analysis, Params};
@@ -13,6 +13,14 @@ use crate::{Cache, Error, Question, Run, Store, lock};
 
 /// What takes less is computed sooner than it is found again.
 const WORTH: Duration = Duration::from_millis(20);
+
+/// Whether an answer is kept: it took a while, it is of all files of the runs, and of no window, for a window is one of very many,
+/// and soon computed of a run that is open.
+pub(crate) fn is_worth_keeping(begun: Instant, scope: &Scope, profiles: &[&Profile]) -> bool {
+    begun.elapsed() >= WORTH
+        && scope.window_ps.is_none()
+        && profiles.iter().all(|profile| profile.left_out.is_empty())
+}
 
 impl Store {
     /// Keeps answers and indexes there, and uses those that are there.
@@ -53,11 +61,8 @@ impl Store {
             return Err(Error::UnknownRun(String::new()));
         };
         let report = analysis::run_with(analysis, profile, others, scope, params)?;
-        // A window is one of very many, and soon computed of a run that is open.
-        let is_worth_it = begun.elapsed() >= WORTH && scope.window_ps.is_none();
-        if is_worth_it
+        if is_worth_keeping(begun, scope, &profiles)
             && let (Some(cache), Some(question)) = (cache, &question)
-            && profiles.iter().all(|profile| profile.left_out.is_empty())
         {
             cache.keep(question, &report);
         }

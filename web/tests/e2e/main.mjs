@@ -1,5 +1,6 @@
 // Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
+// `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -105,77 +106,94 @@ async function pageIsSmall(browser, origin) {
   assert.ok(!first.names.has("/layout.worker.js"));
 }
 
+/** What looks at pages and changes nothing: every page of the runs, axe, pictures, reports as files. */
+async function looks(browser, serve, log) {
+  const demo = await serve("demo");
+  await check("the page is the built one", () => pageIsCurrent(demo));
+  await check("the first page is small and loads nothing of the others", () => pageIsSmall(browser, demo));
+  await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", true);
+
+  const folder = await serve("serve", log.folder);
+  const { runs } = (await ask(folder, "runs")).body;
+  const whole = runs.filter((run) => !run.id.startsWith("broken/"));
+  const [full, brief] = [whole.filter((run) => WALKED.test(run.id)), whole.filter((run) => !WALKED.test(run.id))];
+  // Side by side the audit and the walks leave no core without work.
+  const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
+  const serious = check("nothing serious for axe, light and dark", async () =>
+    assert.deepEqual(await audit(browser, folder, audited.id), []),
+  );
+  await walkAll(browser, folder, full, "fixture", false);
+  await walkAll(browser, folder, brief, "fixture", true);
+  await serious;
+  const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
+  await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
+  await onEachScreen(browser, folder, audited.id, check);
+  await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
+  await reportChecks(browser, log.folder, check);
+
+  if (existsSync(traces)) {
+    const beside = await serve("serve", traces);
+    const all = (await ask(beside, "runs")).body.runs.filter((run) => BESIDE.test(run.id));
+    await walkAll(browser, beside, all, "trace", true);
+  } else {
+    process.stdout.write("skip the walk over profiles beside the checkout: there are none\n");
+  }
+}
+
+/** What does as a user does: clicks, keys, files that come and grow, captures. */
+async function acts(browser, serve, log) {
+  await actAll(browser, await serve("demo"), demoSteps);
+
+  const folder = await serve("serve", log.folder);
+  await actAll(browser, folder, folderSteps, log.names);
+  const { runs } = (await ask(folder, "runs")).body;
+  const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
+  await actAll(browser, folder, programSteps, idOf("cpu-train"));
+  await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
+  await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
+  await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
+  await actAll(browser, folder, habitSteps, idOf("tpu-train"));
+
+  await check("a server without a ledger does not name one", async () => {
+    assert.equal((await ask(folder, "ledger")).status, 404);
+    assert.equal((await ask(folder, "analyses")).body.ledger, false);
+  });
+  const kept = await ledgerServer(log);
+  try {
+    await actAll(browser, kept.origin, ledgerSteps, kept.ledger);
+  } finally {
+    kept.stop();
+  }
+
+  const growing = mkdtempSync(join(tmpdir(), "haloscope-live-"));
+  try {
+    await actAll(browser, await serve("serve", growing), liveSteps, growing, join(log.folder, "tpu-train"));
+  } finally {
+    rmSync(growing, { recursive: true, force: true });
+  }
+
+  await captureChecks(browser, check);
+}
+
 async function main() {
   process.stdout.write(`${binary()}\n`);
-  const browser = await launch();
-  const log = logFolder();
-  const servers = [];
-  const serve = async (...args) => {
-    const server = await start(...args);
-    servers.push(server);
-    return server.origin;
-  };
-  try {
-    const demo = await serve("demo");
-    await check("the page is the built one", () => pageIsCurrent(demo));
-    await check("the first page is small and loads nothing of the others", () => pageIsSmall(browser, demo));
-    await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", true);
-    await actAll(browser, demo, demoSteps);
-
-    const folder = await serve("serve", log.folder);
-    const { runs } = (await ask(folder, "runs")).body;
-    await actAll(browser, folder, folderSteps, log.names);
-    const whole = runs.filter((run) => !run.id.startsWith("broken/"));
-    const [full, brief] = [whole.filter((run) => WALKED.test(run.id)), whole.filter((run) => !WALKED.test(run.id))];
-    // The audit and the walks only look: side by side they leave no core without work.
-    const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
-    const serious = check("nothing serious for axe, light and dark", async () =>
-      assert.deepEqual(await audit(browser, folder, audited.id), []),
-    );
-    await walkAll(browser, folder, full, "fixture", false);
-    await walkAll(browser, folder, brief, "fixture", true);
-    await serious;
-    const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
-    await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
-    await actAll(browser, folder, programSteps, program);
-    const idOf = (name) => runs.find((run) => run.id.startsWith(`${name}/`)).id;
-    await actAll(browser, folder, whySteps, idOf("tpu-train"), idOf("gpu-train"), idOf("tpu-input-bound"));
-    await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
-    await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
-    await actAll(browser, folder, habitSteps, idOf("tpu-train"));
-    await onEachScreen(browser, folder, idOf("tpu-train"), check);
-    await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
-
-    await check("a server without a ledger does not name one", async () => {
-      assert.equal((await ask(folder, "ledger")).status, 404);
-      assert.equal((await ask(folder, "analyses")).body.ledger, false);
-    });
-    const kept = await ledgerServer(log);
-    servers.push(kept);
-    await actAll(browser, kept.origin, ledgerSteps, kept.ledger);
-
-    const growing = mkdtempSync(join(tmpdir(), "haloscope-live-"));
+  const chosen = Object.entries({ "--looks": looks, "--acts": acts }).filter(([flag]) => process.argv.includes(flag));
+  for (const part of chosen.length > 0 ? chosen.map(([, part]) => part) : [looks, acts]) {
+    const browser = await launch();
+    const log = logFolder();
+    const servers = [];
+    const serve = async (...args) => {
+      const server = await start(...args);
+      servers.push(server);
+      return server.origin;
+    };
     try {
-      await actAll(browser, await serve("serve", growing), liveSteps, growing, join(log.folder, "tpu-train"));
+      await part(browser, serve, log);
     } finally {
-      rmSync(growing, { recursive: true, force: true });
+      await browser.close();
+      for (const server of servers) server.stop();
+      log.remove();
     }
-
-    await captureChecks(browser, check);
-
-    await reportChecks(browser, log.folder, check);
-
-    if (existsSync(traces)) {
-      const beside = await serve("serve", traces);
-      const all = (await ask(beside, "runs")).body.runs.filter((run) => BESIDE.test(run.id));
-      await walkAll(browser, beside, all, "trace", true);
-    } else {
-      process.stdout.write("skip the walk over profiles beside the checkout: there are none\n");
-    }
-  } finally {
-    await browser.close();
-    for (const server of servers) server.stop();
-    log.remove();
   }
 }
 

@@ -103,7 +103,8 @@ fn all() -> Vec<Stage> {
             "{xtask} web-hash",
         ))
         .needs(&["node-packages"]),
-        Stage::new("page-in-browser", Busy, 200, "cd web\nnpm run e2e").needs(&["program", "node-packages"]),
+        Stage::new("page-looks", Busy, 300, "cd web\nnpm run e2e -- --looks").needs(&["program", "node-packages"]),
+        Stage::new("page-acts", Busy, 300, "cd web\nnpm run e2e -- --acts").needs(&["program", "node-packages"]),
         Stage::new("timeline-frames", Alone, 40, concat!(
             "big=target/big/2-million/plugins/profile/run/big.xplane.pb\n",
             "[ -e $big ] || {xtask} generate --mb 74 $big\n",
@@ -149,13 +150,13 @@ fn all() -> Vec<Stage> {
             .needs(&["program", "node-packages", "xprof-packages"]),
         Stage::at_night("third-party-mcp", Busy, 60, "python3 tests/third-party/mcp.py --bin {bin}")
             .needs(&["program", "xprof-packages"]),
-        // The Python package: its methods are those of the registry, its wheel answers as the program, beside JAX and XProf.
+        // The Python package: its methods are those of the registry, it answers as the program, beside JAX and XProf.
         Stage::new("python-packages", Light, 60, "python3 python/tests/run.py --packages"),
-        Stage::new("python-wheel", Compiler, 150, "{xtask} python --check\npython3 python/tests/run.py --wheel")
-            .nightly("{xtask} python --check\npython3 python/tests/run.py --wheel --release")
+        Stage::new("python-module", Compiler, 50, "{xtask} python --check\npython3 python/tests/run.py --module")
+            .nightly("{xtask} python --check\npython3 python/tests/run.py --wheel")
             .needs(&["program", "python-packages"]),
         Stage::new("python", Busy, 60, "python3 python/tests/run.py --tests --bin {bin}")
-            .needs(&["program", "python-wheel", "xprof-packages"]),
+            .needs(&["program", "python-module", "xprof-packages"]),
         // What is released: crates, what they are made of, the workflows that build them.
         Stage::new("package", Compiler, 15, "{xtask} package").nightly("{xtask} package --verify").needs(&["program"]),
         Stage::new("licences", Light, 5, "{xtask} licenses --check").needs(&["node-packages"]),
@@ -206,7 +207,7 @@ fn all() -> Vec<Stage> {
         Stage::new(
             "hundred-clients",
             Alone,
-            80,
+            100,
             "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 60",
         )
         .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")

@@ -118,12 +118,7 @@ impl Page<'_> {
     fn findings(&mut self, findings: &[Finding]) -> io::Result<()> {
         for finding in findings {
             let estimated = if finding.status == Status::Estimated { " (estimated)" } else { "" };
-            writeln!(
-                self.out,
-                "- **{}:** {}{estimated}",
-                words::severity(finding.severity),
-                prose(&finding.claim)
-            )?;
+            writeln!(self.out, "- **{}:** {}{estimated}", finding.severity.word(), prose(&finding.claim))?;
             let links = words::links(&finding.links, &self.runs);
             let parts = [
                 ("evidence", &finding.evidence),
@@ -247,7 +242,7 @@ impl Page<'_> {
         }
         self.title("Data quality")?;
         for note in notes {
-            let word = words::severity(note.severity);
+            let word = note.severity.word();
             let word = if note.severity == Severity::Info { word.to_owned() } else { format!("**{word}**") };
             let parts: Vec<String> = [("cost", &note.cost), ("cure", &note.fix)]
                 .into_iter()

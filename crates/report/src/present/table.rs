@@ -346,7 +346,7 @@ fn severity(severity: Severity) -> (&'static str, &'static str) {
         Severity::Warning => "1;33",
         Severity::Error => "1;31",
     };
-    (words::severity(severity), style)
+    (severity.word(), style)
 }
 
 #[cfg(test)]

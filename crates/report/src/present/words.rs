@@ -2,19 +2,10 @@
 
 use super::text::{cut, width, wrap};
 use crate::units;
-use crate::{Cell, Column, Gate, Kind, Link, Report, RunWords, ScopeSummary, Severity, Unit, Value, clean};
+use crate::{Cell, Column, Gate, Kind, Link, Report, RunWords, ScopeSummary, Unit, Value, clean};
 
 /// Links that people are shown of a finding; JSON has all.
 pub(super) const MOST_LINKS: usize = 3;
-
-/// The word for how much something matters.
-pub(super) fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    }
-}
 
 /// What the outcome of what was asked to hold is called.
 pub(super) fn gate(gate: Gate) -> &'static str {

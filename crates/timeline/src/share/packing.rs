@@ -63,17 +63,17 @@ impl Packing {
     }
 }
 
-/// [`blob::overwrite`], also of what is packed inside of the bytes. What is packed and cannot be looked into is left out.
+/// [`blob::overwrite`], also of what is packed inside of the bytes. What begins as Zstandard or gzip and cannot be looked into is left
+/// out; the two bytes of zlib's header may be other numbers too, so there only what unpacks is packed.
 pub(super) fn overwrite(bytes: &mut Vec<u8>, words: &mut Words) {
-    if bytes.starts_with(ZSTANDARD) {
-        bytes.clear();
-    } else if let Some((packing, mut inner)) =
-        Packing::of(bytes).and_then(|packing| Some((packing, packing.unpacked(bytes)?)))
-    {
-        blob::overwrite(&mut inner, words);
-        *bytes = packing.packed(&inner);
-    } else {
-        blob::overwrite(bytes, words);
+    match Packing::of(bytes).map(|packing| (packing, packing.unpacked(bytes))) {
+        _ if bytes.starts_with(ZSTANDARD) => bytes.clear(),
+        Some((packing, Some(mut inner))) => {
+            blob::overwrite(&mut inner, words);
+            *bytes = packing.packed(&inner);
+        }
+        Some((Packing::Gzip, None)) => bytes.clear(),
+        Some((Packing::Zlib, None)) | None => blob::overwrite(bytes, words),
     }
 }
 
@@ -93,8 +93,11 @@ mod tests {
             assert_eq!(after.len(), 18);
             assert!(!String::from_utf8_lossy(&after).contains("zebrafish"));
         }
-        let mut bytes = [ZSTANDARD, b"zebrafish"].concat();
-        overwrite(&mut bytes, &mut words);
-        assert!(bytes.is_empty());
+        let whole = Packing::Gzip.packed(b"\x01zebrafish_kernel\x02");
+        for unreadable in [[ZSTANDARD, b"zebrafish"].concat(), whole[..whole.len() - 9].to_vec()] {
+            let mut bytes = unreadable;
+            overwrite(&mut bytes, &mut words);
+            assert!(bytes.is_empty());
+        }
     }
 }

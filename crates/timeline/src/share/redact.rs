@@ -6,9 +6,9 @@ use haloscope_profile::Profile;
 use haloscope_xspace::write::{self, EncodedLine, Stat, Value};
 use haloscope_xspace::{LineView, PlaneView, SpaceView};
 
+use super::hlo;
 use super::packing::{self, Packing};
 use super::texts::{Kind, Texts};
-use super::{blob, hlo};
 
 /// One host's file.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ fn plane(view: &PlaneView<'_>, texts: &mut Texts, out: &mut Vec<u8>) {
     for (_, meta) in &mut head.event_metadata {
         meta.name = texts.text(&meta.name);
         meta.display_name = texts.text(&meta.display_name);
-        blob::overwrite(&mut meta.metadata, texts.words());
+        packing::overwrite(&mut meta.metadata, texts.words());
         meta.stats.iter_mut().for_each(|stat| self::stat(stat, &protos, texts));
     }
     for (_, meta) in &mut head.stat_metadata {
