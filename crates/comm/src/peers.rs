@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::critical_path::{self, Graph, Lengths, NONE, Role, Schedule};
 use super::group_lists::Groups;
 use super::groups::Extent;
-use super::links::factor;
+use super::links::{Links, factor};
 use super::mesh::{Mesh, axes_of};
 use super::message;
 use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
@@ -42,8 +42,19 @@ const SLOW_AXIS: f64 = 1.8;
 const BANDWIDTH_PS: f64 = 50e6;
 /// Axes that take less than this share of the time say little.
 const AXIS_SHARE: f64 = 0.005;
+/// All links are slow where large collectives along single axes carry less than this share of what the two links of an axis can...
+const SLOW_ALL: f64 = 0.40;
+/// ... and this is what they should carry: large messages reach 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
+const USUAL_ALL: f64 = 0.85;
+/// So many different ops have to be as slow, in this share of the time.
+const FEWEST_SLOW: usize = 2;
+const ALL_SHARE: f64 = 0.02;
 /// A slow group's excess is this share of the time at least.
 const GROUP_SHARE: f64 = 0.001;
+/// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
+const UNEXPLAINED: i64 = 4;
+/// Differences up to here are latency, picoseconds.
+const LATENCY_PS: i64 = 20_000_000;
 
 /// An op: its program and name.
 type Op = (Option<u64>, String);
@@ -65,6 +76,8 @@ struct Stretch<'p> {
     graph: Graph<'p>,
     length_ps: i64,
     exposed_ps: f64,
+    /// What the device with most of it stands in collectives although the groups say that it waits for nobody.
+    unexplained_ps: i64,
     /// It begins with the first step of the run, before which nobody knows what devices did.
     is_first: bool,
 }
@@ -91,6 +104,22 @@ pub struct Gain {
     pub communication_share: f64,
 }
 
+impl Gain {
+    /// The gain of making some devices (`members` of them, a share of all) as quick as the others, where they are behind by `excess_share`
+    /// of the steps' time. The others may wait for them where the program's groups do not say so, for members that were not profiled
+    /// or in ways that the network takes: then running the steps again does not take that wait away, and up to `unexplained_share` of
+    /// it may go all the same. Also says whether any did.
+    #[must_use]
+    pub fn with_unexplained(self, unexplained_share: f64, excess_share: f64, members: f64) -> (Self, bool) {
+        let more = (excess_share - self.saved_share).min(unexplained_share).max(0.0);
+        let gain = Self {
+            saved_share: self.saved_share + more,
+            communication_share: self.communication_share + more * (1.0 - members).clamp(0.0, 1.0),
+        };
+        (gain, more > 0.0)
+    }
+}
+
 /// Groups and axes over which collectives are slower than over their peers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SlowLinks {
@@ -100,6 +129,8 @@ pub struct SlowLinks {
     pub pair: Option<(DeviceId, DeviceId)>,
     /// An axis of the mesh.
     pub axis: Option<SlowAxis>,
+    /// All links, where there are no others to hold them against: by what the chip's links can carry.
+    pub all: Option<SlowAll>,
     /// What the synchronous collectives of the slowest group, or along the slow axis, take beyond their peers': a share of the
     /// steps' time.
     pub excess_share: f64,
@@ -151,6 +182,19 @@ pub struct SlowAxis {
     pub kinds: Vec<String>,
 }
 
+/// Links that carry far less than the chip's links can, wherever collectives are large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowAll {
+    /// The bus bandwidth over all of these collectives, bytes a second.
+    pub rate: f64,
+    /// What the two links of one axis can carry, bytes a second.
+    pub could: f64,
+    /// How many ops that is of.
+    pub ops: usize,
+    /// Their kinds.
+    pub kinds: Vec<String>,
+}
+
 /// What is known of a collective.
 struct Known {
     axis: String,
@@ -192,9 +236,10 @@ impl<'p> Peers<'p> {
             let schedule = graph.run(&graph.lengths);
             let length_ps = graph.length(&schedule);
             let exposed_ps = exposed(&graph, &schedule);
+            let unexplained_ps = unexplained(&graph);
             let first = |s: &&&Step| rows.first().is_some_and(|r| r.number == s.number);
             let is_first = chunk.first().filter(first).is_some();
-            stretches.push(Stretch { graph, length_ps, exposed_ps, is_first });
+            stretches.push(Stretch { graph, length_ps, exposed_ps, unexplained_ps, is_first });
         }
         let (mut lengths, mut asynchronous) = (BTreeMap::new(), BTreeSet::new());
         for Stretch { graph, .. } in &stretches {
@@ -239,6 +284,15 @@ impl<'p> Peers<'p> {
         }
     }
 
+    /// The share of the steps' time, 0 to 1, that a device stands in collectives in which others do not, although by the program's
+    /// groups it waits for nobody: of each stretch the device with most of it.
+    #[must_use]
+    pub fn unexplained_share(&self) -> f64 {
+        let all: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
+        let of: f64 = self.stretches.iter().map(|s| s.unexplained_ps as f64).sum();
+        if all > 0.0 { (of / all).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
     /// The groups and axes that are slower than their peers.
     #[must_use]
     pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
@@ -250,7 +304,43 @@ impl<'p> Peers<'p> {
         if is_tpu {
             self.find_axis(&known, all_ps, &mut links);
         }
+        let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
+        if let Some(could) = could.filter(|_| is_tpu && links.is_empty()) {
+            self.find_all(&known, all_ps, could, &mut links);
+        }
         links
+    }
+
+    /// Whether all links are slow: `could` is what the two links of an axis can carry, bytes a second.
+    fn find_all(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: f64, links: &mut SlowLinks) {
+        let (mut moved_all, mut time_all) = (0.0, 0.0);
+        let mut kinds: BTreeSet<String> = BTreeSet::new();
+        let mut factors: BTreeMap<Op, f64> = BTreeMap::new();
+        let groups_of = |op: &Op| self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
+        for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
+            let Some((one, moved)) = known.get(op).and_then(|k| Some((k, k.moved()?))) else { continue };
+            let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
+            let time_ps = median(&lengths);
+            if one.axis.contains('+') || one.members < 2 || time_ps < BANDWIDTH_PS {
+                continue;
+            }
+            let groups = groups_of(op).count().max(1) as f64;
+            moved_all += moved * lengths.len() as f64 / groups;
+            time_all += time_ps * lengths.len() as f64 / groups;
+            kinds.insert(one.kind.clone());
+            factors.insert(op.clone(), (moved / (USUAL_ALL * could) * 1e12 / time_ps).min(1.0));
+        }
+        let rate = moved_all / (time_all / 1e12);
+        if factors.len() < FEWEST_SLOW || time_all < ALL_SHARE * all_ps || rate >= SLOW_ALL * could {
+            return;
+        }
+        let beyond = time_all * (1.0 - rate / (USUAL_ALL * could));
+        links.excess_share = beyond / all_ps.max(1.0);
+        links.all = Some(SlowAll { rate, could, ops: factors.len(), kinds: kinds.into_iter().collect() });
+        for (op, by) in factors {
+            let members = groups_of(&op).map(|(members, _)| (members.clone(), by)).collect();
+            links.factors.insert(op, members);
+        }
     }
 
     fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
@@ -476,7 +566,7 @@ impl SlowLinks {
     /// Whether none is slow.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.axis.is_none()
+        self.groups.is_empty() && self.axis.is_none() && self.all.is_none()
     }
 
     /// What the slow groups have in common: the two devices whose hops are slow, two where a group of two is slow, one that is in
@@ -526,6 +616,43 @@ fn exposed(graph: &Graph<'_>, schedule: &Schedule) -> f64 {
         }
     }
     sum / graph.devices.len().max(1) as f64
+}
+
+/// What the device with most of it stands in collectives beyond the quickest of all in the same executions, where that is several
+/// times as long: one message is sent everywhere alike, so that the rest is a wait of which the groups know nothing.
+fn unexplained(graph: &Graph<'_>) -> i64 {
+    let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut same: BTreeMap<(u32, u32), Vec<(u32, i64)>> = BTreeMap::new();
+    for (at, node) in (0_u32..).zip(&graph.nodes) {
+        // What a device stands in the op by itself: a collective without its wait for members, a done without what was over before.
+        let own = match node.role {
+            Role::Join { .. } => Some((node.op, graph.lengths.node[at as usize])),
+            Role::Done { transfer } => {
+                let issuer = &graph.nodes[graph.transfers[transfer as usize].issued_by as usize];
+                let stands = node.end_ps - node.start_ps;
+                let begins =
+                    graph.transfers[transfer as usize].end_ps - graph.lengths.transfer[transfer as usize];
+                let waited = (begins - node.start_ps).clamp(0, stands.max(0));
+                (issuer.class == Class::Communication).then_some((issuer.op, stands - waited))
+            }
+            _ => None,
+        };
+        let Some((op, length)) = own.filter(|(op, _)| *op != NONE) else { continue };
+        let device = graph.device_of(at);
+        let nth = before.entry((device, op)).or_default();
+        same.entry((op, *nth)).or_default().push((device, length));
+        *nth += 1;
+    }
+    let mut of_device = vec![0_i64; graph.devices.len()];
+    for lengths in same.into_values() {
+        let least = lengths.iter().map(|(_, length)| *length).min().unwrap_or(0).max(0);
+        for (device, length) in lengths {
+            if length > UNEXPLAINED.saturating_mul(least) && length - least > LATENCY_PS {
+                of_device[device as usize] += length - least;
+            }
+        }
+    }
+    of_device.into_iter().max().unwrap_or(0)
 }
 
 /// The own lengths of the collectives of a stretch, by op and group.

@@ -56,6 +56,15 @@ pub struct Late {
     pub of_steps: usize,
 }
 
+impl Late {
+    /// The share of `devices` devices that are late, 0 to 1: a mean over the steps in which some are.
+    #[must_use]
+    pub fn members(&self, devices: usize) -> f64 {
+        let late: usize = self.steps.iter().map(|one| one.devices.len()).sum();
+        late as f64 / (self.steps.len().max(1) * devices.max(1)) as f64
+    }
+}
+
 /// Time in which a device waits for its host.
 fn starting_ps(step: &OnDevice) -> i64 {
     let times = &step.times;

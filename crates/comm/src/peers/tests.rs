@@ -47,6 +47,10 @@ fn made(ops: &[(&str, &str, &str)], lines: Vec<[Line; 2]>) -> Profile {
         plane
             .stat_metadata
             .push((1, StatMetadata { id: 1, name: "hlo_category".into(), description: String::new() }));
+        plane
+            .stat_metadata
+            .push((2, StatMetadata { id: 2, name: "device_type_string".into(), description: String::new() }));
+        plane.stats.push(Stat { metadata_id: 2, value: Value::Str("TPU v5 Lite".into()) });
         for (id, (name, category, expression)) in (1_i64..).zip(ops) {
             let meta = EventMetadata {
                 id,
@@ -177,4 +181,79 @@ fn hops_name_the_pair_of_a_slow_ring() {
     assert_eq!(common([20, 80, 80, 20, 20, 20, 20, 20], [400, 100]), ring);
     // A slow hop in a ring that is as fast as the other is not said to be a slow link.
     assert_eq!(common([20, 20, 80, 20, 20, 20, 20, 20], [100, 100]), Vec::new());
+}
+
+/// Eight devices that all meet twice a step, for so long each time, microseconds.
+fn meeting_twice(meets: [i64; 2]) -> Profile {
+    const BOTH: [(&str, &str, &str); 3] = [
+        OPS[0],
+        (
+            "all-reduce.1",
+            "all-reduce",
+            "%all-reduce.1 = f32[1048576]{0} all-reduce(%a), channel_id=1, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true",
+        ),
+        (
+            "all-reduce.2",
+            "all-reduce",
+            "%all-reduce.2 = f32[1048576]{0} all-reduce(%b), channel_id=2, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true",
+        ),
+    ];
+    let whole = (500 + meets[0] + meets[1]) * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            ops.events.push(Event::at(1, now, 500 * US));
+            ops.events.push(Event::at(2, now + 500 * US, meets[0] * US));
+            ops.events.push(Event::at(3, now + (500 + meets[0]) * US, meets[1] * US));
+        }
+        [steps, ops]
+    });
+    made(&BOTH, lines.collect())
+}
+
+#[test]
+fn collectives_that_carry_little_of_what_links_can_are_slow_without_peers() {
+    // 4 MiB twice over 7/8 of the ring: 7.34 MB in 400 us are 18.35 GB/s of the 100 that two links of a v5e carry.
+    let profile = meeting_twice([400, 400]);
+    with(&profile, |peers| {
+        let links = peers.slow_links(&profile);
+        let all = links.all.as_ref().unwrap();
+        assert!((all.rate / all.could - 0.1835).abs() < 1e-3, "{all:?}");
+        assert_eq!((all.ops, all.kinds.clone()), (2, vec!["all-reduce".to_owned()]));
+        // At 85% of the links each takes 86.4 us.
+        let gain = peers.gain(&[Change::Links(&links)]);
+        assert!((gain.saved_share - 2.0 * (400.0 - 86.36) / 1300.0).abs() < 2e-3, "{gain:?}");
+    });
+    // Near miss: 45% of what they carry; and one of two is short, so that one op alone would say it.
+    for meets in [[163, 163], [400, 40]] {
+        let profile = meeting_twice(meets);
+        with(&profile, |peers| assert!(peers.slow_links(&profile).is_empty(), "{meets:?}"));
+    }
+}
+
+#[test]
+fn a_wait_that_the_groups_do_not_explain_goes_with_what_is_late() {
+    // By the groups each pair meets alone; in truth device 0 makes all wait: it begins 200 us late, and the others stand in their pairs'
+    // collective for as long.
+    let mut late = [3; 8];
+    late[0] = 203;
+    let profile = profile(late, [500; 8], [100, 300, 300, 300]);
+    with(&profile, |peers| {
+        let unexplained = peers.unexplained_share();
+        assert!(unexplained < 1e-6, "three times as long may be a slow link: {unexplained}");
+    });
+    let profile = self::profile(late, [500; 8], [40, 240, 240, 240]);
+    with(&profile, |peers| {
+        let whole = 503.0 + 200.0 + 40.0 + 10.0;
+        let unexplained = peers.unexplained_share();
+        assert!((unexplained - 200.0 / whole).abs() < 1e-2, "{unexplained}");
+        let alone = peers.gain(&[Change::Starts]);
+        assert!(alone.saved_share < 0.05, "{alone:?}");
+        let excess = 200.0 / whole;
+        let (gain, is_more) = alone.with_unexplained(unexplained, excess, 1.0 / 8.0);
+        assert!(is_more && (gain.saved_share - excess).abs() < 1e-6, "{gain:?}");
+        // What is not behind gains nothing.
+        assert_eq!(alone.with_unexplained(unexplained, 0.0, 1.0 / 8.0), (alone, false));
+    });
 }

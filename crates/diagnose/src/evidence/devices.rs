@@ -135,22 +135,31 @@ impl<'p> Evidence<'p> {
                 }),
                 links_known: peers.is_some(),
                 slow: measured.slow().map(|slow| by_excess(slow.cost_share)),
-                late: measured.late.as_ref().map(|late| Cost {
-                    saved: late.cost_share * whole,
-                    communication: (late.cost_share * whole).min(self.share(Class::Communication)),
-                    is_projected: false,
+                late: measured.late.as_ref().map(|late| {
+                    let saved = late.cost_share * whole;
+                    let waits = saved * (1.0 - late.members(measured.devices.len()));
+                    let communication = waits.min(self.share(Class::Communication));
+                    Cost { saved, communication, is_projected: false }
                 }),
                 ..Waits::default()
             };
         };
         let mut changes: Vec<Change<'_>> = Vec::new();
         let mut found = Waits { links_known: true, ..Waits::default() };
-        if !slow.is_empty() {
-            found.slow = Some(cost(peers.gain(&[Change::Work(&slow)])));
+        let unexplained = peers.unexplained_share();
+        let at_most = |gain: Gain, excess: f64, members: f64| {
+            let (gain, is_more) = gain.with_unexplained(unexplained, excess, members);
+            Cost { is_projected: !is_more, ..cost(gain) }
+        };
+        if let Some(one) = measured.slow().filter(|_| !slow.is_empty()) {
+            let members = slow.len() as f64 / measured.devices.len().max(1) as f64;
+            let gain = peers.gain(&[Change::Work(&slow)]);
+            found.slow = Some(at_most(gain, one.cost_share, members));
             changes.push(Change::Work(&slow));
         }
-        if measured.late.is_some() {
-            found.late = Some(cost(peers.gain(&[Change::Starts])));
+        if let Some(late) = &measured.late {
+            let gain = peers.gain(&[Change::Starts]);
+            found.late = Some(at_most(gain, late.cost_share, late.members(measured.devices.len())));
             changes.push(Change::Starts);
         }
         let links = peers.slow_links(self.profile);
@@ -231,6 +240,13 @@ impl<'p> Evidence<'p> {
         let others_ps = (hosts.len() > 1).then(|| others_of(&event.name));
         let word = word(&event.name);
         Some(Instead { event, others_ps, word })
+    }
+
+    /// Whether hosts that begin late wait for their input meanwhile.
+    pub(crate) fn is_late_for_input(&self) -> bool {
+        let Ok(measured) = self.measured() else { return false };
+        let late = measured.late.as_ref();
+        late.and_then(|late| self.instead(measured, late)).is_some_and(|instead| instead.word == "input")
     }
 
     /// When the devices of a host stood without an op in a step.

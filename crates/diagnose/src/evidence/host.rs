@@ -63,6 +63,9 @@ pub(crate) struct HostTime {
     pub compiled: Compiled,
     /// The function whose calls put most arguments on the device, of the host where they are most.
     pub puts: Option<Puts>,
+    /// Of gaps that one doing has at least half of, the time of the others that would go with it, summed over devices, picoseconds:
+    /// by the one, and then the other.
+    pub goes_with: BTreeMap<(Doing, Doing), i64>,
     /// The parts of each device.
     pub devices: Vec<OfDevice>,
     /// The thread of each host that launches programs.
@@ -126,6 +129,7 @@ impl Evidence<'_> {
                 sets.entry((Some(*doing), device.host)).or_default().extend(set.as_slice());
             }
             time.launch_inside_ps = time.launch_inside_ps.saturating_add(parts.launch_inside_ps);
+            goes_with(&parts, &account.launches, &mut time.goes_with);
             add(&mut time.input, device, &parts.input);
             hulls.entry(device.host).or_default().push(active(account));
             sets.entry((None, device.host)).or_default().extend(parts.input.as_slice());
@@ -216,6 +220,35 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
     let inside = clip(account.part(Class::Inside).clone()).intersect(host.spans(Doing::Launch));
     let launch_inside_ps = if device.kind == DeviceKind::Gpu { inside.length() } else { 0 };
     Parts { by_doing, launch_inside_ps, input }
+}
+
+/// A device that runs dry has nothing else in its queue, so that all that its host still does before the next launch makes the gap
+/// longer. Without what takes most of the gap, the rest would have run beside the program before it, where that is long enough.
+fn goes_with(parts: &Parts, launches: &[Launch], sums: &mut BTreeMap<(Doing, Doing), i64>) {
+    let sets: Vec<(Doing, &Intervals)> = parts
+        .by_doing
+        .iter()
+        .map(|(doing, set)| (*doing, set))
+        .chain(std::iter::once((Doing::Input, &parts.input)))
+        .collect();
+    let gaps = Intervals::union_of(sets.iter().flat_map(|(_, set)| set.as_slice()).copied().collect());
+    for &(start, end) in gaps.as_slice() {
+        let lengths = || sets.iter().map(|(doing, set)| (*doing, set.overlap(start, end)));
+        let Some((main, most)) = lengths().max_by_key(|(_, ps)| *ps) else { continue };
+        // Reads have their rest already; compilations and callbacks are no part of a usual step.
+        if !matches!(main, Doing::Input | Doing::Launch | Doing::Transfer) {
+            continue;
+        }
+        let before = launches[..launches.partition_point(|l| l.start_ps < start)].last();
+        let rest = end - start - most;
+        if 2 * most < end - start || before.is_none_or(|program| program.end_ps - program.start_ps < rest) {
+            continue;
+        }
+        for (other, ps) in lengths().filter(|(doing, ps)| *doing != main && *ps > 0) {
+            let sum = sums.entry((main, other)).or_default();
+            *sum = sum.saturating_add(ps);
+        }
+    }
 }
 
 /// The gaps that blocking reads explain. A device that runs dry while its host waits for a result has nothing else in its

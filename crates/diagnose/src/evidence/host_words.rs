@@ -2,6 +2,7 @@
 
 use super::Evidence;
 use super::host::{Part, Stretch};
+use super::host_events::Doing;
 use super::host_events::Named;
 use haloscope_report::Link;
 use haloscope_report::units;
@@ -10,6 +11,12 @@ impl Evidence<'_> {
     /// A part as a share of the active window.
     pub(crate) fn share_of(&self, part: &Part) -> f64 {
         self.of_active(part.ps as f64)
+    }
+
+    /// The shares of the active window that would go with a doing beyond its own part, by the rule that claims each.
+    pub(crate) fn goes_with(&self, main: Doing) -> Vec<(&'static str, f64)> {
+        let of = self.host().goes_with.iter().filter(|((one, _), _)| *one == main);
+        of.map(|((_, other), ps)| (rule_of(*other), self.of_active(*ps as f64))).collect()
     }
 
     /// The event with most time in a part, the longest stretch: `block_until_ready 20 times, 690.0 us each; …`.
@@ -54,5 +61,18 @@ impl Evidence<'_> {
         let margin = (stretch.end_ps - stretch.start_ps) / 10 + 1;
         let link = Link::to("timeline").device(&self.profile.device(stretch.device).name);
         link.window(stretch.start_ps.saturating_sub(margin), stretch.end_ps.saturating_add(margin))
+    }
+}
+
+/// The rule that claims the time in which hosts do this.
+fn rule_of(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Compile => "compilation_in_window",
+        Doing::Callback => "debug_callbacks",
+        Doing::Read => "blocking_reads",
+        Doing::Transfer => "large_transfers",
+        Doing::Launch => "launch_bound",
+        Doing::Input => "input_bound",
+        Doing::Other => "host_bound",
     }
 }

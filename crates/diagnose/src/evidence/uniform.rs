@@ -39,6 +39,9 @@ pub(crate) enum Reached {
 const FEWEST: usize = 4;
 /// So many must agree where their bytes are not sure.
 const FEWEST_UNSURE: usize = 6;
+/// So few will do where they agree closely, and of some the bytes are sure.
+const FEWEST_CLOSE: usize = 3;
+const AGREE_CLOSELY: f64 = 0.02;
 /// They need this share of the active window together.
 const WORTH: f64 = 0.03;
 /// An execution shorter than this, picoseconds, is mostly its start.
@@ -94,6 +97,10 @@ impl<'p> Evidence<'p> {
         let time: f64 = all.iter().map(|one| one.time_ps).sum();
         let share = self.of_active(time);
         let seen = format!("{} that clearly {} limits", counted(all.len() as u64, "op"), roof.words());
+        let reached = || all.iter().map(|one| one.reached);
+        let (least, most) = (reached().fold(f64::INFINITY, f64::min), reached().fold(0.0, f64::max));
+        let is_close = most <= least * (1.0 + AGREE_CLOSELY) && all.iter().any(|one| one.is_sure);
+        let fewest = if is_close { FEWEST_CLOSE } else { fewest };
         if all.len() < fewest || share < WORTH {
             return Reached::Few(seen);
         }
@@ -135,13 +142,18 @@ impl<'p> Evidence<'p> {
     fn one(&self, op: &Op<'_>, limits: &Limits, roof: Roof) -> Option<One> {
         let own = limits.of(roof);
         let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
+        let time_ps = op.self_ps as f64;
         let is_near = |other: Roof| {
-            let is_known = matches!(other, Roof::Matrix | Roof::Hbm);
-            limits.of(other) > own * if is_known { CLEARLY } else { CLEARLY_BY_GUESS }
+            let limit = limits.of(other);
+            if !matches!(other, Roof::Matrix | Roof::Hbm) {
+                return limit > own * CLEARLY_BY_GUESS;
+            }
+            // The lesser of two limits, if it explains little of the time even at the least that is usual, does not hold the op up.
+            let explains = self.usual(other).map_or(f64::INFINITY, |usual| limit / usual.low);
+            limit > own * CLEARLY && (limit > own || explains > time_ps * CLEARLY)
         };
         let is_clear = !others.into_iter().any(|other| other != roof && is_near(other));
         let runs = op.occurrences.max(1) as f64;
-        let time_ps = op.self_ps as f64;
         let is_long = time_ps / runs >= SHORTEST_PS;
         if !is_long || own <= 0.0 || !is_clear {
             return None;

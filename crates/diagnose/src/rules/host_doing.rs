@@ -9,7 +9,7 @@ use crate::evidence::host::Part;
 use crate::evidence::host_events::Doing;
 use crate::rule::Outcome;
 use crate::thresholds::{Grade, HOST_CAUSE, Threshold};
-use haloscope_report::Status;
+use haloscope_report::{Status, units};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -97,17 +97,37 @@ impl HostDoing {
         }
         let Words { claim, evidence: first, recommendation } = words();
         let events = evidence.words_of(part);
+        let with_it = evidence.goes_with(self.doing);
+        let more: f64 = with_it.iter().map(|(_, share)| share).sum();
         let finding = Cause {
             id: self.id,
             claim,
-            evidence: if first.is_empty() { events } else { format!("{first}; {events}") },
-            saved: Some(share),
+            evidence: if first.is_empty() { events } else { format!("{first}; {events}") }
+                + &rest_of_gaps(more),
+            saved: Some(share + more),
             assuming: self.assuming.into(),
             recommendation,
             falsifier: self.falsifier.into(),
             status: Status::Derived,
             links: evidence.links_of(part),
         };
-        Outcome::found(said, vec![finding.into_finding(evidence)])
+        let mut finding = finding.into_finding(evidence);
+        for (rule, share) in with_it {
+            finding = finding.explaining(rule, share);
+        }
+        Outcome::found(said, vec![finding])
     }
+}
+
+/// What else goes where the main part of a gap does, a share of the active window, as the end of a sentence; empty where that is little.
+pub(super) fn rest_of_gaps(share: f64) -> String {
+    /// Less is not worth a word.
+    const LITTLE: f64 = 0.001;
+    if share < LITTLE {
+        return String::new();
+    }
+    format!(
+        "; the rest of the same gaps is {} of the active window and goes with it: the host would do that while the program before runs",
+        units::share(share)
+    )
 }

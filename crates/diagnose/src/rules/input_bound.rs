@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::rules::host_doing::rest_of_gaps;
 use crate::thresholds::{BUBBLE, Grade, INPUT};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -50,18 +51,43 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     links.extend(stage.map(|stage| Link::to("ops").param("on", "host").row("ops", stage.event.as_str())));
     links.push(Link::to("idle").row("waterfall", Class::Input.phrase()));
     links.extend(host.input.longest.map(|stretch| evidence.timeline_at(&stretch)));
+    let with_it = evidence.goes_with(Doing::Input);
+    let rest: f64 = with_it.iter().map(|(_, share)| share).sum();
+    // Where all hosts wait for input now one has its batch first and now another, and waits for the others in a collective.
+    let late = evidence.waits().late.filter(|cost| 2.0 * (cost.saved - cost.communication) < share);
+    let late = late.filter(|_| evidence.is_late_for_input());
+    let waits = late.map_or(0.0, |cost| cost.communication);
+    let others = if waits > 0.0 {
+        format!("; {} more is waited in collectives for hosts whose batch comes last", units::share(waits))
+    } else {
+        String::new()
+    };
     let finding = Cause {
         id: RULE.id,
         claim: format!("Devices wait for input for {} of the active window{slowest}", units::share(share)),
-        evidence: format!("{said}{}{}", waiting.unwrap_or_default(), stages(&host.pipelines)),
-        saved: Some(share),
+        evidence: format!(
+            "{said}{}{}{}{others}",
+            waiting.unwrap_or_default(),
+            stages(&host.pipelines),
+            rest_of_gaps(rest)
+        ),
+        saved: Some((share + rest + waits).min(1.0)),
         assuming: "if every batch were there in time".into(),
         recommendation: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
         falsifier: "the step time does not change with synthetic input that is already on the device".into(),
         status: Status::Derived,
         links,
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    let mut finding = finding.into_finding(evidence);
+    for (rule, share) in with_it {
+        finding = finding.explaining(rule, share);
+    }
+    if let Some(cost) = late {
+        finding = finding
+            .explaining("late_host", cost.saved)
+            .explaining("exposed_communication", cost.communication);
+    }
+    Outcome::found(said, vec![finding])
 }
 
 /// The stages with most work while devices wait.
@@ -117,14 +143,36 @@ mod tests {
         let found = check(&super::RULE, vec![tpu(), host(500)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         let finding = &found.findings[0];
-        // 9 waits of 500 us in an active window of 9400 us.
-        assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 4500.0 / 9400.0)).abs() < 1e-6, "{finding:?}");
+        // 9 waits of 500 us in gaps of 600, in an active window of 9400 us.
+        assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 5400.0 / 9400.0)).abs() < 1e-6, "{finding:?}");
+        assert!(finding.claim.starts_with("Devices wait for input for 47.9%"), "{}", finding.claim);
         assert!(finding.claim.ends_with("the slowest stage is `Map`"), "{}", finding.claim);
         assert!(
             finding.evidence.contains("waits in `__next__` 9 times, 500.0 us each"),
             "{}",
             finding.evidence
         );
+    }
+
+    #[test]
+    fn what_the_host_does_after_it_has_its_batch_goes_with_the_wait() {
+        // Gaps of 600 us: 500 of input, 50 of a launch behind it, and nothing for 50.
+        let mut launches = host(500);
+        launches.line("python");
+        for at in (0..10).map(|i| i * 1000 * US) {
+            launches.event("PjitFunction(step)", at + 950 * US, 50 * US, &[]);
+        }
+        let found = check(&super::RULE, vec![tpu(), launches]);
+        let finding = &found.findings[0];
+        assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 5400.0 / 9400.0)).abs() < 1e-6, "{finding:?}");
+        assert!(finding.claim.starts_with("Devices wait for input for 47.9%"), "{}", finding.claim);
+        assert!(finding.evidence.contains("the rest of the same gaps is 9.6%"), "{}", finding.evidence);
+        let explained = finding.explains.iter().find(|one| one.rule == "launch_bound").unwrap();
+        assert!((explained.share - 450.0 / 9400.0).abs() < 1e-6, "{explained:?}");
+        // Where programs are shorter than the rest of the gap nothing could hide it.
+        let short = Made::repeating(10, 1000 * US, 20 * US);
+        let found = check(&super::RULE, vec![short, host(500)]);
+        assert!(!found.findings[0].evidence.contains("the rest of the same gaps"), "{found:?}");
     }
 
     #[test]

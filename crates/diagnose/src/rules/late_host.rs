@@ -73,8 +73,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
     // The late devices idle meanwhile, a mean over all devices.
     let idle = (cost.saved - cost.communication).max(0.0);
+    let is_of_all = evidence.is_late_for_input() && 2.0 * idle < evidence.share_of(&evidence.host().input);
     for rule in ["input_bound", "host_bound", "idle_inside"] {
-        finding = finding.explaining(rule, idle);
+        // Where all hosts wait for input, that is why one is late, and not the other way around.
+        if !is_of_all || rule != "input_bound" {
+            finding = finding.explaining(rule, idle);
+        }
     }
     // Where nobody is late in the other steps, those in which somebody is stand out as well.
     if late.pattern != Pattern::Constant {

@@ -32,7 +32,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let Some((links, cost)) = &waits.links else {
         return Outcome::clear(
-            "no group of devices is slower than its peers in the same collectives, no axis slower than another",
+            "no group of devices is slower than its peers in the same collectives, no axis slower than another, nor all of them far below what links carry",
         );
     };
     let (claim, evidence_words) = words(evidence, links);
@@ -121,8 +121,25 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 of_peak(axis.best.1)
             ),
         ),
-        None => ("No link is slow".into(), String::new()),
+        None => words_of_all(links),
     }
+}
+
+fn words_of_all(links: &SlowLinks) -> (String, String) {
+    let Some(all) = &links.all else { return ("No link is slow".into(), String::new()) };
+    (
+        format!(
+            "Collectives are slow on all links: large ones carry {}, {} of what the two links of an axis can; 80% to 95% is usual",
+            rate(all.rate),
+            units::share(all.rate / all.could)
+        ),
+        format!(
+            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why",
+            counted(all.ops as u64, "large synchronous op"),
+            all.kinds.join(", "),
+            rate(all.could),
+        ),
+    )
 }
 
 #[cfg(test)]
