@@ -162,7 +162,11 @@ fn samples(profile: &Profile, line: &Line) -> Vec<Curve> {
     curves
 }
 
-/// A counter's name and unit: those of its metadata, with the stat's name behind where that says more than `value`.
+/// What a TPU's samples of a kernel's units carry: percent of the slots that a bundle has for the unit, by the compiler's schedule.
+const UNIT_SHARE: &str = "% util";
+
+/// A counter's name and unit: those of its metadata, with the stat's name behind where that says more than `value` and than the
+/// counter's own: `MXU` in %, `Vector Spills`.
 fn named(
     profile: &Profile,
     plane: &Plane,
@@ -173,11 +177,11 @@ fn named(
     let counter = label(profile, plane, meta);
     let stat = plane.stat_name(source, id);
     let unit = unit(&stat);
-    if stat.is_empty()
-        || stat == haloscope_time::counters::COUNTER_VALUE
-        || stat == "value"
-        || stat == counter
-    {
+    let says_more = !counter.to_ascii_lowercase().ends_with(&stat.to_ascii_lowercase());
+    if stat == UNIT_SHARE {
+        return (counter.into_owned(), "%");
+    }
+    if !says_more || stat == haloscope_time::counters::COUNTER_VALUE || stat == "value" {
         return (counter.into_owned(), unit);
     }
     (format!("{counter}: {stat}"), unit)

@@ -238,6 +238,65 @@ fn kernels_are_gated_without_a_device() {
 }
 
 #[test]
+fn a_claim_about_several_kernels_is_one_about_each() {
+    // One compilation of two kernels: the messages of both beside each other, as the compiler leaves them.
+    let folder = tempfile::tempdir().unwrap();
+    for (dump, number) in [("norm.v5e", 2), ("product.v6e", 4)] {
+        for entry in fs::read_dir(fixtures().join(format!("{dump}.dump"))).unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(rest) = name.strip_prefix("2-").filter(|rest| rest.contains("llo_module")) {
+                fs::copy(entry.path(), folder.path().join(format!("{number}-{rest}"))).unwrap();
+            }
+        }
+    }
+    let both = opened(folder.path());
+    let of = |name: &str| number(&ask(&both, "kernel", &[("op", name)]).unwrap(), "bundles");
+    let (norm, product) = (of("norm.1"), of("product.1"));
+    let (least, most) = (norm.min(product), norm.max(product));
+    assert!(least + 1.0 < most);
+    let claimed = |claim: &str| {
+        let report = ask(&both, "check", &[("claim", claim)]).unwrap();
+        words(&report, "verdict").to_owned()
+    };
+    let between = ((least + most) / 2.0).floor();
+    for (claim, verdict) in [
+        (format!("kernel_bundles(jit)<={most}"), "passed"),
+        (format!("kernel_bundles(jit)<{most}"), "failed"),
+        (format!("kernel_bundles(jit)<={between}"), "failed"),
+        (format!("kernel_bundles(jit)>={least}"), "passed"),
+        (format!("kernel_bundles(jit)>{least}"), "failed"),
+        // The largest alone reaches it.
+        (format!("kernel_bundles(jit)>={between}"), "failed"),
+        (format!("kernel_bundles(jit)=={most}"), "failed"),
+        (format!("kernel_bundles(jit)=={least}"), "failed"),
+        (format!("kernel_bundles(jit)!={least}"), "failed"),
+        (format!("kernel_bundles(jit)!={between}"), "passed"),
+        // Of one of both alone.
+        (format!("kernel_bundles(norm)=={norm}"), "passed"),
+        (format!("kernel_bundles(product)=={product}"), "passed"),
+        // There are no dumps of its stages: of neither anybody knows.
+        ("kernel_spill_cost(jit)>=0".to_owned(), "unknown"),
+    ] {
+        assert_eq!(claimed(&claim), verdict, "{claim}");
+    }
+    let said = ask(&both, "check", &[("claim", &format!("kernel_bundles(jit)>={between}"))]).unwrap();
+    let row = said.table("claims").unwrap();
+    let why = row.cell(0, "why").and_then(Cell::as_text).unwrap();
+    assert!(why.contains("the smallest of 2"), "{why}");
+    assert_eq!(row.cell(0, "value").and_then(Cell::number), Some(least));
+    for (budget, verdict) in [
+        (format!("max = {most}"), "passed"),
+        (format!("max = {between}"), "failed"),
+        (format!("min = {least}"), "passed"),
+        (format!("min = {between}"), "failed"),
+    ] {
+        let text = format!("[\"kernel_bundles(jit)\"]\n{budget}\n");
+        let report = ask(&both, "check", &[("budget", &text)]).unwrap();
+        assert_eq!(words(&report, "verdict"), verdict, "{budget}");
+    }
+}
+
+#[test]
 fn kernels_are_diagnosed_without_a_timeline() {
     let report = |profile: &Profile| ask(profile, "diagnose", &[]).unwrap();
     let product = report(&kernel("product.v6e"));

@@ -13,7 +13,7 @@ use haloscope_report::{Gate, Report};
 use haloscope_store::{Cache, Indexes, Question};
 use haloscope_time::analysis::{self, Analysis, LIMIT, Others, Param, ParamKind};
 
-use super::{oom, source_root};
+use super::{oom, oom_try, source_root};
 use crate::args::{AnalysisArgs, Format, brief_args, former_flag, output_args, scope_args};
 use crate::output::write;
 use crate::run_argument::{find, is_stdin, say_which};
@@ -81,6 +81,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
         .args(analysis.params.iter().filter_map(former_flag))
         .args(source_root(analysis))
         .args(oom::arg(analysis))
+        .args(oom_try::args(analysis))
         .args(scope_args())
         .args(output_args())
         .args(brief_args(analysis))
@@ -142,9 +143,12 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     let mut asked = AnalysisArgs::from_matches(analysis, matches)?;
     oom::tell(analysis, matches, &mut asked)?;
     let Some(path) = &asked.run else {
-        write(&analysis::run_alone(analysis, &asked.params)?, &asked, printer)?;
+        let mut report = analysis::run_alone(analysis, &asked.params)?;
+        oom_try::fill(matches, &asked, &mut report, printer)?;
+        write(&report, &asked, printer)?;
         return Ok(0);
     };
+    oom_try::refuse(matches)?;
     let has_stdin = std::iter::once(path).chain(&asked.others).any(|path| is_stdin(path));
     let cache = cache_args::cache(matches)?.filter(|_| !has_stdin);
     let run = find(path)?;

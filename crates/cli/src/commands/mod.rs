@@ -14,6 +14,7 @@ mod licenses;
 mod man;
 mod mcp;
 mod oom;
+mod oom_try;
 mod report;
 mod run;
 mod serve;

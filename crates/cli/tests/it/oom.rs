@@ -67,3 +67,67 @@ fn a_run_is_held_against_its_device() {
     assert_eq!(report["findings"][0]["id"], "fits");
     assert!(report["values"]["used_bytes"]["value"].as_i64().unwrap() > 0);
 }
+
+/// A dump whose program a Python that stands for one with libtpu answers about.
+#[cfg(unix)]
+#[test]
+fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let from = root().join("fixtures/oom/decode_cache_v5e.buffer-assignment.txt.gz");
+    let stem = "module_0001.jit_write.cl_1";
+    fs::copy(from, folder.path().join(format!("{stem}.after_optimizations-buffer-assignment.txt.gz")))
+        .unwrap();
+    let dump = folder.path().to_str().unwrap();
+    let none = process(&["oom", TEXT, "--dump", dump, "--try"]);
+    assert_eq!(none.code, 4, "{}", none.stderr);
+    assert!(none.stderr.contains("before_optimizations.txt"), "{}", none.stderr);
+    fs::write(folder.path().join(format!("{stem}.before_optimizations.txt")), "HloModule jit_write\n")
+        .unwrap();
+
+    let python = |name: &str, body: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let say = |json: &str| format!("echo 'haloscope-oom-try {json}'\n");
+    let ready = say(r#"{"id":"setup","verdict":"ready","why":"JAX 0"}"#);
+    let fails = say(
+        r#"{"id":"program","verdict":"does not fit","what":"as it was dumped","why":"RESOURCE_EXHAUSTED"}"#,
+    );
+    let donate = say(
+        r#"{"id":"donate","verdict":"compiles","what":"argument 0 is donated","why":"","needed_bytes":7}"#,
+    );
+    let good = python(
+        "good",
+        &format!("case \"$3\" in *v5e:2x2*) ;; *) exit 1;; esac\necho noise\n{ready}{fails}{donate}"),
+    );
+    let asked = process(&["oom", TEXT, "--dump", dump, "--try", "--python", &good, "--format", "json"]);
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    let report: serde_json::Value = serde_json::from_str(&asked.stdout).unwrap();
+    let tables = report["tables"].as_array().unwrap();
+    let of = |id: &str| tables.iter().find(|table| table["id"] == id).unwrap()["rows"].as_array().unwrap();
+    let tried = of("tried");
+    assert_eq!(tried.len(), of("cures").len() + 1, "the program as it is, and each cure");
+    assert_eq!(
+        (&tried[0][1], &tried[1][1], &tried[1][2]),
+        (&"does not fit".into(), &"compiles".into(), &7.into())
+    );
+    assert!(tried.len() > 2 && tried[2..].iter().all(|row| row[1] == "not tried"), "{tried:?}");
+
+    // A Python without JAX, one that is none, and the words that it needs.
+    let bare = python("bare", &say(r#"{"id":"setup","verdict":"failed","why":"No module named jax"}"#));
+    let dead = python("dead", "echo it died >&2; exit 3");
+    for (python, why) in
+        [(bare.as_str(), "No module named jax"), (dead.as_str(), "it died"), ("no/such", "does not start")]
+    {
+        let asked = process(&["oom", TEXT, "--dump", dump, "--try", "--python", python]);
+        assert_eq!(asked.code, 4, "{}", asked.stderr);
+        assert!(asked.stderr.contains(why) && asked.stderr.contains("jax[tpu]"), "{}", asked.stderr);
+    }
+    assert_eq!(process(&["oom", TEXT, "--try"]).code, 2, "there is no program without a dump");
+    let run = process(&["oom", "fixtures/runs/tpu-memory", "--dump", dump, "--try"]);
+    assert!(run.code == 2 && run.stderr.contains("not a run"), "{}", run.stderr);
+}

@@ -165,11 +165,21 @@ impl Claim<'_> {
             };
             return Ok(held.judged(Outcome::Pass.when(holds), format!("it is {found}"), terms));
         }
-        let Some(value) = now.value else {
+        if now.value.is_none() {
             return Ok(held.judged(Outcome::Unknown, format!("unknown: {}", now.about), terms));
-        };
+        }
         let limit = quantity::parse(self.limit, now.unit).map_err(usage)?;
         held.limit = Some(limit);
+        // What several things share a name for is claimed of each of them.
+        let is = |value: f64| (value - limit).abs() <= 1e-9 * value.abs().max(limit.abs());
+        let now = match self.operator {
+            Operator::AtMost | Operator::Less => now.clone().hardest(true),
+            Operator::AtLeast | Operator::More => now.clone().hardest(false),
+            Operator::Is => now.clone().first_without(is),
+            Operator::IsNot => now.clone().first_without(|value| !is(value)),
+        };
+        held.metric = now.clone();
+        let (now, value) = (&now, now.value.unwrap_or(f64::NAN));
         held.interval = judge::of(now, terms.confidence.unwrap_or(SHOWN));
         // What nobody can reach is no claim, whatever the profile says.
         if let Some(floor_ps) = terms.floor_ps
@@ -190,9 +200,11 @@ impl Claim<'_> {
             Operator::AtLeast => (false, true),
             Operator::More => (false, false),
             Operator::Is | Operator::IsNot => {
-                let is = (value - limit).abs() <= 1e-9 * value.abs().max(limit.abs());
-                let holds = is == (self.operator == Operator::Is);
-                let why = format!("it is {}", words(value, now.unit));
+                let holds = is(value) == (self.operator == Operator::Is);
+                let mut why = format!("it is {}", words(value, now.unit));
+                if !now.each.is_empty() {
+                    why += &format!("; {}", now.about);
+                }
                 return Ok(held.judged(Outcome::Pass.when(holds), why, terms));
             }
         };
@@ -237,6 +249,7 @@ fn known(floor: &Floor, terms: &Terms) -> (Judged, Held) {
         spread: super::reading::Spread::Once,
         about: String::new(),
         seen_in: "roofline",
+        each: Vec::new(),
     };
     let held = Held {
         what: format!("{} not below the roofline", floor.what),

@@ -73,8 +73,9 @@ pub(super) fn judge(
     run: &Source<'_>,
     baselines: &[Source<'_>],
 ) -> Result<(Judged, Numbers), Error> {
-    let now = run.read(&budget.metric)?;
-    let before = baselines.iter().map(|source| source.read(&budget.metric)).collect::<Result<Vec<_>, _>>()?;
+    let read = |source: &Source<'_>| Ok(source.read(&budget.metric)?.hardest(budget.kind.is_upper()));
+    let now = read(run)?;
+    let before = baselines.iter().map(read).collect::<Result<Vec<_>, Error>>()?;
     let before = Before::of(before);
     let before = before.as_ref();
     let asked = format!("{} {}", budget.kind.key(), budget.limit);

@@ -6,7 +6,7 @@ use haloscope_profile::Profile;
 use haloscope_report::{Error, Unit};
 use haloscope_time::select::Scoped;
 
-use super::reading::{Reading, Spread};
+use super::reading::{One, Reading, Spread};
 
 /// A metric of a kernel.
 struct Metric {
@@ -88,7 +88,8 @@ fn split(id: &str) -> Option<(&str, &str)> {
 }
 
 /// Reads `kernel_bundles(mm)`; `None` for an id of another form. The kernel is named as `kernel list` has it, by its op, or by a
-/// part of either; where several fit, the largest of them is meant, so that a limit holds for each. What carries no LLO is unknown.
+/// part of either; where several fit, each is meant: the reading has all of them, and the largest as its value. What carries no LLO is
+/// unknown.
 ///
 /// # Errors
 /// [`Error::Usage`] for a metric that kernels do not have.
@@ -112,6 +113,7 @@ fn of_kernels(asked: &Scoped<'_>, id: &str, word: &str, metric: &Metric) -> Read
         spread: Spread::Once,
         about,
         seen_in: "kernel list",
+        each: Vec::new(),
     };
     let found = haloscope_kernel::named(asked, word);
     if found.is_empty() {
@@ -122,10 +124,9 @@ fn of_kernels(asked: &Scoped<'_>, id: &str, word: &str, metric: &Metric) -> Read
         };
         return reading(None, why);
     }
-    let count = found.len();
-    let mut largest: Option<(f64, Subject<'_>)> = None;
+    let mut each = Vec::new();
     for kernel in found {
-        // One of which nobody can tell may be the one that is over the limit.
+        // One of which nobody can tell may be the one that breaks the limit.
         let kernel = match kernel {
             Ok(kernel) => kernel,
             Err(why) => return reading(None, why.to_string()),
@@ -133,20 +134,19 @@ fn of_kernels(asked: &Scoped<'_>, id: &str, word: &str, metric: &Metric) -> Read
         let Some(value) = (metric.of)(asked.profile, &kernel) else {
             return reading(None, format!("{}: {}", kernel.name, metric.about));
         };
-        if largest.as_ref().is_none_or(|(most, _)| value > *most) {
-            largest = Some((value, kernel));
+        let mut about = format!("{}: {}", kernel.name, metric.about);
+        match kernel.traces() {
+            0 => {}
+            traces => about.push_str(&format!("; {traces} of its instructions are there for a trace only")),
         }
+        each.push(One { value, about });
     }
-    let Some((value, kernel)) = largest else { return reading(None, "no kernel".to_owned()) };
-    let mut about = format!("{}: {}", kernel.name, metric.about);
-    if count > 1 {
-        about.push_str(&format!("; the largest of {count} that fit `{word}`"));
+    let mut all = Reading { each, ..reading(None, "no kernel".to_owned()) }.hardest(true);
+    if let [one] = all.each.as_slice() {
+        all.about.clone_from(&one.about);
+        all.each.clear();
     }
-    match kernel.traces() {
-        0 => {}
-        traces => about.push_str(&format!("; {traces} of its instructions are there for a trace only")),
-    }
-    reading(Some(value), about)
+    all
 }
 
 #[cfg(test)]

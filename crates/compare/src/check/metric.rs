@@ -116,7 +116,16 @@ impl<'a> Source<'a> {
             _ => (summary.map(|s| s.p90), Spread::Once),
         };
         let spread = if value.is_some() { spread } else { Spread::Once };
-        Reading { id: id.to_owned(), unit: Unit::Ps, value, text: None, spread, about, seen_in: "steps" }
+        Reading {
+            id: id.to_owned(),
+            unit: Unit::Ps,
+            value,
+            text: None,
+            spread,
+            about,
+            seen_in: "steps",
+            each: Vec::new(),
+        }
     }
 
     fn latency(&self) -> Reading {
@@ -127,7 +136,16 @@ impl<'a> Source<'a> {
         };
         let value = Summary::of(&samples).map(|s| s.p50);
         let spread = if value.is_some() { Spread::Median(samples) } else { Spread::Once };
-        Reading { id: "latency".into(), unit: Unit::Ps, value, text: None, spread, about, seen_in: "ops" }
+        Reading {
+            id: "latency".into(),
+            unit: Unit::Ps,
+            value,
+            text: None,
+            spread,
+            about,
+            seen_in: "ops",
+            each: Vec::new(),
+        }
     }
 
     /// The report of an analysis, asked once.
@@ -153,6 +171,7 @@ impl<'a> Source<'a> {
             spread: Spread::Once,
             about: why,
             seen_in: analysis.id,
+            each: Vec::new(),
         };
         match &*self.report(analysis) {
             Ok(report) => match report.value(value_id) {
@@ -184,7 +203,16 @@ fn of_value(id: &str, value: &Value, seen_in: &'static str) -> Reading {
         value.doc.to_owned()
     };
     let number = value.value.number();
-    Reading { id: id.to_owned(), unit: value.unit, value: number, text, spread: Spread::Once, about, seen_in }
+    Reading {
+        id: id.to_owned(),
+        unit: value.unit,
+        value: number,
+        text,
+        spread: Spread::Once,
+        about,
+        seen_in,
+        each: Vec::new(),
+    }
 }
 
 /// An id that no metric has.

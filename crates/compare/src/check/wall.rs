@@ -306,6 +306,7 @@ mod tests {
             spread: Spread::Once,
             about: String::new(),
             seen_in: "ops",
+            each: Vec::new(),
         }
     }
 

@@ -96,3 +96,36 @@ fn a_thread_has_the_accounts_of_the_allocators_it_asked() {
     assert_eq!((counter.name.as_str(), counter.unit), ("GPU_0_bfc: allocated", "B"));
     assert_eq!((counter.min, counter.max, counter.points.len()), (Some(0.0), Some(300.0), 3));
 }
+
+#[test]
+fn units_of_a_kernel_are_curves_in_percent_and_spills_are_counted() {
+    let mut counters = line(1, "_counters_", &[]);
+    for (time, meta, stat, value) in [
+        (0, 21, 31, Value::Double(60.0)),
+        (0, 22, 32, Value::Uint(4)),
+        (0, 23, 33, Value::Double(5.0)),
+        (10, 21, 31, Value::Double(80.0)),
+    ] {
+        let mut event = Event::at(meta, time, 10);
+        event.stats = vec![Stat { metadata_id: stat, value }];
+        counters.events.push(event);
+    }
+    let mut plane = plane("/device:TPU:0", vec![counters]);
+    for (id, name) in [(21, "MXU"), (22, "Vector Spills"), (23, "Mystery")] {
+        plane.event_metadata.push((id, EventMetadata { id, name: name.into(), ..Default::default() }));
+    }
+    let stat = |id: i64, name: &str| (id, StatMetadata { id, name: name.into(), ..Default::default() });
+    plane.stat_metadata.extend([stat(31, "% util"), stat(32, "spills"), stat(33, "level")]);
+    let found = timeline(vec![plane]).counters(0, 100, 100, &[LineId(0)]).unwrap();
+    let said: Vec<_> =
+        found.tracks[0].counters.iter().map(|c| (c.name.as_str(), c.unit, c.min, c.max)).collect();
+    assert_eq!(
+        said,
+        [
+            ("MXU", "%", Some(60.0), Some(80.0)),
+            ("Vector Spills", "", Some(4.0), Some(4.0)),
+            // What it means nobody knows: a number under its own name.
+            ("Mystery: level", "", Some(5.0), Some(5.0)),
+        ]
+    );
+}

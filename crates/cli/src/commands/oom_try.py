@@ -1,0 +1,160 @@
+"""Compiles a program of a dump again for a described TPU, as it is and with cures. No device is needed.
+
+One argument, JSON: path (HLO text before optimisation), topology, tries [{id, kib}]. Each answer is a line of stdout that begins with
+MARK, so that what the compiler prints does not disturb.
+"""
+
+import json
+import os
+import re
+import sys
+
+MARK = "haloscope-oom-try "
+# A limit that the compiler then finds too small is raised to what it asks for so many times.
+RAISES = 4
+# Smaller arguments are not donated: they save nothing.
+LEAST_BYTES = 1 << 20
+
+
+def say(**answer):
+    print("\n" + MARK + json.dumps(answer), flush=True)
+
+
+def first_line(error):
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    scoped = re.search(r"Scoped allocation with size [^.]*(\.\d[^.]*)*\.", str(error))
+    if scoped:
+        lines = [lines[0], scoped[0]]
+    return " ".join(lines[:2])[:600] if lines else type(error).__name__
+
+
+def raised(error, kib):
+    """The limit in KiB that a message of scoped VMEM asks for, a MiB above; None where it does not say or asks for no more."""
+    found = re.search(r"Scoped allocation with size ([0-9.]+)([KMG]?)", str(error))
+    if not found:
+        return None
+    need = float(found[1]) * {"": 1 / 1024, "K": 1, "M": 1024, "G": 1024 * 1024}[found[2]]
+    need = (int(need) // 1024 + 1) * 1024
+    return need if need > kib else None
+
+
+def donated(text, computation):
+    """The text with arguments that a result could replace given to it, and what was given; None where there is none."""
+    if "input_output_alias=" in text.split("\n", 1)[0]:
+        return None
+    shape = computation.program_shape()
+    result = shape.result_shape()
+    results = result.tuple_shapes() if result.is_tuple() else [result]
+    key = lambda s: (s.is_array() and str(s.element_type()), s.is_array() and tuple(s.dimensions()))
+
+    def size(s):
+        count = s.numpy_dtype().itemsize
+        for extent in s.dimensions():
+            count *= extent
+        return count
+
+    free = list(range(len(results)))
+    pairs = []
+    for number, parameter in enumerate(shape.parameter_shapes()):
+        if not parameter.is_array() or size(parameter) < LEAST_BYTES:
+            continue
+        match = next((i for i in free if results[i].is_array() and key(results[i]) == key(parameter)), None)
+        if match is not None:
+            free.remove(match)
+            pairs.append((match if result.is_tuple() else None, number))
+    if not pairs:
+        return None
+    index = lambda i: "{}" if i is None else "{%d}" % i
+    alias = ", ".join("%s: (%d, {}, may-alias)" % (index(out), number) for out, number in pairs)
+    changed = text.replace(", entry_computation_layout=", ", input_output_alias={ %s }, entry_computation_layout=" % alias, 1)
+    if changed == text:
+        return None
+    return changed, "argument " + ", ".join(str(number) for _, number in pairs)
+
+
+def main():
+    plan = json.loads(sys.argv[1])
+    os.environ.update(TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", JAX_PLATFORMS="cpu")
+    os.environ.pop("XLA_FLAGS", None)
+    try:
+        from importlib.metadata import version
+
+        import jax
+        import numpy as np
+        from jax._src import compiler
+        from jax._src.interpreters import mlir
+        from jax._src.lib import xla_client as xc
+        from jax._src.lib.mlir import ir
+        from jax.experimental import topologies
+
+        devices = topologies.get_topology_desc(plan["topology"], "tpu").devices
+        client = devices[0].client
+        to_stablehlo = xc._xla.mlir.hlo_to_stablehlo
+        from_text = xc.hlo.hlo_module_from_text
+        libtpu = version("libtpu")
+    except Exception as error:
+        say(id="setup", verdict="failed", why="%s: %s" % (type(error).__name__, first_line(error)))
+        return
+    say(id="setup", verdict="ready", why="JAX %s, libtpu %s" % (jax.__version__, libtpu))
+    with open(plan["path"], encoding="utf-8") as file:
+        text = file.read()
+    head = text.split("\n", 1)[0]
+    count = lambda name: int((re.search(name + r"=(\d+)", head) or [0, "1"])[1])
+    partitions, replicas = count("num_partitions"), count("replica_count")
+    if replicas > 1 or partitions > len(devices):
+        say(id="program", verdict="failed", why="it is for %d replicas of %d devices; at most %d devices are described" % (replicas, partitions, len(devices)))
+        return
+
+    def compile(text, options):
+        proto = from_text(text).as_serialized_hlo_module_proto()
+        settings = compiler.get_compile_options(
+            num_replicas=1,
+            num_partitions=partitions,
+            device_assignment=np.arange(partitions).reshape(1, partitions),
+            env_options_overrides=options,
+        )
+        with mlir.make_ir_context():
+            module = ir.Module.parse(to_stablehlo(proto))
+            done = client.compile(module, xc.DeviceList(tuple(devices[:partitions])), settings)
+        stats = done.get_compiled_memory_stats()
+        return stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes
+
+    def attempt(id, what, text, options):
+        """Says whether it compiles; gives the error where it does not."""
+        try:
+            needed = compile(text, options)
+        except jax.errors.JaxRuntimeError as error:
+            is_memory = "RESOURCE_EXHAUSTED" in str(error) or "Ran out of memory" in str(error)
+            return dict(id=id, what=what, verdict="does not fit" if is_memory else "failed", why=first_line(error)), error
+        except Exception as error:
+            return dict(id=id, what=what, verdict="failed", why="%s: %s" % (type(error).__name__, first_line(error))), None
+        return dict(id=id, what=what, verdict="compiles", needed_bytes=needed, why=""), None
+
+    said, _ = attempt("program", "as it was dumped", text, {})
+    say(**said)
+    if said["verdict"] != "does not fit":
+        return
+    for one in plan["tries"]:
+        if one["id"] == "donate":
+            try:
+                changed = donated(text, xc.XlaComputation(from_text(text).as_serialized_hlo_module_proto()))
+            except Exception as error:
+                say(id="donate", verdict="failed", what="", why=first_line(error))
+                continue
+            if changed is None:
+                say(id="donate", verdict="not tried", what="", why="no argument of a MiB or more has the type and shape of a free result of the program")
+                continue
+            said, _ = attempt("donate", changed[1] + " is donated", changed[0], {})
+        else:
+            kib = one["kib"]
+            for _ in range(RAISES):
+                flag = {"xla_tpu_scoped_vmem_limit_kib": str(kib)}
+                said, error = attempt(one["id"], "xla_tpu_scoped_vmem_limit_kib=%d" % kib, text, flag)
+                more = raised(error, kib) if said["verdict"] == "does not fit" else None
+                if more is None:
+                    break
+                kib = more
+        say(**said)
+
+
+main()
