@@ -21,6 +21,7 @@ use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
 use crate::answer::Failure;
+use crate::asker;
 use crate::query::TOKEN;
 
 const CSP: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -186,9 +187,14 @@ pub(crate) async fn acting(request: Request, next: Next) -> Response {
     failure.into_response()
 }
 
-pub(crate) async fn token(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+/// Lets in who may ask, and says who that is.
+pub(crate) async fn token(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     match guard.check_token(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let client = asker::of(&request, None);
+            request.extensions_mut().insert(client);
+            asker::on_behalf(client, next.run(request)).await
+        }
         Err(failure) => failure.into_response(),
     }
 }

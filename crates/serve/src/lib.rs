@@ -15,6 +15,7 @@ mod agents;
 mod answer;
 mod api;
 mod app;
+mod asker;
 mod capture;
 mod compute;
 mod config;
