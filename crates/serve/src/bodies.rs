@@ -27,8 +27,7 @@ pub(crate) async fn in_time(State(longest): State<Duration>, request: Request, n
     }
     let late = Arc::new(AtomicBool::new(false));
     let timed = Arc::clone(&late);
-    let request =
-        request.map(|body| Body::new(Timed { body, until: Box::pin(sleep(longest)), late: timed }));
+    let request = request.map(|body| Body::new(Timed { body, until: Box::pin(sleep(longest)), late: timed }));
     let response = next.run(request).await;
     if !late.load(Ordering::Relaxed) {
         return response;
@@ -89,9 +88,15 @@ mod tests {
     /// What a server says that gives bodies so long, to a client that sends a body of four bytes in these pieces and then waits.
     fn said(longest: Duration, pieces: &[&str]) -> String {
         let router = Router::new()
-            .route("/", post(|body: Result<Bytes, _>| async { body.map_err(|_: axum::extract::rejection::BytesRejection| "broken") }))
+            .route(
+                "/",
+                post(|body: Result<Bytes, _>| async {
+                    body.map_err(|_: axum::extract::rejection::BytesRejection| "broken")
+                }),
+            )
             .layer(from_fn_with_state(longest, in_time));
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let serving = runtime.spawn(connections::serve(listener, router, std::future::pending()));
