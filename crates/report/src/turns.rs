@@ -121,7 +121,6 @@ impl Turns {
     }
 
     /// A place in the queue of `client`, which is kept until what is returned is dropped or has its turn.
-    #[must_use]
     pub fn wait(self: &Arc<Self>, client: Client, size: Size) -> Wait {
         let mut state = self.lock();
         let id = state.ids;
@@ -207,7 +206,7 @@ impl State {
                 self.free -= 1;
             }
             self.running.push(client);
-            self.to_the_end(client);
+            self.put_last(client);
             self.dequeue(id);
             if let Some(waits) = self.waits.get_mut(&id) {
                 waits.turn = Some((client, kept));
@@ -218,7 +217,7 @@ impl State {
     }
 
     /// The client and its address have a turn, or had one.
-    fn to_the_end(&mut self, client: Client) {
+    fn put_last(&mut self, client: Client) {
         let Some(at) = self.queues.iter().position(|peer| peer.peer == client.peer) else { return };
         let Some(mut peer) = self.queues.remove(at) else { return };
         if let Some(at) = peer.clients.iter().position(|queue| queue.client == client)
@@ -233,7 +232,7 @@ impl State {
         if let Some(at) = self.running.iter().position(|other| *other == client) {
             self.running.swap_remove(at);
         }
-        self.to_the_end(client);
+        self.put_last(client);
         if kept {
             self.kept_free = true;
         } else {
