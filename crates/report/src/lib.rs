@@ -18,6 +18,7 @@ pub mod scope;
 pub mod stop;
 mod table;
 mod tree;
+pub mod turns;
 mod unit;
 pub mod units;
 mod value;

@@ -12,5 +12,5 @@ use crate::page;
 pub(crate) fn service(app: &Arc<App>, addr: SocketAddr) -> Http {
     // Without the token: what an agent is told may end up in places where a secret should not be.
     let context = Context::new(Arc::clone(&app.store)).with_page(page::url(addr));
-    http(Server::new(context).with_workers(Arc::clone(&app.workers)).with_deadline(app.deadline))
+    http(Server::new(context).with_turns(Arc::clone(&app.turns)).with_deadline(app.deadline))
 }

@@ -58,11 +58,14 @@ pub(crate) struct Failure {
     kind: ErrorKind,
     error: String,
     hint: &'static str,
+    /// When it is worth asking again.
+    after: Option<Duration>,
 }
 
 impl Failure {
     fn new(status: StatusCode, kind: ErrorKind, error: impl Into<String>, hint: &'static str) -> Self {
-        Self { status, kind, error: error.into(), hint }
+        let after = (kind == ErrorKind::Writing).then_some(Duration::from_secs(2));
+        Self { status, kind, error: error.into(), hint, after }
     }
 
     pub(crate) fn usage(error: impl Into<String>, hint: &'static str) -> Self {
@@ -88,6 +91,21 @@ impl Failure {
 
     pub(crate) fn busy(error: impl Into<String>, hint: &'static str) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Usage, error, hint)
+    }
+
+    /// Too many wrong tokens.
+    pub(crate) fn guessing(wait: Duration) -> Self {
+        let error = "too many wrong tokens came from this address in a minute";
+        let hint = "open the address with ?token= that the server printed; the right token is taken at once";
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Usage, error, hint);
+        Self { after: Some(wait), ..refusal }
+    }
+
+    /// A body that did not come in time.
+    pub(crate) fn slow(longest: Duration) -> Self {
+        let error = format!("the body of the request took longer than {} s", longest.as_secs_f64());
+        let hint = "send the body at once, as long as Content-Length says";
+        Self::new(StatusCode::REQUEST_TIMEOUT, ErrorKind::Usage, error, hint)
     }
 
     /// What it says, without what to do.
@@ -138,8 +156,9 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let body = serde_json::json!({"error": self.error, "hint": self.hint, "kind": self.kind});
         let mut response = (self.status, Json(body.to_string())).into_response();
-        if self.kind == ErrorKind::Writing {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+        if let Some(after) = self.after {
+            let seconds = HeaderValue::from(after.as_secs().max(1));
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
         response
     }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use haloscope_analyses as analyses;
 use haloscope_analyses::{FAMILIES, Family};
 use haloscope_report::scope::Scope;
+use haloscope_report::turns::Size;
 use haloscope_store::{Run, Store, Tag};
 use haloscope_time::analysis::{self, Analysis, MenuGroup, Others, Param, ParamKind, Params};
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::answer::{Answer, Failure, Json};
 use crate::app::{App, AppState};
 use crate::compute::computed_once;
 use crate::compute::{blocking, compute};
-use crate::named_run::{open, run_id};
+use crate::named_run::{look, open, run_id};
 use crate::partial;
 use crate::query::Query;
 use crate::shapes::{Analyses, AnalysisInfo, FamilyInfo, ParamInfo, RunInfo, Runs, Stale};
@@ -158,24 +159,40 @@ pub(crate) async fn report(
         let work = move |_: &App| Ok(Json::text(analysis::run_alone(analysis, &params)?.to_json()));
         return computed_once(app, uri.to_string(), work).await;
     }
-    computed_once(app, uri.to_string(), move |app| {
-        let id = run_id(app, &query)?;
+    let asked = Arc::new((query, scope, params));
+    let ids_of = move |app: &App, query: &Query| {
         let others =
             second.and_then(|word| query.get(word)).map_or_else(Vec::new, |ids| match analysis.others() {
                 // Ids of sessions hold no commas.
-                Others::Many | Others::Baseline => ids.split(',').map(str::trim).collect(),
-                _ => vec![ids],
+                Others::Many | Others::Baseline => ids.split(',').map(|id| id.trim().to_owned()).collect(),
+                _ => vec![ids.to_owned()],
             });
-        let ids: Vec<&str> = std::iter::once(id.as_str()).chain(others).collect();
-        if partial && app.store.known(&ids, analysis, &scope, &params).is_none() {
+        Ok::<Vec<String>, Failure>(std::iter::once(run_id(app, query)?).chain(others).collect())
+    };
+    // What is kept is there at once, however many cores are busy.
+    let kept = Arc::clone(&asked);
+    let kept = blocking(Arc::clone(&app), move |app| {
+        let (query, scope, params) = &*kept;
+        let ids = ids_of(app, query)?;
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        Ok::<_, Failure>(app.store.known(&ids, analysis, scope, params).map(|report| report.to_json()))
+    });
+    if let Some(report) = kept.await? {
+        return Ok(Json::text(report));
+    }
+    computed_once(app, uri.to_string(), move |app| {
+        let (query, scope, params) = &*asked;
+        let ids = ids_of(app, query)?;
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        if partial && app.store.known(&ids, analysis, scope, params).is_none() {
             let mut part = scope.clone();
-            if let (run, Some(note)) = partial::open(app, &query, &mut part)? {
-                let mut report = analysis::run(analysis, &run.profile, &part, &params)?;
+            if let (run, Some(note)) = partial::open(app, query, &mut part)? {
+                let mut report = analysis::run(analysis, &run.profile, &part, params)?;
                 report.quality.insert(0, note);
                 return Ok(Json::text(report.to_json()));
             }
         }
-        Ok(Json::text(app.store.report(&ids, analysis, &scope, &params)?.to_json()))
+        Ok(Json::text(app.store.report(&ids, analysis, scope, params)?.to_json()))
     })
     .await
 }
@@ -186,7 +203,26 @@ pub(crate) async fn of_run<T: Send + 'static>(
     query: Query,
     work: impl FnOnce(&Run) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    compute(app, move |app| {
+    of_run_sized(app, Size::Heavy, query, work).await
+}
+
+/// The same for a look at a part of it: it never waits for what is not quick, where the run is open.
+pub(crate) async fn looked_up<T: Send + 'static>(
+    app: Arc<App>,
+    query: Query,
+    work: impl FnOnce(&Run) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let size = look(&app, &query).await;
+    of_run_sized(app, size, query, work).await
+}
+
+async fn of_run_sized<T: Send + 'static>(
+    app: Arc<App>,
+    size: Size,
+    query: Query,
+    work: impl FnOnce(&Run) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    compute(app, size, move |app| {
         let run = open(app, &query)?;
         let answer = work(&run);
         run.profile.unchanged()?;

@@ -7,6 +7,7 @@ use axum::extract::State;
 use haloscope_analyses as analyses;
 use haloscope_profile::load::SourceRoot;
 use haloscope_report::scope::Scope;
+use haloscope_report::turns::Turns;
 use haloscope_store::{Ledger, Run, Store, Watch};
 use haloscope_time::analysis::{self, Params};
 use tokio::sync::Semaphore;
@@ -26,10 +27,12 @@ pub(crate) struct App {
     pub(crate) page: Page,
     /// Whether that page is another front end's.
     pub(crate) other_page: bool,
-    /// As many questions are computed at once as there are cores; the others wait.
-    pub(crate) workers: Arc<Semaphore>,
+    /// As many questions are computed at once as there are cores, and a quick one beside them; the others wait for their turn.
+    pub(crate) turns: Arc<Turns>,
     /// The threads on which they are.
     pub(crate) threads: Workers,
+    /// The thread that is kept for quick ones.
+    pub(crate) quick_thread: Workers,
     /// As many exports are written at once; the others wait.
     pub(crate) exports: Arc<Semaphore>,
     /// How long an answer may take.
@@ -53,7 +56,6 @@ impl App {
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
         let Config { addr, token: _, store, web_root, ui, sources, ledger, capture, deadline } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let workers = Arc::new(Semaphore::new(cores));
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
         let store = Arc::new(store);
@@ -62,9 +64,10 @@ impl App {
             store,
             page,
             other_page,
-            workers,
+            turns: Turns::new(cores),
             exports: Arc::new(Semaphore::new(cores.max(2))),
             threads: Workers::new(cores)?,
+            quick_thread: Workers::new(1)?,
             deadline,
             single_flight: SingleFlight::default(),
             sources,

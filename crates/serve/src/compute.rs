@@ -1,18 +1,21 @@
-//! Where answers are computed: on which threads, and how many at once.
+//! Where answers are computed: on which threads, how many at once, and whose are next.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use haloscope_report::stop::{self, Stopped, Token};
+use haloscope_report::turns::{Size, Wait};
 
 use crate::answer::{Caught, Failure, Json, panic_text};
 use crate::app::App;
+use crate::asker;
 use crate::waiters::Waiters;
 
-/// Computes an answer on one of the threads for it, as soon as a core is free. A panic in it is an answer too. Where who waits
+/// Computes an answer on one of the threads for it, as soon as it is the client's turn. A panic in it is an answer too. Where who waits
 /// for this leaves, as when a client hangs up, it ends where it next looks; and where it takes longer than an answer may.
 pub(crate) async fn compute<T, E>(
     app: Arc<App>,
+    size: Size,
     work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
 where
@@ -21,13 +24,15 @@ where
 {
     let waiters = Waiters::new(Token::new(None));
     let _waiting = waiters.join();
-    compute_for(app, waiters.token().clone(), work).await
+    let turn = app.turns.wait(asker::current(), size);
+    compute_for(app, turn, waiters.token().clone(), work).await
 }
 
-/// The same, for whoever holds the token. What an answer may take counts from where it is computed, and not from where it waits for
-/// a core.
+/// The same in this turn, for whoever holds the token. What an answer may take counts from where it is computed, and not from where
+/// it waits for its turn.
 pub(crate) async fn compute_for<T, E>(
     app: Arc<App>,
+    turn: Wait,
     token: Token,
     work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
@@ -35,13 +40,13 @@ where
     T: Send + 'static,
     E: From<Caught> + Send + 'static,
 {
-    let permit = Arc::clone(&app.workers).acquire_owned().await.map_err(|e| Caught::Bug(e.to_string()))?;
+    let turn = turn.await;
     let asking = app.store.begin_request();
-    let threads = app.threads.clone();
+    let threads = if turn.is_kept() { app.quick_thread.clone() } else { app.threads.clone() };
     let deadline = app.deadline;
     let computed = threads.compute(move || {
         // These go with the work: who asked may have left, the core is busy all the same.
-        let _held = (permit, asking);
+        let _held = (turn, asking);
         if let Some(then) = deadline.and_then(|most| Instant::now().checked_add(most)) {
             token.until(then);
         }
@@ -80,11 +85,15 @@ pub(crate) async fn computed_once(
     question: String,
     work: impl FnOnce(&App) -> Result<Json, Failure> + Send + 'static,
 ) -> Result<Json, Failure> {
-    let (cell, waiting) = app.single_flight.cell(question);
+    let (cell, waiting) = app.single_flight.cell(question, &app.turns);
     let (shared, task_app) = (Arc::clone(&cell), Arc::clone(&app));
     // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {
-        let computed = || compute_for(Arc::clone(&task_app), shared.waiters.token().clone(), work);
+        let computed = async || {
+            let turn =
+                shared.queued.take().ok_or_else(|| Caught::Bug("it was computed before".to_owned()))?;
+            compute_for(Arc::clone(&task_app), turn, shared.waiters.token().clone(), work).await
+        };
         let answer = shared.answer.get_or_init(computed).await.clone();
         task_app.single_flight.forget(&shared);
         answer
@@ -100,6 +109,7 @@ mod tests {
     use std::time::Duration;
 
     use axum::http::StatusCode;
+    use haloscope_report::turns::Client;
     use haloscope_store::Store;
 
     use super::*;
@@ -143,9 +153,10 @@ mod tests {
         let (app, ended) = (app(), Arc::new(AtomicUsize::new(0)));
         runtime.block_on(async {
             // As many as there are threads, and some that wait for one.
-            let many = app.workers.available_permits() + 3;
-            let alone: Vec<_> =
-                (0..many).map(|_| tokio::spawn(compute(Arc::clone(&app), endless(&ended)))).collect();
+            let many = app.turns.workers() + 3;
+            let alone: Vec<_> = (0..many)
+                .map(|_| tokio::spawn(compute(Arc::clone(&app), Size::Heavy, endless(&ended))))
+                .collect();
             tokio::time::sleep(Duration::from_millis(50)).await;
             assert_eq!(ended.load(Ordering::SeqCst), 0);
             alone.iter().for_each(tokio::task::JoinHandle::abort);
@@ -164,7 +175,7 @@ mod tests {
             // Who asks the same behind them has it computed anew.
             let again = computed_once(Arc::clone(&app), "same".into(), |_| Ok(Json::text("1".into()))).await;
             assert!(again.is_ok());
-            let free = compute(app, |_| Ok::<_, Failure>(7)).await;
+            let free = compute(app, Size::Heavy, |_| Ok::<_, Failure>(7)).await;
             assert_eq!(free.unwrap(), 7);
         });
     }
@@ -176,10 +187,81 @@ mod tests {
         let app = Arc::new(App::new(config).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let ended = Arc::new(AtomicUsize::new(0));
-        let failure = runtime.block_on(compute(app, endless(&ended))).unwrap_err();
+        let failure = runtime.block_on(compute(app, Size::Heavy, endless(&ended))).unwrap_err();
         assert_eq!(failure.status(), StatusCode::GATEWAY_TIMEOUT);
         assert!(failure.error().contains("longer than"), "{}", failure.error());
         assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn who_asks_little_is_answered_between_the_questions_of_who_asks_much() {
+        use std::sync::mpsc::channel;
+        let app = app();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let client = |last| Client::new([10, 0, 0, last].into(), 0);
+        let (greedy, modest, third) = (client(1), client(2), client(3));
+        let (begun, order) = channel();
+        // Each says that it began, and ends when it is told to: nothing here depends on how long something takes.
+        let slow = |name: String| {
+            let (end, ended) = channel::<()>();
+            let begun = begun.clone();
+            let work = move |_: &App| {
+                begun.send(name).unwrap();
+                let _ = ended.recv();
+                Ok::<_, Failure>(Json::text("1".into()))
+            };
+            (end, work)
+        };
+        let workers = app.turns.workers();
+        runtime.block_on(async {
+            let (mut ends, mut asked) = (Vec::new(), Vec::new());
+            for n in 0..workers + 100 {
+                let (end, work) = slow("greedy".to_owned());
+                ends.push(end);
+                // The last of them is what somebody else will want too.
+                let question = computed_once(Arc::clone(&app), format!("{n}"), work);
+                asked.push(tokio::spawn(asker::on_behalf(greedy, question)));
+                while app.turns.waiting() < (n + 1).saturating_sub(workers) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            let first: Vec<String> = (0..workers).map(|_| order.recv().unwrap()).collect();
+            assert!(first.iter().all(|name| name == "greedy"));
+            // What is quick is answered while all workers are busy and a hundred wait, also for who asked those.
+            for client in [modest, greedy] {
+                let quick = compute(Arc::clone(&app), Size::Quick, |_| Ok::<_, Failure>(7));
+                assert_eq!(asker::on_behalf(client, quick).await.unwrap(), 7);
+            }
+            assert!(order.try_recv().is_err());
+            // One heavy question is the next that begins; one that another asked before moves up with who asks it now.
+            let (end, work) = slow("modest".to_owned());
+            ends.push(end);
+            let one = computed_once(Arc::clone(&app), "modest".into(), work);
+            asked.push(tokio::spawn(asker::on_behalf(modest, one)));
+            while app.turns.waiting() < 101 {
+                tokio::task::yield_now().await;
+            }
+            let joined = computed_once(Arc::clone(&app), format!("{}", workers + 99), |_| {
+                Err(Failure::usage("computed twice", ""))
+            });
+            let mut joined = Box::pin(asker::on_behalf(third, joined));
+            std::future::poll_fn(|context| {
+                assert!(joined.as_mut().poll(context).is_pending());
+                std::task::Poll::Ready(())
+            })
+            .await;
+            drop(ends.remove(workers + 99));
+            drop(ends.remove(0));
+            assert_eq!(order.recv().unwrap(), "modest");
+            drop(ends.pop());
+            assert!(joined.await.is_ok(), "it did not wait for the hundred before it");
+            assert!(app.turns.waiting() > 90);
+            drop(ends);
+            for one in asked {
+                assert!(one.await.unwrap().is_ok());
+            }
+        });
     }
 
     #[test]
@@ -190,9 +272,11 @@ mod tests {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let cores = app.workers.available_permits() as u32;
-            let busy = Arc::clone(&app.workers).acquire_many_owned(cores).await.unwrap();
-            let asked = tokio::spawn(compute(Arc::clone(&app), |_| Ok::<_, Failure>(7)));
+            let mut busy = Vec::new();
+            for _ in 0..app.turns.workers() {
+                busy.push(app.turns.wait(Client::default(), Size::Heavy).await);
+            }
+            let asked = tokio::spawn(compute(Arc::clone(&app), Size::Heavy, |_| Ok::<_, Failure>(7)));
             let shared =
                 tokio::spawn(computed_once(Arc::clone(&app), "same".into(), |_| Ok(Json::text("1".into()))));
             tokio::time::sleep(Duration::from_millis(600)).await;
@@ -209,7 +293,7 @@ mod tests {
         config.deadline = Some(Duration::from_secs(u64::MAX));
         let app = Arc::new(App::new(config).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(compute(app, |_| Ok::<_, Failure>(7))).unwrap(), 7);
+        assert_eq!(runtime.block_on(compute(app, Size::Heavy, |_| Ok::<_, Failure>(7))).unwrap(), 7);
     }
 
     #[test]
@@ -217,14 +301,15 @@ mod tests {
         let app = app();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..100 {
-            let answer = runtime.block_on(compute(Arc::clone(&app), |_| -> Result<Json, Failure> {
-                panic!("index out of range")
-            }));
+            let answer =
+                runtime.block_on(compute(Arc::clone(&app), Size::Heavy, |_| -> Result<Json, Failure> {
+                    panic!("index out of range")
+                }));
             let failure = answer.unwrap_err();
             assert_eq!(failure.status(), StatusCode::INTERNAL_SERVER_ERROR);
             assert!(failure.error().contains("index out of range"));
         }
-        let answer = runtime.block_on(compute(app, |_| Ok::<_, Failure>(7)));
+        let answer = runtime.block_on(compute(app, Size::Heavy, |_| Ok::<_, Failure>(7)));
         assert_eq!(answer.unwrap(), 7);
     }
 }

@@ -20,7 +20,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 pub struct Config {
     /// Where it listens; port 0 takes any that is free. Beyond this machine only with a token.
     pub addr: SocketAddr,
-    /// What requests to the API must carry, as `Authorization: Bearer` or `?token=`.
+    /// What requests to the API must carry, as `Authorization: Bearer` or `?token=`: 16 characters or more. A browser that opens the page with it gets a
+    /// session of its own instead.
     pub token: Option<String>,
     /// The runs.
     pub store: Store,

@@ -29,6 +29,8 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Sleep, sleep};
 use tower_service::Service;
 
+use crate::asker::Peer;
+
 /// How long a client may take for the head of a request, and be silent between two.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what it is sent.
@@ -188,9 +190,9 @@ pub(crate) async fn serve(
     let (end, ended) = watch::channel(());
     let mut shutdown = pin!(shutdown);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((stream, peer)) => (stream, Peer(peer.ip())),
                 Err(_) => {
                     sleep(PAUSE).await;
                     continue;
@@ -201,7 +203,7 @@ pub(crate) async fn serve(
         // All are being answered: who comes now may try again.
         let Some(place) = open.enter() else { continue };
         let _ = stream.set_nodelay(true);
-        tokio::spawn(connection(stream, router.clone(), place, ended.clone()));
+        tokio::spawn(connection(stream, peer, router.clone(), place, ended.clone()));
     }
     drop(listener);
     drop(ended);
@@ -210,12 +212,19 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-async fn connection(stream: TcpStream, router: Router, place: Place, mut ended: watch::Receiver<()>) {
+async fn connection(
+    stream: TcpStream,
+    peer: Peer,
+    router: Router,
+    place: Place,
+    mut ended: watch::Receiver<()>,
+) {
     let place = &place;
     let answer = |request: hyper::Request<Incoming>| {
         let (answering, mut router) = (place.answering(), router.clone());
         async move {
-            let request: Request = request.map(Body::new);
+            let mut request: Request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
             let response: Result<Response, Infallible> = router.call(request).await;
             response.map(|response| response.map(|body| Answered { body, _answering: answering }))
         }

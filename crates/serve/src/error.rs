@@ -14,9 +14,12 @@ pub enum Error {
          (--token), or listen on 127.0.0.1 and forward the port over ssh"
     )]
     TokenNeeded(SocketAddr),
-    /// The token is empty.
-    #[error("the token is empty; leave it out, or give one that is hard to guess")]
-    EmptyToken,
+    /// The token has so few characters that it can be guessed.
+    #[error(
+        "the token has {0} characters and needs 16 at least: give a random one, such as `openssl rand -hex 16` prints, with \
+         --token or HALOSCOPE_TOKEN"
+    )]
+    ShortToken(usize),
     /// The address cannot be listened on.
     #[error(
         "cannot listen on {addr}: {source}. If the port is taken, choose another, or 0 for any that is free"

@@ -3,25 +3,31 @@
 //! - **Host** must name this machine as it was bound. A page elsewhere can point a name of its own at 127.0.0.1 and then read
 //!   answers as its own (DNS rebinding); its requests carry that name.
 //! - **Origin**, where a browser sends one, must be that same host.
-//! - **Token**, where one is set, must come with every request to the API and to `/mcp`. The page's own files hold nothing secret. Another
-//!   front end knows of no token: who opens it with the right one gets a cookie, which its requests bring back.
+//! - **Token**, where one is set, must come with every request to the API and to `/mcp`. The page's own files hold nothing secret. A
+//!   browser that opens the page with the right one gets a session, whose cookie its requests bring back, and an address without the
+//!   token. With a cookie, what is not a GET must say which page it comes from. Who sends wrong tokens is told to wait.
 //! - **Acting**: what does more than read also refuses a request that another page made a browser send. A picture or a link sends
 //!   no Origin with its GET, which XProf's route for captures takes; a browser says where such a request comes from all the same.
 //! - **Reading**: nothing is computed for a page of another site, which a browser says with a request too.
 //! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::uri::Authority;
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
-use crate::answer::Failure;
+use crate::answer::{Caught, Failure};
+use crate::asker;
 use crate::query::TOKEN;
+use crate::sessions::Sessions;
+use crate::throttle::Throttle;
 
 const CSP: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; \
                    connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -50,14 +56,25 @@ pub(crate) struct Guard {
     token: Option<String>,
     /// Whether another front end is served, in place of our page.
     other: bool,
+    sessions: Sessions,
+    throttle: Throttle,
 }
 
-/// The cookie that stands for the token.
-const COOKIE: &str = "haloscope-token";
+/// Why a request is let in.
+#[derive(Debug, Clone)]
+enum Admitted {
+    /// There is no token.
+    Open,
+    /// It has the token.
+    Token,
+    /// A browser brings a session with every request, whichever page makes it ask.
+    Session(String),
+}
 
 impl Guard {
-    pub(crate) fn new(bound: IpAddr, token: Option<String>, other: bool) -> Self {
-        Self { bound: bound.to_canonical(), token, other }
+    pub(crate) fn new(addr: SocketAddr, token: Option<String>, other: bool) -> Self {
+        let (sessions, throttle) = (Sessions::new(addr.port()), Throttle::default());
+        Self { bound: addr.ip().to_canonical(), token, other, sessions, throttle }
     }
 
     /// True for names of this machine. A server on all addresses is reached under names that it cannot know; there is a
@@ -107,37 +124,88 @@ impl Guard {
         ))
     }
 
-    /// True if the token is right in one of the places where it may stand.
-    fn is_right(&self, given: impl Iterator<Item = String>) -> bool {
+    /// True if one of these is the token.
+    fn is_right(&self, given: &[String]) -> bool {
         let Some(token) = &self.token else { return true };
         // All are compared, and each in a time that does not tell how much of it is right.
-        given.fold(false, |right, given| right | bool::from(given.as_bytes().ct_eq(token.as_bytes())))
+        let is = |right, given: &String| right | bool::from(given.as_bytes().ct_eq(token.as_bytes()));
+        given.iter().fold(false, is)
     }
 
-    fn check_token(&self, request: &Request) -> Result<(), Failure> {
-        let kept = self.other.then(|| cookies(request.headers())).into_iter().flatten();
-        let sent = bearer(request.headers()).map(str::to_owned);
-        if self.is_right(in_query(request).chain(sent).chain(kept)) {
-            return Ok(());
+    fn admit(&self, request: &Request) -> Result<Admitted, Failure> {
+        if self.token.is_none() {
+            return Ok(Admitted::Open);
         }
+        let sent = bearer(request.headers()).map(str::to_owned);
+        let given: Vec<String> = in_query(request.uri()).chain(sent).collect();
+        if self.is_right(&given) {
+            return Ok(Admitted::Token);
+        }
+        if let Some(session) = self.sessions.of(request.headers()) {
+            let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+            if is_reading || request.headers().contains_key(header::ORIGIN) {
+                return Ok(Admitted::Session(session));
+            }
+            return Err(Failure::forbidden(
+                "the request does not say which page it comes from",
+                "a program sends `Authorization: Bearer TOKEN` in place of the cookie",
+            ));
+        }
+        self.count_wrong(request, &given)?;
         Err(Failure::unauthorised(
             "this server needs a token",
             "open the address with ?token= that the server printed, or send `Authorization: Bearer TOKEN`",
         ))
     }
+
+    /// Counts a token that is not right.
+    ///
+    /// # Errors
+    /// Where its sender is to wait.
+    fn count_wrong(&self, request: &Request, given: &[String]) -> Result<(), Failure> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        let peer = asker::of(request, None).peer();
+        self.throttle.wrong(peer, Instant::now()).map_or(Ok(()), |wait| Err(Failure::guessing(wait)))
+    }
+
+    /// Where a browser that opens a page with the token goes: the same page without it, with a session. `None` for one that is
+    /// served as it is.
+    fn welcome(&self, request: &Request) -> Result<Option<Response>, Failure> {
+        let given: Vec<String> = in_query(request.uri()).collect();
+        if self.token.is_none() || given.is_empty() {
+            return Ok(None);
+        }
+        if !self.is_right(&given) {
+            self.count_wrong(request, &given)?;
+            return Ok(None);
+        }
+        let place = (header::LOCATION, without_token(request.uri()));
+        let kept = (header::CACHE_CONTROL, "no-store".to_owned());
+        if self.sessions.of(request.headers()).is_some() {
+            return Ok(Some((StatusCode::SEE_OTHER, [place, kept]).into_response()));
+        }
+        let session = self.sessions.begin();
+        let session = session.map_err(|error| Caught::Bug(format!("no random numbers: {error}")))?;
+        let cookie = (header::SET_COOKIE, self.sessions.set_cookie(&session));
+        Ok(Some((StatusCode::SEE_OTHER, [place, kept, cookie]).into_response()))
+    }
 }
 
-fn in_query(request: &Request) -> impl Iterator<Item = String> {
-    let pairs = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
-    pairs.filter(|(key, _)| key == TOKEN).map(|(_, value)| value.into_owned())
+/// The tokens of an address. An empty one is none.
+fn in_query(uri: &Uri) -> impl Iterator<Item = String> {
+    let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    pairs.filter(|(key, value)| key == TOKEN && !value.is_empty()).map(|(_, value)| value.into_owned())
 }
 
-/// The tokens that cookies hold.
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = String> {
-    let values = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok());
-    let pairs = values.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let own = pairs.filter(|(name, _)| *name == COOKIE);
-    own.flat_map(|(_, value)| form_urlencoded::parse(value.as_bytes()).map(|(text, _)| text.into_owned()))
+/// The same address without a token, on this server: two slashes at its start would name another.
+fn without_token(uri: &Uri) -> String {
+    let is_token = |pair: &&str| form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| key == TOKEN);
+    let query = uri.query().unwrap_or_default();
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !is_token(pair)).collect();
+    let path = uri.path().trim_start_matches(['/', '\\']);
+    if kept.is_empty() { format!("/{path}") } else { format!("/{path}?{}", kept.join("&")) }
 }
 
 fn bearer(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -176,7 +244,10 @@ pub(crate) async fn reading(request: Request, next: Next) -> Response {
 /// Refuses to act, rather than to read, for anything in a browser but a page of this server's.
 pub(crate) async fn acting(request: Request, next: Next) -> Response {
     let said = request.headers().get_all(FETCH_SITE);
-    if said.iter().all(|site| site.as_bytes() == b"same-origin") {
+    // A cookie comes with whatever makes a browser ask: then the browser has to say that it was our page.
+    let has_session = matches!(request.extensions().get(), Some(Admitted::Session(_)));
+    let is_told = said.iter().next().is_some() || request.headers().contains_key(header::ORIGIN);
+    if said.iter().all(|site| site.as_bytes() == b"same-origin") && (is_told || !has_session) {
         return next.run(request).await;
     }
     let failure = Failure::forbidden(
@@ -186,26 +257,30 @@ pub(crate) async fn acting(request: Request, next: Next) -> Response {
     failure.into_response()
 }
 
-pub(crate) async fn token(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    match guard.check_token(&request) {
-        Ok(()) => next.run(request).await,
+/// Lets in who may ask, and says who that is.
+pub(crate) async fn token(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    match guard.admit(&request) {
+        Ok(admitted) => {
+            let session = match &admitted {
+                Admitted::Session(session) => Some(session.as_str()),
+                Admitted::Open | Admitted::Token => None,
+            };
+            let client = asker::of(&request, session);
+            request.extensions_mut().insert(client);
+            request.extensions_mut().insert(admitted);
+            asker::on_behalf(client, next.run(request)).await
+        }
         Err(failure) => failure.into_response(),
     }
 }
 
-/// Gives who opens another front end with the right token the cookie that its requests will bring.
+/// Gives who opens a page with the right token a session in its place.
 pub(crate) async fn welcome(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let token = guard.token.as_ref().filter(|_| guard.is_right(in_query(&request)));
-    let cookie = token.and_then(|token| {
-        let value: String = form_urlencoded::byte_serialize(token.as_bytes()).collect();
-        // Strict: the cookie comes with no request that another site starts.
-        HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
-    });
-    let mut response = next.run(request).await;
-    if let Some(cookie) = cookie {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    match guard.welcome(&request) {
+        Ok(None) => next.run(request).await,
+        Ok(Some(elsewhere)) => elsewhere,
+        Err(failure) => failure.into_response(),
     }
-    response
 }
 
 pub(crate) async fn headers(State(guard): State<Arc<Guard>>, mut response: Response) -> Response {
@@ -222,7 +297,8 @@ mod tests {
     use super::*;
 
     fn own(bound: &str, token: Option<&str>, host: &str) -> bool {
-        let guard = Guard::new(bound.parse().unwrap(), token.map(str::to_owned), false);
+        let addr = SocketAddr::new(bound.parse().unwrap(), 7070);
+        let guard = Guard::new(addr, token.map(str::to_owned), false);
         guard.is_own_name(&host.parse().unwrap())
     }
 
@@ -244,5 +320,19 @@ mod tests {
         assert!(!own("10.0.0.5", Some("t"), "worker-3"));
         assert!(own("0.0.0.0", Some("t"), "worker-3"));
         assert!(own("::", Some("t"), "10.0.0.6"));
+    }
+
+    #[test]
+    fn an_address_loses_its_token_and_nothing_else() {
+        for (before, after) in [
+            ("/?token=t", "/"),
+            ("/?run=a/b&token=t&page=ops", "/?run=a/b&page=ops"),
+            ("/?%74oken=t&x=%26token", "/?x=%26token"),
+            ("/data/plugin/profile/x?token=t&token=u", "/data/plugin/profile/x"),
+            ("//evil.example/?token=t", "/evil.example/"),
+            ("///evil.example?token=t&a=b", "/evil.example?a=b"),
+        ] {
+            assert_eq!(without_token(&before.parse().unwrap()), after, "{before}");
+        }
     }
 }

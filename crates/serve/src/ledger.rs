@@ -5,6 +5,7 @@ use axum::http::Uri;
 use haloscope_analyses::ledger::{self, Ask, Ledger};
 use haloscope_report::Error;
 use haloscope_report::Report;
+use haloscope_report::turns::Size;
 
 use crate::answer::Answer;
 use crate::answer::{Failure, Json};
@@ -25,7 +26,7 @@ pub(crate) async fn advice(state: AppState, uri: Uri) -> Answer {
 async fn answer(State(app): AppState, uri: Uri, ask: fn(&Ledger, &Ask) -> Result<Report, Error>) -> Answer {
     let query = Query::parse(&uri, &["metric", "label"])?;
     let asked = Ask { metric: query.get("metric").map(str::to_owned), labels: labels(query.get("label"))? };
-    compute(app, move |app| {
+    compute(app, Size::Heavy, move |app| {
         let Some(ledger) = &app.ledger else {
             return Err(Failure::not_found(
                 "this server was given no ledger",

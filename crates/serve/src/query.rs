@@ -9,7 +9,7 @@ use crate::answer::Failure;
 pub(crate) const TOKEN: &str = "token";
 
 /// The parameters of a request, each at most once and known to the route.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {

@@ -16,13 +16,14 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use crate::answer::Failure;
 use crate::app::{App, AppState};
+use crate::bodies;
 use crate::guard::{self, Guard};
 use crate::retry_unfinished::retry_unfinished;
 use crate::{agents, answer, api, capture, docs, ledger, page, partial, source, timeline, xprof};
 
 /// The router of a server that listens on `addr`.
 pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Router {
-    let guard = Arc::new(Guard::new(addr.ip(), token, app.other_page));
+    let guard = Arc::new(Guard::new(addr, token, app.other_page));
     let acting = || middleware::from_fn(guard::acting);
     let reading = || middleware::from_fn(guard::reading);
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
@@ -56,12 +57,12 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         .route("/docs/", get(docs::index))
         .route("/docs/{*path}", get(docs::file))
         .merge(xprof::routes().layer(middleware::from_fn(retry_unfinished)).layer(token()).layer(reading()));
+    let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
     let router = if app.other_page {
-        let welcome = middleware::from_fn_with_state(Arc::clone(&guard), guard::welcome);
         router.fallback_service(get(xprof::ui::file).layer(welcome).with_state(Arc::clone(app)))
     } else {
         let below = format!("{}/{{*rest}}", xprof::PREFIX);
-        router.route(&below, get(xprof::ui::nothing)).fallback(get(page_file))
+        router.route(&below, get(xprof::ui::nothing)).fallback(get(page_file).layer(welcome))
     };
     let compressed = DefaultPredicate::new().and(timeline::tile::is_compressed);
     router
@@ -70,6 +71,7 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         .layer(CatchPanicLayer::custom(answer::panicked))
         // A page of this machine gains more from speed than from the last few percent of size.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressed))
+        .layer(middleware::from_fn_with_state(bodies::LONGEST, bodies::in_time))
         .layer(middleware::from_fn_with_state(Arc::clone(&guard), guard::origin))
         .layer(middleware::map_response_with_state(guard, guard::headers))
 }

@@ -18,6 +18,9 @@ use crate::router;
 /// How long requests that are being answered are waited for after a signal to stop.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// Fewer characters of a token can be guessed.
+const LEAST: usize = 16;
+
 /// A server that listens, and answers once [`Server::run`] is awaited.
 #[derive(Debug)]
 pub struct Server {
@@ -32,14 +35,20 @@ impl Server {
     /// Listens on the address.
     ///
     /// # Errors
-    /// [`Error::TokenNeeded`] for an address that other machines reach without a token, [`Error::Listen`] if it cannot
+    /// [`Error::TokenNeeded`] for an address that other machines reach without a token, [`Error::ShortToken`] for one of fewer than 16
+    /// characters, [`Error::Listen`] if it cannot
     /// be listened on, [`Error::WebRoot`] if the folder of the page is none.
     pub async fn bind(config: Config) -> Result<Self, Error> {
         let addr = config.addr;
         match &config.token {
             None if !addr.ip().to_canonical().is_loopback() => return Err(Error::TokenNeeded(addr)),
-            Some(token) if token.is_empty() => return Err(Error::EmptyToken),
-            _ => {}
+            Some(token) => {
+                let characters = token.chars().count();
+                if characters < LEAST {
+                    return Err(Error::ShortToken(characters));
+                }
+            }
+            None => {}
         }
         let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
         let addr = listener.local_addr()?;

@@ -4,16 +4,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haloscope_report::stop::Token;
+use haloscope_report::turns::Turns;
 use tokio::sync::OnceCell;
 
 use crate::answer::{Failure, Json};
-use crate::waiters::{GRACE, Waiters, Waiting};
+use crate::asker;
+use crate::waiters::{GRACE, Queued, Waiters, Waiting};
 
 /// An answer for all who ask.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) answer: OnceCell<Result<Json, Failure>>,
     pub(crate) waiters: Arc<Waiters>,
+    pub(crate) queued: Queued,
 }
 
 /// The questions that are being answered. Nothing is kept of those that were.
@@ -23,17 +26,19 @@ pub(crate) struct SingleFlight(Mutex<Vec<(String, Arc<Shared>)>>);
 impl SingleFlight {
     /// The place of the answer to `question`, of which one is computed for as long as one who asked waits for it, and a moment
     /// longer.
-    pub(crate) fn cell(&self, question: String) -> (Arc<Shared>, Option<Waiting>) {
+    pub(crate) fn cell(&self, question: String, turns: &Arc<Turns>) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         // One that all have left, or that takes too long, has no answer for who comes now.
         let known = held.iter().filter(|(asked, _)| *asked == question);
         let joined = known.map(|(_, cell)| (Arc::clone(cell), cell.waiters.join()));
         if let Some(joined) = joined.into_iter().find(|(_, waiting)| waiting.is_some()) {
+            joined.0.queued.also(asker::current());
             return joined;
         }
         let waiters = Waiters::with_grace(Token::new(None), GRACE);
         let waiting = waiters.join();
-        let cell = Arc::new(Shared { answer: OnceCell::new(), waiters });
+        let queued = Queued::new(turns, asker::current());
+        let cell = Arc::new(Shared { answer: OnceCell::new(), waiters, queued });
         held.push((question, Arc::clone(&cell)));
         (cell, waiting)
     }

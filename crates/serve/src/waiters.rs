@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haloscope_report::stop::Token;
+use haloscope_report::turns::{Client, Place, Size, Turns, Wait};
 use tokio::runtime::Handle;
 
 /// How long an answer that all who asked for it have left is still computed.
@@ -81,6 +82,32 @@ impl Drop for Waiting {
                 tokio::time::sleep(grace).await;
             });
         }
+    }
+}
+
+/// The place of a computation among those that wait for a worker: it is done in the turn of whichever client that waits for it has
+/// one first.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    place: Place,
+    wait: Mutex<Option<Wait>>,
+}
+
+impl Queued {
+    /// Queues a computation that may take any time, for a client.
+    pub(crate) fn new(turns: &Arc<Turns>, client: Client) -> Self {
+        let wait = turns.wait(client, Size::Heavy);
+        Self { place: wait.place(), wait: Mutex::new(Some(wait)) }
+    }
+
+    /// Another client waits for it too.
+    pub(crate) fn also(&self, client: Client) {
+        self.place.also(client);
+    }
+
+    /// What whoever computes it waits for; `None` where that was taken.
+    pub(crate) fn take(&self) -> Option<Wait> {
+        self.wait.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

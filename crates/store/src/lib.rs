@@ -230,6 +230,16 @@ impl Store {
         self.open_listed(id, self.find(id, |l| l.info.id == id)?)
     }
 
+    /// Whether the run with this id is open, so that to look into it takes no reading of files. It is not opened.
+    #[must_use]
+    pub fn is_open(&self, id: &str) -> bool {
+        let is_in_memory = lock(&self.in_memory).iter().any(|run| run.info.id == id);
+        is_in_memory
+            || self
+                .find(id, |l| l.info.id == id)
+                .is_ok_and(|listed| self.open_runs.holds(id, &listed.stamps()))
+    }
+
     /// The run that XProf's page and clients call `name`: the path below the log folder without `plugins/profile`.
     ///
     /// # Errors

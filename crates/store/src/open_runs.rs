@@ -92,6 +92,13 @@ impl OpenRuns {
         result
     }
 
+    /// Whether the run is open with these stamps. It is not opened, and does not count as used.
+    pub(crate) fn holds(&self, id: &str, stamps: &[Stamp]) -> bool {
+        let slots = lock(&self.slots);
+        let slot = slots.iter().find(|slot| slot.id == id && slot.stamps == stamps);
+        slot.is_some_and(|slot| matches!(slot.cell.get(), Some(Ok(_))))
+    }
+
     /// Closes the runs used longest ago that are too many, or too large together. What is being opened is not closed.
     fn close_some(&self) {
         let size = |slot: &Slot| match slot.cell.get() {

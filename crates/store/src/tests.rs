@@ -100,6 +100,22 @@ fn the_run_used_longest_ago_is_closed_first() {
 }
 
 #[test]
+fn a_run_is_open_once_it_was_opened_and_until_its_files_change() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "plugins/profile/run/a.xplane.pb", 1, 300);
+    write(folder.path(), "plugins/profile/other/a.xplane.pb", 1, 300);
+    let store = Store::new(folder.path()).unwrap();
+    assert!(!store.is_open("run") && !store.is_open("nothing"));
+    store.open("run").unwrap();
+    assert!(store.is_open("run") && !store.is_open("other"));
+    write(folder.path(), "plugins/profile/run/a.xplane.pb", 2, 200);
+    assert!(!store.is_open("run"));
+    let store = Store::in_memory();
+    store.add("here", Profile::default());
+    assert!(store.is_open("here"));
+}
+
+#[test]
 fn a_hundred_who_open_a_run_at_once_have_one() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "run/h.xplane.pb", 20_000, 100);

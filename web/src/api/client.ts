@@ -45,9 +45,7 @@ interface Sent {
 }
 
 async function request(url: string, accept: string, signal?: AbortSignal, sent?: Sent): Promise<Response> {
-  const token = new URLSearchParams(location.search).get("token");
   const headers: Record<string, string> = { Accept: accept };
-  if (token !== null && token !== "") headers["Authorization"] = `Bearer ${token}`;
   if (sent?.body !== undefined) headers["Content-Type"] = "application/json";
   const how: RequestInit =
     sent === undefined ? {} : { method: sent.method, ...(sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) };

@@ -7,11 +7,11 @@ import { copyText } from "../widgets/text/copy";
 
 const SAID_MS = 1500;
 
-/** Copies a link to what is shown. It names the run, so that it shows the same after a newer one has come, and leaves the token out. */
+/** Copies a link to what is shown. It names the run, so that it shows the same after a newer one has come. */
 export function LinkButton() {
   const [said, setSaid] = useState("");
   const copy = async (): Promise<void> => {
-    const query = formatRoute({ ...route.value, run: runId.value ?? "", token: "" });
+    const query = formatRoute({ ...route.value, run: runId.value ?? "" });
     const done = await copyText(new URL(query, location.href).href);
     setSaid(done ? "Copied" : "Not copied");
     setTimeout(() => setSaid(""), SAID_MS);
@@ -21,7 +21,7 @@ export function LinkButton() {
       type="button"
       class="quiet"
       onClick={() => void copy()}
-      data-tip={"Copies a link to exactly this: run, page, scope and what is selected.\nA token of the server is not part of it."}
+      data-tip={"Copies a link to exactly this: run, page, scope and what is selected."}
     >
       {said === "" ? "Link" : said}
     </button>

@@ -21,12 +21,12 @@ export interface Route {
   readonly scope: Scope;
   /** What belongs to the page alone: by, sort, q, sel, view. Dropped when the page changes. */
   readonly view: Readonly<Record<string, string>>;
-  readonly token: string;
 }
 
 export const NO_SCOPE: Scope = { hosts: "", devices: "", modules: "", steps: "", window: "", steady: false };
 
 const SCOPE_TEXT = ["hosts", "devices", "modules", "steps", "window"] as const;
+/** A token is the server's to take out of the address; what it left there was wrong, and goes into no link. */
 const SHARED = new Set<string>(["page", "run", "steady", "token", ...SCOPE_TEXT]);
 
 export const FIRST_PAGE = "overview";
@@ -50,7 +50,6 @@ export function parseRoute(search: string): Route {
       steady: text("steady") === "1",
     },
     view,
-    token: text("token"),
   };
 }
 
@@ -67,7 +66,6 @@ export function formatRoute(route: Route): string {
     ...Object.keys(route.view)
       .sort()
       .map((key): [string, string] => [key, route.view[key] ?? ""]),
-    ["token", route.token],
   ];
   const query = parts
     .filter(([, value]) => value !== "")
@@ -101,7 +99,7 @@ export function changeRoute(route: Route, change: RouteChange): Route {
   const newRun = run !== route.run;
   const keptView = newRun || page !== route.page ? {} : route.view;
   const view = Object.fromEntries(Object.entries({ ...keptView, ...change.view }).filter(([, value]) => value !== ""));
-  return { page, run, scope: { ...(newRun ? NO_SCOPE : route.scope), ...change.scope }, view, token: route.token };
+  return { page, run, scope: { ...(newRun ? NO_SCOPE : route.scope), ...change.scope }, view };
 }
 
 /** Picoseconds of a scope's window, however it is written. */

@@ -93,7 +93,7 @@ pub(super) fn address_args() -> [Arg; 6] {
             .value_name("WORD")
             .env("HALOSCOPE_TOKEN")
             .hide_env_values(true)
-            .help("Secret that requests must carry; required if other machines can reach the server"),
+            .help("Secret of 16 characters or more that requests must carry; required if other machines can reach the server"),
         Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in a browser"),
         Arg::new("web-root")
             .long("web-root")
@@ -152,7 +152,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         }
     });
     served.map(|()| 0).map_err(|error| match error {
-        haloscope_serve::Error::TokenNeeded(_) | haloscope_serve::Error::EmptyToken => {
+        haloscope_serve::Error::TokenNeeded(_) | haloscope_serve::Error::ShortToken(_) => {
             Failure::Usage(error.to_string(), String::new())
         }
         other => Failure::Server(other.to_string()),

@@ -102,6 +102,20 @@ fn other_machines_need_a_token() {
 }
 
 #[test]
+fn a_token_that_can_be_guessed_is_refused() {
+    for short in ["", "SECRET", "fifteen-letters"] {
+        let outcome = process(&["serve", FIXTURES[0], "--port", "0", "--token", short]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{}", outcome.stderr);
+        let says = |part: &str| outcome.stderr.contains(part);
+        assert!(
+            says("16 at least") && says("openssl rand") && (short.is_empty() || !says(short)),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
 fn another_page_and_other_folders_are_served_where_asked() {
     let page = tempfile::tempdir().unwrap();
     std::fs::write(page.path().join("index.html"), "another page").unwrap();

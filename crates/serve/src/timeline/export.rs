@@ -12,6 +12,7 @@ use axum::response::Response;
 use futures_core::Stream;
 use haloscope_report::scope::Scope;
 use haloscope_report::stop::{self, Token};
+use haloscope_report::turns::Size;
 use haloscope_timeline::export::{Ask, Export, Format, Stacks};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -34,7 +35,7 @@ pub(crate) async fn export(State(app): AppState, uri: Uri) -> Result<Response, F
     let query = Query::parse(&uri, &KNOWN)?;
     let format = Format::named(query.get("format").unwrap_or("perfetto"))?;
     let ask = ask(&query)?;
-    let (run, ask) = compute(Arc::clone(&app), move |app| {
+    let (run, ask) = compute(Arc::clone(&app), Size::Heavy, move |app| {
         let run = open(app, &query)?;
         // Refused while it can be: once the file is under way, there is no more room for an error.
         Export::of(&run.profile, &ask)?;

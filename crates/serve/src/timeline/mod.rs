@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::answer::Json;
-use crate::api::of_run;
+use crate::api::looked_up;
 use crate::app::{App, AppState};
 use crate::query::Query;
 
@@ -38,26 +38,27 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 
 async fn tracks(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run"])?;
-    of_run(app, query, move |run| Json::from_value(run.timeline.tracks())).await
+    looked_up(app, query, move |run| Json::from_value(run.timeline.tracks())).await
 }
 
 async fn window(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    of_run(app, query, move |run| Json::from_value(&run.timeline.window(start_ps, end_ps, px, &lines)?)).await
+    looked_up(app, query, move |run| Json::from_value(&run.timeline.window(start_ps, end_ps, px, &lines)?))
+        .await
 }
 
 async fn counters(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run", "start", "end", "px", "tracks"])?;
     let (start_ps, end_ps, px) = (query.number("start")?, query.number("end")?, query.number("px")?);
     let lines = query.lines("tracks")?;
-    of_run(app, query, move |run| Json::from_value(&run.timeline.counters(start_ps, end_ps, px, &lines)?))
+    looked_up(app, query, move |run| Json::from_value(&run.timeline.counters(start_ps, end_ps, px, &lines)?))
         .await
 }
 
 async fn event(State(app): AppState, uri: Uri) -> Answer {
     let query = Query::parse(&uri, &["run", "track", "event"])?;
     let (line, event) = (LineId(query.number("track")?), query.number("event")?);
-    of_run(app, query, move |run| Json::from_value(&run.timeline.event(line, event)?)).await
+    looked_up(app, query, move |run| Json::from_value(&run.timeline.event(line, event)?)).await
 }

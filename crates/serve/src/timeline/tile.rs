@@ -11,7 +11,7 @@ use haloscope_timeline::Colour;
 use crate::answer::Failure;
 use crate::app::AppState;
 use crate::compute::compute;
-use crate::named_run::open;
+use crate::named_run::{look, open};
 use crate::query::Query;
 
 /// Marks an answer that is sent as it is: to compress a tile takes longer than to send it to the same machine.
@@ -34,7 +34,8 @@ pub(super) async fn tile(State(app): AppState, uri: Uri) -> Result<Response, Fai
             Failure::usage(format!("`colour`: expected one of {known}, found `{word}`"), "")
         })?,
     };
-    compute(app, move |app| {
+    let size = look(&app, &query).await;
+    compute(app, size, move |app| {
         let begun = Instant::now();
         let run = open(app, &query)?;
         let bytes = run.timeline.tile(start_ps, end_ps, px, &lines, colour);

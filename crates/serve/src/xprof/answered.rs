@@ -16,13 +16,16 @@ pub(super) async fn answered(
     key: Key,
     work: impl FnOnce(&App) -> Result<Answer, Refusal> + Send + 'static,
 ) -> Result<Arc<Answer>, Refusal> {
-    let (cell, waiting) = app.answers.cell(&key);
+    let (cell, waiting) = app.answers.cell(&key, &app.turns);
     let (shared, task_app, forget_app) = (cell, Arc::clone(&app), Arc::clone(&app));
     // A task of its own, so that a client that leaves does not take the answer from those who wait. It ends when all have left.
     let task = tokio::spawn(async move {
         let stop = shared.waiters.token().clone();
-        let computed =
-            || async move { compute_for(task_app, stop, move |app| work(app).map(Arc::new)).await };
+        let computed = async || {
+            let turn =
+                shared.queued.take().ok_or_else(|| Caught::Bug("it was computed before".to_owned()))?;
+            compute_for(task_app, turn, stop, move |app| work(app).map(Arc::new)).await
+        };
         let answer = shared.answer.get_or_init(computed).await.clone();
         if answer.is_err() {
             // The next one to ask tries again; perhaps the profiler was still writing.

@@ -6,10 +6,12 @@ use std::time::SystemTime;
 
 use haloscope_compat::Answer;
 use haloscope_report::stop::Token;
+use haloscope_report::turns::Turns;
 use tokio::sync::OnceCell;
 
 use super::reply::Refusal;
-use crate::waiters::{GRACE, Waiters, Waiting};
+use crate::asker;
+use crate::waiters::{GRACE, Queued, Waiters, Waiting};
 
 /// How many answers are kept.
 pub(super) const KEPT: usize = 64;
@@ -32,6 +34,7 @@ pub(super) struct Key {
 pub(super) struct Shared {
     pub(super) answer: OnceCell<Result<Arc<Answer>, Refusal>>,
     pub(super) waiters: Arc<Waiters>,
+    pub(super) queued: Queued,
 }
 
 /// The answers by question, the one asked for last at the end.
@@ -40,7 +43,7 @@ pub(crate) struct Answers(Mutex<VecDeque<(Key, Arc<Shared>)>>);
 
 impl Answers {
     /// The place of the answer to `key`. What is there not yet is computed for as long as one who asked waits, and a moment longer.
-    pub(super) fn cell(&self, key: &Key) -> (Arc<Shared>, Option<Waiting>) {
+    pub(super) fn cell(&self, key: &Key, turns: &Arc<Turns>) -> (Arc<Shared>, Option<Waiting>) {
         let mut held = self.lock();
         let at = held.iter().position(|(k, _)| k == key);
         let known = at.and_then(|at| held.remove(at)).map(|slot| {
@@ -51,11 +54,15 @@ impl Answers {
         let has_answer = |shared: &Shared| shared.answer.get().is_some_and(Result::is_ok);
         let known = known.filter(|(slot, waiting)| waiting.is_some() || has_answer(&slot.1));
         let (slot, waiting) = known.unwrap_or_else(|| {
-            let shared =
-                Shared { answer: OnceCell::new(), waiters: Waiters::with_grace(Token::new(None), GRACE) };
+            let shared = Shared {
+                answer: OnceCell::new(),
+                waiters: Waiters::with_grace(Token::new(None), GRACE),
+                queued: Queued::new(turns, asker::current()),
+            };
             let waiting = shared.waiters.join();
             ((key.clone(), Arc::new(shared)), waiting)
         });
+        slot.1.queued.also(asker::current());
         let cell = Arc::clone(&slot.1);
         held.push_back(slot);
         (cell, waiting)
@@ -155,18 +162,19 @@ mod tests {
     #[test]
     fn a_refusal_that_is_not_forgotten_yet_is_given_to_nobody() {
         let answers = Answers::default();
-        let (late, waiting) = answers.cell(&key(1));
+        let turns = Turns::new(1);
+        let (late, waiting) = answers.cell(&key(1), &turns);
         let refused = Refusal::new(StatusCode::GATEWAY_TIMEOUT, "late");
         late.answer.set(Err(refused)).unwrap();
         late.waiters.token().stop();
         drop(waiting);
-        let (next, waiting) = answers.cell(&key(1));
+        let (next, waiting) = answers.cell(&key(1), &turns);
         assert!(!Arc::ptr_eq(&late, &next) && waiting.is_some());
         // An answer is, also when nobody waits any more.
         next.answer.set(Ok(Arc::new(Answer::text("there")))).unwrap();
         next.waiters.token().stop();
         drop(waiting);
-        assert!(Arc::ptr_eq(&next, &answers.cell(&key(1)).0));
+        assert!(Arc::ptr_eq(&next, &answers.cell(&key(1), &turns).0));
     }
 
     #[test]
@@ -184,7 +192,7 @@ mod tests {
         app.answers.trim(2, 19);
         assert_eq!(held(), ["1"]);
         // What is being computed stays, however much there is.
-        let (_cell, _waiting) = app.answers.cell(&key(7));
+        let (_cell, _waiting) = app.answers.cell(&key(7), &app.turns);
         app.answers.trim(0, 0);
         assert_eq!(held(), ["7"]);
     }

@@ -6,13 +6,14 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use haloscope_compat::ALL_HOSTS;
 use haloscope_profile::Profile;
+use haloscope_report::turns::Size;
 use haloscope_store::RunInfo;
 use serde_json::json;
 
 use super::reply::{json, text};
 use super::request::DataRequest;
 use super::{Outcome, Refusal};
-use crate::app::AppState;
+use crate::app::{App, AppState};
 use crate::compute::{blocking, compute};
 
 /// Tools whose list of hosts has one entry for all in place of several, as XProf's server has it. Which hosts a tool then
@@ -36,10 +37,21 @@ pub(super) async fn runs(State(app): AppState, uri: Uri) -> Outcome {
     json(&json!(names))
 }
 
+/// What a look into the run that is meant takes: it is quick where the run is open.
+async fn look(app: &Arc<App>, asked: &DataRequest) -> Size {
+    let asked = asked.clone();
+    let is_open = blocking(Arc::clone(app), move |app| {
+        Ok::<_, Refusal>(asked.place(&app.store)?.is_some_and(|place| app.store.is_open(&place.info.id)))
+    });
+    // Whoever asks is told what is wrong where the run is opened.
+    if is_open.await.unwrap_or(false) { Size::Quick } else { Size::Heavy }
+}
+
 /// The tools that have something to show for a run; none for a run that is not there, as XProf has it.
 pub(super) async fn run_tools(State(app): AppState, uri: Uri) -> Outcome {
     let asked = DataRequest::parse(&uri);
-    let tools = compute(app, move |app| {
+    let size = look(&app, &asked).await;
+    let tools = compute(app, size, move |app| {
         let Some(place) = asked.place(&app.store)? else { return Ok(Vec::new()) };
         Ok::<_, Refusal>(offered(&place.open(&app.store)?.profile))
     })
@@ -85,7 +97,8 @@ pub(super) fn host_names(info: &RunInfo, tool: Option<&str>) -> Vec<String> {
 /// The HLO modules of a run with their program ids, with commas between them.
 pub(super) async fn module_list(State(app): AppState, uri: Uri) -> Outcome {
     let asked = DataRequest::parse(&uri);
-    let list = compute(Arc::clone(&app), move |app| {
+    let size = look(&app, &asked).await;
+    let list = compute(app, size, move |app| {
         let Some(place) = asked.place(&app.store)? else { return Ok(String::new()) };
         let run = place.open(&app.store)?;
         let mut labels: Vec<_> = run.profile.modules.iter().map(|module| module.label()).collect();

@@ -28,6 +28,7 @@ use answered::answered;
 pub(crate) use answers::Answers;
 
 use crate::app::{App, AppState};
+use crate::asker;
 use crate::compute::blocking;
 use crate::guard;
 use reply::{Refusal, json, reply, text};
@@ -151,12 +152,12 @@ async fn generate_cache(State(app): AppState, uri: Uri) -> Outcome {
         let error = format!("No valid XPlane tools found or specified for caching in run {name}.");
         return Err(Refusal::new(StatusCode::BAD_REQUEST, error));
     }
-    tokio::spawn(async move {
+    tokio::spawn(asker::on_behalf(asker::current(), async move {
         for asked in wanted {
             // Whoever asks later hears why there is none.
             drop(answer(Arc::clone(&app), asked).await);
         }
-    });
+    }));
     let accepted = json!({"status": "ACCEPTED", "message": "Cache generation started"});
     Ok(reply(StatusCode::ACCEPTED, "application/json", python::to_json(&accepted)))
 }

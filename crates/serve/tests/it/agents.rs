@@ -62,15 +62,15 @@ fn agents_list_and_call_tools_over_the_runs_of_the_page() {
 
 #[test]
 fn agents_are_held_against_the_same_rules_as_pages() {
-    let server = TestServer::with(|config| config.token = Some("secret".into()));
+    let server = TestServer::with(|config| config.token = Some("secret-secret-16".into()));
     let status = |path: &str, host: &str, headers: &str| post(&server, path, host, headers, &hello()).0;
     assert_eq!(status("/mcp", "localhost", ""), 401);
     assert_eq!(status("/mcp", "localhost", "Authorization: Bearer wrong\r\n"), 401);
-    assert_eq!(status("/mcp", "localhost", "Authorization: Bearer secret\r\n"), 200);
-    assert_eq!(status("/mcp?token=secret", "localhost", ""), 200);
-    assert_eq!(status("/mcp?token=secret", "evil.example", ""), 403);
-    assert_eq!(status("/mcp?token=secret", "localhost", "Origin: http://evil.example\r\n"), 403);
+    assert_eq!(status("/mcp", "localhost", "Authorization: Bearer secret-secret-16\r\n"), 200);
+    assert_eq!(status("/mcp?token=secret-secret-16", "localhost", ""), 200);
+    assert_eq!(status("/mcp?token=secret-secret-16", "evil.example", ""), 403);
+    assert_eq!(status("/mcp?token=secret-secret-16", "localhost", "Origin: http://evil.example\r\n"), 403);
     // Nothing else takes POST, and there is nothing to read at /mcp.
-    assert_eq!(status("/api/runs?token=secret", "localhost", ""), 405);
-    assert_eq!(server.get("/mcp?token=secret").status, 405);
+    assert_eq!(status("/api/runs?token=secret-secret-16", "localhost", ""), 405);
+    assert_eq!(server.get("/mcp?token=secret-secret-16").status, 405);
 }

@@ -117,11 +117,11 @@ fn other_sites_cannot_make_a_browser_capture() {
 
 #[test]
 fn a_token_is_needed_where_one_is_set() {
-    let server = TestServer::with(|config| config.token = Some("secret".into()));
+    let server = TestServer::with(|config| config.token = Some("secret-secret-16".into()));
     let body = json!({"servers": [nobody()]}).to_string();
     server.send("POST", "/api/capture", JSON, &body).refusal(401);
     assert_eq!(server.get("/capture_profile?service_addr=localhost:1").status, 401);
-    let headers = format!("Authorization: Bearer secret\r\n{JSON}");
+    let headers = format!("Authorization: Bearer secret-secret-16\r\n{JSON}");
     assert_eq!(server.send("POST", "/api/capture", &headers, &body).status, 202);
 }
 
@@ -210,16 +210,16 @@ fn a_capture_beyond_this_machine_is_off_unless_it_is_asked_for() {
     let reached = |capture: CaptureHosts| {
         TestServer::with(|config| {
             config.addr.set_ip(Ipv4Addr::UNSPECIFIED.into());
-            config.token = Some("t".into());
+            config.token = Some("t-t-t-t-t-t-t-t-".into());
             config.capture = capture;
         })
     };
     let server = reached(CaptureHosts::Unsaid);
-    assert_eq!(server.json("/api/capture?token=t")["available"], false);
+    assert_eq!(server.json("/api/capture?token=t-t-t-t-t-t-t-t-")["available"], false);
     let body = json!({"servers": [nobody()]}).to_string();
-    server.send("POST", "/api/capture?token=t", JSON, &body).refusal(403);
+    server.send("POST", "/api/capture?token=t-t-t-t-t-t-t-t-", JSON, &body).refusal(403);
     let server = reached(CaptureHosts::Any);
-    assert_eq!(server.send("POST", "/api/capture?token=t", JSON, &body).status, 202);
+    assert_eq!(server.send("POST", "/api/capture?token=t-t-t-t-t-t-t-t-", JSON, &body).status, 202);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn pages_made_by_hand_are_of_analyses_that_there_are() {
 
 #[test]
 fn the_documentation_is_served_as_strictly_as_the_page() {
-    let server = TestServer::with(|config| config.token = Some("secret".into()));
+    let server = TestServer::with(|config| config.token = Some("secret-secret-16".into()));
     let page = server.get("/docs/analyses/ops");
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.text().contains("id=\"column-ops-self_ps\""));

@@ -91,21 +91,21 @@ fn nothing_is_computed_for_a_page_of_another_site() {
 
 #[test]
 fn the_api_needs_the_token_where_one_is_set() {
-    let server = TestServer::with(|config| config.token = Some("a b+c".into()));
-    assert!(server.url.ends_with("/?token=a+b%2Bc"), "{}", server.url);
+    let server = TestServer::with(|config| config.token = Some("a b+c 0123456789".into()));
+    assert!(server.url.ends_with("/?token=a+b%2Bc+0123456789"), "{}", server.url);
     for path in [
         "/api/runs",
         "/api/runs?token=",
         "/api/runs?token=a",
         "/api/nothing",
-        "/api/report/overview?token=a+b+c",
+        "/api/report/overview?token=a+b+c+0123456789",
     ] {
         server.get(path).refusal(401);
     }
     server.get_with("/api/runs", &[("Authorization", "Bearer wrong")]).refusal(401);
-    server.get_with("/api/runs", &[("Authorization", "Basic a b+c")]).refusal(401);
-    assert_eq!(server.get_with("/api/runs", &[("Authorization", "Bearer a b+c")]).status, 200);
-    assert_eq!(server.get("/api/runs?token=a+b%2Bc").status, 200);
+    server.get_with("/api/runs", &[("Authorization", "Basic a b+c 0123456789")]).refusal(401);
+    assert_eq!(server.get_with("/api/runs", &[("Authorization", "Bearer a b+c 0123456789")]).status, 200);
+    assert_eq!(server.get("/api/runs?token=a+b%2Bc+0123456789").status, 200);
     // The page itself holds nothing secret, and a browser cannot send a token with a script tag.
     assert_eq!(server.get("/app.js").status, 200);
 }
@@ -125,11 +125,19 @@ fn beyond_this_machine_a_token_is_demanded() {
         let error = bind(addr, None).unwrap_err();
         assert!(matches!(error, Error::TokenNeeded(_)) && error.to_string().contains("--token"), "{error}");
     }
-    assert!(matches!(bind("127.0.0.1:0", Some("")), Err(Error::EmptyToken)));
-    let server = bind("0.0.0.0:0", Some("secret")).unwrap();
-    assert_eq!(server.url(), format!("http://127.0.0.1:{}/?token=secret", server.local_addr().port()));
+    for short in ["", "secret", "fifteen-letters", "äöüäöüäöüäöüäöü"] {
+        let error = bind("127.0.0.1:0", Some(short)).unwrap_err();
+        let characters = short.chars().count();
+        assert!(matches!(error, Error::ShortToken(n) if n == characters), "{short}: {error}");
+        assert!(error.to_string().contains("openssl rand"), "{error}");
+    }
+    let server = bind("0.0.0.0:0", Some("sixteen-letters.")).unwrap();
+    assert_eq!(
+        server.url(),
+        format!("http://127.0.0.1:{}/?token=sixteen-letters.", server.local_addr().port())
+    );
     let taken = server.local_addr();
-    assert!(matches!(bind(&taken.to_string(), Some("secret")), Err(Error::Listen { .. })));
+    assert!(matches!(bind(&taken.to_string(), Some("sixteen-letters.")), Err(Error::Listen { .. })));
 }
 
 #[test]
@@ -195,4 +203,109 @@ fn who_says_nothing_is_no_bother_and_who_is_slow_is_answered() {
         let _ = kept.read(&mut rest).unwrap();
     }
     drop(silent);
+}
+
+const TOKEN: &str = "0123456789abcdef";
+
+/// The pair of a session's cookie, from opening the page with the token.
+fn session(server: &TestServer) -> String {
+    let host = format!("Host: 127.0.0.1:{}\r\n", server.addr.port());
+    let opened = server.raw(&format!("/?token={TOKEN}"), &host);
+    opened.header("set-cookie").split_once("; ").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_browser_gets_a_session_and_an_address_without_the_token() {
+    let server = TestServer::with(|config| config.token = Some(TOKEN.into()));
+    let host = format!("Host: 127.0.0.1:{}\r\n", server.addr.port());
+    let opened = server.raw(&format!("/?run=train&token={TOKEN}&page=ops"), &host);
+    assert_eq!((opened.status, opened.header("location")), (303, "/?run=train&page=ops"));
+    assert_eq!(opened.header("cache-control"), "no-store");
+    let (pair, rest) = opened.header("set-cookie").split_once("; ").unwrap();
+    assert_eq!(rest, "Path=/; HttpOnly; SameSite=Strict");
+    let (name, id) = pair.split_once('=').unwrap();
+    assert_eq!(name, format!("haloscope-session-{}", server.addr.port()));
+    assert!(id.len() >= 32 && !id.contains(TOKEN), "{id}");
+    assert_eq!(server.get_with("/api/runs", &[("Cookie", pair)]).status, 200);
+    assert_eq!(server.get_with("/runs", &[("Cookie", &format!("a=b; {pair}"))]).status, 200);
+    // Another browser has another one, and who has one keeps it.
+    assert_ne!(session(&server), pair);
+    let again = server.raw(&format!("/?token={TOKEN}"), &format!("{host}Cookie: {pair}\r\n"));
+    assert_eq!((again.status, again.header("set-cookie")), (303, ""));
+    // The token is no session, nor the other way round, and another server's is none.
+    for cookie in [format!("{name}={TOKEN}"), format!("{name}="), format!("haloscope-session-1={id}")] {
+        server.get_with("/api/runs", &[("Cookie", &cookie)]).refusal(401);
+    }
+    server.get_with("/api/runs", &[("Authorization", &format!("Bearer {id}"))]).refusal(401);
+    let other = TestServer::with(|config| config.token = Some(TOKEN.into()));
+    other.get_with("/api/runs", &[("Cookie", pair)]).refusal(401);
+    // Where a wrong token stands, or none is needed, the page is served as it is.
+    let wrong = server.raw("/?token=wrong", &host);
+    assert_eq!((wrong.status, wrong.header("set-cookie")), (200, ""));
+    let open = TestServer::start();
+    assert_eq!(open.get(&format!("/?token={TOKEN}")).status, 200);
+    // Answers to programs are not sent elsewhere.
+    assert_eq!(server.raw(&format!("/api/runs?token={TOKEN}"), &host).status, 200);
+    // Nor is a browser.
+    let outside = server.raw(&format!("//evil.example/?token={TOKEN}"), &host);
+    assert!(outside.status != 303 || outside.header("location").starts_with("/evil"));
+}
+
+#[test]
+fn with_a_cookie_what_acts_says_which_page_it_comes_from() {
+    let server = TestServer::with(|config| config.token = Some(TOKEN.into()));
+    let origin = format!("Origin: http://127.0.0.1:{}\r\n", server.addr.port());
+    let cookie = format!("Cookie: {}\r\nContent-Type: application/json\r\n", session(&server));
+    for (method, path) in [
+        ("POST", "/api/capture"),
+        ("DELETE", "/api/capture/1"),
+        ("POST", "/generate_cache"),
+        ("POST", "/mcp"),
+    ] {
+        server.send(method, path, &cookie, "{}").refusal(403);
+        let other = format!("{cookie}Origin: http://evil.example\r\n");
+        server.send(method, path, &other, "{}").refusal(403);
+        let own = server.send(method, path, &format!("{cookie}{origin}"), "{}").status;
+        assert!(![401, 403].contains(&own), "{path}: {own}");
+        // A program with the token has no page.
+        let bearer = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
+        assert_eq!(server.send(method, path, &bearer, "{}").status, own, "{path}");
+    }
+    // XProf's page captures with a GET, for which browsers send no Origin and say all the same where it comes from.
+    let asked = |headers: &str| {
+        let host = format!("Host: 127.0.0.1:{}\r\n", server.addr.port());
+        server.raw("/capture_profile", &format!("{host}{cookie}{headers}")).status
+    };
+    assert_eq!((asked(""), asked("Sec-Fetch-Site: none\r\n")), (403, 403));
+    assert_ne!(asked("Sec-Fetch-Site: same-origin\r\n"), 403);
+}
+
+#[test]
+fn who_guesses_tokens_is_told_to_wait_and_who_has_the_right_one_is_not() {
+    let server = TestServer::with(|config| config.token = Some(TOKEN.into()));
+    let cookie = session(&server);
+    let guess = |n: usize| match n % 3 {
+        0 => server.get(&format!("/api/runs?token=wrong{n}")),
+        1 => server.get_with("/mcp", &[("Authorization", &format!("Bearer wrong{n}"))]),
+        _ => server.get(&format!("/?token=wrong{n}")),
+    };
+    // No token, and a session that is gone, are no guesses.
+    for _ in 0..20 {
+        server.get("/api/runs").refusal(401);
+        server.get_with("/api/runs", &[("Cookie", "haloscope-session-1=gone")]).refusal(401);
+    }
+    for n in 0..10 {
+        assert_eq!(guess(n).status, if n % 3 == 2 { 200 } else { 401 }, "{n}");
+    }
+    for n in 10..16 {
+        let answer = guess(n);
+        answer.refusal(429);
+        let wait: u64 = answer.header("retry-after").parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+    }
+    assert_eq!(server.get(&format!("/api/runs?token={TOKEN}")).status, 200);
+    let bearer = format!("Bearer {TOKEN}");
+    assert_eq!(server.get_with("/api/runs", &[("Authorization", &bearer)]).status, 200);
+    assert_eq!(server.get_with("/api/runs", &[("Cookie", &cookie)]).status, 200);
+    server.get("/api/runs").refusal(401);
 }
