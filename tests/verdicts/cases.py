@@ -17,11 +17,23 @@ def base(chip, program, hosts, chips, steps, profiled=None, **more):
                 temp_bytes=700 * MIB, out_shapes=[["f32[]", 512]], runs=[dict(program=program, count=steps)], **more)
 
 
-# A transformer whose learning rate comes from a callback to the host.
+def dense(topology, layers, d, heads, ff, vocab, batch, seq, fsdp, tp, **more):
+    return dict(model="dense_train", topology=topology, params=dict(
+        layers=layers, d=d, heads=heads, ff=ff, vocab=vocab, batch=batch, seq=seq, fsdp=fsdp, tp=tp, **more))
+
+
+# p5cb: a transformer whose learning rate comes from a callback to the host. The rules were made before the five below were looked at.
 MODELS = {
-    "p5cb": dict(model="dense_train", topology="v6e:2x2", params=dict(
-        layers=4, d=1024, heads=8, ff=4096, vocab=16000, batch=16, seq=1024, fsdp=4, tp=1, host_lr=True)),
+    "p5cb": dense("v6e:2x2", 4, 1024, 8, 4096, 16000, 16, 1024, 4, 1, host_lr=True),
+    "v5p8": dense("v5p:2x2x2", 6, 1536, 12, 6144, 24000, 16, 1024, 4, 2),
+    "v6e8": dense("v6e:2x4", 3, 2048, 16, 8192, 32000, 32, 1024, 8, 1),
+    "deep": dense("v5e:2x2", 10, 768, 12, 3072, 8000, 16, 512, 2, 2),
+    "moe8": dict(model="moe_train", topology="v6e:2x4", params=dict(
+        layers=2, d=1024, ff=4096, experts=8, heads=8, vocab=16000, batch=16, seq=1024, ep=8, cap=1.5)),
+    "cnn8": dict(model="cnn_dp", topology="v5e:2x4", params=dict(blocks=6, width=128, img=128, classes=1000, batch=256, dp=8)),
 }
+# These are noisier and have slower loaders.
+NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
 # The other programs are those of the forge's own cfg.py: p1 and p5 dense transformers, p3 a mixture of experts, p6 a CNN, nar narrow layers.
 BASES = {
@@ -32,12 +44,19 @@ BASES = {
     "cnn_v6e32": base("v6e", "p6", 8, 4, 14, 1),
     "moe_v5p4": base("v5p", "p3", 1, 4, 12),
     "narrow_v6e4": base("v6e", "nar", 1, 4, 16, 1),
+    "dense_v5p8": base("v5p", "v5p8", 2, 4, 20) | NOISY,
+    "dense_v6e8": base("v6e", "v6e8", 2, 4, 24, 2) | NOISY,
+    "moe_v6e8": base("v6e", "moe8", 2, 4, 18) | NOISY,
+    "cnn_v5e8": base("v5e", "cnn8", 2, 4, 30) | NOISY,
+    "deep_v5e4": base("v5e", "deep", 1, 4, 22) | NOISY,
     "two_programs": base("v6e", "p5", 1, 4, 0, 1) | dict(
         rename={"ev": "jit_eval_step"}, runs=[dict(program=name, count=count) for name, count in (("p5", 5), ("ev", 2)) * 2]),
 }
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
 ALL = MANY[:1] + MANY[2:] + ONE
+MANY_NOISY = ("dense_v5p8", "dense_v6e8", "moe_v6e8", "cnn_v5e8")
+ALL_NOISY = (*MANY_NOISY, "deep_v5e4")
 
 
 def kind(name, first, sizes, bases, change, what=lambda base, size: "", seeds=(1,)):
@@ -59,6 +78,10 @@ def slow_host(scenario):
     return scenario["hosts"] // 2
 
 
+def host_name(scenario):
+    return scenario["host_pattern"].format(slow_host(scenario))
+
+
 def late(scenario, size):
     return dict(periodic=dict(every=1, s=size, hosts=[slow_host(scenario)], sync=True, event="grain DataLoaderIterator.__next__"))
 
@@ -72,9 +95,9 @@ LOGITS = r"logits\)?/bsd,vd->bsv/dot_general$"
 
 KINDS = [
     kind("slow host", ("straggler",), (1.03, 1.1, 1.3, 2.0), MANY,
-         lambda s, x: dict(straggler=dict(host=slow_host(s), factor=x)), lambda s, x: f"w-{slow_host(s)}"),
+         lambda s, x: dict(straggler=dict(host=slow_host(s), factor=x)), lambda s, x: host_name(s)),
     kind("late input of one host", ("late_host", "straggler", "input_bound"), (0.002, 0.02), ("cnn_v6e32", "dense_v5e16"), late,
-         lambda s, x: f"w-{slow_host(s)}"),
+         lambda s, x: host_name(s)),
     kind("a host late at random", ("late_host", "late_members", "straggler", "step_jitter"), (0.005, 0.02), ("cnn_v6e32", "dense_v5e16"),
          lambda s, x: dict(random_late=dict(s=x))),
     kind("slow from a step on", ("slower_from_step",), (1.02, 1.1, 1.5), ALL,
@@ -101,6 +124,40 @@ KINDS = [
          lambda s, x: dict(inject={"conv_general_dilated|dot_general": x})),
     kind("two faults", ("straggler",), (1.4,), ("cnn_v6e32",),
          lambda s, x: dict(straggler=dict(host=6, factor=x), periodic=dict(every=5, s=0.02, event="save_checkpoint")), lambda s, x: "w-6"),
+]
+
+
+def more(name, sizes, bases, *change):
+    """A kind once more, in other sizes on other bases, and in another way if one is given."""
+    one = next(one for one in KINDS if one["name"] == name)
+    return {**one, "sizes": sizes, "bases": bases, "change": change[0] if change else one["change"]}
+
+
+def every(steps_between, event):
+    return lambda s, x: dict(periodic=dict(every=steps_between, s=x, event=event))
+
+
+KINDS += [
+    more("slow host", (1.05, 1.17, 1.6), MANY_NOISY),
+    more("late input of one host", (0.004,), ("dense_v5p8", "dense_v6e8", "cnn_v5e8"), lambda s, x: dict(
+        periodic=dict(every=1, s=x, hosts=[slow_host(s)], sync=True, event="IteratorGetNext"))),
+    more("a host late at random", (0.006,), ("dense_v5p8", "moe_v6e8", "cnn_v5e8")),
+    more("slow from a step on", (1.05, 1.25), ALL_NOISY, lambda s, x: dict(throttle={"from": steps(s) * 2 // 3, "factor": x})),
+    more("slower and slower", (1.3,), ("dense_v6e8", "deep_v5e4"), lambda s, x: dict(throttle={"from": 4, "factor": x, "ramp": 10})),
+    more("stall every few steps", (0.008, 0.05), ("dense_v5p8", "moe_v6e8"), every(3, "$gc.py:22 collect")) | dict(what=lambda s, x: "gc.py"),
+    more("stall every few steps", (0.008, 0.05), ("dense_v6e8", "deep_v5e4"), every(5, "orbax save")) | dict(what=lambda s, x: "orbax"),
+    more("stall every few steps", (0.008, 0.05), ("cnn_v5e8",), every(7, "wandb.log")) | dict(what=lambda s, x: "wandb"),
+    more("recompilation", (0.3,), ALL_NOISY),
+    more("HBM slower", (0.6,), ALL_NOISY),
+    more("a slow op", (2.5, 6.0), ("dense_v5p8", "dense_v6e8", "deep_v5e4", "moe_v6e8")),
+    more("slow input", (0.006,), ALL_NOISY),
+    more("slow launches", (0.003,), ("dense_v6e8", "deep_v5e4", "cnn_v5e8")),
+    more("experts out of balance", (1.3,), ("moe_v6e8",), lambda s, x: dict(device_inject={"5": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "gke-pool-1-x/TPU:1"),
+    more("slow convolutions and products", (1.6,), ("cnn_v5e8", "dense_v5p8")),
+    more("a slow link", (5.0,), ("dense_v5p8", "dense_v6e8", "moe_v6e8"), lambda s, x: dict(slow_links=[[2, 3, x]])),
+    kind("slow collectives", ("slow_link",), (4.0,), ("dense_v5p8", "dense_v6e8"),
+         lambda s, x: dict(coll_scale={"all-reduce": x, "all-gather": x, "reduce-scatter": x})),
 ]
 
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
