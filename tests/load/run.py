@@ -7,7 +7,7 @@ Serves FOLDER, else a log folder made of fixtures/runs and of the forged profile
 a while, as a page does, and then at another: reports of the whole run and of random windows, tiles and other parts of the
 timeline, lists, XProf's routes. Every fixed question is asked once before, alone; under load its answer must be the same
 bytes. Of random windows every tenth is asked twice. Memory is the server's resident set, sampled twice a second once the clients
-have asked for half a minute, in which runs are opened and columns are read; the median of the second half may lie 5% above that of
+have asked for a minute, in which runs are opened and columns are read; the median of the second half may lie 5% above that of
 the first, and no more.
 
 Exit status 0 where all that holds. Needs Python 3.9 on Linux and no more. Times include this program's own, which has one
@@ -29,7 +29,7 @@ from server import Server, log_folder, memory
 # How much higher the median of the second half may lie: 5% in half a minute is less than a kilobyte kept an answer.
 GROWTH = 0.05
 # Seconds of asking before anything is measured.
-WARM = 30
+WARM = 60
 # Questions that a client asks of one run before it goes to another.
 STAY = 20
 # Random windows that are asked twice, one in so many.

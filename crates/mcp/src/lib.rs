@@ -2,7 +2,7 @@
 //!
 //! A [`Tool`] is a name, two schemas and a function; [`tools::all`] lists them, those of the registry derived from it. A
 //! [`Server`] answers for one [`Context`], which holds the runs; it does not know whether it is spoken to over stdio
-//! ([`stdio`]) or over HTTP ([`http`]).
+//! ([`stdio`]) or over HTTP ([`http()`]).
 //!
 //! An answer is small by default: [`Draft`] holds all that there is to say, and [`Budget`] decides how much of it is said now
 //! and under which cursor the rest is had.

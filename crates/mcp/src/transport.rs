@@ -6,7 +6,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use crate::Server;
 
-/// A service that answers HTTP requests: see [`http`].
+/// A service that answers HTTP requests: see [`http()`].
 pub type Http = StreamableHttpService<Server, LocalSessionManager>;
 
 /// Answers on stdin and stdout until stdin ends.

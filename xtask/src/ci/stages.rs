@@ -207,7 +207,7 @@ fn all() -> Vec<Stage> {
         Stage::new(
             "hundred-clients",
             Alone,
-            100,
+            130,
             "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 60",
         )
         .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
