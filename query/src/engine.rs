@@ -1,0 +1,128 @@
+//! The query engine: tables, functions, limits, and a statement's rows one batch after the other.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::plan_err;
+use datafusion::error::Result;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use futures::StreamExt;
+
+use crate::functions;
+use crate::runs::Run;
+use crate::stats::Stats;
+use crate::tables;
+
+/// Stack of the threads that plan and evaluate: conditions of many parts are trees as deep as they are long.
+pub(crate) const STACK: usize = 256 << 20;
+
+/// What the tables belong to, in `information_schema`.
+pub(crate) const CATALOG: &str = "haloscope";
+/// Likewise.
+pub(crate) const SCHEMA: &str = "runs";
+
+/// An engine over some runs.
+pub(crate) struct Engine {
+    context: SessionContext,
+}
+
+impl Engine {
+    /// An engine that keeps to this memory, in bytes, and puts what is more into files below `scratch`.
+    ///
+    /// # Errors
+    /// Never in practice: settings that are not known.
+    pub(crate) fn new(
+        runs: &Arc<[Run]>,
+        memory: Option<usize>,
+        scratch: &Path,
+        stats: &Arc<Stats>,
+    ) -> Result<Self> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(threads)
+            .with_default_catalog_and_schema(CATALOG, SCHEMA);
+        let options = config.options_mut();
+        options.sql_parser.collect_spans = true;
+        let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(
+            DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![scratch.to_owned()])),
+        );
+        if let Some(memory) = memory {
+            runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
+        }
+        let state = SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .build();
+        let context = SessionContext::new_with_state(state);
+        tables::register(&context, runs, stats)?;
+        functions::register(&context);
+        Ok(Self { context })
+    }
+
+    /// Runs one statement, which reads and changes nothing: `begin` gets its columns, `batch` its rows. Either ends it with `false`.
+    ///
+    /// # Errors
+    /// What is wrong with the statement, or went wrong.
+    pub(crate) async fn run(
+        &self,
+        sql: &str,
+        begin: impl FnOnce(SchemaRef) -> bool,
+        mut batch: impl FnMut(RecordBatch) -> bool,
+    ) -> Result<()> {
+        check_length(sql)?;
+        let only_reads =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let frame = self.context.sql_with_options(sql, only_reads).await?;
+        let mut rows = frame.execute_stream().await?;
+        if !begin(rows.schema()) {
+            return Ok(());
+        }
+        while let Some(part) = rows.next().await {
+            if !batch(part?) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Words and signs of a statement, without those of lists: what they make are trees as deep as they are long, and whoever walks over
+/// one takes as much of the stack.
+const MOST_WORDS: usize = 2_000;
+
+/// Refuses what is too long to be planned.
+fn check_length(sql: &str) -> Result<()> {
+    // What is no SQL at all is the parser's to refuse.
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return Ok(()) };
+    let counts = |token: &&Token| {
+        !matches!(
+            token,
+            Token::Whitespace(_)
+                | Token::Comma
+                | Token::Number(..)
+                | Token::SingleQuotedString(_)
+                // Brackets have a limit of their own.
+                | Token::LParen
+                | Token::RParen
+        )
+    };
+    let words = tokens.iter().filter(counts).count();
+    if words > MOST_WORDS {
+        return plan_err!(
+            "a statement of {words} words and signs, beside commas, numbers and texts: {MOST_WORDS} is the most; IN (...) takes long lists"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! The runs that are asked, opened once and kept until the process ends.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::{ArrayRef, StringViewArray};
+use haloscope_profile::{Device, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, load};
+use haloscope_report::{Error, naming};
+use haloscope_time::nesting::walk_own;
+use haloscope_time::op_lines::holds_ops;
+use haloscope_time::steps::Steps;
+
+use crate::ops::DeviceTable;
+
+/// A run with what several tables need of it, each found when first asked for.
+pub(crate) struct Run {
+    /// What the column `run` says.
+    pub(crate) name: String,
+    /// Its files. Kept for as long as the process lives, which is one query.
+    pub(crate) profile: &'static Profile,
+    device_of: Vec<Option<&'static Device>>,
+    steps: OnceLock<Steps>,
+    spans: Vec<OnceLock<Vec<StepSpan>>>,
+    ops: Vec<OnceLock<DeviceTable>>,
+    labels: Vec<OnceLock<ArrayRef>>,
+    depth: Vec<OnceLock<Vec<u32>>>,
+    own: Vec<OnceLock<Vec<i64>>>,
+}
+
+/// A step on a device, picoseconds on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepSpan {
+    pub(crate) start_ps: i64,
+    pub(crate) end_ps: i64,
+    pub(crate) number: i64,
+}
+
+fn empty<T>(many: usize) -> Vec<OnceLock<T>> {
+    std::iter::repeat_with(OnceLock::new).take(many).collect()
+}
+
+impl Run {
+    /// Opens a run.
+    ///
+    /// # Errors
+    /// As [`load::find`] and [`load::open`].
+    pub(crate) fn open(path: &Path) -> Result<(Self, load::Run), Error> {
+        let found = load::find(path)?;
+        Ok((Self::of(name(&found.path), load::open(&found)?), found))
+    }
+
+    /// A run without anything in it, whose tables have columns and no rows.
+    pub(crate) fn nothing() -> Self {
+        Self::of(String::new(), Profile::default())
+    }
+
+    fn of(name: String, profile: Profile) -> Self {
+        let profile: &'static Profile = Box::leak(Box::new(profile));
+        let of_plane = |plane: &Plane| profile.devices.iter().find(|device| device.plane == plane.id);
+        Self {
+            name,
+            profile,
+            device_of: profile.planes.iter().map(of_plane).collect(),
+            steps: OnceLock::new(),
+            spans: empty(profile.devices.len()),
+            ops: empty(profile.devices.len()),
+            labels: empty(profile.planes.len()),
+            depth: empty(profile.lines.len()),
+            own: empty(profile.lines.len()),
+        }
+    }
+
+    /// The device that a plane shows.
+    pub(crate) fn device_of(&self, plane: PlaneId) -> Option<&'static Device> {
+        self.device_of.get(plane.index()).copied().flatten()
+    }
+
+    /// The device whose ops stand on a line.
+    pub(crate) fn device_with_ops(&self, line: &Line) -> Option<&'static Device> {
+        self.device_of(line.plane).filter(|device| holds_ops(device.kind, line.kind))
+    }
+
+    /// The steps of the whole run: what kind of step one is depends on all of them.
+    pub(crate) fn steps(&self) -> &Steps {
+        self.steps.get_or_init(|| {
+            let active: Vec<&Device> = self.profile.devices.iter().filter(|device| device.active).collect();
+            Steps::find(self.profile, &active)
+        })
+    }
+
+    /// The steps of a device by their starts.
+    pub(crate) fn spans(&self, device: &Device) -> &[StepSpan] {
+        self.spans[device.id.index()].get_or_init(|| {
+            let on = |step: &haloscope_time::steps::Step| {
+                let at = step.on(device.id)?;
+                Some(StepSpan { start_ps: at.start_ps, end_ps: at.end_ps, number: step.number })
+            };
+            let mut spans: Vec<StepSpan> = self.steps().rows.iter().filter_map(on).collect();
+            spans.sort_by_key(|span| (span.start_ps, span.number));
+            spans
+        })
+    }
+
+    /// The ops of a device, and which event is which.
+    pub(crate) fn ops(&self, device: &Device) -> &DeviceTable {
+        self.ops[device.id.index()].get_or_init(|| DeviceTable::find(self.profile, device))
+    }
+
+    /// What events are called, by the plane's metadata rows.
+    pub(crate) fn labels(&self, plane: &Plane) -> &ArrayRef {
+        self.labels[plane.id.index()].get_or_init(|| {
+            let source = self.profile.source_of(plane);
+            let label = |meta: usize| plane.meta_label(source, meta as MetaIdx);
+            let labels = (0..plane.metas.len()).map(label);
+            Arc::new(StringViewArray::from_iter_values(labels))
+        })
+    }
+
+    /// In how many events of its line each event lies.
+    pub(crate) fn depth(&self, line: &Line) -> &[u32] {
+        self.depth[line.id.index()].get_or_init(|| {
+            let mut ends: Vec<i64> = Vec::new();
+            let depth = |event: haloscope_profile::Event| {
+                while ends.pop_if(|end| *end < event.end_ps || *end <= event.start_ps).is_some() {}
+                let depth = ends.len() as u32;
+                ends.push(event.end_ps);
+                depth
+            };
+            self.profile.events(line).iter().map(depth).collect()
+        })
+    }
+
+    /// The self time of each event: of ops as `ops` counts it, of others their time less that of events inside.
+    pub(crate) fn own(&self, line: &Line) -> &[i64] {
+        self.own[line.id.index()].get_or_init(|| {
+            let events = self.profile.events(line);
+            let mut own = vec![0; events.len()];
+            // Kernels of a stream do not nest, and asynchronous ops overlap without belonging to each other.
+            if matches!(line.kind, LineKind::Stream | LineKind::AsyncXlaOps) {
+                own = events.durations_ps().iter().collect();
+            } else {
+                walk_own(|| events.iter(), None, |event, time| own[event.index] = time);
+            }
+            if let Some(device) = self.device_with_ops(line) {
+                self.ops(device).put_own(self.profile, line.id, &mut own);
+            }
+            own
+        })
+    }
+}
+
+/// What a run is called: its folder or file, and of a session the log folder that it is in.
+fn name(path: &Path) -> String {
+    let shown = std::path::PathBuf::from(naming::shown(path));
+    let path = path.canonicalize().unwrap_or(shown);
+    let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
+    let own = parts.next().unwrap_or_else(|| "run".to_owned());
+    match (parts.next().as_deref(), parts.next().as_deref(), parts.next()) {
+        (Some("profile"), Some("plugins"), Some(folder)) => format!("{folder}/{own}"),
+        _ => own,
+    }
+}
+
+/// Gives runs of one name a number behind it.
+pub(crate) fn tell_apart(runs: &mut [Run]) {
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        let before = names[..at].iter().filter(|name| **name == run.name).count();
+        if names.iter().filter(|name| **name == run.name).count() > 1 {
+            run.name = format!("{}#{}", run.name, before + 1);
+        }
+    }
+}
+
+/// The word for a line's kind.
+pub(crate) fn kind_word(kind: LineKind) -> &'static str {
+    match kind {
+        LineKind::XlaOps => "op",
+        LineKind::AsyncXlaOps => "async_op",
+        LineKind::XlaModules => "module",
+        LineKind::Steps => "step",
+        LineKind::Stream => "stream",
+        LineKind::Thread => "thread",
+        LineKind::Counters => "counter",
+        LineKind::Derived => "derived",
+        LineKind::Other => "other",
+    }
+}
+
+/// The word for a device's kind.
+pub(crate) fn device_word(kind: DeviceKind) -> &'static str {
+    kind.word()
+}

@@ -1,0 +1,78 @@
+//! `event`: every event of every line, of which only what a query needs is decoded.
+
+pub(crate) mod columns;
+mod prune;
+mod read;
+mod scan;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::runs::Run;
+use crate::stats::Stats;
+
+/// The table.
+pub(crate) struct EventTable {
+    runs: Arc<[Run]>,
+    schema: SchemaRef,
+    stats: Arc<Stats>,
+}
+
+impl EventTable {
+    pub(crate) fn new(runs: Arc<[Run]>, stats: Arc<Stats>) -> Self {
+        Self { runs, schema: columns::event_schema(), stats }
+    }
+}
+
+impl fmt::Debug for EventTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventTable").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for EventTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let of = |filter: &&Expr| match prune::about(filter) {
+            Some(about) if about.is_exact() => TableProviderFilterPushDown::Exact,
+            Some(_) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(of).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = match projection {
+            Some(projection) => Arc::new(self.schema.project(projection)?),
+            None => Arc::clone(&self.schema),
+        };
+        let pruning = prune::Pruning::of(state, filters)?;
+        // A limit is the table's only where nothing is left to be looked at behind it.
+        let limit =
+            limit.filter(|_| filters.iter().all(|f| prune::about(f).is_some_and(prune::About::is_exact)));
+        let partitions = state.config().target_partitions();
+        let plan = scan::Scan::new(&self.runs, schema, &pruning, limit, partitions, &self.stats)?;
+        Ok(Arc::new(plan))
+    }
+}

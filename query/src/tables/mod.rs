@@ -1,0 +1,115 @@
+//! The tables: what SQL may ask.
+
+pub(crate) mod analysis;
+pub(crate) mod event;
+pub(crate) mod schema;
+pub(crate) mod small;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use async_trait::async_trait;
+use datafusion::catalog::{MemTable, Session, TableProvider};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+use haloscope_report::Column;
+
+use crate::runs::Run;
+use crate::stats::Stats;
+use small::Small;
+
+/// Makes the tables of some runs known.
+///
+/// # Errors
+/// Never in practice: names are different.
+pub(crate) fn register(context: &SessionContext, runs: &Arc<[Run]>, stats: &Arc<Stats>) -> Result<()> {
+    context.register_table("event", Arc::new(event::EventTable::new(Arc::clone(runs), Arc::clone(stats))))?;
+    for table in &small::ALL {
+        context.register_table(table.name, Arc::new(SmallTable::new(table, runs)?))?;
+    }
+    context.register_udtf("analysis", Arc::new(analysis::Asked::new(Arc::clone(runs))));
+    Ok(())
+}
+
+/// What the documentation says of a table.
+pub(crate) struct About {
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static str,
+    pub(crate) columns: Vec<Column>,
+}
+
+/// All tables as the documentation has them.
+pub(crate) fn about() -> Vec<About> {
+    let nothing = Run::nothing();
+    let event = About {
+        name: "event",
+        doc: "An event of a line. A column that a query does not name is not decoded, and a line that WHERE leaves out is not read.",
+        columns: event::columns::all().map(|(column, _)| *column).collect(),
+    };
+    let small = small::ALL.iter().map(|table| About {
+        name: table.name,
+        doc: table.doc,
+        columns: [schema::RUN].into_iter().chain((table.make)(&nothing).columns.iter().copied()).collect(),
+    });
+    std::iter::once(event).chain(small).collect()
+}
+
+/// A table that is made whole when a query is about it.
+struct SmallTable {
+    table: &'static Small,
+    runs: Arc<[Run]>,
+    schema: SchemaRef,
+    made: OnceLock<RecordBatch>,
+}
+
+impl SmallTable {
+    fn new(table: &'static Small, runs: &Arc<[Run]>) -> Result<Self> {
+        // The columns of a table are known without a row.
+        let nothing = (table.make)(&Run::nothing());
+        let schema = schema::batch(nothing.columns, &[], true)?.schema();
+        Ok(Self { table, runs: Arc::clone(runs), schema, made: OnceLock::new() })
+    }
+
+    fn made(&self) -> Result<RecordBatch> {
+        if let Some(made) = self.made.get() {
+            return Ok(made.clone());
+        }
+        let tables: Vec<_> =
+            self.runs.iter().map(|run| (run.name.as_str(), (self.table.make)(run))).collect();
+        let columns = tables.first().map_or(&[][..], |(_, table)| table.columns);
+        let batch = schema::batch(columns, &tables, true)?;
+        Ok(self.made.get_or_init(|| batch).clone())
+    }
+}
+
+impl fmt::Debug for SmallTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SmallTable").field("name", &self.table.name).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for SmallTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let made = MemTable::try_new(self.schema(), vec![vec![self.made()?]])?;
+        made.scan(state, projection, filters, limit).await
+    }
+}

@@ -1,0 +1,15 @@
+//! The program as a person would ask it, on the runs of `fixtures`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what helpers of tests unwrap is what the tests assert"
+)]
+
+mod agrees;
+mod canned;
+mod documented;
+mod hostile;
+mod output;
+mod pushdown;
+mod support;
