@@ -8,6 +8,8 @@ import time
 from processes import Agent, Server, check, cut, ended_well, go_on, overwrite, put, said, stop_while_reading
 
 FILE = "host0.xplane.pb"
+# On a busy machine a process may have read the file before it can be stopped: so many times as many rounds are tried until one was in time.
+PATIENCE = 6
 
 
 class Case:
@@ -53,7 +55,9 @@ def command_line(case):
     right = done.stdout
     for name, change, stays in case.ways():
         refused = answered = 0
-        for _ in range(case.rounds):
+        for turn in range(case.rounds * PATIENCE):
+            if turn >= case.rounds and (stays or refused):
+                break
             put(case.path, case.usual)
             process = subprocess.Popen(case.overview(), env=case.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             is_stopped = stop_while_reading(process, case.path, took)
@@ -72,7 +76,7 @@ def command_line(case):
                 text = err.decode()
                 check(process.returncode == 3 and f"{FILE} changed while it was read" in text, f"{what}: {text}")
                 check(not out, f"{what}: an answer beside the error")
-        check((refused == 0) if stays else (refused > 0), f"{name}: {refused} of {case.rounds} answers refused")
+        check((refused == 0) if stays else (refused > 0), f"{name}: {refused} of {refused + answered} answers refused")
         said(f"command line, file {name}: {answered} answers, all right; {refused} refused by name")
     # The next question is of the file as it is.
     put(case.path, case.usual)
@@ -222,8 +226,11 @@ def agent_answers(case, agent):
     other = agent.ask(*call)
     check(not right.get("isError") and not other.get("isError") and right != other, f"the tool overview: {right}")
     for name, change, stays in case.ways():
-        refused = 0
-        for _ in range(case.rounds):
+        refused = asked = 0
+        for turn in range(case.rounds * PATIENCE):
+            if turn >= case.rounds and (stays or refused):
+                break
+            asked += 1
             put(case.path, case.usual)
             agent.begin(*call)
             if stop_while_reading(agent.process, case.path, took):
@@ -236,8 +243,8 @@ def agent_answers(case, agent):
                 check(f"{FILE} changed while it was read" in told and "call again" in told, f"agents, file {name}: {told}")
             else:
                 check(result == right, f"agents, file {name}: another answer")
-        check((refused == 0) if stays else (refused > 0), f"{name}: {refused} of {case.rounds} answers refused")
-        said(f"agents, file {name}: {refused} of {case.rounds} refused by name, all others right")
+        check((refused == 0) if stays else (refused > 0), f"{name}: {refused} of {asked} answers refused")
+        said(f"agents, file {name}: {refused} of {asked} refused by name, all others right")
     put(case.path, case.usual)
     check(agent.ask(*call) == right, "the tool overview after all this")
 

@@ -108,7 +108,7 @@ class Server:
     """`haloscope serve` on a folder."""
 
     def __init__(self, binary, folder, env):
-        command = [binary, "serve", folder, "--port", "0"]
+        command = [binary, "serve", folder, "--port", "0", "--no-token"]
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
         self.url = re.search(r"http://[^/]*", line).group(0)

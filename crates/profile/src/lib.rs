@@ -107,6 +107,8 @@ pub struct Profile {
     pub dumped: Vec<Dumped>,
     /// Files of the run that could not be used, and why.
     pub left_out: Vec<String>,
+    /// Whether one of these may be read the next time: the system could not, for a reason that is not the file's.
+    pub is_left_out_for_now: bool,
     is_flags: bool,
     memo: memo::Memo,
 }

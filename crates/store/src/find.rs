@@ -9,15 +9,19 @@ use haloscope_report::naming;
 
 use crate::Cache;
 
+/// Whether `run` is an address of files elsewhere, which [`find`] brings here.
+#[must_use]
+pub fn is_elsewhere(run: &Path) -> bool {
+    run.to_str().is_some_and(|text| Address::is_one(text) && !text.starts_with("file:"))
+}
+
 /// The run that `run` stands for, as [`load::find`] finds it, or, for an address such as `gs://bucket/logs`, the newest session
 /// there, whose files are brought into the cache. Reports and messages call those by their addresses.
 ///
 /// # Errors
 /// As [`load::find`]; [`Error::Usage`] for what is no address, [`Error::Input`] for what cannot be had from elsewhere.
 pub fn find(run: &Path, watch: &dyn Fn(Progress)) -> Result<load::Run, Error> {
-    let Some(text) = run.to_str().filter(|text| Address::is_one(text) && !text.starts_with("file:")) else {
-        return load::find(run);
-    };
+    let Some(text) = run.to_str().filter(|_| is_elsewhere(run)) else { return load::find(run) };
     let at = Address::parse(text).map_err(|error| Error::Usage(error.to_string()))?;
     let mut all = remote::sessions(&at).map_err(to_core_error)?;
     let chosen_from = all.len();

@@ -40,16 +40,17 @@ use haloscope_remote::Address;
 
 pub use asked_run::{AskedRun, ask};
 pub use error::Error;
-pub use find::find;
+pub use find::{find, is_elsewhere};
 pub use haloscope_remote::{Progress, leave};
 pub use index::{
-    Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file, loaded_from,
+    Body, Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file, loaded_from,
 };
 pub use ledger::{Ledger, Written};
 pub use listing::RunInfo;
 pub use open_runs::Run;
 pub use partial_run::{PartialRun, ReadProgress, ReadState};
 pub use remote_root::Stale;
+pub use reports::ask_body;
 pub use warm::ActiveRequest;
 pub use watch::{Tag, Watch};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -83,8 +84,12 @@ fn object_id(_: &Object) -> FileId {}
 
 impl Stamp {
     pub(crate) fn read(path: &Path) -> Option<Self> {
-        let meta = std::fs::metadata(path).ok()?;
-        Some(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH), file_id(&meta)))
+        Self::try_read(path).ok()
+    }
+
+    fn try_read(path: &Path) -> io::Result<Self> {
+        let meta = std::fs::metadata(path)?;
+        Ok(Self(meta.len(), meta.modified().unwrap_or(UNIX_EPOCH), file_id(&meta)))
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -98,23 +103,32 @@ impl Stamp {
 
 impl Listed {
     /// A run of these files; `None` if none of them is (still) there.
-    fn new(id: String, name: String, path: PathBuf, mut files: Vec<PathBuf>) -> Option<Self> {
-        let mut stamps = Vec::new();
-        files.retain(|file| {
-            let stamp = Stamp::read(file);
-            stamps.extend(stamp.clone());
-            stamp.is_some()
-        });
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file may be there and cannot be looked at: without it the run would be another one.
+    fn new(id: String, name: String, path: PathBuf, all: Vec<PathBuf>) -> Result<Option<Self>, Error> {
+        let (mut files, mut stamps) = (Vec::new(), Vec::new());
+        for file in all {
+            match Stamp::try_read(&file) {
+                Ok(stamp) => {
+                    stamps.push(stamp);
+                    files.push(file);
+                }
+                Err(error) if load::is_passed_over(&error) => {}
+                Err(source) => return Err(Error::Io { path: file, source }),
+            }
+        }
+        let Some(modified) = stamps.iter().map(|s| s.1).max() else { return Ok(None) };
         let info = RunInfo {
             id,
             name,
             path: path.display().to_string(),
             hosts: files.iter().map(|f| stem(f)).collect(),
             size_bytes: stamps.iter().map(|s| s.0).sum(),
-            modified: stamps.iter().map(|s| s.1).max()?,
+            modified,
             writing: false,
         };
-        Some(Self { info, path, files, remote: None, seen: Instant::now(), stamps })
+        Ok(Some(Self { info, path, files, remote: None, seen: Instant::now(), stamps }))
     }
 
     /// A run that lies elsewhere.
@@ -166,9 +180,8 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Listed>, Error> {
     let meta = std::fs::metadata(root).map_err(|source| Error::Io { path: root.to_owned(), source })?;
     if meta.is_file() {
         let name = stem(root);
-        return Ok(Listed::new(name.clone(), name, root.to_owned(), vec![root.to_owned()])
-            .into_iter()
-            .collect());
+        let listed = Listed::new(name.clone(), name, root.to_owned(), vec![root.to_owned()])?;
+        return Ok(listed.into_iter().collect());
     }
     let sessions = load::sessions(root)?;
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
@@ -180,7 +193,7 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Listed>, Error> {
             if named[session.name.as_str()] > 1 { below(root, &session.path) } else { session.name.clone() };
         of_session(id, session, &[root.to_owned()])
     };
-    Ok(sessions.iter().filter_map(run).collect())
+    sessions.iter().filter_map(|session| run(session).transpose()).collect()
 }
 
 /// The runs of a place that lies elsewhere.
@@ -206,11 +219,23 @@ pub(crate) fn of_sessions(at: &Address, sessions: Vec<Session>) -> Vec<Listed> {
 
 /// The run that a session makes, without the files that lie in none of `roots`: a link may lead anywhere, and what it leads
 /// to elsewhere was not meant to be shown.
-pub(crate) fn of_session(id: String, session: &load::Session, roots: &[PathBuf]) -> Option<Listed> {
-    let inside = |file: &&PathBuf| {
-        file.canonicalize().is_ok_and(|real| roots.iter().any(|root| real.starts_with(root)))
-    };
-    let files = session.files.iter().filter(inside).cloned().collect();
+///
+/// # Errors
+/// As [`Listed::new`].
+pub(crate) fn of_session(
+    id: String,
+    session: &load::Session,
+    roots: &[PathBuf],
+) -> Result<Option<Listed>, Error> {
+    let mut files = Vec::new();
+    for file in &session.files {
+        match file.canonicalize() {
+            Ok(real) if roots.iter().any(|root| real.starts_with(root)) => files.push(file.clone()),
+            Ok(_) => {}
+            Err(error) if load::is_passed_over(&error) => {}
+            Err(source) => return Err(Error::Io { path: file.clone(), source }),
+        }
+    }
     Listed::new(id, session.name.clone(), session.path.clone(), files)
 }
 

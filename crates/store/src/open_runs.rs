@@ -83,8 +83,8 @@ impl OpenRuns {
                 open().map(Arc::new)
             })
             .clone();
-        if result.is_err() {
-            // The next one to ask tries again; perhaps the profiler was still writing.
+        if result.as_ref().map_or(true, |run| run.profile.is_left_out_for_now) {
+            // The next one to ask tries again; perhaps the profiler was still writing, or too many files were open.
             lock(&self.slots).retain(|s| !Arc::ptr_eq(&s.cell, &cell));
         } else if is_new {
             self.close_some();

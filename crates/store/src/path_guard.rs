@@ -29,7 +29,8 @@ impl Store {
         }
         let Some(folder) = self.confined(folder)? else { return Ok(Vec::new()) };
         let sessions = load::sessions_in(&folder)?;
-        Ok(sessions.iter().filter_map(|s| self.listed(s)).map(|l| l.info).collect())
+        let listed = sessions.iter().filter_map(|session| self.listed(session).transpose());
+        listed.map(|listed| Ok(listed?.info)).collect()
     }
 
     /// Opens the run whose files stand in `folder`, as [`Store::open`] does.
@@ -51,11 +52,12 @@ impl Store {
             return Ok(session.map(|session| Listed::elsewhere(session.name.clone(), session)));
         }
         let Some(folder) = self.confined(folder)? else { return Ok(None) };
-        Ok(load::session_at(&folder)?.and_then(|session| self.listed(&session)))
+        let session = load::session_at(&folder)?;
+        session.map_or(Ok(None), |session| self.listed(&session))
     }
 
-    fn listed(&self, session: &load::Session) -> Option<Listed> {
-        of_session(session.name.clone(), session, &self.roots)
+    fn listed(&self, session: &load::Session) -> Result<Option<Listed>, Error> {
+        Ok(of_session(session.name.clone(), session, &self.roots)?)
     }
 
     /// The runs right below an address, sorted by name.

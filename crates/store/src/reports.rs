@@ -9,10 +9,43 @@ use haloscope_report::scope::Scope;
 use haloscope_time::analysis::{self, Analysis, Params};
 
 use crate::listing::Listed;
-use crate::{Cache, Error, Question, Run, Store, lock};
+use crate::{Body, Cache, Error, Indexes, Question, Run, Store, lock};
 
 /// What takes less is computed sooner than it is found again.
 const WORTH: Duration = Duration::from_millis(20);
+
+/// The answer of a tool to a question about a run, in `words` that tell it from all others to that tool (`None` for one that is not
+/// worth keeping), from what `work` makes of the run. One that is kept is given without opening the run; one that is of all files of
+/// the run is kept, once `give` has given it.
+///
+/// # Errors
+/// As [`load::open`], and what `work` and `give` say.
+pub fn ask_body<E: From<haloscope_report::Error>>(
+    cache: Option<&Cache>,
+    run: &load::Run,
+    (tool, words): (&str, Option<&str>),
+    work: impl FnOnce(&Profile) -> Result<Body, E>,
+    give: impl FnOnce(&Body) -> Result<(), E>,
+) -> Result<(), E> {
+    // Asked before the run is opened: what is kept is of the files that were there then, or is not kept.
+    let question = cache.zip(words).and_then(|(_, words)| Question::of_words(tool, words, run));
+    if let Some(body) = cache.zip(question.as_ref()).and_then(|(cache, asked)| cache.body(asked)) {
+        return give(&body);
+    }
+    let (profile, indexes) = match cache {
+        Some(cache) => cache.open(run)?,
+        None => (load::open(run)?, Indexes::default()),
+    };
+    let body = work(&profile)?;
+    give(&body)?;
+    if let Some(cache) = cache {
+        if let Some(question) = question.filter(|_| profile.left_out.is_empty()) {
+            cache.keep_body(&question, &body);
+        }
+        cache.learn(&profile, &indexes);
+    }
+    Ok(())
+}
 
 /// Whether an answer is kept: it took a while, it is of all files of the runs, and of no window, for a window is one of very many,
 /// and soon computed of a run that is open.
@@ -75,6 +108,35 @@ impl Store {
         self.cache()?.answer(&self.question(ids, analysis, scope, params)?)
     }
 
+    /// The answer of a tool about the run with this id, as [`ask_body`] has it.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and what `work` says.
+    pub fn body<E: From<Error>>(
+        &self,
+        id: &str,
+        (tool, words): (&str, Option<&str>),
+        work: impl FnOnce(&Run) -> Result<Body, E>,
+    ) -> Result<Body, E> {
+        let begun = Instant::now();
+        let question = words.and_then(|words| match self.files(&[id])?.as_slice() {
+            [run] => Question::of_words(tool, words, run),
+            _ => None,
+        });
+        let kept = self.cache().zip(question.as_ref());
+        if let Some(body) = kept.and_then(|(cache, asked)| cache.body(asked)) {
+            return Ok(body);
+        }
+        let run = self.open(id)?;
+        let body = work(&run)?;
+        if let Some((cache, question)) = kept
+            && is_worth_keeping(begun, &Scope::default(), &[&run.profile])
+        {
+            cache.keep_body(question, &body);
+        }
+        Ok(body)
+    }
+
     fn question(
         &self,
         ids: &[&str],
@@ -82,6 +144,11 @@ impl Store {
         scope: &Scope,
         params: &Params,
     ) -> Option<Question> {
+        Question::new(analysis, &self.files(ids)?.iter().collect::<Vec<_>>(), scope, params)
+    }
+
+    /// The files of the runs with these ids, where answers about all of them may be kept.
+    fn files(&self, ids: &[&str]) -> Option<Vec<load::Run>> {
         self.cache.as_ref()?;
         let files = |listed: Listed| match &listed.remote {
             None => Some(load::Run { files: listed.files, path: listed.path, chosen_from: 1 }),
@@ -96,8 +163,7 @@ impl Store {
             let is_in_memory = lock(&self.in_memory).iter().any(|run| run.info.id == **id);
             (!is_in_memory).then(|| self.find(id, |l| l.info.id == **id).ok()).flatten()
         };
-        let runs: Vec<load::Run> = ids.iter().map(|id| listed(id).and_then(files)).collect::<Option<_>>()?;
-        Question::new(analysis, &runs.iter().collect::<Vec<_>>(), scope, params)
+        ids.iter().map(|id| listed(id).and_then(files)).collect()
     }
 
     /// Writes down what is missing of an open run's index, as long as `go_on` says so.

@@ -145,7 +145,8 @@ pub(super) fn programs(folder: &Path) -> Result<Option<Session>, Error> {
     // By name without its ending, so that of a text and a proto one is taken.
     let mut by_stem: BTreeMap<String, (usize, PathBuf)> = BTreeMap::new();
     let mut of_llo: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(io)?.flatten() {
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
         let unpacked = name.strip_suffix(".gz").unwrap_or(&name);

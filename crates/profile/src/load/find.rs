@@ -1,8 +1,8 @@
 //! Discovery: which files a RUN argument stands for.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use super::session::Session;
 use super::{dump, native, trace_json};
@@ -64,11 +64,11 @@ pub fn find(path: &Path) -> Result<Run, Error> {
 /// Where there is none, a compiled program in the folder itself is its one session.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder cannot be listed. Folders below it that cannot be listed are passed over.
+/// [`Error::Io`] if the folder cannot be listed, or something below it for another reason than that it is gone or somebody else's.
 pub fn sessions(root: &Path) -> Result<Vec<Session>, Error> {
     let mut found = Vec::new();
     fs::read_dir(root).map_err(|source| Error::Io { path: root.to_owned(), source })?;
-    collect(root, root, 0, &mut found);
+    collect(root, root, 0, &mut found)?;
     if found.is_empty() {
         found.extend(dump::programs(root)?);
     }
@@ -88,11 +88,19 @@ pub fn session_at(folder: &Path) -> Result<Option<Session>, Error> {
 /// The sessions in the folders directly below `folder`, each named after its own, sorted by name.
 ///
 /// # Errors
-/// [`Error::Io`] if `folder` cannot be listed. Folders below it that cannot be listed are passed over.
+/// As [`sessions`].
 pub fn sessions_in(folder: &Path) -> Result<Vec<Session>, Error> {
     let io = |source| Error::Io { path: folder.to_owned(), source };
     let below = Contents::read(folder).map_err(io)?.folders;
-    Ok(below.iter().filter_map(|path| session_at(path).ok()?).collect())
+    let mut found = Vec::new();
+    for path in below {
+        match Contents::read(&path) {
+            Ok(contents) => found.extend(contents.session(own_name(&path), &path)),
+            Err(error) if is_passed_over(&error) => {}
+            Err(source) => return Err(Error::Io { path, source }),
+        }
+    }
+    Ok(found)
 }
 
 /// What stands in a folder.
@@ -111,11 +119,16 @@ struct Contents {
 }
 
 impl Contents {
-    fn read(folder: &Path) -> std::io::Result<Self> {
+    fn read(folder: &Path) -> io::Result<Self> {
         let mut found = Self::default();
-        for entry in fs::read_dir(folder)?.flatten() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
             let path = entry.path();
-            let Ok(meta) = fs::metadata(&path) else { continue };
+            let meta = match fs::metadata(&path) {
+                Ok(meta) => meta,
+                Err(error) if is_passed_over(&error) => continue,
+                Err(error) => return Err(error),
+            };
             if meta.is_dir() {
                 // A link to a folder could lead in a circle; profiles are not laid out with links.
                 // A session that is being captured lies in a folder with such a name until it is whole.
@@ -170,15 +183,30 @@ impl Contents {
     }
 }
 
-fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) {
-    let Ok(mut contents) = Contents::read(folder) else { return };
+/// Whether what gave this error is passed over in a folder of runs: entries that vanished, or lead nowhere or in a circle, and folders of somebody else. All other
+/// errors are of the disk or of this process, and what was not seen for them may be what was asked for.
+#[must_use]
+pub fn is_passed_over(error: &io::Error) -> bool {
+    /// Too many links, one behind the other (`ELOOP`), which has no stable kind.
+    const LOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied, io::ErrorKind::NotADirectory];
+    kinds.contains(&error.kind()) || cfg!(unix) && error.raw_os_error() == Some(LOOP)
+}
+
+fn collect(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Session>) -> Result<(), Error> {
+    let mut contents = match Contents::read(folder) {
+        Ok(contents) => contents,
+        Err(error) if is_passed_over(&error) => return Ok(()),
+        Err(source) => return Err(Error::Io { path: folder.to_owned(), source }),
+    };
     let folders = std::mem::take(&mut contents.folders);
     found.extend(contents.session(session_name(root, folder), folder));
     if depth < DEPTH {
         for folder in folders {
-            collect(root, &folder, depth + 1, found);
+            collect(root, &folder, depth + 1, found)?;
         }
     }
+    Ok(())
 }
 
 fn own_name(folder: &Path) -> String {

@@ -24,7 +24,7 @@ mod trace_json;
 mod unpack;
 
 pub use allowance::{set_unpacked_limit, unpacked_limit};
-pub use find::{Run, find, session_at, sessions, sessions_in};
+pub use find::{Run, find, is_passed_over, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;
 pub use limit::memory_limit;
 pub use memory::{bound_memory, set_memory_limit, size};

@@ -11,7 +11,7 @@ use super::import::{self, Imported};
 use crate::load::limit::memory_limit;
 use crate::load::memory::{self, Need, Refused};
 use crate::load::progress::Opening;
-use crate::load::{Run, dump, llo_dump};
+use crate::load::{Run, dump, is_passed_over, llo_dump};
 use crate::{Bytes, ColumnStore, DumpedFile, Profile, ProgramFile, Segment, Stage};
 use haloscope_report::Error;
 
@@ -125,6 +125,8 @@ fn open_but(
     give_room(&mut profile);
     profile.unchanged()?;
     profile.left_out = failed.iter().map(ToString::to_string).collect();
+    profile.is_left_out_for_now =
+        failed.iter().any(|error| matches!(error, Error::Io { source, .. } if !is_passed_over(source)));
     memory::bound(&mut profile, need, allowance)?;
     Ok(profile)
 }

@@ -28,11 +28,9 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
     let size = file.metadata().map_err(io)?.len();
     let most = allowance::most_unpacked(size);
     let mut members = Members::new(BufReader::new(file));
-    let damaged = |error: io::Error| Error::Input {
-        path: path.to_owned(),
-        message: format!(
-            "expected gzip data, found: {error}. The file may have been cut while it was copied"
-        ),
+    let damaged = |error: io::Error| match error.raw_os_error() {
+        Some(_) => io(error),
+        None => cut(path, &error.to_string()),
     };
     let too_much = || allowance::unpacks_to_too_much(path, size, most);
     let quarter = memory_limit().map_or(u64::MAX, |limit| limit / 4);
@@ -91,7 +89,8 @@ impl<R: BufRead> Read for Members<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while let Some(mut member) = self.member.take() {
             match member.read(into) {
-                Err(error) if self.has_given => {
+                // What the data say. What the system says is no word on the file's end.
+                Err(error) if self.has_given && error.raw_os_error().is_none() => {
                     self.end.cut = Some(error.to_string());
                     return Ok(0);
                 }
@@ -125,6 +124,31 @@ mod tests {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(bytes).unwrap();
         packed.finish().unwrap()
+    }
+
+    #[test]
+    fn what_the_system_cannot_read_is_no_end_of_the_file() {
+        struct Broken<'a>(&'a [u8]);
+        impl Read for Broken<'_> {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                match self.0.read(into)? {
+                    0 => Err(io::Error::from_raw_os_error(5)),
+                    read => Ok(read),
+                }
+            }
+        }
+        let whole: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        let packed = member(&whole);
+        let mut members = Members::new(BufReader::with_capacity(1000, Broken(&packed[..packed.len() / 2])));
+        let mut bytes = Vec::new();
+        let error = members.read_to_end(&mut bytes).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(5));
+        assert!(!bytes.is_empty() && members.end.cut.is_none());
+        // The same bytes of a file that ends there give what they hold.
+        let mut members = Members::new(&packed[..packed.len() / 2]);
+        let mut bytes = Vec::new();
+        members.read_to_end(&mut bytes).unwrap();
+        assert!(!bytes.is_empty() && members.end.cut.is_some());
     }
 
     #[test]

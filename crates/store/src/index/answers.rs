@@ -1,4 +1,4 @@
-//! Finished reports, by question: the files as they are, the analysis, the scope, the parameters, and the very program that
+//! Finished answers, by question: the files as they are, the analysis, the scope, the parameters, and the very program that
 //! asks. Whoever asks the same again gets the same bytes, and no profile is opened.
 
 use std::fmt::Write as _;
@@ -29,7 +29,8 @@ const ENDINGS: [&str; 5] =
 pub struct Question {
     /// The question in full.
     key: String,
-    analysis: &'static str,
+    /// The analysis or the tool that is asked.
+    asked: String,
     files: Vec<(PathBuf, Stamp)>,
 }
 
@@ -38,11 +39,22 @@ impl Question {
     /// can be told again.
     #[must_use]
     pub fn new(analysis: &Analysis, runs: &[&load::Run], scope: &Scope, params: &Params) -> Option<Self> {
+        Self::of(analysis.id, &format!("{scope:?}\n{params:?}"), runs)
+    }
+
+    /// A question to `tool` about a run, in `words` that tell it from all others to that tool; `None` where the answer depends on
+    /// more than can be told again. No tool may be called as an analysis is.
+    #[must_use]
+    pub fn of_words(tool: &str, words: &str, run: &load::Run) -> Option<Self> {
+        Self::of(tool, words, &[run])
+    }
+
+    fn of(asked: &str, words: &str, runs: &[&load::Run]) -> Option<Self> {
         let mut key = String::new();
         // With another bound other files of a run may be left out, and other modules.
         let bounds = (load::memory_limit(), load::unpacked_limit());
         let _ = writeln!(key, "{bounds:?}");
-        let _ = writeln!(key, "{}\n{}\n{scope:?}\n{params:?}", identity::program()?, analysis.id);
+        let _ = writeln!(key, "{}\n{asked}\n{words}", identity::program()?);
         let mut files = Vec::new();
         for run in runs {
             let _ = writeln!(key, "run of {} files", run.files.len());
@@ -57,7 +69,7 @@ impl Question {
                 files.push((path.clone(), stamp));
             }
         }
-        Some(Self { key, analysis: analysis.id, files })
+        Some(Self { key, asked: asked.to_owned(), files })
     }
 
     fn digests(&self) -> Option<Vec<u8>> {
@@ -66,16 +78,45 @@ impl Question {
     }
 }
 
+/// An answer as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// What kind of thing it is: the value of the header `Content-Type`.
+    pub content_type: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 impl Cache {
     /// The answer to a question that was answered before.
     #[must_use]
     pub fn answer(&self, question: &Question) -> Option<Report> {
+        self.read(question, |sections| {
+            let report = kept::from_bytes(&section(sections, SectionKind::Report)?)?;
+            (report.analysis == question.asked).then_some(report)
+        })
+    }
+
+    /// The same, of a question whose answer is kept as it was sent.
+    #[must_use]
+    pub fn body(&self, question: &Question) -> Option<Body> {
+        self.read(question, |sections| {
+            let content_type = section(sections, SectionKind::ContentType)?.to_vec();
+            let bytes = section(sections, SectionKind::Body)?.to_vec();
+            Some(Body { content_type: String::from_utf8(content_type).ok()?, bytes })
+        })
+    }
+
+    /// What `take` makes of the kept answer to a question; what it cannot use is removed.
+    fn read<T>(&self, question: &Question, take: impl FnOnce(&container::File) -> Option<T>) -> Option<T> {
         let path = self.answer_path(question);
         let file = File::open(&path).ok()?;
-        match self.read_answer(question, &file) {
-            Ok(report) => {
+        let taken =
+            Self::checked(question, &file).and_then(|sections| take(&sections).ok_or(Unusable::Damaged));
+        match taken {
+            Ok(answer) => {
                 atomic_write::touch(&file);
-                Some(report)
+                Some(answer)
             }
             Err(Unusable::Differs) => None,
             Err(Unusable::Damaged) => {
@@ -85,7 +126,8 @@ impl Cache {
         }
     }
 
-    fn read_answer(&self, question: &Question, file: &File) -> Result<Report, Unusable> {
+    /// The sections of a file, which is about this question and about files as they are.
+    fn checked(question: &Question, file: &File) -> Result<container::File, Unusable> {
         let length = file.metadata().map_or(u64::MAX, |meta| meta.len());
         if length > 2 * LARGEST as u64 {
             return Err(Unusable::Damaged);
@@ -94,31 +136,49 @@ impl Cache {
         let mut reader = file;
         std::io::Read::read_to_end(&mut reader, &mut bytes).map_err(|_| Unusable::Damaged)?;
         let sections = container::File::open(Arc::new(bytes)).ok_or(Unusable::Damaged)?;
-        let section = |kind| sections.section(SectionName::new(kind)).ok_or(Unusable::Damaged);
-        if *section(SectionKind::Key)? != *question.key.as_bytes() {
+        if *section(&sections, SectionKind::Key).ok_or(Unusable::Damaged)? != *question.key.as_bytes() {
             return Err(Unusable::Differs);
         }
         if !question.files.iter().all(|(_, stamp)| stamp.is_enough()) {
             let digests = question.digests().ok_or(Unusable::Differs)?;
-            if *section(SectionKind::Digests)? != *digests {
+            if *section(&sections, SectionKind::Digests).ok_or(Unusable::Damaged)? != *digests {
                 return Err(Unusable::Differs);
             }
         }
-        let report = kept::from_bytes(&section(SectionKind::Report)?).ok_or(Unusable::Damaged)?;
-        (report.analysis == question.analysis).then_some(report).ok_or(Unusable::Damaged)
+        Ok(sections)
     }
 
     /// Keeps an answer, if the files are still those that were asked about and have been left alone for a while.
     pub fn keep(&self, question: &Question, report: &Report) {
+        if self.may_keep(question)
+            && let Some(bytes) = kept::to_bytes(report)
+        {
+            self.write(question, &[(SectionKind::Report, &bytes)]);
+        }
+    }
+
+    /// The same for an answer as it is sent.
+    pub fn keep_body(&self, question: &Question, body: &Body) {
+        if self.may_keep(question) {
+            let content_type = body.content_type.as_bytes();
+            self.write(
+                question,
+                &[(SectionKind::ContentType, content_type), (SectionKind::Body, &body.bytes)],
+            );
+        }
+    }
+
+    fn may_keep(&self, question: &Question) -> bool {
         let same = |(path, stamp): &(PathBuf, Stamp)| {
             stamp.is_settled(self.quiet) && Stamp::read(path).as_ref() == Some(stamp)
         };
-        if !question.files.iter().all(same) {
-            return;
-        }
-        let Some(bytes) = kept::to_bytes(report).filter(|bytes| bytes.len() <= LARGEST) else { return };
-        let Some(digests) = question.digests() else { return };
-        let total = bytes.len() + question.key.len() + digests.len() + 512;
+        question.files.iter().all(same)
+    }
+
+    fn write(&self, question: &Question, answer: &[(SectionKind, &[u8])]) {
+        let length: usize = answer.iter().map(|(_, bytes)| bytes.len()).sum();
+        let Some(digests) = question.digests().filter(|_| length <= LARGEST) else { return };
+        let total = length + question.key.len() + digests.len() + 512;
         if total as u64 > self.max_bytes {
             return;
         }
@@ -128,7 +188,9 @@ impl Cache {
                 let mut writer = container::Writer::new(out)?;
                 writer.section(SectionName::new(SectionKind::Key), question.key.as_bytes())?;
                 writer.section(SectionName::new(SectionKind::Digests), &digests)?;
-                writer.section(SectionName::new(SectionKind::Report), &bytes)?;
+                for (kind, bytes) in answer {
+                    writer.section(SectionName::new(*kind), bytes)?;
+                }
                 writer.finish().map(drop)
             })
         });
@@ -150,4 +212,8 @@ enum Unusable {
     Differs,
     /// It is not whole, or was written by something else.
     Damaged,
+}
+
+fn section(sections: &container::File, kind: SectionKind) -> Option<haloscope_profile::Segment> {
+    sections.section(SectionName::new(kind))
 }

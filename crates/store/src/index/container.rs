@@ -39,6 +39,10 @@ pub(super) enum SectionKind {
     Structure = 4,
     /// The columns of a line: part 0 is the head.
     Line = 5,
+    /// An answer as it is sent.
+    Body = 6,
+    /// What kind of thing an answer that is sent is.
+    ContentType = 7,
 }
 
 /// Which section.

@@ -4,7 +4,7 @@
 //! - `identity`: which file it is, and which program asks.
 //! - `file`: the form of all files here, whose every byte is checked before it is used.
 //! - `writing`: files appear whole; `room`: the least recently used go first.
-//! - `answers`: reports by question.
+//! - `answers`: reports, and answers as they are sent, by question.
 //! - `column_store`: the index of one file; `build`: those of a run, and when something is added to them.
 //! - `show`: what there is, for people.
 
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use haloscope_report::Error;
 
-pub use answers::Question;
+pub use answers::{Body, Question};
 pub use build::Indexes;
 pub(crate) use identity::FilesSeen;
 pub use identity::loaded_from;

@@ -23,7 +23,7 @@ pub struct Contents {
 /// An answer, the index of a file, or a run from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The analysis of an answer; `None` for an index.
+    /// The analysis or the tool of an answer; `None` for an index.
     pub analysis: Option<String>,
     /// The profiles that it is about; empty where nobody can tell, for an index that was only begun.
     pub files: Vec<String>,
@@ -85,7 +85,15 @@ fn paths(key: &str) -> Vec<String> {
 #[doc(hidden)]
 pub fn check_kept_file(bytes: &[u8]) {
     let Some(file) = File::open(Arc::new(bytes.to_vec())) else { return };
-    for kind in [SectionKind::Key, SectionKind::Digests, SectionKind::Report, SectionKind::Structure] {
+    let kinds = [
+        SectionKind::Key,
+        SectionKind::Digests,
+        SectionKind::Report,
+        SectionKind::Structure,
+        SectionKind::Body,
+        SectionKind::ContentType,
+    ];
+    for kind in kinds {
         let _ = file.section(SectionName::new(kind)).map(|section| section.len());
     }
     for line in file.lines() {

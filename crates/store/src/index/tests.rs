@@ -35,6 +35,41 @@ fn report(analysis: &'static str, of: &str) -> haloscope_report::Report {
 }
 
 #[test]
+fn answers_of_tools_are_kept_as_they_were_sent_and_for_the_files_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (run(folder.path(), "a.xplane.pb"), run(folder.path(), "b.xplane.pb"));
+    let cache = cache(folder.path(), u64::MAX);
+    let asked = [
+        ("xprof hlo_stats", "[]", &a),
+        ("xprof op_profile", "[]", &a),
+        ("xprof op_profile", "[(\"group_by\", \"category\")]", &a),
+        ("xprof op_profile", "[]", &b),
+    ];
+    let questions = asked.map(|(tool, words, run)| Question::of_words(tool, words, run).unwrap());
+    let body = |number: usize| Body { content_type: format!("t{number}"), bytes: vec![number as u8; 3] };
+    for (number, question) in questions.iter().enumerate() {
+        assert_eq!(cache.body(question), None, "{number}");
+        cache.keep_body(question, &body(number));
+    }
+    for (number, question) in questions.iter().enumerate() {
+        assert_eq!(cache.body(question), Some(body(number)));
+    }
+    // The form of one kind of answer is not that of another, and what cannot be read goes.
+    assert!(cache.answer(&questions[0]).is_none() && cache.body(&questions[0]).is_none());
+    // Another file in its place.
+    fs::write(&a.files[0], vec![8; 5_000]).unwrap();
+    let changed = Question::of_words("xprof op_profile", "[]", &a).unwrap();
+    assert_eq!(cache.body(&changed), None);
+    // What was asked of the former file is not kept any more.
+    cache.keep_body(&questions[0], &body(9));
+    assert_eq!(cache.body(&questions[0]), None);
+    assert_eq!(cache.body(&questions[3]), Some(body(3)));
+    // A compiled program may have files beside it.
+    let other = run(folder.path(), "a.hlo_proto.pb");
+    assert!(Question::of_words("xprof hlo_stats", "[]", &other).is_none());
+}
+
+#[test]
 fn each_question_has_its_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (run(folder.path(), "a.xplane.pb"), run(folder.path(), "b.xplane.pb"));
