@@ -1,7 +1,5 @@
 //! Who caused what: contexts that one event produces and another consumes, known by the events' names and stats.
 
-use rustc_hash::FxHashMap;
-
 use super::facts::{Facts, Keys};
 use haloscope_profile::{Plane, PlaneKind, Source};
 
@@ -59,7 +57,8 @@ const RULES: [(&str, Rule); 20] = [
 /// The rules for one plane's events.
 #[derive(Debug)]
 pub(super) struct Rules {
-    by_meta: FxHashMap<u32, Rule>,
+    /// By metadata row; empty where none has one.
+    by_meta: Vec<Option<Rule>>,
     /// The number of the TensorCore, if module executions of the plane are joined to their launches.
     module_device: Option<u64>,
 }
@@ -73,22 +72,28 @@ impl Rules {
             Rule::Launch { .. } => ["device_ordinal", "queue_id", "run_id"].iter().all(|name| keys.has(name)),
             Rule::LaunchPart => keys.has("run_id"),
         };
-        let mut by_meta = FxHashMap::default();
+        let mut by_meta = Vec::new();
         for (row, meta) in plane.metas.iter().enumerate() {
             let name = source.slice(meta.name);
             let found = RULES.iter().find(|(n, _)| n.as_bytes() == name).map(|(_, rule)| *rule);
             let part = (name == b"DoEnqueueContinuationProgram").then_some(Rule::LaunchPart);
             if let Some(rule) = found.or(part).filter(|rule| applies(*rule)) {
-                by_meta.insert(row as u32, rule);
+                by_meta.resize(plane.metas.len(), None);
+                by_meta[row] = Some(rule);
             }
         }
         let joined = plane.kind == PlaneKind::Tpu && keys.has("queue_id") && keys.has("run_id");
         Self { by_meta, module_device: plane.ordinal.filter(|_| joined).map(u64::from) }
     }
 
+    /// True if the names of such events imply anything.
+    pub(super) fn apply_to(&self, meta: u32) -> bool {
+        self.by_meta.get(meta as usize).is_some_and(Option::is_some)
+    }
+
     /// Adds to an event's facts what its name implies.
     pub(super) fn apply(&self, meta: u32, facts: &mut Facts) {
-        let Some(rule) = self.by_meta.get(&meta) else { return };
+        let Some(Some(rule)) = self.by_meta.get(meta as usize) else { return };
         if matches!(rule, Rule::Launch { .. } | Rule::LaunchPart) {
             facts.run_id = facts.run_id.map(|id| id & RUN_ID_BITS);
         }

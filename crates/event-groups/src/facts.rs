@@ -86,12 +86,25 @@ const KEYS: [(&str, Key); 19] = [
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     ids: Vec<(i64, Key)>,
+    /// Of the least ids, as far as [`NEAR`]: the place in `ids`, or [`NO_KEY`].
+    near: Vec<u8>,
 }
+
+/// Ids below are looked up at once; those of profilers are.
+const NEAR: i64 = 1024;
+const NO_KEY: u8 = u8::MAX;
 
 impl Keys {
     pub(super) fn of(plane: &Plane) -> Self {
         let ids = KEYS.iter().filter_map(|(name, key)| Some((plane.stat_id(name)?, *key)));
-        Self { ids: ids.collect() }
+        let ids: Vec<(i64, Key)> = ids.collect();
+        let mut near = vec![NO_KEY; NEAR as usize];
+        for (place, (id, _)) in ids.iter().enumerate().rev() {
+            if let Some(slot) = usize::try_from(*id).ok().and_then(|id| near.get_mut(id)) {
+                *slot = place as u8;
+            }
+        }
+        Self { ids, near }
     }
 
     /// True if no event of the plane can have any of them.
@@ -104,15 +117,30 @@ impl Keys {
         self.ids.iter().any(|(_, key)| Some(*key) == wanted)
     }
 
+    fn key(&self, id: i64) -> Option<Key> {
+        match usize::try_from(id).ok().and_then(|id| self.near.get(id)) {
+            Some(place) => self.ids.get(usize::from(*place)).map(|(_, key)| *key),
+            None => self.ids.iter().find(|(known, _)| *known == id).map(|(_, key)| *key),
+        }
+    }
+
     /// The facts of an event.
     pub(super) fn read(&self, events: &Events, source: &Source, row: usize) -> Facts {
         let mut facts = Facts::default();
+        self.add(events, source, row, &mut facts);
+        facts
+    }
+
+    /// Adds the facts of an event; false if there are none.
+    pub(super) fn add(&self, events: &Events, source: &Source, row: usize, facts: &mut Facts) -> bool {
+        let mut any = false;
         for stat in events.stats(source, row) {
-            if let Some((_, key)) = self.ids.iter().find(|(id, _)| *id == stat.metadata_id) {
-                facts.set(*key, stat.value);
+            if let Some(key) = self.key(stat.metadata_id) {
+                facts.set(key, stat.value);
+                any = true;
             }
         }
-        facts
+        any
     }
 }
 

@@ -1,6 +1,7 @@
 //! Groups: roots and what they caused.
 
 use haloscope_xspace::StatValue;
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::Facts;
@@ -23,34 +24,68 @@ pub(super) struct Collected {
     steps: Vec<(Place, u64, Option<u64>)>,
 }
 
-/// One end of a context: its kind, its id, the process that it belongs to, and the event.
+/// A context: its kind, its id, and the process that it belongs to.
+type Context = (i64, u64, Option<i64>);
+
+/// One end of a context, and the event.
 #[derive(Debug, Clone, Copy)]
 struct End {
-    key: (i64, u64, Option<i64>),
+    key: Context,
     place: Place,
 }
 
-impl Collected {
-    pub(super) fn note(&mut self, lane: u32, position: u32, facts: &Facts) {
-        let place = (lane, position);
+/// What some events of one lane say that matters to grouping, by position, ascending.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    roots: Vec<(u32, i64)>,
+    producers: Vec<(u32, Context)>,
+    consumers: Vec<(u32, Context)>,
+    launches: Vec<(u32, u64)>,
+    asynchronous: Vec<u32>,
+    steps: Vec<(u32, u64, Option<u64>)>,
+}
+
+impl Notes {
+    pub(super) fn note(&mut self, position: u32, facts: &Facts) {
         if let (Some(kind), Some(id)) = (facts.producer_type, facts.producer_id) {
-            self.producers.push(End { key: (kind, id, facts.pid), place });
+            self.producers.push((position, (kind, id, facts.pid)));
         }
         if let (Some(kind), Some(id)) = (facts.consumer_type, facts.consumer_id) {
-            self.consumers.push(End { key: (kind, id, facts.pid), place });
+            self.consumers.push((position, (kind, id, facts.pid)));
         }
         if let Some(level) = facts.root {
-            self.roots.push((place, level));
+            self.roots.push((position, level));
         }
         if let Some(id) = facts.correlation_id {
-            self.launches.push((place, id));
+            self.launches.push((position, id));
         }
         if facts.is_async {
-            self.asynchronous.insert(place);
+            self.asynchronous.push(position);
         }
         if let Some(id) = facts.step_id {
-            self.steps.push((place, id, facts.iter_num));
+            self.steps.push((position, id, facts.iter_num));
         }
+    }
+}
+
+impl Collected {
+    /// Makes room for all of these at once.
+    pub(super) fn make_room<'n>(&mut self, all: impl Iterator<Item = &'n Notes> + Clone) {
+        self.producers.reserve_exact(all.clone().map(|notes| notes.producers.len()).sum());
+        self.consumers.reserve_exact(all.clone().map(|notes| notes.consumers.len()).sum());
+        self.launches.reserve_exact(all.clone().map(|notes| notes.launches.len()).sum());
+        self.steps.reserve_exact(all.map(|notes| notes.steps.len()).sum());
+    }
+
+    /// Adds what the events of a lane say that come next.
+    pub(super) fn add(&mut self, lane: u32, notes: Notes) {
+        let end = |(position, key)| End { key, place: (lane, position) };
+        self.producers.extend(notes.producers.into_iter().map(end));
+        self.consumers.extend(notes.consumers.into_iter().map(end));
+        self.roots.extend(notes.roots.into_iter().map(|(at, level)| ((lane, at), level)));
+        self.launches.extend(notes.launches.into_iter().map(|(at, id)| ((lane, at), id)));
+        self.asynchronous.extend(notes.asynchronous.into_iter().map(|at| (lane, at)));
+        self.steps.extend(notes.steps.into_iter().map(|(at, id, iteration)| ((lane, at), id, iteration)));
     }
 }
 
@@ -232,7 +267,7 @@ impl Grouper<'_> {
                 })
                 .collect();
             // Stable: events of one context stay in their order.
-            ends.sort_by_key(|(key, _)| *key);
+            ends.par_sort_by_key(|(key, _)| *key);
             ends
         };
         let (producers, consumers) = (ends(&collected.producers), ends(&collected.consumers));

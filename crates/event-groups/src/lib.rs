@@ -27,8 +27,10 @@ pub use link::{Direction, Link, category_name};
 pub use regions::REGION;
 
 use facts::{Facts, Keys};
-use group::Collected;
-use haloscope_profile::{HostId, LineId, Plane, PlaneKind, Profile};
+use group::{Collected, Notes};
+use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_report::stop;
+use rayon::prelude::*;
 
 /// A group of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,8 +73,16 @@ impl Context {
     pub fn caused(profile: &Profile, host: HostId) -> Self {
         let mut context = Self { by_profiler: is_grouped(profile, host), ..Self::default() };
         let mut collected = Collected::default();
-        for plane in profile.planes_of(host) {
-            context.add_plane(profile, plane, &mut collected);
+        let planes: Vec<&Plane> = profile.planes_of(host).collect();
+        let read = |plane: &&Plane| read_plane(profile, plane, context.by_profiler);
+        let planes: Vec<Vec<Read>> = planes.par_iter().map(stop::carried(read)).collect();
+        collected.make_room(planes.iter().flatten().flat_map(|read| &read.notes));
+        for read in planes.into_iter().flatten() {
+            let number = context.lanes.len() as u32;
+            context.lanes.push(read.lane);
+            for notes in read.notes {
+                collected.add(number, notes);
+            }
         }
         context.found = !context.by_profiler && !has_loop(profile, host);
         if context.found {
@@ -89,51 +99,127 @@ impl Context {
     pub fn lane(&self, line: LineId) -> Option<&Lane> {
         self.lane_of.get(&line).map(|i| &self.lanes[*i])
     }
+}
 
-    fn add_plane(&mut self, profile: &Profile, plane: &Plane, collected: &mut Collected) {
-        let source = profile.source_of(plane);
-        let keys = Keys::of(plane);
-        let is_host_plane = !is_device_name(&plane.name);
-        let rules = (!self.by_profiler).then(|| connect::Rules::of(plane, source, &keys));
-        let markers = rules.as_ref().and_then(|_| regions::markers(plane, source));
-        let host = connect::mix(&[hash_of(&profile.host(plane.host).name)]);
-        for line in profile.lines_of(plane.id).filter(|l| l.event_count > 0) {
-            let events = profile.events(line);
-            if events.is_empty() {
+/// A line, and what its events say.
+struct Read {
+    lane: Lane,
+    /// What matters to grouping, piece by piece.
+    notes: Vec<Notes>,
+}
+
+fn read_plane(profile: &Profile, plane: &Plane, by_profiler: bool) -> Vec<Read> {
+    let source = profile.source_of(plane);
+    let keys = Keys::of(plane);
+    let rules = (!by_profiler).then(|| connect::Rules::of(plane, source, &keys));
+    let markers = rules.as_ref().and_then(|_| regions::markers(plane, source));
+    let lines: Vec<&Line> = profile.lines_of(plane.id).filter(|l| l.event_count > 0).collect();
+    let read = |line: &&Line| {
+        let events = profile.events(line);
+        if events.is_empty() {
+            return None;
+        }
+        let mut lane = Lane::new(line.id);
+        lane.own = markers.and_then(|markers| regions::insert(events, source, &keys, markers));
+        let facts = Reader {
+            profile,
+            line,
+            keys: &keys,
+            rules: rules.as_ref(),
+            is_modules: line.name == "XLA Modules",
+            is_host_plane: !is_device_name(&plane.name),
+            host: connect::mix(&[hash_of(&profile.host(plane.host).name)]),
+        };
+        let notes = facts.read(&mut lane);
+        Some(Read { lane, notes })
+    };
+    let all: Vec<Option<Read>> = lines.par_iter().map(stop::carried(read)).collect();
+    all.into_iter().flatten().collect()
+}
+
+/// How the events of a line are read.
+struct Reader<'p> {
+    profile: &'p Profile,
+    line: &'p Line,
+    keys: &'p Keys,
+    /// `None` where the profiler grouped the events.
+    rules: Option<&'p connect::Rules>,
+    is_modules: bool,
+    is_host_plane: bool,
+    /// A number for the host.
+    host: u64,
+}
+
+/// What some events of a line say.
+#[derive(Default)]
+struct Piece {
+    links: Vec<(u32, Link)>,
+    groups: Vec<(u32, u32)>,
+    notes: Notes,
+}
+
+impl Reader<'_> {
+    /// Notes links and groups in the lane, and returns what matters to grouping.
+    fn read(&self, lane: &mut Lane) -> Vec<Notes> {
+        /// Events that one thread reads before it looks for others.
+        const PIECE: usize = 32 << 10;
+        let len = lane.len(self.profile);
+        if self.keys.is_empty() {
+            return Vec::new();
+        }
+        let own = &*lane;
+        let piece = |from: usize| self.read_piece(own, from..len.min(from + PIECE));
+        let pieces: Vec<Piece> = (0..len).into_par_iter().step_by(PIECE).map(stop::carried(piece)).collect();
+        lane.links.reserve_exact(pieces.iter().map(|piece| piece.links.len()).sum());
+        let mut notes = Vec::new();
+        for piece in pieces {
+            lane.links.extend(piece.links);
+            for (position, group) in piece.groups {
+                lane.set_group(len, position as usize, group);
+            }
+            notes.push(piece.notes);
+        }
+        notes
+    }
+
+    fn read_piece(&self, lane: &Lane, positions: std::ops::Range<usize>) -> Piece {
+        let (events, plane) = (self.profile.events(self.line), self.profile.plane(self.line.plane));
+        let source = self.profile.source_of(plane);
+        let mut piece = Piece::default();
+        let (mut facts, mut is_clean) = (Facts::default(), true);
+        for position in positions {
+            let Some(row) = lane.row(position) else { continue };
+            if !is_clean {
+                facts = Facts::default();
+            }
+            is_clean = !self.keys.add(events, source, row, &mut facts);
+            // Of most events nothing is known.
+            if is_clean && !self.rules.is_some_and(|rules| rules.apply_to(events.metas()[row])) {
                 continue;
             }
-            let mut lane = Lane::new(line.id);
-            lane.own = markers.and_then(|markers| regions::insert(events, source, &keys, markers));
-            let number = self.lanes.len() as u32;
-            let len = lane.len(profile);
-            let is_modules = line.name == "XLA Modules";
-            for position in 0..if keys.is_empty() { 0 } else { len } {
-                let Some(row) = lane.row(position) else { continue };
-                let mut facts = keys.read(events, source, row);
-                if let Some(rules) = &rules {
-                    rules.apply(events.metas()[row], &mut facts);
-                    if is_modules {
-                        rules.apply_to_module(&mut facts);
-                    }
-                }
-                if facts == Facts::default() {
-                    continue;
-                }
-                let link = if self.by_profiler {
-                    Link::drawn(&facts)
-                } else {
-                    Link::of(&facts, host, is_host_plane)
-                };
-                lane.links.extend(link.map(|link| (position as u32, link)));
-                if let Some(group) = facts.group.and_then(|g| u32::try_from(g).ok()) {
-                    lane.set_group(len, position, group);
-                }
-                if !self.by_profiler {
-                    collected.note(number, position as u32, &facts);
+            is_clean = false;
+            if let Some(rules) = self.rules {
+                rules.apply(events.metas()[row], &mut facts);
+                if self.is_modules {
+                    rules.apply_to_module(&mut facts);
                 }
             }
-            self.lanes.push(lane);
+            if facts == Facts::default() {
+                continue;
+            }
+            let link = match self.rules {
+                None => Link::drawn(&facts),
+                Some(_) => Link::of(&facts, self.host, self.is_host_plane),
+            };
+            piece.links.extend(link.map(|link| (position as u32, link)));
+            if let Some(group) = facts.group.and_then(|g| u32::try_from(g).ok()) {
+                piece.groups.push((position as u32, group));
+            }
+            if self.rules.is_some() {
+                piece.notes.note(position as u32, &facts);
+            }
         }
+        piece
     }
 }
 

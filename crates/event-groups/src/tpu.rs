@@ -3,6 +3,8 @@
 use super::lane::Columns;
 use super::{Group, Lane, is_tpu};
 use haloscope_profile::{HostId, LineKind, PlaneId, PlaneKind, Profile};
+use haloscope_report::stop;
+use rayon::prelude::*;
 
 /// Lines whose events are steps.
 const STEP_LINES: [&str; 2] = ["Steps", "Sparse Core Steps"];
@@ -105,15 +107,15 @@ pub(super) fn finish(profile: &Profile, host: HostId, lanes: &mut [Lane], groups
         let spans: Vec<Span> = spans
             .map(|(i, (start, d))| Span { start: *start, end: start + d, group: steps.group(i) })
             .collect();
-        for (number, lane) in lanes.iter_mut().enumerate() {
+        let group = |(number, lane): (usize, &mut Lane)| {
             let line = profile.line(lane.line);
             let is_grouping = STEP_LINES.contains(&line.name.as_str()) && number == grouping;
             // Samples of counters are in no step, as XProf has it.
-            if line.plane != plane.id || is_grouping || line.kind == LineKind::Counters {
-                continue;
+            if line.plane == plane.id && !is_grouping && line.kind != LineKind::Counters {
+                group_lane(profile, lane, &spans);
             }
-            group_lane(profile, lane, &spans);
-        }
+        };
+        lanes.par_iter_mut().enumerate().for_each(stop::carried(group));
     }
 }
 
@@ -170,10 +172,10 @@ fn merge_steps(profile: &Profile, lane: &mut Lane) {
 fn group_lane(profile: &Profile, lane: &mut Lane, spans: &[Span]) {
     let len = lane.len(profile);
     let mut groups = std::mem::take(&mut lane.groups);
+    let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
     let (mut current, mut held): (Option<usize>, Option<usize>) = (None, None);
-    for i in 0..len {
-        let start = lane.starts_ps(profile)[i];
-        let end = start + lane.durations_ps(profile).at(i);
+    for (i, (start, duration)) in starts.iter().zip(durations.iter()).enumerate() {
+        let (start, end) = (*start, start + duration);
         let overlaps = |at: usize| spans[at].start <= end && start <= spans[at].end;
         if !held.is_some_and(overlaps) {
             held = None;

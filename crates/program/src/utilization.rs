@@ -1,4 +1,5 @@
-//! `utilization`: how busy the units of a TPU were, by its hardware counters.
+//! `utilization`: how busy the units of a TPU were, by its hardware counters, and inside of kernels by the counters that the compiler
+//! put there.
 
 use rustc_hash::FxHashMap;
 
@@ -9,6 +10,7 @@ use haloscope_report::{Notes, Report, Severity, Status, Table, Unit, Value, row}
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::counters;
 use haloscope_time::fix::Fix;
+use haloscope_time::kernel_units::KernelUnit;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 
@@ -17,10 +19,10 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "utilization",
     label: "Utilization",
     group: MenuGroup::Work,
-    question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters?",
+    question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside of kernels?",
     params: &[],
     needs: &[
-        "hardware counters of a TPU v6e or v7x (stat counter_value), which the profiler records only on request",
+        "hardware counters of a TPU v6e or v7x (stat counter_value), or lines _counters_ of kernels, which the profiler records only on request",
     ],
     reads: &[Input::Profile],
     example: "utilization logs",
@@ -66,8 +68,9 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         quality::not_used("time", notes);
     }
     let (gauges, samples) = gauges(profile, selection);
+    let units = KernelUnit::of_selection(profile, selection);
     if gauges.is_empty() {
-        missing(profile, selection, notes);
+        missing(profile, selection, !units.is_empty(), notes);
     }
     let mut rows = Vec::new();
     for gauge in &gauges {
@@ -105,11 +108,35 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         ];
         rows.push(row);
     }
-    Ok(Report {
-        values: values(&gauges, samples),
-        tables: vec![Table::of("units", "Units", rows)],
-        ..Report::default()
-    })
+    let mut tables = vec![Table::of("units", "Units", rows)];
+    if !units.is_empty() {
+        tables.push(kernel_units(&units));
+    }
+    Ok(Report { values: values(&gauges, samples), tables, ..Report::default() })
+}
+
+/// The table of the units of the core, inside of kernels.
+fn kernel_units(units: &[KernelUnit]) -> Table {
+    let rows = units.iter().map(|unit| {
+        row![
+            text("unit", "Unit", "The unit of the core, as the compiler names it.", unit.name.as_str()),
+            share(
+                "used",
+                "Used",
+                "Mean use while kernels with counters ran, weighted by time: the compiler's schedule laid over measured time.",
+                unit.used
+            ),
+            duration("time_ps", "Time", "Time of the samples that count, summed over devices.", unit.time_ps),
+            count("samples", "Samples", "Samples that count.", unit.samples),
+            count(
+                "malformed",
+                "Malformed",
+                "Samples that cannot be and do not count: without length, or longer than all together.",
+                unit.malformed
+            ),
+        ]
+    });
+    Table::of("kernel_units", "Units inside of kernels", rows)
 }
 
 /// The units of the selected devices, and how many samples there are.
@@ -181,7 +208,8 @@ fn read<'p>(
     samples
 }
 
-fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
+/// `has_units`: kernels say how busy units were inside of them.
+fn missing(profile: &Profile, selection: &Selection<'_>, has_units: bool, notes: &mut Notes) {
     let tpus: Vec<_> = selection.devices.iter().filter(|d| d.kind == DeviceKind::Tpu).collect();
     let counted = tpus.iter().any(|d| counters::any(profile, d.plane));
     let (message, fix) = if tpus.is_empty() {
@@ -208,7 +236,11 @@ fn missing(profile: &Profile, selection: &Selection<'_>, notes: &mut Notes) {
         "no_hardware_counters",
         Severity::Warning,
         message,
-        "how busy the units were is unknown; `roofline` shows FLOPs and bytes against their peaks, by the compiler's counts",
+        if has_units {
+            "how busy the units were outside of kernels is unknown; the table of kernels is the compiler's schedule laid over measured time"
+        } else {
+            "how busy the units were is unknown; `roofline` shows FLOPs and bytes against their peaks, by the compiler's counts"
+        },
         fix,
     );
 }

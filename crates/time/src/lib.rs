@@ -24,6 +24,7 @@ pub mod idle;
 pub mod input;
 pub mod intervals;
 pub mod kernel_times;
+pub mod kernel_units;
 pub mod kernels;
 pub mod launch_facts;
 pub mod launches;

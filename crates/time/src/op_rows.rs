@@ -97,6 +97,27 @@ impl<'p> DeviceOps<'p> {
         self.walk_on(profile, cut, cut.is_none(), takes_line, each);
     }
 
+    /// The self time of every event that is an op, as [`DeviceOps::walk`] without a cut gives it: by line the row of the event, and
+    /// picoseconds.
+    #[must_use]
+    pub fn own_times(&self, profile: &Profile) -> Vec<(LineId, Vec<(usize, i64)>)> {
+        if let Some((runs, shares)) = &self.shared {
+            let mut all: FxHashMap<LineId, Vec<(usize, i64)>> = FxHashMap::default();
+            for ((run, op), own) in runs.iter().zip(shares.own(runs.len(), None)) {
+                if *op != NONE {
+                    all.entry(run.line).or_default().push((run.index, own));
+                }
+            }
+            return self.lines.iter().filter_map(|(line, _)| Some((*line, all.remove(line)?))).collect();
+        }
+        let of_line = |(line, _): &(LineId, OfEvents)| {
+            let mut own = Vec::new();
+            self.walk_lines(profile, None, |id| id == *line, |_, event, time| own.push((event.index, time)));
+            (*line, own)
+        };
+        self.lines.iter().map(of_line).collect()
+    }
+
     /// The lines that hold the ops, and for each of their events the position in [`DeviceOps::ops`]; a position beyond
     /// the end where an event is no op.
     pub fn lines<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (&'a Line, Rows<'a>)> {

@@ -277,9 +277,11 @@ impl Steps {
         let all: Vec<(&Device, Vec<Launch>)> =
             devices.iter().map(|d| (*d, launches::of(profile, d))).collect();
         // Programs of one name are told apart: one that was compiled for another shape is another program.
+        let each = || all.iter().flat_map(|(_, launches)| launches);
+        let anew = compiled_anew(each(), all.len());
         let mut time_of: FxHashMap<Program<'_>, (i64, usize)> = FxHashMap::default();
-        for launch in all.iter().flat_map(|(_, launches)| launches) {
-            let entry = time_of.entry(program(launch)).or_default();
+        for launch in each() {
+            let entry = time_of.entry(program(launch, &anew)).or_default();
             entry.0 = entry.0.saturating_add(launch.end_ps - launch.start_ps);
             entry.1 += 1;
         }
@@ -292,8 +294,8 @@ impl Steps {
         let counted: FxHashSet<Program<'_>> = counted.map(|(program, _)| *program).collect();
         let (mut found, mut cut) = (Vec::new(), Vec::new());
         for (device, launches) in &all {
-            let counted: Vec<_> = launches.iter().filter(|l| counted.contains(&program(l))).collect();
-            let (begins, round) = beginnings(&counted, main);
+            let counted: Vec<_> = launches.iter().filter(|l| counted.contains(&program(l, &anew))).collect();
+            let (begins, round) = beginnings(&counted, main, &anew);
             // From the first launch of a round to the end of its last.
             let last_of = |begin: usize| counted.len().min(begin + round);
             let end_of = |begin: usize| counted[begin..last_of(begin)].iter().map(|l| l.end_ps).max();
@@ -420,18 +422,33 @@ fn cover(profile: &Profile, device: &Device, markers: &[Marker]) -> bool {
     2 * busy.intersect(&marked).length() >= busy.length()
 }
 
-/// A program by its name and id.
+/// A program by its name and id; by its name alone where it is compiled anew all the time.
 type Program<'a> = (&'a str, Option<u64>);
 
-fn program(launch: &Launch) -> Program<'_> {
-    (&launch.module, launch.program_id)
+fn program<'a>(launch: &'a Launch, anew: &FxHashSet<&str>) -> Program<'a> {
+    let id = launch.program_id.filter(|_| !anew.contains(launch.module.as_str()));
+    (&launch.module, id)
+}
+
+/// The names of which there are many programs and none that a device launched more than twice: functions that are compiled anew
+/// from step to step, for new shapes or because they are made anew. What does the same in each step has another id there.
+fn compiled_anew<'a>(launches: impl Iterator<Item = &'a Launch>, devices: usize) -> FxHashSet<&'a str> {
+    let mut launched: FxHashMap<&str, FxHashMap<u64, usize>> = FxHashMap::default();
+    for launch in launches {
+        let Some(id) = launch.program_id else { continue };
+        *launched.entry(&launch.module).or_default().entry(id).or_default() += 1;
+    }
+    let is_anew = |of: &FxHashMap<u64, usize>| {
+        of.len() >= FEWEST_PATTERNS && of.values().all(|count| *count < FEWEST_PATTERNS * devices)
+    };
+    launched.into_iter().filter(|(_, of)| is_anew(of)).map(|(name, _)| name).collect()
 }
 
 /// The launches that begin steps, and how many launches a step has at most. Steps begin with those of the main program; where a
 /// pattern of several programs comes round in which it is launched several times, as when gradients are accumulated, with the
 /// one of each round that comes after another program.
-fn beginnings(launches: &[&Launch], main: Program<'_>) -> (Vec<usize>, usize) {
-    let of = |at: usize| program(launches[at]);
+fn beginnings(launches: &[&Launch], main: Program<'_>, anew: &FxHashSet<&str>) -> (Vec<usize>, usize) {
+    let of = |at: usize| program(launches[at], anew);
     let is_main = |at: &usize| of(*at) == main;
     // A step has as many launches as there are most often from one of the main program to the next.
     let every = || {
@@ -484,7 +501,7 @@ mod tests {
     fn begin_at(words: &str) -> (Vec<usize>, usize) {
         let all = launches(words);
         let all: Vec<&Launch> = all.iter().collect();
-        beginnings(&all, ("a", None))
+        beginnings(&all, ("a", None), &FxHashSet::default())
     }
 
     #[test]
@@ -505,5 +522,25 @@ mod tests {
     fn a_program_that_does_not_come_round_ends_a_step() {
         let (begins, round) = begin_at("ababeabab");
         assert_eq!((begins, round), (vec![0, 2, 5, 7], 2), "the step of launch 2 ends where launch 4 begins");
+    }
+
+    #[test]
+    fn a_function_compiled_anew_in_each_step_is_one_program() {
+        // Each round has another shape: `a` and `b` have other ids in each, `b` runs twice.
+        let mut all = launches("bbabbabbabba");
+        for (at, launch) in all.iter_mut().enumerate() {
+            launch.program_id = Some(10 * (at as u64 / 3) + u64::from(launch.module == "a"));
+        }
+        let anew = compiled_anew(all.iter(), 1);
+        let mut names: Vec<&str> = anew.iter().copied().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["a", "b"]);
+        let every: Vec<&Launch> = all.iter().collect();
+        assert_eq!(beginnings(&every, ("a", None), &anew), (vec![2, 5, 8, 11], 3));
+        // Two variants that are launched again and again are two programs.
+        for (at, launch) in all.iter_mut().enumerate() {
+            launch.program_id = Some(at as u64 % 2);
+        }
+        assert!(compiled_anew(all.iter(), 1).is_empty());
     }
 }

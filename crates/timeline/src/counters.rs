@@ -50,6 +50,31 @@ pub struct Counter {
 /// A time, and the smallest, largest and last value of its pixel.
 pub type Sample = (i64, Option<f64>, Option<f64>, Option<f64>);
 
+/// Every sample of one counter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterSamples {
+    /// Its name.
+    pub name: String,
+    /// `B`, `ps`, ... or empty where nobody says.
+    pub unit: &'static str,
+    /// Times in picoseconds on the run's clock, and values; `None` where a sample has none.
+    pub samples: Vec<(i64, Option<f64>)>,
+}
+
+/// Every sample of the counters of a line, in the order of their first samples.
+#[must_use]
+pub fn counter_samples(profile: &Profile, line: &Line) -> Vec<CounterSamples> {
+    let all = |curve: Curve| {
+        let values = curve.value.into_iter().map(|value| Some(value).filter(|value| !value.is_nan()));
+        CounterSamples {
+            name: curve.name,
+            unit: curve.unit,
+            samples: curve.time_ps.into_iter().zip(values).collect(),
+        }
+    };
+    curves(profile, line).into_iter().map(all).collect()
+}
+
 /// All samples of a counter.
 #[derive(Debug)]
 pub(super) struct Curve {

@@ -50,23 +50,10 @@ pub struct EventStat {
 
 pub(super) fn of(profile: &Profile, line: &Line, index: usize, steps: &Steps) -> EventDetails {
     let plane = profile.plane(line.plane);
-    let source = profile.source_of(plane);
     let events = profile.events(line);
     let event = events.get(index);
     let name = label(profile, plane, event.meta).into_owned();
-    let mut stats: Vec<EventStat> =
-        events.stats(source, index).filter_map(|s| stat(plane, source, s)).collect();
-    // On TPU the metadata's name is the whole HLO expression, of which the label is the instruction's name.
-    let long = source.text(plane.metas[event.meta as usize].name);
-    if !long.is_empty() && long != name {
-        stats.push(EventStat { name: "long_name".into(), value: Cell::Text(cut(&long)), unit: "" });
-    }
-    let own = stats.len();
-    for shared in plane.meta_stats(source, event.meta).filter_map(|s| stat(plane, source, s)) {
-        if !stats[..own].iter().any(|s| s.name == shared.name) {
-            stats.push(shared);
-        }
-    }
+    let stats = stats_of(profile, line, index);
     EventDetails {
         name,
         start_ps: event.start_ps,
@@ -76,6 +63,30 @@ pub(super) fn of(profile: &Profile, line: &Line, index: usize, steps: &Steps) ->
         step: step_at(profile, line, event.start_ps, steps),
         stats,
     }
+}
+
+/// The stats of an event, then those of its metadata that it does not override, in file order.
+#[must_use]
+pub fn stats_of(profile: &Profile, line: &Line, index: usize) -> Vec<EventStat> {
+    let plane = profile.plane(line.plane);
+    let source = profile.source_of(plane);
+    let events = profile.events(line);
+    let meta = events.get(index).meta;
+    let name = label(profile, plane, meta);
+    let mut stats: Vec<EventStat> =
+        events.stats(source, index).filter_map(|s| stat(plane, source, s)).collect();
+    // On TPU the metadata's name is the whole HLO expression, of which the label is the instruction's name.
+    let long = source.text(plane.metas[meta as usize].name);
+    if !long.is_empty() && long != name {
+        stats.push(EventStat { name: "long_name".into(), value: Cell::Text(cut(&long)), unit: "" });
+    }
+    let own = stats.len();
+    for shared in plane.meta_stats(source, meta).filter_map(|s| stat(plane, source, s)) {
+        if !stats[..own].iter().any(|s| s.name == shared.name) {
+            stats.push(shared);
+        }
+    }
+    stats
 }
 
 /// The step that holds a time on the device that the line's plane shows.

@@ -39,8 +39,8 @@ pub use clock::{Execution as NumberedExecution, offset as clock_offset, runs as 
 pub use colours::Colour;
 use colours::Colours;
 use counters::Curve;
-pub use counters::{Counter, Counters, Sample, TrackCounters};
-pub use details::{EventDetails, EventStat};
+pub use counters::{Counter, CounterSamples, Counters, Sample, TrackCounters, counter_samples};
+pub use details::{EventDetails, EventStat, stats_of};
 pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
 use layout::Layout;
 pub use op_details::{EventPeaks, Frame, OpDetails};

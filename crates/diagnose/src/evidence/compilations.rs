@@ -17,7 +17,7 @@ pub(crate) struct Variants {
     /// In what they differ; `None` where the profile does not hold two of them.
     pub difference: Option<Difference>,
     /// What first runs took longer, summed over devices, picoseconds: of a program that ran again, than its fastest run; of one that
-    /// ran once, what its ops took beyond the fastest of their name in any of the programs, for as much work.
+    /// ran once, what its ops took beyond the fastest of their kind in any of the programs, for as much work.
     pub first_runs_ps: f64,
     /// Whether a program ran only once, so that how long its next run would take is estimated.
     pub is_estimated: bool,
@@ -62,26 +62,36 @@ impl Evidence<'_> {
         self.accounts().iter().enumerate().map(of_device).collect()
     }
 
-    /// What the ops of the programs that ran once take beyond the fastest op of the same name in any program of this name, for as
-    /// much work; picoseconds, summed over devices. Other shapes are other amounts of work, so it is rates that are compared.
+    /// What the ops of the programs that ran once take beyond the fastest op of the same kind in any program of this name, for as
+    /// much work; picoseconds, summed over devices. Other shapes are other amounts of work, so it is rates that are compared. Of one
+    /// kind are ops of one name, and on a CPU all matrix products: there a library builds its kernel inside the first run, which
+    /// takes many times as long as the product.
     fn beyond_fastest_ops_ps(&self, module: &str, once: &BTreeSet<u64>) -> f64 {
-        let ops = || self.ops().iter().filter(|op| op.module == module && op.self_ps > 0);
-        let mut fastest: BTreeMap<(&str, Measure), f64> = BTreeMap::new();
-        for op in ops() {
-            let (measure, work) = Measure::of(op);
-            let each = op.self_ps as f64 / work;
-            fastest
-                .entry((&op.meta.name, measure))
-                .and_modify(|least| *least = least.min(each))
-                .or_insert(each);
+        if once.is_empty() {
+            return 0.0;
         }
-        let beyond = |op: &Op<'_>| {
-            let (measure, work) = Measure::of(op);
-            let least = fastest.get(&(&*op.meta.name, measure))?;
-            Some((op.self_ps as f64 - work * least).max(0.0))
+        let ops = || self.ops().iter().filter(|op| op.module == module && op.self_ps > 0);
+        let is_cpu = self.is_cpu();
+        let kind = |op: &'_ Op<'_>, measure| {
+            let is_product = is_cpu && measure == Measure::Flops && !self.products(op).is_empty();
+            if is_product { String::new() } else { op.meta.name.to_string() }
         };
-        let is_once = |op: &&Op<'_>| op.meta.program_id.is_some_and(|id| once.contains(&id));
-        ops().filter(is_once).filter_map(beyond).sum()
+        let of = |op| {
+            let (measure, work) = Measure::of(op);
+            (op, (kind(op, measure), measure), work)
+        };
+        let every: Vec<_> = ops().map(of).collect();
+        let mut fastest: BTreeMap<&(String, Measure), f64> = BTreeMap::new();
+        for (op, kind, work) in &every {
+            let each = op.self_ps as f64 / work;
+            fastest.entry(kind).and_modify(|least| *least = least.min(each)).or_insert(each);
+        }
+        let is_once = |op: &Op<'_>| op.meta.program_id.is_some_and(|id| once.contains(&id));
+        let beyond = every.iter().filter(|(op, ..)| is_once(op)).filter_map(|(op, kind, work)| {
+            let least = fastest.get(kind)?;
+            Some((op.self_ps as f64 - work * least).max(0.0))
+        });
+        beyond.sum()
     }
 }
 
@@ -109,7 +119,7 @@ impl Variants {
     /// Beyond what the first runs are counted, in words.
     pub(crate) fn beyond(&self) -> &'static str {
         if self.is_estimated {
-            "their ops' fastest runs (programs ran once, so their next runs may be faster still)"
+            "the fastest ops of their kind (programs ran once, so their next runs may be faster still)"
         } else {
             "their fastest run"
         }

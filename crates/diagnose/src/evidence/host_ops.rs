@@ -41,6 +41,27 @@ impl<'p> Evidence<'p> {
         self.selection.devices.iter().enumerate().map(of_device).collect()
     }
 
+    /// What the ops that do not call the host take beyond the fastest execution of each, picoseconds, summed over devices. On a CPU
+    /// ops run on cold caches and at a lower clock after a pause, and without the pause as fast as the fastest do at most.
+    pub(crate) fn beside_callbacks_beyond_fastest_ps(&self) -> f64 {
+        let of_device = |(position, device): (usize, &&Device)| {
+            let rows = DeviceOps::find(self.profile, device);
+            // Of each op: its executions, their time, the fastest.
+            let mut seen = vec![(0.0_f64, 0.0_f64, f64::INFINITY); rows.ops.len()];
+            rows.walk(self.profile, self.selection.window(position), |row, _, self_ps| {
+                if let Some((count, sum, least)) = seen.get_mut(row) {
+                    *count += 1.0;
+                    *sum += self_ps as f64;
+                    *least = least.min(self_ps as f64);
+                }
+            });
+            let other = rows.ops.iter().map(|(meta, _)| turn(meta, false) != Some(Turn::Callback));
+            let beyond = seen.iter().zip(other).filter(|((count, ..), is_other)| *is_other && *count > 0.0);
+            beyond.map(|((count, sum, least), _)| (sum - count * least).max(0.0)).sum::<f64>()
+        };
+        self.selection.devices.iter().enumerate().map(of_device).sum()
+    }
+
     /// Sends and receives of a run over several slices.
     pub(crate) fn between_slices(&self) -> Vec<&Op<'p>> {
         self.turning(Turn::Slices)

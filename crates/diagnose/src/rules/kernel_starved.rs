@@ -7,6 +7,7 @@ use crate::thresholds::{Grade, KERNEL_WAIT};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::kernel_units::KernelUnit;
 use haloscope_time::op_meta::is_container;
 
 pub(super) static RULE: Rule = Rule {
@@ -43,8 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if KERNEL_WAIT.grade(ratio) == Grade::Good {
         return Outcome::clear(said);
     }
-    let used: Vec<String> = evidence
-        .units()
+    let used: Vec<String> = KernelUnit::of_selection(evidence.profile, &evidence.selection)
         .iter()
         .take(3)
         .map(|unit| format!("{} {}", unit.name, units::share(unit.used)))

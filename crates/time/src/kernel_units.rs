@@ -1,0 +1,130 @@
+//! How busy the units of a TPU's core were while kernels ran that were compiled with counters (`_counters_` lines,
+//! `tpu_enable_kernel_profiling`).
+
+use crate::select::Selection;
+use haloscope_profile::{DeviceKind, Profile};
+use haloscope_report::units;
+
+/// A unit of the core, while such kernels ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelUnit {
+    /// Such as `MXU`, `Vector Load`.
+    pub name: String,
+    /// Mean use, weighted by the samples' time, 0 to 1. From the compiler's schedule laid over measured time, not sampled.
+    pub used: f64,
+    /// Samples that count.
+    pub samples: u64,
+    /// Time of these samples, picoseconds.
+    pub time_ps: i64,
+    /// Samples that cannot be: without length, or longer than all samples together.
+    pub malformed: u64,
+}
+
+/// A sample of a unit: start and duration, picoseconds, and its use.
+type Sample = (i64, i64, f64);
+
+impl KernelUnit {
+    /// The units of the selected TPUs' cores, busiest first; none where the profile has no counters of kernels.
+    #[must_use]
+    pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Self> {
+        let mut samples: Vec<(String, Vec<Sample>)> = Vec::new();
+        let devices = selection.devices.iter().enumerate().filter(|(_, d)| d.kind == DeviceKind::Tpu);
+        for (position, device) in devices {
+            for line in profile.lines_of(device.plane).filter(|line| line.name == "_counters_") {
+                let plane = profile.plane(line.plane);
+                let source = profile.source_of(plane);
+                let Some(key) = plane.stat_id("% util") else { continue };
+                let cut = selection.window(position);
+                let events = profile.events(line);
+                for event in events.iter() {
+                    if cut.is_some_and(|c| c.overlap(event.start_ps, event.end_ps) == 0) {
+                        continue;
+                    }
+                    let used = events.stats(source, event.index).find(|s| s.metadata_id == key);
+                    let Some(used) = used.and_then(|s| s.value?.as_f64()) else { continue };
+                    let sample = (event.start_ps, event.end_ps - event.start_ps, used / 100.0);
+                    let name = plane.meta_label(source, event.meta);
+                    match samples.iter_mut().find(|(own, _)| *own == name) {
+                        Some((_, own)) => own.push(sample),
+                        None => samples.push((name.into_owned(), vec![sample])),
+                    }
+                }
+            }
+        }
+        // Starts alone say how long a sample may be, so that a malformed one cannot vouch for itself.
+        let starts = || samples.iter().flat_map(|(_, own)| own.iter().map(|sample| sample.0));
+        let longest = starts().max().zip(starts().min()).map_or(0, |(last, first)| last - first);
+        let mut units: Vec<Self> =
+            samples.iter().filter_map(|(name, own)| unit(name, own, longest)).collect();
+        units.sort_by(|a, b| b.used.total_cmp(&a.used).then(a.name.cmp(&b.name)));
+        units
+    }
+}
+
+/// The mean of a unit's samples that can be.
+fn unit(name: &str, samples: &[Sample], longest: i64) -> Option<KernelUnit> {
+    let is_valid = |sample: &&Sample| (1..=longest.max(1)).contains(&sample.1);
+    let valid: Vec<_> = samples.iter().filter(is_valid).collect();
+    let time_ps = units::sum(valid.iter().map(|sample| sample.1));
+    if time_ps <= 0 {
+        return None;
+    }
+    let used = valid.iter().map(|sample| sample.1 as f64 * sample.2).sum::<f64>() / time_ps as f64;
+    let malformed = (samples.len() - valid.len()) as u64;
+    Some(KernelUnit { name: name.to_owned(), used, samples: valid.len() as u64, time_ps, malformed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Scoped;
+    use haloscope_profile::load;
+    use haloscope_report::scope::Scope;
+    use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
+
+    #[test]
+    fn a_sample_longer_than_all_together_does_not_count() {
+        // Ten samples of 1 us at 0.2%, and one of 82 ms at 90%: unweighted they would say 8%.
+        let mut samples: Vec<_> = (0..10).map(|n| (n * 1_000_000, 1_000_000, 0.002)).collect();
+        samples.push((5_000_000, 81_900_000_000, 0.9));
+        let unit = unit("MXU", &samples, 9_000_000).unwrap();
+        assert!((unit.used - 0.002).abs() < 1e-12);
+        assert_eq!((unit.samples, unit.time_ps, unit.malformed), (10, 10_000_000, 1));
+        assert_eq!(super::unit("MXU", &[(0, 0, 0.5)], 0), None);
+    }
+
+    #[test]
+    fn units_are_read_from_the_lines_of_kernels() {
+        let mut counters = Line::new(1, "_counters_");
+        for (meta, stat, at, us, value) in
+            [(1, 1, 0, 10, 60.0), (1, 1, 10, 20, 20.0), (1, 1, 30, 10, 20.0), (2, 2, 0, 10, 4.0)]
+        {
+            let stats = vec![Stat { metadata_id: stat, value: Value::Double(value) }];
+            counters.events.push(Event { stats, ..Event::at(meta, at * 1_000_000, us * 1_000_000) });
+        }
+        counters.events.push(Event::at(1, 40_000_000, 1));
+        let mut plane = Plane { name: "/device:TPU:0".into(), lines: vec![counters], ..Plane::default() };
+        for (id, name) in [(1, "MXU"), (2, "Vector Spills")] {
+            plane.event_metadata.push((id, EventMetadata { id, name: name.into(), ..Default::default() }));
+        }
+        for (id, name) in [(1, "% util"), (2, "spills")] {
+            plane.stat_metadata.push((id, StatMetadata { id, name: name.into(), ..Default::default() }));
+        }
+        let space = Space { planes: vec![plane], ..Space::default() };
+        let profile = load::from_bytes("host", space.to_bytes()).unwrap();
+        let scope = Scope::default();
+        let units = |scope: &Scope| {
+            let asked = Scoped::new(&profile, scope);
+            KernelUnit::of_selection(&profile, asked.selection().unwrap())
+        };
+        let all = units(&scope);
+        // What has no share in percent is no use of a unit.
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!((all[0].name.as_str(), all[0].samples), ("MXU", 3));
+        assert!((all[0].used - 0.3).abs() < 1e-9, "a quarter of the time at 60%, the rest at 20%: {all:?}");
+        // Of a part two samples are left, and the second is longer than what their starts allow.
+        let cut = units(&Scope { window_ps: Some((0, 12_000_000)), ..Scope::default() });
+        assert_eq!((cut.len(), cut[0].samples, cut[0].malformed), (1, 1, 1), "{cut:?}");
+        assert!((cut[0].used - 0.6).abs() < 1e-9, "{cut:?}");
+    }
+}
