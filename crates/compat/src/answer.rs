@@ -13,7 +13,17 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
+/// The kinds of answers that there are.
+const CONTENT_TYPES: [&str; 4] = ["application/json", "text/plain", "text/html", "application/octet-stream"];
+
 impl Answer {
+    /// An answer that was given before, with its kind; `None` for a kind that no tool gives.
+    #[must_use]
+    pub fn given_before(content_type: &str, body: Vec<u8>) -> Option<Self> {
+        let content_type = CONTENT_TYPES.into_iter().find(|known| *known == content_type)?;
+        Some(Self { content_type, body })
+    }
+
     /// An answer in JSON, without spaces.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ pub enum Error {
     /// It was to listen beyond this machine without a token.
     #[error(
         "{0} can be reached from other machines, and anyone who reaches it can read the profiles: set a token \
-         (--token), or listen on 127.0.0.1 and forward the port over ssh"
+         (--token; without --no-token one is made up), or listen on 127.0.0.1 and forward the port over ssh"
     )]
     TokenNeeded(SocketAddr),
     /// The token has so few characters that it can be guessed.

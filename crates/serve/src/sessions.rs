@@ -1,17 +1,16 @@
 //! The sessions of browsers: what stands for the token after the address that had it was opened once.
 
 use std::collections::VecDeque;
-use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::HeaderMap;
 use axum::http::header;
 use subtle::ConstantTimeEq;
 
+use crate::secret::secret;
+
 /// How many are kept; the one used longest ago goes first, and its browser needs the token again.
 const MOST: usize = 256;
-/// Random bytes of one: 256 bits.
-const BYTES: usize = 32;
 
 /// The sessions that there are, the one used last at the end. They end with the server.
 #[derive(Debug)]
@@ -31,13 +30,7 @@ impl Sessions {
     /// # Errors
     /// Where the system has no random numbers.
     pub(crate) fn begin(&self) -> Result<String, getrandom::Error> {
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes)?;
-        let mut id = String::with_capacity(2 * BYTES);
-        for byte in bytes {
-            // Writing to a text does not fail.
-            let _ = write!(id, "{byte:02x}");
-        }
+        let id = secret()?;
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST {
             all.pop_front();

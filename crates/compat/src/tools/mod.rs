@@ -76,7 +76,27 @@ pub const TOOLS: &[&Tool] = &[
 const COMMON: &[&str] =
     &["run", "tag", "host", "hosts", "session_path", "run_path", "tqx", "use_saved_result", "token"];
 
+/// Parameters that choose one of very many windows or events.
+const ONE_OF_MANY: &[&str] =
+    &["start_time_ms", "end_time_ms", "event_name", "duration_ms", "unique_id", "search_prefix"];
+/// Parameters that no answer depends on, given the run: which that is, who asks, and whether an answer that is kept will do.
+const UNSAID: &[&str] = &["run", "tag", "session_path", "run_path", "use_saved_result", "token"];
+
 impl Tool {
+    /// The question in words that tell it from all others to this tool, whatever the order in which its parameters are given. `None`
+    /// for one of very many, such as a window of a timeline, whose answers are not worth keeping.
+    #[must_use]
+    pub fn words(&self, params: &Params) -> Option<String> {
+        let mut given: Vec<(&str, &str)> =
+            params.keys().filter_map(|key| Some((key, params.get(key)?))).collect();
+        if given.iter().any(|(key, _)| ONE_OF_MANY.contains(key)) {
+            return None;
+        }
+        given.retain(|(key, _)| !UNSAID.contains(key));
+        given.sort_unstable();
+        Some(format!("{given:?}"))
+    }
+
     /// Refuses parameters that the tool does not know.
     pub(crate) fn check(&self, params: &Params) -> Result<(), Error> {
         let known = |key: &str| COMMON.contains(&key) || self.params.iter().any(|p| p.id == key);

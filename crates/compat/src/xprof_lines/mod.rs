@@ -10,7 +10,9 @@ mod tpu;
 pub(crate) use builder::{DerivedEvent, Labels};
 
 use haloscope_event_groups::Context;
-use haloscope_profile::{HostId, LineId, PlaneId, PlaneKind, Profile};
+use haloscope_profile::{HostId, LineId, Plane, PlaneId, PlaneKind, Profile};
+use haloscope_report::stop;
+use rayon::prelude::*;
 
 /// Line ids of derived lines begin here, as XProf numbers them.
 pub(crate) const FIRST_ID: i64 = 0xdead_beef_u32 as i32 as i64;
@@ -77,14 +79,14 @@ pub(crate) fn of_host(profile: &Profile, host: HostId, context: &Context) -> Vec
     if context.by_profiler {
         return Vec::new();
     }
-    let mut derived: Vec<(PlaneId, Derived)> = Vec::new();
-    for plane in profile.planes_of(host) {
-        match plane.kind {
-            PlaneKind::Tpu => derived.push((plane.id, tpu::lines(profile, plane, context))),
-            PlaneKind::Gpu => derived.push((plane.id, gpu::lines(profile, plane, context))),
-            _ => {}
-        }
-    }
+    let of_plane = |plane: &&Plane| match plane.kind {
+        PlaneKind::Tpu => Some((plane.id, tpu::lines(profile, plane, context))),
+        PlaneKind::Gpu => Some((plane.id, gpu::lines(profile, plane, context))),
+        _ => None,
+    };
+    let planes: Vec<&Plane> = profile.planes_of(host).collect();
+    let mut derived: Vec<(PlaneId, Derived)> =
+        planes.par_iter().filter_map(stop::carried(of_plane)).collect();
     gpu::add_launches(profile, host, context, &mut derived);
     for (_, derived) in &mut derived {
         derived.lines.retain(|line| !line.events.is_empty());

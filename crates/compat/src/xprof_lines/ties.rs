@@ -8,19 +8,25 @@
 const RUN: usize = 16;
 
 /// Sorts as `std::sort` does, equals included.
-pub(super) fn sort<T: Copy, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
+pub(super) fn sort<T: Copy + Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     let depth = 2 * items.len().checked_ilog2().unwrap_or(0);
     partition(items, depth, &key);
     // What is left is an insertion sort, which is stable.
     items.sort_by_key(key);
 }
 
-fn partition<T: Copy, K: Ord>(mut items: &mut [T], mut depth: u32, key: &impl Fn(&T) -> K) {
+fn partition<T: Copy + Send, K: Ord>(mut items: &mut [T], mut depth: u32, key: &(impl Fn(&T) -> K + Sync)) {
+    /// Fewer are not worth another thread.
+    const MANY: usize = 16 << 10;
     // At the end of the depth the library sorts by a heap; the stable sort stands in for it.
     while items.len() > RUN && depth > 0 {
         depth -= 1;
         let cut = split(items, key);
         let (low, high) = items.split_at_mut(cut);
+        if low.len().min(high.len()) > MANY {
+            rayon::join(|| partition(low, depth, key), || partition(high, depth, key));
+            return;
+        }
         partition(high, depth, key);
         items = low;
     }

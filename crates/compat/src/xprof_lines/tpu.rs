@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builders, Piece};
 use super::offload::Offload;
 use super::{Derived, DerivedLine, FRAMEWORK_OPS, OpLabels, SCOPES, SOURCE, ties};
-use haloscope_event_groups::Context;
-use haloscope_profile::{Plane, Profile, Source};
+use haloscope_event_groups::{Context, Lane};
+use haloscope_profile::{Line, Plane, Profile, Source};
 
 const OPS_LINE: usize = 0;
 const SCOPES_LINE: usize = 1;
@@ -79,10 +79,11 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
     }
     let own_stats = keys.op.is_some() || keys.source.is_some() || keys.is_async.is_some();
     // Events that carry their own op or source, which few writers do.
-    let mut special: FxHashMap<(usize, usize), Meta> = FxHashMap::default();
-    let mut order = Vec::new();
-    for line in profile.lines_of(plane.id) {
-        let Some(lane) = context.lane(line.id) else { continue };
+    let mut special: FxHashMap<(u32, u32), Meta> = FxHashMap::default();
+    let lanes = profile.lines_of(plane.id).filter_map(|line| Some((line, context.lane(line.id)?)));
+    let lanes: Vec<(&Line, &Lane)> = lanes.collect();
+    let mut order = Vec::with_capacity(lanes.iter().map(|(_, lane)| lane.len(profile)).sum());
+    for (number, (line, lane)) in lanes.iter().enumerate() {
         let events = profile.events(line);
         let (starts, durations) = (lane.starts_ps(profile), lane.durations_ps(profile));
         for (at, meta) in lane.metas(profile).iter().enumerate() {
@@ -102,21 +103,21 @@ pub(super) fn lines(profile: &Profile, plane: &Plane, context: &Context) -> Deri
                     source: about.source.filter(known).map(|s| labels.intern(&s)).or(entry.source),
                     ..Meta::default()
                 };
-                special.insert((line.id.index(), at), meta);
+                special.insert((number as u32, at as u32), meta);
             }
             // All take part in the sort, which decides what comes first among equals.
-            order.push((starts[at], durations.at(at), line.id, at as u32, counts.then_some(*meta)));
+            order.push((starts[at], durations.at(at), number as u32, at as u32, counts.then_some(*meta)));
         }
     }
     ties::sort(&mut order, |(start, duration, ..)| (*start, *duration));
     let mut lines = Builders::new([&[], &[OPS_LINE], &[]], false);
     let mut offload = Offload::default();
-    for (start_ps, duration_ps, line, at, meta) in order {
-        let (Some(meta), at) = (meta, at as usize) else { continue };
-        let lane = context.lane(line);
-        let piece = Piece { start_ps, end_ps: start_ps + duration_ps, group: lane.and_then(|l| l.group(at)) };
+    for (start_ps, duration_ps, number, at, meta) in order {
+        let Some(meta) = meta else { continue };
+        let group = lanes[number as usize].1.group(at as usize);
+        let piece = Piece { start_ps, end_ps: start_ps + duration_ps, group };
         let entry = &metas[meta as usize];
-        let own = special.get(&(line.index(), at));
+        let own = special.get(&(number, at));
         if let Some(op) = own.and_then(|own| own.op.as_ref()).or(entry.op.as_ref()) {
             lines.add_nested(SCOPES_LINE, &op.scopes, piece, &[]);
             lines.add(OPS_LINE, op.op, piece, None);

@@ -22,6 +22,7 @@ use axum::middleware::from_fn;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use haloscope_compat::Answer;
+use haloscope_store::Body;
 use serde_json::json;
 
 use answered::answered;
@@ -105,8 +106,19 @@ async fn answer(app: Arc<App>, asked: DataRequest) -> Result<Arc<Answer>, Refusa
     .await?;
     let key = place.key(tool.id, &asked.params);
     answered(app, key, move |app| {
-        let run = place.open(&app.store)?;
-        Ok(haloscope_compat::answer(&run.profile, tool.id, &asked.params)?)
+        let Some(id) = place.id() else {
+            let run = place.open(&app.store)?;
+            return Ok(haloscope_compat::answer(&run.profile, tool.id, &asked.params)?);
+        };
+        let question = (format!("xprof {}", tool.id), tool.words(&asked.params));
+        let body = app.store.body(id, (&question.0, question.1.as_deref()), |run| {
+            let answer = haloscope_compat::answer(&run.profile, tool.id, &asked.params)?;
+            Ok::<_, Refusal>(Body { content_type: answer.content_type.to_owned(), bytes: answer.body })
+        })?;
+        match Answer::given_before(&body.content_type, body.bytes) {
+            Some(answer) => Ok(answer),
+            None => Ok(haloscope_compat::answer(&place.open(&app.store)?.profile, tool.id, &asked.params)?),
+        }
     })
     .await
 }
@@ -124,7 +136,7 @@ async fn needs_post() -> Refusal {
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
 }
 
-/// Computes answers before somebody asks. Nothing is written: they are kept as others are.
+/// Computes answers before somebody asks. Nothing is written beside the profile: they are kept as others are.
 async fn generate_cache(State(app): AppState, uri: Uri) -> Outcome {
     let asked = DataRequest::parse(&uri);
     if asked.get("session_path").is_none() {

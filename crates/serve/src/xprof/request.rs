@@ -171,6 +171,11 @@ impl Place {
         if self.by_path { store.open_at(Path::new(&self.info.path)) } else { store.open(&self.info.id) }
     }
 
+    /// The run's id, unless the request named its folder.
+    pub(super) fn id(&self) -> Option<&str> {
+        (!self.by_path).then_some(&self.info.id)
+    }
+
     /// What tells a question from others: the run with its state, the tool, and all that the answer may depend on.
     pub(super) fn key(&self, tool: &'static str, params: &Params) -> Key {
         let kept = params.keys().filter(|key| !OUTSIDE.contains(key));

@@ -19,7 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     doc: "What to do about what limits the program",
     hosts: Hosts::All,
     params: &[
-        Param { id: "refresh_suggestion", doc: "For XProf's cache; nothing is kept here. true or false" },
+        Param { id: "refresh_suggestion", doc: "For XProf's cache; it changes nothing here. true or false" },
         Param {
             id: "rules",
             doc: "Which rules to apply: open (that of XProf's open build, the default), internal (the ten that XProf \

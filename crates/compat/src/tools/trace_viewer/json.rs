@@ -245,7 +245,7 @@ impl Writer<'_> {
     }
 
     fn serial(&mut self, track: &Track<'_>, at: usize) {
-        let serial = track.serial[at];
+        let serial = track.serial.of(at);
         if serial > 0 {
             self.out.extend_from_slice(b",\"z\":");
             whole(u64::from(serial), &mut self.out);
@@ -269,7 +269,7 @@ impl Writer<'_> {
             }
         } else {
             self.out.extend_from_slice(b"\"uid\":");
-            whole(u64::from(track.serial[at]), &mut self.out);
+            whole(u64::from(track.serial.of(at)), &mut self.out);
         }
         self.out.push(b'}');
         if let Some(frame) = frame {

@@ -10,6 +10,7 @@ mod order;
 mod params;
 mod pipeline;
 mod proto;
+mod serials;
 mod tracks;
 mod view;
 mod whole;
@@ -51,11 +52,9 @@ fn streaming(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let mut traces: Vec<Trace<'_>> = Vec::new();
     for (place, (host, context, derived)) in (1_u32..).zip(&contexts) {
         let first_pid = place.saturating_mul(PER_HOST);
-        let mut trace = Trace::new(*host, first_pid, HostData { profile, context, derived });
-        order::number(&mut trace.tracks, &trace.names);
-        traces.push(trace);
+        traces.push(Trace::new(*host, first_pid, HostData { profile, context, derived }));
     }
-    let shown: Vec<_> = traces.iter().map(|trace| view::shown(trace, &question)).collect();
+    let shown: Vec<_> = traces.iter_mut().map(|trace| view::shown(trace, &question)).collect();
     let parts: Vec<json::Part<'_, '_>> = traces.iter().zip(&shown).collect();
     if let Choice::One { name, .. } = &question.choice
         && shown.iter().flatten().all(|track| track.as_ref().is_some_and(Vec::is_empty))

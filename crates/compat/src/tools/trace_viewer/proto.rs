@@ -162,7 +162,7 @@ fn event(track: &Track<'_>, at: usize, strings: &mut Strings, out: &mut Vec<u8>)
         }
     }
     int(out, 3, track.group(at).map_or(0, u64::from));
-    int(out, 4, u64::from(track.serial[at]));
+    int(out, 4, u64::from(track.serial.of(at)));
 }
 
 fn sample(trace: &Trace<'_>, track: &Track<'_>, at: usize, out: &mut Vec<u8>) {

@@ -2,14 +2,18 @@
 //! is a line as it stands in the file.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::xprof_lines::{self, DerivedLine};
 use haloscope_event_groups::{EventType, Link, NO_GROUP, REGION};
-use haloscope_profile::{HostId, Line, LineId, Plane, PlaneKind, Profile};
+use haloscope_profile::{HostId, Line, LineId, Packed, Plane, PlaneKind, Profile};
+
+use rayon::prelude::*;
 
 use super::host_data::HostData;
 use super::names::Names;
+use super::serials::Serials;
 
 /// The process of the first device, of the first custom plane and of the host.
 const FIRST_DEVICE: u64 = 1;
@@ -63,7 +67,7 @@ pub(super) struct Track<'p> {
     /// What is added to starts, in picoseconds, to come to the profiler's own clock.
     pub(super) shift_ps: i64,
     pub(super) start_ps: Cow<'p, [i64]>,
-    pub(super) duration_ps: Cow<'p, [i64]>,
+    pub(super) duration_ps: Durations<'p>,
     /// Added to [`Track::name_row`], the number of an event's name.
     pub(super) first_name: u32,
     pub(super) name_row: Cow<'p, [u32]>,
@@ -76,8 +80,23 @@ pub(super) struct Track<'p> {
     pub(super) origin: Vec<(Origin, Positions)>,
     /// For tracks of several origins: which origin and which position there.
     pub(super) from: Option<Vec<(u32, u32)>>,
-    /// The how-manieth event of its start each is, from 0; empty until numbered.
-    pub(super) serial: Vec<u16>,
+    /// The how-manieth event of its start each is, from 0, as far as that was asked for.
+    pub(super) serial: Serials,
+}
+
+/// Durations in picoseconds: those of a line, or others.
+pub(super) enum Durations<'p> {
+    OfLine(Packed<'p>),
+    Own(Vec<i64>),
+}
+
+impl Durations<'_> {
+    fn at(&self, at: usize) -> i64 {
+        match self {
+            Self::OfLine(durations) => durations.at(at),
+            Self::Own(durations) => durations[at],
+        }
+    }
 }
 
 /// Which events of its origin a track holds.
@@ -98,7 +117,7 @@ impl Track<'_> {
 
     pub(super) fn duration(&self, at: usize) -> u64 {
         // A damaged file's durations below 0 come out as XProf prints them, beyond all bounds.
-        self.duration_ps[at] as u64
+        self.duration_ps.at(at) as u64
     }
 
     pub(super) fn name(&self, at: usize) -> u32 {
@@ -231,7 +250,7 @@ impl<'p> Trace<'p> {
             row: Row::Thread(id),
             shift_ps: line.to_wire_ps(),
             start_ps: Cow::Borrowed(lane.starts_ps(profile)),
-            duration_ps: Cow::Owned(lane.durations_ps(profile).iter().collect()),
+            duration_ps: Durations::OfLine(lane.durations_ps(profile)),
             first_name,
             name_row: Cow::Borrowed(metas),
             renamed: Vec::new(),
@@ -239,16 +258,17 @@ impl<'p> Trace<'p> {
             links: lane.links.clone(),
             origin: vec![(Origin::Line(line.id), Positions::All)],
             from: None,
-            serial: Vec::new(),
+            serial: Serials::Unknown,
         };
         let events = profile.events(line);
         if events.negative > 0 {
             let source = profile.source_of(plane);
-            for (at, duration) in track.duration_ps.to_mut().iter_mut().enumerate() {
-                if let Some(row) = lane.row(at).filter(|_| *duration == 0) {
-                    *duration = events.wire_duration_ps(source, row);
-                }
-            }
+            let duration = |(at, duration): (usize, i64)| match lane.row(at).filter(|_| duration == 0) {
+                Some(row) => events.wire_duration_ps(source, row),
+                None => duration,
+            };
+            track.duration_ps =
+                Durations::Own(lane.durations_ps(profile).iter().enumerate().map(duration).collect());
         }
         self.rename(plane, line, &mut track);
         if is_counter {
@@ -282,14 +302,14 @@ impl<'p> Trace<'p> {
         if shown.is_empty() {
             return;
         }
-        shown.sort_by_key(|(_, (_, _, duration))| std::cmp::Reverse(*duration));
+        shown.sort_by_key(|(_, (_, _, duration))| Reverse(*duration));
         let rows = shown.iter().map(|(row, _)| *row as u32).collect();
         self.tracks.push(Track {
             pid,
             row: Row::Thread(id),
             shift_ps: 0,
             start_ps: shown.iter().map(|_| line.timestamp_ns.saturating_mul(1000)).collect(),
-            duration_ps: shown.iter().map(|(_, (_, _, duration))| *duration).collect(),
+            duration_ps: Durations::Own(shown.iter().map(|(_, (_, _, duration))| *duration).collect()),
             first_name,
             name_row: shown.iter().map(|(_, (meta, ..))| *meta).collect(),
             renamed: Vec::new(),
@@ -297,7 +317,7 @@ impl<'p> Trace<'p> {
             links: Vec::new(),
             origin: vec![(Origin::Aggregated(line.id), Positions::These(rows))],
             from: None,
-            serial: Vec::new(),
+            serial: Serials::Unknown,
         });
     }
 
@@ -369,7 +389,7 @@ impl<'p> Trace<'p> {
             row: Row::Thread(id),
             shift_ps,
             start_ps: events().map(|e| e.start_ps).collect(),
-            duration_ps: events().map(|e| e.duration_ps).collect(),
+            duration_ps: Durations::Own(events().map(|e| e.duration_ps).collect()),
             first_name,
             name_row: events().map(|e| e.label).collect(),
             renamed: Vec::new(),
@@ -377,7 +397,7 @@ impl<'p> Trace<'p> {
             links: Vec::new(),
             origin: Vec::new(),
             from: None,
-            serial: Vec::new(),
+            serial: Serials::Unknown,
         };
         for (position, at) in order.iter().enumerate() {
             let details = line.details.get(*at as usize);
@@ -404,13 +424,16 @@ impl<'p> Trace<'p> {
         };
         let mut tracks: Vec<_> = std::mem::take(&mut self.tracks).into_iter().map(|t| (key(&t), t)).collect();
         tracks.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut last = None;
-        for (key, track) in tracks {
-            match self.tracks.last_mut() {
-                Some(same) if last.as_ref() == Some(&key) => same.join(&track),
-                _ => self.tracks.push(track),
+        let mut tracks = tracks.into_iter().peekable();
+        while let Some((key, first)) = tracks.next() {
+            let mut same = vec![first];
+            while let Some((_, track)) = tracks.next_if(|(other, _)| *other == key) {
+                same.push(track);
             }
-            last = Some(key);
+            if same.len() > 1 {
+                same = vec![Track::join(&same)];
+            }
+            self.tracks.append(&mut same);
         }
     }
 }
@@ -418,15 +441,14 @@ impl<'p> Trace<'p> {
 impl<'p> Track<'p> {
     /// The events at some positions, as a row of another kind. For tracks of one origin.
     fn pick(&self, these: Vec<u32>, row: Row) -> Self {
-        let column = |from: &[i64]| these.iter().map(|at| from[*at as usize]).collect();
         let rank = |at: u32| these.binary_search(&at).ok().map(|rank| rank as u32);
         let groups = |group: &[u32]| these.iter().filter_map(|at| group.get(*at as usize).copied()).collect();
         Self {
             pid: self.pid,
             row,
             shift_ps: self.shift_ps,
-            start_ps: column(&self.start_ps),
-            duration_ps: column(&self.duration_ps),
+            start_ps: these.iter().map(|at| self.start_ps[*at as usize]).collect(),
+            duration_ps: Durations::Own(these.iter().map(|at| self.duration_ps.at(*at as usize)).collect()),
             first_name: self.first_name,
             name_row: these.iter().map(|at| self.name_row[*at as usize]).collect(),
             renamed: self.renamed.iter().filter_map(|(at, name)| Some((rank(*at)?, *name))).collect(),
@@ -434,36 +456,39 @@ impl<'p> Track<'p> {
             links: self.links.iter().filter_map(|(at, link)| Some((rank(*at)?, *link))).collect(),
             origin: vec![(self.origin[0].0, Positions::These(these))],
             from: None,
-            serial: Vec::new(),
+            serial: Serials::Unknown,
         }
     }
 
-    /// Adds the events of another track of the same row.
-    fn join(&mut self, other: &Self) {
-        let mut order: Vec<(bool, u32)> = (0..self.len() as u32).map(|at| (false, at)).collect();
-        order.extend((0..other.len() as u32).map(|at| (true, at)));
-        let of = |is_other: bool| if is_other { other } else { &*self };
-        order.sort_by_key(|(is_other, at)| {
-            let track = of(*is_other);
-            (track.start(*at as usize), std::cmp::Reverse(track.duration(*at as usize)))
-        });
-        let all = || order.iter().map(|(is_other, at)| (of(*is_other), *at as usize));
-        let (mut links, mut from) = (Vec::new(), Vec::new());
-        for (position, (is_other, at)) in order.iter().enumerate() {
-            let track = of(*is_other);
-            links.extend(track.link(*at as usize).map(|link| (position as u32, *link)));
-            let (origin, at) = track.from.as_ref().map_or((0, *at), |from| from[*at as usize]);
-            let skipped = if *is_other { self.origin.len() as u32 } else { 0 };
-            from.push((origin + skipped, at));
+    /// The events of several tracks of one row, as one.
+    fn join(tracks: &[Self]) -> Self {
+        let mut order: Vec<(u64, Reverse<u64>, u32, u32)> = Vec::new();
+        for (number, track) in tracks.iter().enumerate() {
+            let key = |at| (track.start(at), Reverse(track.duration(at)), number as u32, at as u32);
+            order.extend((0..track.len()).map(key));
         }
-        let mut origin = self.origin.clone();
-        origin.extend(other.origin.iter().cloned());
-        *self = Self {
-            pid: self.pid,
-            row: self.row,
+        order.par_sort_unstable();
+        let all = || order.iter().map(|(.., number, at)| (&tracks[*number as usize], *at as usize));
+        // Where the origins of each track begin.
+        let mut first_origins = Vec::with_capacity(tracks.len());
+        let mut origin = Vec::new();
+        for track in tracks {
+            first_origins.push(origin.len() as u32);
+            origin.extend(track.origin.iter().cloned());
+        }
+        let (mut links, mut from) = (Vec::new(), Vec::with_capacity(order.len()));
+        for (position, (.., number, at)) in order.iter().enumerate() {
+            let (track, first) = (&tracks[*number as usize], first_origins[*number as usize]);
+            links.extend(track.link(*at as usize).map(|link| (position as u32, *link)));
+            from.push((first, *at));
+        }
+        let (pid, row) = tracks.first().map_or((0, Row::Counter), |t| (t.pid, t.row));
+        Self {
+            pid,
+            row,
             shift_ps: 0,
             start_ps: all().map(|(t, at)| t.start(at) as i64).collect(),
-            duration_ps: all().map(|(t, at)| t.duration_ps[at]).collect(),
+            duration_ps: Durations::Own(all().map(|(t, at)| t.duration(at) as i64).collect()),
             first_name: 0,
             name_row: all().map(|(t, at)| t.name(at)).collect(),
             renamed: Vec::new(),
@@ -471,7 +496,42 @@ impl<'p> Track<'p> {
             links,
             origin,
             from: Some(from),
-            serial: Vec::new(),
-        };
+            serial: Serials::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A thread with events of these starts and durations, picoseconds.
+    pub(in super::super) fn track(number: u32, events: &[(i64, i64)]) -> Track<'static> {
+        Track {
+            pid: 1,
+            row: Row::Thread(number),
+            shift_ps: 0,
+            start_ps: events.iter().map(|event| event.0).collect(),
+            duration_ps: Durations::Own(events.iter().map(|event| event.1).collect()),
+            first_name: 0,
+            name_row: events.iter().map(|_| 0).collect(),
+            renamed: Vec::new(),
+            group: Cow::Borrowed(&[]),
+            links: Vec::new(),
+            origin: vec![(Origin::Line(LineId(number)), Positions::All)],
+            from: None,
+            serial: Serials::Unknown,
+        }
+    }
+
+    #[test]
+    fn tracks_of_one_row_are_joined_in_the_order_of_time_and_then_as_they_came() {
+        let tracks: Vec<Track<'_>> = (0..100).map(|n| track(n, &[(0, 5), (i64::from(n), 9)])).collect();
+        let joined = Track::join(&tracks);
+        assert_eq!(joined.len(), 200);
+        assert_eq!([0, 1, 100].map(|at| (joined.start(at), joined.duration(at))), [(0, 9), (0, 5), (0, 5)]);
+        assert_eq!(joined.source(1), (Origin::Line(LineId(0)), 0));
+        assert_eq!(joined.source(100), (Origin::Line(LineId(99)), 0));
+        assert_eq!(joined.source(199), (Origin::Line(LineId(99)), 1));
     }
 }
