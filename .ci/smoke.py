@@ -102,7 +102,7 @@ class Smoke(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_demo_serves_the_page_and_prints_where(self) -> None:
-        command = [str(BINARY), "demo", "--port", "0"]
+        command = [str(BINARY), "demo", "--port", "0", "--no-token"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as demo:
             try:
                 address = None

@@ -774,7 +774,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters?"""
+        """How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside of kernels?"""
         return self._ask(
             "utilization",
             (),

@@ -68,7 +68,7 @@ class Served:
     """`haloscope serve` over a place."""
 
     def __init__(self, binary, place, cache, *more):
-        command = [binary, "serve", str(place), "--port", "0", *more]
+        command = [binary, "serve", str(place), "--port", "0", "--no-token", *more]
         environment = {**os.environ, "HALOSCOPE_CACHE": str(cache)}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         line = self.process.stdout.readline()

@@ -101,7 +101,7 @@ def check(binary, path, env, whole, limit, slowest):
 
 def serve(binary, folder, env):
     """A folder of all of them, and one good run, behind the server."""
-    command = [str(binary), "serve", str(folder), "--port", "0", "--deadline", str(SECONDS)]
+    command = [str(binary), "serve", str(folder), "--port", "0", "--no-token", "--deadline", str(SECONDS)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True)
     try:
         address = process.stdout.readline().split()[-1].rstrip("/")

@@ -72,7 +72,7 @@ class Server:
 
     def __init__(self, program, folder):
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([program, "serve", folder, "--port", "0"], text=True, stdout=subprocess.PIPE, stderr=self.errors)
+        self.process = subprocess.Popen([program, "serve", folder, "--port", "0", "--no-token"], text=True, stdout=subprocess.PIPE, stderr=self.errors)
         line = self.process.stdout.readline()
         if "serving at http://" not in line:
             raise SystemExit(f"the server does not serve: {line} {self.said()}")

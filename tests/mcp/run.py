@@ -132,7 +132,7 @@ def listed(address):
 @contextlib.contextmanager
 def serving(binary, folder):
     """A server of the folder; its address."""
-    command = [binary, "serve", str(folder), "--port", "0"]
+    command = [binary, "serve", str(folder), "--port", "0", "--no-token"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         line = process.stdout.readline()

@@ -33,7 +33,7 @@ def sessions(traces):
 @contextlib.contextmanager
 def served(binary, folder):
     """The address of a server over a folder."""
-    command = [binary, "serve", str(folder), "--port", "0"]
+    command = [binary, "serve", str(folder), "--port", "0", "--no-token"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             address = None

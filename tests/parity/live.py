@@ -187,7 +187,7 @@ def is_open(run, tool, share):
 
 def ours(binary, logs, port):
     """Our server over a log folder."""
-    return Server([binary, "serve", str(logs), "--port", str(port)], port)
+    return Server([binary, "serve", str(logs), "--port", str(port), "--no-token"], port)
 
 
 def lay_out(folder):

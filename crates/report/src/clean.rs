@@ -41,7 +41,8 @@ fn keeping(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// JSON that says the same, with those characters as `\u` escapes.
-pub(crate) fn clean_json(json: String) -> String {
+#[must_use]
+pub fn clean_json(json: String) -> String {
     // What stands between texts is line feeds at most; inside of them JSON has none.
     let is_shown = |c: char| !is_unsafe(c) || c == '\n';
     if json.chars().all(is_shown) {

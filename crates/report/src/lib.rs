@@ -23,7 +23,7 @@ mod unit;
 pub mod units;
 mod value;
 
-pub use clean::{clean, clean_lines};
+pub use clean::{clean, clean_json, clean_lines};
 pub use column::{Cell, Column, Kind};
 pub use error::Error;
 pub use finding::{Finding, Link, RunWords, Severity, both_words, quoted};

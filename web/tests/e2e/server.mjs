@@ -35,7 +35,7 @@ export function logFolder() {
 /** Starts the program with these arguments and waits until it says where it serves. */
 export function start(...args) {
   const root = process.env.HALOSCOPE_WEB_ROOT;
-  const child = spawn(binary(), [...args, "--port", "0", ...(root === undefined ? [] : ["--web-root", resolve(web, root)])]);
+  const child = spawn(binary(), [...args, "--port", "0", "--no-token", ...(root === undefined ? [] : ["--web-root", resolve(web, root)])]);
   let said = "";
   return new Promise((done, fail) => {
     const hear = (chunk) => {

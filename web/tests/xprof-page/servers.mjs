@@ -46,7 +46,7 @@ export function logFolder() {
 /** Our program serving XProf's page. */
 export function ours(logs, page) {
   const program = resolve(root, process.env.HALOSCOPE_BIN ?? "target/release/haloscope");
-  return answering(spawn(program, ["serve", logs, "--ui", page, "--port", "0"]), /serving at (http:\/\/[\d.]+:\d+)\//);
+  return answering(spawn(program, ["serve", logs, "--ui", page, "--port", "0", "--no-token"]), /serving at (http:\/\/[\d.]+:\d+)\//);
 }
 
 /** XProf's own server. */

@@ -38,7 +38,7 @@ impl Server {
     /// Starts one with these variables in its environment.
     pub(super) fn start(binary: &Path, profile: &Path, envs: &[(&str, PathBuf)]) -> Result<Self> {
         let mut command = Command::new(binary);
-        command.arg("serve").arg(profile).args(["--port", "0"]).stdin(Stdio::null());
+        command.arg("serve").arg(profile).args(["--port", "0", "--no-token"]).stdin(Stdio::null());
         command.envs(envs.iter().map(|(key, value)| (key, value)));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let connected = child.stdout.take().context("no stdout").and_then(|stdout| {

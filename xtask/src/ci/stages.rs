@@ -70,7 +70,7 @@ fn all() -> Vec<Stage> {
     vec![
         // The program under test: of a change the one that `cargo test` made, whose assertions are on; at night the one that is shipped.
         Stage::new("program", Compiler, 5, "cargo test --workspace --no-run").nightly("cargo build --release"),
-        Stage::new("format", Light, 5, "cargo fmt --all --check\ncargo fmt --manifest-path fuzz/Cargo.toml --check"),
+        Stage::new("format", Light, 5, "cargo fmt --all --check\ncargo fmt --manifest-path fuzz/Cargo.toml --check\ncargo fmt --manifest-path query/Cargo.toml --check"),
         Stage::new("clippy", Compiler, 120, "cargo clippy --workspace --all-targets -- -D warnings").needs(&["program"]),
         Stage::new(
             "documentation",
@@ -83,6 +83,11 @@ fn all() -> Vec<Stage> {
         Stage::new("fuzz", Busy, 40, "{xtask} fuzz --seconds 5")
             .nightly("{xtask} fuzz --seconds 120 --optimised")
             .needs(&["fuzz-build"]),
+        // A workspace of its own: what it is made of takes as long to build as all of the above, once.
+        Stage::new("query", Compiler, 400, "cargo test --manifest-path query/Cargo.toml").nightly(concat!(
+            "cargo test --manifest-path query/Cargo.toml\n",
+            "cargo clippy --manifest-path query/Cargo.toml --all-targets -- -D warnings",
+        )),
         Stage::new("circles", Light, 1, "{xtask} circles"),
         Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
         Stage::new("reference", Busy, 6, "{xtask} docs --check"),
@@ -160,12 +165,19 @@ fn all() -> Vec<Stage> {
         // What is released: crates, what they are made of, the workflows that build them.
         Stage::new("package", Compiler, 15, "{xtask} package").nightly("{xtask} package --verify").needs(&["program"]),
         Stage::new("licences", Light, 5, "{xtask} licenses --check").needs(&["node-packages"]),
-        Stage::new("dependencies", Light, 5, "bash .ci/dependencies"),
+        Stage::new("dependencies", Light, 5, "bash .ci/dependencies").nightly("bash .ci/dependencies --install"),
         Stage::new("workflows", Light, 20, "python3 tests/release/run.py"),
         Stage::new("archives", Light, 5, "python3 tests/release/archives.py --bin {bin}").needs(&["program"]),
         Stage::new("action", Light, 15, "python3 tests/action/run.py --bin {bin}").needs(&["program"]),
         // What others do with the program.
         Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
+        Stage::new(
+            "tutorial",
+            Light,
+            20,
+            "python3 tests/tutorial/run.py --bin {bin} --python target/peers/xprof/bin/python",
+        )
+        .needs(&["program", "xprof-packages"]),
         Stage::new("exports", Busy, 35, "python3 tests/exports/run.py --bin {bin}").needs(&["program", "node-packages"]),
         Stage::new("riegeli", Busy, 50, "python3 tests/riegeli/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
         Stage::new(
@@ -190,12 +202,18 @@ fn all() -> Vec<Stage> {
             .reads("{shared}/traces/faults"),
         // What waits for programs, links and kills; a busy machine would make other tests of them.
         Stage::new("far", Timed, 60, "python3 tests/far/run.py --bin {bin}").needs(&["program"]),
-        Stage::new("object-stores", Timed, 120, "python3 tests/remote/run.py --bin {bin}").needs(&["program"]),
+        // The speed of a download is measured at night only, on the release build.
+        Stage::new("object-stores", Timed, 120, "python3 tests/remote/run.py --bin {bin} --large 100000000")
+            .nightly("python3 tests/remote/run.py --bin {bin} --share 0.8")
+            .needs(&["program"]),
         Stage::new("captures", Timed, 120, "python3 tests/capture/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
         Stage::new("runs", Timed, 120, "python3 tests/run/run.py --bin {bin} --python target/peers/xprof/bin/python")
             .needs(&["program", "xprof-packages"]),
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
+            .needs(&["program"]),
+        Stage::new("io-faults", Busy, 15, "python3 tests/io-faults/run.py --bin {bin} --every 13")
+            .nightly("python3 tests/io-faults/run.py --bin {bin}")
             .needs(&["program"]),
         Stage::new("hostile", Alone, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
             .nightly("python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole")

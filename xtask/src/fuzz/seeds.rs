@@ -29,8 +29,10 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
     collect(&root().join("fixtures"), &mut files)?;
     files.sort_unstable();
     let mut written = 0;
-    if name == "riegeli_load" {
-        return records(corpus);
+    match name {
+        "riegeli_load" => return records(corpus),
+        "text_read" => return texts(corpus),
+        _ => {}
     }
     for path in files {
         let file = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -46,8 +48,15 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
                 "index_open" => reports(bytes),
                 "llo_read" => embedded(&bytes, b"llo_proto"),
                 "oom_read" | "mosaic_decode" => Vec::new(),
+                "file_open" => {
+                    slices(&bytes).iter().flat_map(|slice| [named(0, 0, slice), named(0, 2, slice)]).collect()
+                }
                 _ => slices(&bytes),
             }
+        } else if name == "file_open"
+            && let Some(at) = NAMED.iter().position(|(ending, _)| file.ends_with(ending))
+        {
+            vec![named(NAMED[at].1, 2, &unpacked(&path)?)]
         } else if file.ends_with(".hlo_proto.pb.gz")
             && ["hlo_decode", "hlo_parse", "mosaic_decode"].contains(&name)
         {
@@ -75,6 +84,51 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
         }
     }
     Ok(written)
+}
+
+/// Which of `file_open`'s names a fixture has.
+const NAMED: [(&str, u8); 3] =
+    [("trace.json.gz", 2), (".hlo_proto.pb.gz", 4), (".buffer-assignment.txt.gz", 8)];
+
+/// An input of `file_open`: which name, how it is packed, and the content.
+fn named(name: u8, packed: u8, content: &[u8]) -> Vec<u8> {
+    [&[name, packed], content].concat()
+}
+
+/// A text of each kind that `text_read` knows, behind the byte that says which.
+fn texts(corpus: &Path) -> Result<usize> {
+    let advice = r#"{"version":1,"time":"2026-01-02T03:04:05Z","name":"a","commit":"0123abc","metrics":{"step_ps":{"mean":1.0,"samples":[1,2,3]}}}"#;
+    let seeds: [(u8, &str); 13] = [
+        (0, advice),
+        (
+            1,
+            "replace = true\n[[rule]]\nname = \"attention\"\nscope = \"attn|self_attention\"\nopcode = \"fusion\"\n",
+        ),
+        (
+            2,
+            r#"{"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"intermediate_size":11008,"vocab_size":32000}"#,
+        ),
+        (2, "hidden_size = 4096\nnum_hidden_layers = 2\nvocab_size = 100\n"),
+        (
+            3,
+            "export XLA_FLAGS=\"--xla_a=true --xla_dump_to=/tmp/x $XLA_FLAGS\" # off\nos.environ['LIBTPU_INIT_ARGS'] += ' --xla_b=1'",
+        ),
+        (4, "data=4,model=4"),
+        (
+            5,
+            "BufferAssignment:\nallocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:\n value: <0 p0 @0> (size=16,offset=0): f32[4]{0}\n",
+        ),
+        (6, "2-5,9"),
+        (7, "confidence = 0.95\n[step_time]\nmax = \"3 ms\"\n[idle]\nmax = 0.2\nunknown = \"pass\"\n"),
+        (7, "[mfu]\nmin = 0.4\n"),
+        (8, "step_time <= 3 ms"),
+        (8, "kernel_bundles(mm) <= 600"),
+        (8, "fused(a, b) && count(all-reduce) == 2"),
+    ];
+    for (at, (which, text)) in seeds.iter().enumerate() {
+        fs::write(corpus.join(format!("seed-{at}")), [&[*which], text.as_bytes()].concat())?;
+    }
+    Ok(seeds.len())
 }
 
 /// What a packed file holds.

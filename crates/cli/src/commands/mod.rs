@@ -15,10 +15,12 @@ mod man;
 mod mcp;
 mod oom;
 mod oom_try;
+mod query;
 mod report;
 mod run;
 mod serve;
 mod share;
+mod shared_machine;
 mod skill;
 mod source_root;
 mod timeline;
@@ -54,6 +56,7 @@ const OTHERS: &[Other] = &[
     Other { purpose: Purpose::Show, command: mcp::command, run: mcp::run },
     Other { purpose: Purpose::Show, command: xprof::command, run: xprof::run },
     Other { purpose: Purpose::Menu(MenuGroup::Time), command: timeline::command, run: timeline::run },
+    Other { purpose: Purpose::Show, command: query::command, run: query::run },
     Other { purpose: Purpose::Show, command: export::command, run: export::run },
     Other { purpose: Purpose::Show, command: report::command, run: report::run },
     Other { purpose: Purpose::Show, command: share::slice_command, run: share::slice },

@@ -1,6 +1,6 @@
 """Compiles a program of a dump again for a described TPU, as it is and with cures. No device is needed.
 
-One argument, JSON: path (HLO text before optimisation), topology, tries [{id, kib}]. Each answer is a line of stdout that begins with
+One argument, JSON: path (HLO text before optimisation), topology, limit_kib (of scoped VMEM, where a flag set it), tries [{id, kib}]. Each answer is a line of stdout that begins with
 MARK, so that what the compiler prints does not disturb.
 """
 
@@ -72,6 +72,32 @@ def donated(text, computation):
     return changed, "argument " + ", ".join(str(number) for _, number in pairs)
 
 
+def sharded(text, parts):
+    """The text with arguments cut into so many parts along their first dimension that can be, and which these are."""
+    head, rest = text.split("\n", 1)
+    if "num_partitions=" not in head:
+        head = head.replace(", entry_computation_layout=", ", num_partitions=%d, entry_computation_layout=" % parts, 1)
+    start = rest.rindex("ENTRY ")
+    given = []
+
+    def cut(line):
+        found = re.match(r"\s*(?:ROOT )?%\S+ = \w+\[([\d,]*)\]\S* parameter\((\d+)\)", line)
+        if not found or ("sharding={" in line and "sharding={replicated}" not in line):
+            return line
+        extents = [int(extent) for extent in found[1].split(",") if extent]
+        at = next((i for i, extent in enumerate(extents) if extent % parts == 0), None)
+        if at is None:
+            return line
+        tiles = ",".join(str(parts if i == at else 1) for i in range(len(extents)))
+        given.append(int(found[2]))
+        line = re.sub(r', frontend_attributes=\{xla\.sdy\.sharding="(?:[^"\\]|\\.)*"\}', "", line)
+        line = line.replace(", sharding={replicated}", "")
+        return re.sub(r"(parameter\(\d+\))", r"\1, sharding={devices=[%s]<=[%d]}" % (tiles, parts), line, count=1)
+
+    entry = "\n".join(cut(line) for line in rest[start:].split("\n"))
+    return head + "\n" + rest[:start] + entry, sorted(given)
+
+
 def main():
     plan = json.loads(sys.argv[1])
     os.environ.update(TPU_SKIP_MDS_QUERY="1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", JAX_PLATFORMS="cpu")
@@ -98,6 +124,10 @@ def main():
     say(id="setup", verdict="ready", why="JAX %s, libtpu %s" % (jax.__version__, libtpu))
     with open(plan["path"], encoding="utf-8") as file:
         text = file.read()
+    # The compiler prints what the parser of JAX reads under another name.
+    text = re.sub(r"\border=TOTAL\b", "type=TOTALORDER", text)
+    limit = lambda kib: {"xla_tpu_scoped_vmem_limit_kib": str(kib)}
+    given_options = limit(plan["limit_kib"]) if plan.get("limit_kib") else {}
     head = text.split("\n", 1)[0]
     count = lambda name: int((re.search(name + r"=(\d+)", head) or [0, "1"])[1])
     partitions, replicas = count("num_partitions"), count("replica_count")
@@ -105,7 +135,7 @@ def main():
         say(id="program", verdict="failed", why="it is for %d replicas of %d devices; at most %d devices are described" % (replicas, partitions, len(devices)))
         return
 
-    def compile(text, options):
+    def compile(text, options, partitions, is_cut):
         proto = from_text(text).as_serialized_hlo_module_proto()
         settings = compiler.get_compile_options(
             num_replicas=1,
@@ -113,16 +143,20 @@ def main():
             device_assignment=np.arange(partitions).reshape(1, partitions),
             env_options_overrides=options,
         )
+        if is_cut:
+            # The annotations are those of GSPMD.
+            settings.executable_build_options.use_spmd_partitioning = True
+            settings.executable_build_options.use_shardy_partitioner = False
         with mlir.make_ir_context():
             module = ir.Module.parse(to_stablehlo(proto))
             done = client.compile(module, xc.DeviceList(tuple(devices[:partitions])), settings)
         stats = done.get_compiled_memory_stats()
         return stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes
 
-    def attempt(id, what, text, options):
+    def attempt(id, what, text, options, partitions=partitions, is_cut=False):
         """Says whether it compiles; gives the error where it does not."""
         try:
-            needed = compile(text, options)
+            needed = compile(text, options, partitions, is_cut)
         except jax.errors.JaxRuntimeError as error:
             is_memory = "RESOURCE_EXHAUSTED" in str(error) or "Ran out of memory" in str(error)
             return dict(id=id, what=what, verdict="does not fit" if is_memory else "failed", why=first_line(error)), error
@@ -130,7 +164,8 @@ def main():
             return dict(id=id, what=what, verdict="failed", why="%s: %s" % (type(error).__name__, first_line(error))), None
         return dict(id=id, what=what, verdict="compiles", needed_bytes=needed, why=""), None
 
-    said, _ = attempt("program", "as it was dumped", text, {})
+    with_limit = " with xla_tpu_scoped_vmem_limit_kib=%s" % plan["limit_kib"] if given_options else ""
+    said, _ = attempt("program", "as it was dumped" + with_limit, text, given_options)
     say(**said)
     if said["verdict"] != "does not fit":
         return
@@ -144,12 +179,19 @@ def main():
             if changed is None:
                 say(id="donate", verdict="not tried", what="", why="no argument of a MiB or more has the type and shape of a free result of the program")
                 continue
-            said, _ = attempt("donate", changed[1] + " is donated", changed[0], {})
+            said, _ = attempt("donate", changed[1] + " is donated", changed[0], given_options)
+        elif one["id"] == "shard":
+            parts = partitions if partitions > 1 else len(devices)
+            changed, given = sharded(text, parts)
+            if not given:
+                say(id="shard", verdict="not tried", what="", why="no argument that is whole on each device can be cut into %d" % parts)
+                continue
+            what = "arguments %s in %d parts, on as many devices" % (", ".join(map(str, given)), parts)
+            said, _ = attempt("shard", what, changed, given_options, parts, True)
         else:
             kib = one["kib"]
             for _ in range(RAISES):
-                flag = {"xla_tpu_scoped_vmem_limit_kib": str(kib)}
-                said, error = attempt(one["id"], "xla_tpu_scoped_vmem_limit_kib=%d" % kib, text, flag)
+                said, error = attempt(one["id"], "xla_tpu_scoped_vmem_limit_kib=%d" % kib, text, limit(kib))
                 more = raised(error, kib) if said["verdict"] == "does not fit" else None
                 if more is None:
                     break

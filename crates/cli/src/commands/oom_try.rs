@@ -2,9 +2,11 @@
 //! of its source, in a Python that has JAX and libtpu.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use flate2::read::GzDecoder;
@@ -17,6 +19,9 @@ use crate::{Failure, Printer};
 
 const TRY: &str = "try";
 const PYTHON: &str = "python";
+const SECONDS: &str = "try-seconds";
+/// How often it is looked whether the compiler has ended.
+const LOOK: Duration = Duration::from_millis(50);
 /// What compiles; its first words say what goes in and out.
 const SCRIPT: &str = include_str!("oom_try.py");
 /// What an answer of the script begins with.
@@ -47,6 +52,13 @@ pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
             .value_parser(value_parser!(PathBuf))
             .requires(TRY)
             .help("The Python of --try, with JAX and libtpu [default: python3]"),
+        Arg::new(SECONDS)
+            .long(SECONDS)
+            .value_name("SECONDS")
+            .value_parser(value_parser!(u64).range(1..))
+            .default_value("600")
+            .requires(TRY)
+            .help("How long all compilations of --try may take; what is not done by then is unknown"),
     ]
 }
 
@@ -120,13 +132,28 @@ pub(super) fn fill(
     let plan = serde_json::json!({
         "path": text.as_ref().map_or(dump.program.as_path(), |file| file.path()),
         "topology": topology(chip),
+        "limit_kib": set_limit_kib(report, chip),
         "tries": tries,
     });
     let python = matches.get_one::<PathBuf>(PYTHON).cloned().unwrap_or_else(|| "python3".into());
     printer.note(format_args!("compiling {} for a {chip} with {}", dump.program.display(), python.display()));
-    let answers = ask(&python, &plan.to_string())?;
-    report.tables.push(table(&cures, &answers, chip));
+    let seconds = matches.get_one::<u64>(SECONDS).copied().unwrap_or(600);
+    let (answers, is_late) = ask(&python, &plan.to_string(), Duration::from_secs(seconds))?;
+    let lost = if is_late {
+        format!("not done after {seconds} s: --{SECONDS} allows more")
+    } else {
+        "the compiler ended without an answer".to_owned()
+    };
+    report.tables.push(table(&cures, &answers, chip, &lost));
     Ok(())
+}
+
+/// The limit of scoped VMEM that the message states, KiB, where it is not the generation's own: a flag set it.
+fn set_limit_kib(report: &Report, chip: &str) -> Option<i64> {
+    let is_scoped = report.value("kind").and_then(|kind| kind.value.as_text()) == Some("scoped stack");
+    let limit = report.value("limit_bytes").filter(|_| is_scoped)?.value.number()? as i64;
+    let own = chips::named(chip)?.scoped_vmem_bytes;
+    (limit != own).then_some(limit / 1024)
 }
 
 /// A cure of the report.
@@ -141,7 +168,7 @@ impl Cure {
     /// What the script is to try; `None` for a cure that needs an edit.
     fn plan(&self) -> Option<serde_json::Value> {
         match self.id.as_str() {
-            "donate" => Some(serde_json::json!({ "id": self.id })),
+            "donate" | "shard" => Some(serde_json::json!({ "id": self.id })),
             // In whole MiB above what is needed, as the cure says it.
             "raise limit" => {
                 let kib = (self.left_bytes? / (1 << 20)).saturating_add(1).saturating_mul(1024);
@@ -162,15 +189,11 @@ fn cures(report: &Report) -> Vec<Cure> {
     (0..table.rows.len()).filter_map(of).collect()
 }
 
-/// The table of what was tried: the program as it was, then each cure in the report's order.
-fn table(cures: &[Cure], answers: &[Answer], chip: &str) -> Table {
+/// The table of what was tried: the program as it was, then each cure in the report's order; `lost` says why answers are missing.
+fn table(cures: &[Cure], answers: &[Answer], chip: &str, lost: &str) -> Table {
     let find = |id: &str| answers.iter().find(|answer| answer.id == id);
     let program = find("program");
-    let lost = || Answer {
-        verdict: "unknown".into(),
-        why: "the compiler ended without an answer".into(),
-        ..Answer::default()
-    };
+    let lost = || Answer { verdict: "unknown".into(), why: lost.into(), ..Answer::default() };
     let mut all: Vec<(String, Answer)> = Vec::new();
     let mut whole = program.cloned().unwrap_or_else(lost);
     if whole.verdict == "compiles" {
@@ -277,7 +300,7 @@ impl Dump {
         let io = |source| Failure::Core(Error::Io { path: self.program.clone(), source });
         let mut plain = tempfile::NamedTempFile::new().map_err(io)?;
         let packed = GzDecoder::new(fs::File::open(&self.program).map_err(io)?);
-        std::io::copy(&mut packed.take(MOST_TEXT), &mut plain).map_err(io)?;
+        io::copy(&mut packed.take(MOST_TEXT), &mut plain).map_err(io)?;
         Ok(Some(plain))
     }
 }
@@ -317,25 +340,31 @@ fn topology(chip: &str) -> String {
     }
 }
 
-/// Runs the script and reads its answers.
-fn ask(python: &Path, plan: &str) -> Result<Vec<Answer>, Failure> {
+/// Runs the script for so long at most; gives its answers, and whether it was ended before it was done.
+fn ask(python: &Path, plan: &str, limit: Duration) -> Result<(Vec<Answer>, bool), Failure> {
     let hint = "--python PATH takes a Python with jax and libtpu: pip install 'jax[tpu]'";
-    let output = Command::new(python)
+    let started = Command::new(python)
         .args(["-c", SCRIPT, plan])
         .env_remove("XLA_FLAGS")
         .stdin(Stdio::null())
-        .output()
-        .map_err(|why| {
-            Failure::Nothing(format!("{} does not start: {why}", python.display()), hint.into())
-        })?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let (output, is_late) = started.and_then(|child| wait(child, limit)).map_err(|why| {
+        Failure::Nothing(format!("{} does not start: {why}", python.display()), hint.into())
+    })?;
     let said = String::from_utf8_lossy(&output.stdout);
     let answers: Vec<Answer> =
         said.lines().filter_map(|line| line.strip_prefix(MARK)).filter_map(Answer::parse).collect();
     match answers.iter().find(|answer| answer.id == "setup") {
-        Some(setup) if setup.verdict == "ready" => Ok(answers),
+        Some(setup) if setup.verdict == "ready" => Ok((answers, is_late)),
         Some(setup) => {
             let what = format!("{} cannot compile for TPUs: {}", python.display(), setup.why);
             Err(Failure::Nothing(what, hint.into()))
+        }
+        None if is_late => {
+            let what = format!("{} was not ready to compile after {} s", python.display(), limit.as_secs());
+            Err(Failure::Nothing(what, format!("--{SECONDS} allows more")))
         }
         None => {
             let talk = String::from_utf8_lossy(&output.stderr);
@@ -344,6 +373,34 @@ fn ask(python: &Path, plan: &str) -> Result<Vec<Answer>, Failure> {
             Err(Failure::Nothing(what, hint.into()))
         }
     }
+}
+
+/// What a program wrote until its end, and whether it was ended after so long.
+fn wait(mut child: Child, limit: Duration) -> io::Result<(Output, bool)> {
+    let read = |pipe: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            pipe.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut bytes)).map(|_| bytes)
+        })
+    };
+    let stdout = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
+    let stderr = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
+    let begun = Instant::now();
+    let mut is_late = false;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begun.elapsed() >= limit && !is_late {
+            is_late = true;
+            child.kill()?;
+        }
+        thread::sleep(LOOK);
+    };
+    let bytes = |thread: thread::JoinHandle<io::Result<Vec<u8>>>| {
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("what it wrote could not be read")))
+    };
+    Ok((Output { status, stdout: bytes(stdout)?, stderr: bytes(stderr)? }, is_late))
 }
 
 #[cfg(test)]
@@ -373,21 +430,21 @@ mod tests {
 
     #[test]
     fn what_compiles_counts_only_where_the_error_comes_again_without_it() {
-        let cures = [cure("donate", None), cure("shard", None), cure("raise limit", Some(5))];
+        let cures = [cure("donate", None), cure("narrower", None), cure("raise limit", Some(5))];
         let answers = [answer("program", "does not fit"), answer("donate", "compiles")];
         assert_eq!(
-            verdicts(&table(&cures, &answers, "v5e")),
+            verdicts(&table(&cures, &answers, "v5e", "")),
             [
                 ("no cure", "does not fit"),
                 ("donate", "compiles"),
-                ("shard", "not tried"),
+                ("narrower", "not tried"),
                 ("raise limit", "unknown")
             ],
             "a compiler that died said nothing of the last"
         );
         for whole in ["compiles", "failed"] {
             let answers = [answer("program", whole), answer("donate", "compiles")];
-            let table = table(&cures[..1], &answers, "v5e");
+            let table = table(&cures[..1], &answers, "v5e", "");
             assert_eq!(verdicts(&table), [("no cure", whole), ("donate", "not tried")]);
         }
     }
@@ -420,5 +477,18 @@ mod tests {
         assert_eq!(of("version: TPU_VERSION_VIPERFISH"), Some("v5p"));
         assert_eq!(of("version: TPU_VERSION_VIPERFISH\n  variant: \"other\""), None);
         assert_eq!((of("version: TPU_VERSION_NEXT"), of("")), (None, None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_that_takes_too_long_is_ended_and_what_it_said_counts() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let python = folder.path().join("python");
+        let ready = r#"{"id":"setup","verdict":"ready"}"#;
+        fs::write(&python, format!("#!/bin/sh\necho '{MARK}{ready}'\nexec sleep 600\n")).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        let (answers, is_late) = ask(&python, "{}", Duration::from_secs(1)).unwrap();
+        assert!(is_late && answers.len() == 1, "{answers:?}");
     }
 }

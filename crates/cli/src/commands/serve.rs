@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_serve::{CaptureHosts, Config};
 use haloscope_store::{Ledger, Store};
 
-use super::{browser, source_root};
+use super::{browser, shared_machine, source_root};
 use crate::{Failure, Printer, cache_args};
 
 /// How many ports are tried after the default one.
@@ -72,7 +72,7 @@ pub(super) fn command() -> Command {
 }
 
 /// Where the server listens and who may talk to it.
-pub(super) fn address_args() -> [Arg; 6] {
+pub(super) fn address_args() -> [Arg; 7] {
     [
         Arg::new("host")
             .long("host")
@@ -93,7 +93,13 @@ pub(super) fn address_args() -> [Arg; 6] {
             .value_name("WORD")
             .env("HALOSCOPE_TOKEN")
             .hide_env_values(true)
-            .help("Secret of 16 characters or more that requests must carry; required if other machines can reach the server"),
+            .help(
+                "Secret of 16 characters or more that requests must carry. One is made up where other machines reach the server (--host), \
+                 or other people use this one",
+            ),
+        Arg::new("no-token").long("no-token").action(ArgAction::SetTrue).conflicts_with("token").help(
+            "Asks for no secret where other people use this machine: all of them can then read the profiles",
+        ),
         Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in a browser"),
         Arg::new("web-root")
             .long("web-root")
@@ -128,14 +134,15 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) -> Result<u8, Failure> {
     let seconds = matches.try_get_one::<u64>("deadline").ok().flatten().copied();
     let store_only = Config::new(store);
+    let addr = address(matches);
     let config = Config {
         deadline: match seconds {
             Some(0) => None,
             Some(seconds) => Some(Duration::from_secs(seconds)),
             None => store_only.deadline,
         },
-        addr: address(matches),
-        token: matches.get_one::<String>("token").cloned(),
+        addr,
+        token: token(matches, addr, printer)?,
         web_root: matches.get_one::<PathBuf>("web-root").cloned(),
         ui: matches.get_one::<PathBuf>("ui").cloned(),
         sources: source_root::from_matches(matches)?,
@@ -157,6 +164,26 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         }
         other => Failure::Server(other.to_string()),
     })
+}
+
+/// The secret that requests carry: the one that was given, else a new one where somebody else could reach the server.
+fn token(matches: &ArgMatches, addr: SocketAddr, printer: &mut Printer) -> Result<Option<String>, Failure> {
+    let given = matches.get_one::<String>("token").cloned();
+    if given.is_some() || matches.get_flag("no-token") {
+        return Ok(given);
+    }
+    let why = if !addr.ip().to_canonical().is_loopback() {
+        "other machines reach this server"
+    } else if shared_machine::is_shared() {
+        "other people use this machine, or it cannot be seen whether they do"
+    } else {
+        return Ok(None);
+    };
+    let token = haloscope_serve::secret().map_err(|error| {
+        Failure::Server(format!("cannot make up a token: {error}; give one with --token"))
+    })?;
+    printer.note(format_args!("{why}: the address has a token; programs send it as `Authorization: Bearer`"));
+    Ok(Some(token))
 }
 
 /// The history that was given, where the subcommand takes one. One that cannot be read is refused before anything is served.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_compat::{Params, TOOLS};
-use haloscope_profile::load;
+use haloscope_profile::Profile;
+use haloscope_store::{Body, ask_body};
 
-use crate::{Failure, Printer};
+use crate::{Failure, Printer, cache_args};
 
 pub(super) fn command() -> Command {
     let mut tools = String::from("Tools and their parameters (every tool also takes host=NAME):\n");
@@ -37,12 +38,13 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::Append)
                 .help("A parameter of the tool, such as group_by=category; may be repeated"),
         )
+        .arg(cache_args::arg())
 }
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let word = |id: &str| matches.get_one::<String>(id).map_or("", String::as_str);
     // A wrong question is refused before anything is read.
-    haloscope_compat::find(word("tool"))?;
+    let tool = haloscope_compat::find(word("tool"))?;
     let mut params = Params::default();
     for pair in matches.get_many::<String>("param").unwrap_or_default() {
         let Some((key, value)) = pair.split_once('=') else {
@@ -52,8 +54,15 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         params.set(key, value);
     }
     let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
-    let profile = load::open(&crate::run_argument::find(&path)?)?;
-    let answer = haloscope_compat::answer(&profile, word("tool"), &params)?;
-    printer.data(|out| out.write_all(&answer.body))?;
+    let cache = cache_args::cache(matches)?;
+    let asked = (format!("xprof {}", tool.id), tool.words(&params));
+    let run = crate::run_argument::find(&path)?;
+    let work = |profile: &Profile| {
+        let answer = haloscope_compat::answer(profile, tool.id, &params)?;
+        Ok(Body { content_type: answer.content_type.to_owned(), bytes: answer.body })
+    };
+    let give = |answer: &Body| printer.data(|out| out.write_all(&answer.bytes));
+    ask_body(cache.as_ref(), &run, (&asked.0, asked.1.as_deref()), work, give)?;
+    cache_args::say_trouble(cache.as_ref(), printer);
     Ok(0)
 }

@@ -275,3 +275,34 @@ fn nothing_is_kept_in_a_runs_folder_or_where_it_is_off() {
     assert_eq!(place.ask(&["overview", run, "--no-cache"]).code, 0);
     assert!(!place.cache.exists() && fs::read_dir(beside).unwrap().next().is_none());
 }
+
+#[test]
+fn answers_of_xprofs_shape_are_kept_for_the_file_as_it_is() {
+    let place = Place::new("tpu-train");
+    let run = place.run.to_str().unwrap();
+    let ask = |words: &[&str]| {
+        let answer = place.ask(&[&["xprof", "op_profile", run], words].concat());
+        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""));
+        answer.stdout
+    };
+    let first = ask(&[]);
+    assert_eq!(place.kept("answers").len(), 1);
+    assert_eq!(ask(&[]), first);
+    assert_eq!(ask(&["--no-cache"]), first);
+    let other = ask(&["-p", "group_by=program"]);
+    assert_eq!((place.kept("answers").len(), ask(&["-p", "group_by=program"])), (2, other));
+    // A window of a timeline is one of very many.
+    let window = place.ask(&["xprof", "trace_viewer@", run, "-p", "start_time_ms=1", "-p", "end_time_ms=2"]);
+    assert_eq!((window.code, place.kept("answers").len()), (0, 2));
+    // Damage is found, and the answer computed anew.
+    for path in place.kept("answers") {
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(ask(&[]), first);
+    // Another file under the name has its own answer.
+    fs::write(&place.run, profile("tpu-decode")).unwrap();
+    assert_ne!(ask(&[]), first);
+}

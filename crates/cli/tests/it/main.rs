@@ -20,6 +20,8 @@ mod ledger;
 mod oom;
 mod output_files;
 mod program;
+#[cfg(unix)]
+mod query;
 mod see;
 mod serving;
 mod share;

@@ -100,9 +100,11 @@ fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
     let donate = say(
         r#"{"id":"donate","verdict":"compiles","what":"argument 0 is donated","why":"","needed_bytes":7}"#,
     );
+    let shard =
+        say(r#"{"id":"shard","verdict":"does not fit","what":"in 4 parts","why":"RESOURCE_EXHAUSTED"}"#);
     let good = python(
         "good",
-        &format!("case \"$3\" in *v5e:2x2*) ;; *) exit 1;; esac\necho noise\n{ready}{fails}{donate}"),
+        &format!("case \"$3\" in *v5e:2x2*) ;; *) exit 1;; esac\necho noise\n{ready}{fails}{donate}{shard}"),
     );
     let asked = process(&["oom", TEXT, "--dump", dump, "--try", "--python", &good, "--format", "json"]);
     assert_eq!(asked.code, 0, "{}", asked.stderr);
@@ -115,7 +117,7 @@ fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
         (&tried[0][1], &tried[1][1], &tried[1][2]),
         (&"does not fit".into(), &"compiles".into(), &7.into())
     );
-    assert!(tried.len() > 2 && tried[2..].iter().all(|row| row[1] == "not tried"), "{tried:?}");
+    assert_eq!((tried.len(), &tried[2][0], &tried[2][1]), (3, &"shard".into(), &"does not fit".into()));
 
     // A Python without JAX, one that is none, and the words that it needs.
     let bare = python("bare", &say(r#"{"id":"setup","verdict":"failed","why":"No module named jax"}"#));

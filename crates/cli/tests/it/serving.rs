@@ -14,8 +14,10 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
+    /// Serves without a token, whoever else uses this machine.
     pub(crate) fn start(args: &[&str]) -> Self {
-        let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            command(args).arg("--no-token").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut before = String::new();
         let address = loop {
@@ -96,9 +98,30 @@ fn a_port_that_was_asked_for_is_not_replaced() {
 
 #[test]
 fn other_machines_need_a_token() {
-    let outcome = process(&["serve", FIXTURES[0], "--host", "0.0.0.0", "--port", "0"]);
+    let outcome = process(&["serve", FIXTURES[0], "--host", "0.0.0.0", "--port", "0", "--no-token"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("--token"), "{}", outcome.stderr);
+    let both = ["serve", FIXTURES[0], "--port", "0", "--no-token", "--token", "0123456789abcdef"];
+    assert_eq!(process(&both).code, 2);
+}
+
+#[test]
+fn a_token_is_made_up_where_other_machines_reach_the_server() {
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let args = ["serve", FIXTURES[0], "--host", "0.0.0.0", "--port", "0"];
+        let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (address, token) = line.trim_end().split_once("/?token=").unwrap();
+        assert!(token.len() == 64 && token.bytes().all(|b| b.is_ascii_hexdigit()), "{token}");
+        let address = address.rsplit_once(':').unwrap().1;
+        let server = Serving { child, address: format!("127.0.0.1:{address}"), before: String::new() };
+        assert!(server.get("/api/runs").starts_with("HTTP/1.1 401"));
+        assert!(server.get(&format!("/api/runs?token={token}")).starts_with("HTTP/1.1 200"));
+        tokens.push(token.to_owned());
+    }
+    assert_ne!(tokens[0], tokens[1]);
 }
 
 #[test]

@@ -188,7 +188,9 @@ fn the_limit_of_a_stack_is_raised_where_the_chip_has_room() {
     };
     let (fits, how) = with(48 * MIB, &["v5e"]);
     assert_eq!(fits, Some(true));
-    assert!(how.contains("vmem_limit_bytes=48 * 2**20") && how.contains("kib=49152"), "{how}");
+    assert!(how.contains("vmem_limit_bytes=58 * 2**20") && how.contains("kib=59392"), "a fifth more: {how}");
+    let (_, how) = with(60 * MIB, &["v5p"]);
+    assert!(how.contains("vmem_limit_bytes=64 * 2**20"), "but no more than there is: {how}");
     assert_eq!(with(48 * MIB, &["v5e", "v5p"]).0, Some(true));
     assert_eq!(with(100 * MIB, &["v5e", "v5p"]).0, None, "one has room, the other has not");
     assert_eq!(with(100 * MIB, &["v5p"]).0, Some(false));

@@ -16,10 +16,18 @@ pub fn csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let header: Vec<_> = table.columns.iter().map(|c| Cow::Borrowed(c.id)).collect();
     line(&header, out)?;
     for row in &table.rows {
-        let fields: Vec<_> = row.iter().map(field).collect();
-        line(&fields, out)?;
+        csv_line(row, out)?;
     }
     Ok(())
+}
+
+/// Writes the cells of a row as a line of CSV, as [`csv`] does.
+///
+/// # Errors
+/// What the writer says.
+pub fn csv_line(row: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+    let fields: Vec<_> = row.iter().map(field).collect();
+    line(&fields, out)
 }
 
 /// What stands between the labels of a path.

@@ -13,7 +13,7 @@ mod tree;
 mod words;
 
 pub use brief::brief;
-pub use csv::{csv, tree_csv};
+pub use csv::{csv, csv_line, tree_csv};
 pub use json::json;
 pub use junit::{has_tests, junit};
 pub use markdown::{markdown, markdown_brief};
