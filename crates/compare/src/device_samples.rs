@@ -166,9 +166,11 @@ fn idle(account: &Account, windows: &Windows) -> Vec<(Rest, Vec<i64>)> {
 fn executions(profile: &Profile, found: &DeviceOps<'_>, windows: &Windows) -> Flat<f64> {
     let mut counts = Flat::<f64>::new(found.ops.len(), windows.steps);
     for (line, rows) in found.lines(profile) {
+        let parts = found.parts_of(line.id);
         for event in cpu_work::events(profile, line) {
             let op = rows.of(&event);
-            if op as usize >= found.ops.len() {
+            let is_part = parts.is_some_and(|parts| parts.contains(&(event.index as u32)));
+            if is_part || op as usize >= found.ops.len() {
                 continue;
             }
             // One without length is where it stands.

@@ -31,10 +31,29 @@ pub(crate) fn cost_estimate(config: &[u8]) -> Option<[Option<u64>; 3]> {
 
 /// The dimensions of the left operand that a library's matrix product sums over.
 pub(crate) fn lhs_contracting_dimensions(config: &[u8]) -> Option<Vec<i64>> {
+    numbers(config, "lhs_contracting_dimensions")
+}
+
+/// The dimensions of the left operand that count independent products.
+pub(crate) fn lhs_batch_dimensions(config: &[u8]) -> Option<Vec<i64>> {
+    numbers(config, "lhs_batch_dimensions")
+}
+
+/// The precision that each operand of a library's matrix product is asked for, such as `HIGHEST`.
+pub(crate) fn operand_precision(config: &[u8]) -> Option<Vec<&str>> {
+    Some(list(config, "operand_precision")?.split(',').map(|word| word.trim().trim_matches('"')).collect())
+}
+
+fn numbers(config: &[u8], key: &str) -> Option<Vec<i64>> {
+    list(config, key)?.split(',').map(|number| number.trim().trim_matches('"').parse().ok()).collect()
+}
+
+/// The text of the list under a key, without its brackets.
+fn list<'a>(config: &'a [u8], key: &str) -> Option<&'a str> {
     let text = std::str::from_utf8(config).ok()?;
-    let (_, rest) = text.split_once("\"lhs_contracting_dimensions\":")?;
+    let (_, rest) = text.split_once(&format!("\"{key}\":"))?;
     let (list, _) = rest.trim_start().strip_prefix('[')?.split_once(']')?;
-    list.split(',').map(|number| number.trim().trim_matches('"').parse().ok()).collect()
+    Some(list)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! (input, kernel and output have one extent and each output position meets exactly one pair).
 
 use crate::{
-    cost::valid_positions, element::ElementType, index::InstructionIdx, instruction::Instruction,
-    module::Module, opcode::Opcode, shape::Shape,
+    backend_config, cost::valid_positions, element::ElementType, index::InstructionIdx,
+    instruction::Instruction, module::Module, opcode::Opcode, shape::Shape,
 };
 
 /// A matrix product `[batch] m x k` times `k x n`.
@@ -46,8 +46,8 @@ impl Matmul {
 }
 
 impl Module {
-    /// The matrix product that an instruction is: a `dot`, or a `convolution` that is one. `None` for all else and for shapes
-    /// that do not fit together.
+    /// The matrix product that an instruction is: a `dot`, a `convolution` that is one, or a call of cuBLAS. `None` for all else
+    /// and for shapes that do not fit together.
     #[must_use]
     pub fn matmul(&self, index: InstructionIdx) -> Option<Matmul> {
         let hlo = self.instruction(index);
@@ -56,11 +56,45 @@ impl Module {
         let [m, n, k, batch] = match hlo.opcode {
             Opcode::Dot => of_dot(hlo, lhs, rhs)?,
             Opcode::Convolution => of_convolution(hlo, lhs, rhs)?,
+            Opcode::CustomCall if calls_cublas(hlo) => of_cublas(hlo, lhs, rhs)?,
             _ => return None,
         };
-        let types = (lhs.element_type, rhs.element_type, hlo.shape.element_type);
+        // A library's result comes with its scratch memory.
+        let result = hlo.shape.tuple_shapes.first().unwrap_or(&hlo.shape);
+        let types = (lhs.element_type, rhs.element_type, result.element_type);
         Some(Matmul { m, n, k, batch, lhs: types.0, rhs: types.1, result: types.2 })
     }
+}
+
+impl Module {
+    /// Whether both operands of a product are asked to count in full: precision `highest` of a `dot`, a `convolution` or a call of
+    /// cuBLAS. On NVIDIA's GPUs products of 32-bit floats are then kept from the tensor cores.
+    #[must_use]
+    pub fn is_highest_precision(&self, index: InstructionIdx) -> bool {
+        let attributes = self.instruction(index).attributes();
+        match &attributes.precision {
+            Some((operands, _)) if !operands.is_empty() => operands.iter().all(|operand| *operand == HIGHEST),
+            _ => backend_config::operand_precision(&attributes.backend_config).is_some_and(|operands| {
+                !operands.is_empty() && operands.iter().all(|word| *word == "HIGHEST")
+            }),
+        }
+    }
+}
+
+/// `PrecisionConfig::HIGHEST`.
+const HIGHEST: i32 = 2;
+
+fn calls_cublas(hlo: &Instruction) -> bool {
+    hlo.attributes().custom_call_target.as_deref().is_some_and(|target| target.starts_with("__cublas$"))
+}
+
+/// The dimension numbers are in the backend's JSON.
+fn of_cublas(hlo: &Instruction, lhs: &Shape, rhs: &Shape) -> Option<[u64; 4]> {
+    let config = &hlo.attributes().backend_config;
+    let k = product(lhs, &backend_config::lhs_contracting_dimensions(config)?)?;
+    let batch = product(lhs, &backend_config::lhs_batch_dimensions(config).unwrap_or_default())?;
+    let shared = batch.checked_mul(k).filter(|shared| *shared > 0)?;
+    Some([lhs.element_count()? / shared, rhs.element_count()? / shared, k, batch])
 }
 
 fn extent(shape: &Shape, dim: i64) -> Option<u64> {
@@ -134,6 +168,31 @@ mod tests {
     }
 
     /// Forms that TPU's compiler writes.
+    #[test]
+    fn calls_of_cublas() {
+        let call = |precision: &str| {
+            let text = format!(
+                r#"HloModule m
+
+ENTRY e {{
+  a = bf16[4,8,32] parameter(0)
+  b = bf16[4,32,16] parameter(1)
+  ROOT c = (bf16[4,8,16], s8[64]) custom-call(a, b), custom_call_target="__cublas$lt$matmul", backend_config={{"gemm_backend_config":{{"dot_dimension_numbers":{{"lhs_contracting_dimensions":["2"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0"],"rhs_batch_dimensions":["0"]}},"precision_config":{{"operand_precision":["{precision}","{precision}"]}}}}}}
+}}
+"#
+            );
+            let module = Module::parse(&text).unwrap();
+            let index = module.instruction_by_name("c").unwrap();
+            let found = module.matmul(index).unwrap();
+            assert_eq!([found.m, found.n, found.k, found.batch], [8, 16, 32, 4]);
+            assert_eq!(found.result, ElementType::Bf16);
+            assert_eq!(found.flops(), module.cost_analysis().instruction(index).flops);
+            module.is_highest_precision(index)
+        };
+        assert!(call("HIGHEST"));
+        assert!(!call("DEFAULT"));
+    }
+
     #[test]
     fn convolutions_that_are_products() {
         assert_eq!(

@@ -21,7 +21,7 @@ pub struct Launch {
 /// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: put together from
 /// ops; those with one `run_id` are one execution, and without `run_id` an execution goes on until another module's op
 /// starts or the op that began it starts again: on a GPU in the order in which the host launched them, where correlation ids
-/// say it, for streams overlap.
+/// say it, for streams overlap. The kernels of one launch of a CUDA graph are of one execution.
 #[must_use]
 pub fn of(profile: &Profile, device: &Device) -> Vec<Launch> {
     match device.kind {
@@ -46,8 +46,9 @@ fn from_modules_line(profile: &Profile, device: &Device) -> Vec<Launch> {
 fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
-    let names = ["hlo_op", "hlo_module", "program_id", "run_id", "correlation_id"];
-    let [Some(op_id), module_id, program_id, run_id, launch_id] = names.map(|name| plane.stat_id(name))
+    let names = ["hlo_op", "hlo_module", "program_id", "run_id", "correlation_id", "cuda_graph_id"];
+    let [Some(op_id), module_id, program_id, run_id, launch_id, graph_id] =
+        names.map(|name| plane.stat_id(name))
     else {
         return Vec::new();
     };
@@ -65,7 +66,8 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
         }
         let (events, ends) = (profile.events(line), cpu_work::ends(profile, line));
         for event in events.iter().filter(|e| events.has(e.index, Mark::HloOp)).map(|e| ends.of(e)) {
-            let (mut op, mut module, mut program, mut run, mut order) = (None, None, None, None, None);
+            let (mut op, mut module, mut program, mut run, mut order, mut graph) =
+                (None, None, None, None, None, None);
             for stat in events.stats(source, event.index) {
                 let id = Some(stat.metadata_id);
                 if id == Some(op_id) {
@@ -78,21 +80,29 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
                     run = stat.value.and_then(|v| v.as_u64_bits());
                 } else if id == launch_id {
                     order = stat.value.and_then(|v| v.as_u64_bits());
+                } else if id == graph_id {
+                    graph = stat.value.and_then(|v| v.as_u64_bits());
                 }
             }
             let Some(op) = op.and_then(|v| plane.text(source, v)) else { continue };
             let module = module.and_then(|v| plane.text(source, v)).unwrap_or_default();
             are_ordered &= order.is_some();
-            ops.push((event.start_ps, event.end_ps, program, module, run, op, order));
+            // All kernels of a graph have the number of its one launch.
+            let graph = graph.zip(order);
+            ops.push((event.start_ps, event.end_ps, program, module, run, op, order, graph));
         }
     }
     ops.sort_by_key(|op| (op.6.filter(|_| are_ordered), op.0, op.1));
     let mut launches: Vec<Launch> = Vec::new();
     let mut by_run = FxHashMap::default();
     let mut open: Option<(usize, std::borrow::Cow<'_, str>)> = None;
-    for (start_ps, end_ps, program_id, module, run, op, _) in ops {
+    // The graph to which the op before belongs, and its program's execution.
+    let mut of_graph: Option<(usize, (u64, u64))> = None;
+    for (start_ps, end_ps, program_id, module, run, op, _, graph) in ops {
+        let same_graph = of_graph.filter(|(_, own)| Some(*own) == graph);
         let row = match (run, &open) {
             (Some(run), _) => *by_run.entry((program_id, run)).or_insert(launches.len()),
+            (None, _) if same_graph.is_some() => same_graph.map_or(launches.len(), |(row, _)| row),
             (None, Some((row, first))) if *first != op && launches[*row].program_id == program_id => *row,
             (None, _) => launches.len(),
         };
@@ -100,6 +110,7 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
             launches.push(Launch { program_id, module: module.into_owned(), start_ps, end_ps });
             open = Some((row, op));
         }
+        of_graph = graph.map(|graph| (row, graph));
         launches[row].start_ps = launches[row].start_ps.min(start_ps);
         launches[row].end_ps = launches[row].end_ps.max(end_ps);
     }

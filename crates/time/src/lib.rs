@@ -18,6 +18,7 @@ pub mod executions;
 pub mod extrema;
 pub mod fix;
 pub mod gradients;
+mod graph_kernels;
 pub mod hlo_costs;
 pub mod host_ops;
 pub mod idle;

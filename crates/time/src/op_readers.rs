@@ -7,6 +7,7 @@ use haloscope_hlo::cost::best;
 use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
+use super::graph_kernels::GraphKernels;
 use super::hlo_costs::Costs;
 use super::op_lines::{NONE, holds_ops};
 use super::op_meta::{MetaIds, OpMeta};
@@ -182,12 +183,17 @@ fn module_names<'p>(profile: &'p Profile, plane: &'p Plane) -> FxHashMap<u64, Co
     names
 }
 
-/// Ops of a device whose events name them: GPU kernels and CPU ops. GPU kernels that name none (copies, command buffers,
-/// TensorFlow's own) are ops of their own under the kernel's name.
+/// Ops of a device whose events name them: GPU kernels and CPU ops. GPU kernels that name none (copies, TensorFlow's own) are
+/// ops of their own under the kernel's name. Those of a command buffer name the buffer: they are of the ops that
+/// [`GraphKernels`] finds, where it finds one.
 pub struct EventOps<'p> {
     plane: &'p Plane,
     source: &'p Source,
     ids: [Option<i64>; 6],
+    /// The stats that number an event's graph and its node; `None` where graphs are not looked into.
+    graph_ids: Option<[i64; 2]>,
+    graphs: Arc<GraphKernels>,
+    groups: bool,
     kind: DeviceKind,
     costs: Costs<'p>,
 }
@@ -196,14 +202,34 @@ impl<'p> EventOps<'p> {
     /// Reads events of this device.
     pub fn new(profile: &'p Profile, device: &Device) -> Self {
         let plane = profile.plane(device.plane);
+        let ids = ["cuda_graph_id", "cuda_graph_node_id"].map(|name| plane.stat_id(name));
+        let graph_ids = match ids {
+            [Some(graph), Some(node)] if device.kind == DeviceKind::Gpu => Some([graph, node]),
+            _ => None,
+        };
+        let graphs = graph_ids.map(|_| GraphKernels::of(profile, device)).unwrap_or_default();
+        Self { graph_ids, graphs, groups: true, ..Self::as_stated(profile, device) }
+    }
+
+    /// The same, but each event is of the op that it names, as XProf has it.
+    pub fn as_stated(profile: &'p Profile, device: &Device) -> Self {
+        let plane = profile.plane(device.plane);
         Self {
             plane,
+            graph_ids: None,
+            graphs: Arc::default(),
+            groups: false,
             source: profile.source_of(plane),
             ids: ["hlo_op", "hlo_module", "program_id", "tf_op", "name", "memcpy_details"]
                 .map(|name| plane.stat_id(name)),
             kind: device.kind,
             costs: Costs::new(profile, device),
         }
+    }
+
+    /// Whether several kernels may be one execution of an op; where each event is of the op that it names, each is an execution.
+    pub(super) fn groups(&self) -> bool {
+        self.groups
     }
 
     /// Whether events of a line of the device's plane name their ops themselves; on a TPU their metadata does.
@@ -216,14 +242,21 @@ impl<'p> EventOps<'p> {
         if self.kind != DeviceKind::Gpu && !events.has(event.index, Mark::HloOp) {
             return Name::No;
         }
-        let (mut op, mut program_id) = (None, None);
+        let (mut op, mut program_id, mut node) = (None, None, [None; 2]);
         for stat in events.stats(self.source, event.index) {
             let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
             if id == self.ids[0] {
                 op = Some(value);
             } else if id == self.ids[2] {
                 program_id = value.as_u64_bits();
+            } else {
+                self.note_node(stat.metadata_id, value, &mut node);
             }
+        }
+        if let ([Some(graph), Some(node)], Some(program)) = (node, program_id)
+            && self.graphs.op(program, (graph, node)).is_some()
+        {
+            return Name::Key(program_id, OpName::Node(graph, node));
         }
         match op {
             Some(StatValue::Ref(text)) => Name::Key(program_id, OpName::Ref(text)),
@@ -239,7 +272,7 @@ impl<'p> EventOps<'p> {
             return None;
         }
         let mut names = EventNames::default();
-        let mut op = None;
+        let (mut op, mut node) = (None, [None; 2]);
         for stat in events.stats(self.source, event.index) {
             let (id, Some(value)) = (Some(stat.metadata_id), stat.value) else { continue };
             let text = || self.plane.text(self.source, value);
@@ -253,10 +286,19 @@ impl<'p> EventOps<'p> {
                 names.framework_op = text();
             } else if id == self.ids[5] {
                 names.copies = text();
+            } else {
+                self.note_node(stat.metadata_id, value, &mut node);
             }
         }
         if self.kind == DeviceKind::Gpu {
             names.kernel = self.plane.meta_label(self.source, event.meta);
+        }
+        if let ([Some(graph), Some(node)], Some(program)) = (node, names.program_id)
+            && let Some(found) = self.graphs.op(program, (graph, node))
+        {
+            // The buffer's own scope says nothing of the op's.
+            names.framework_op = None;
+            op = Some(Cow::Owned(found.to_string()));
         }
         match op {
             Some(op) => names.op = op,
@@ -267,6 +309,13 @@ impl<'p> EventOps<'p> {
             None => return None,
         }
         Some(names)
+    }
+
+    fn note_node(&self, id: i64, value: StatValue<'_>, node: &mut [Option<u64>; 2]) {
+        let Some(ids) = self.graph_ids else { return };
+        if let Some(at) = ids.iter().position(|own| *own == id) {
+            node[at] = value.as_u64_bits();
+        }
     }
 
     /// The op, and the name of its program.
@@ -324,6 +373,8 @@ pub enum OpName {
     Ref(u64),
     /// By its metadata.
     Meta(MetaIdx),
+    /// By a graph and its node.
+    Node(u64, u64),
 }
 
 /// The names that an event carries in its stats.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cpu_work::{self, Claim, Run, Shares};
 use super::intervals::Intervals;
@@ -10,7 +10,7 @@ use super::nesting::walk_nested;
 use super::op_lines::NONE;
 use super::op_meta::{OpMeta, is_collective, is_container, owned};
 use super::op_readers::{EventOps, MetaOps, Name, OpName};
-use haloscope_profile::{Device, DeviceKind, Event, Line, LineId, LineKind, MetaIdx, Profile};
+use haloscope_profile::{Device, DeviceKind, Event, Events, Line, LineId, LineKind, MetaIdx, Profile};
 
 /// The ops of a device, and for each of its op lines which event is which op.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct DeviceOps<'p> {
     lines: Vec<(LineId, OfEvents)>,
     /// Positions in `ops` by metadata row, where the metadata says what an event is.
     of_meta: Vec<u32>,
+    /// Of a GPU: the kernels of an execution of an op that another kernel counts, by line and row.
+    parts: FxHashMap<LineId, FxHashSet<u32>>,
     /// Of a CPU: every execution, with its position in `ops`, and whose work each instant was.
     shared: Option<(Vec<(Run, u32)>, Shares)>,
 }
@@ -75,7 +77,18 @@ impl<'p> DeviceOps<'p> {
     pub fn find(profile: &'p Profile, device: &Device) -> Self {
         match device.kind {
             DeviceKind::Tpu => tpu(profile, device),
-            DeviceKind::Gpu | DeviceKind::Cpu => named(profile, device),
+            DeviceKind::Gpu | DeviceKind::Cpu => named(profile, device, &EventOps::new(profile, device)),
+        }
+    }
+
+    /// The same, but each event of a GPU is of the op that it names, as XProf has it: kernels of a command buffer are the buffer's.
+    #[must_use]
+    pub fn as_stated(profile: &'p Profile, device: &Device) -> Self {
+        match device.kind {
+            DeviceKind::Tpu => tpu(profile, device),
+            DeviceKind::Gpu | DeviceKind::Cpu => {
+                named(profile, device, &EventOps::as_stated(profile, device))
+            }
         }
     }
 
@@ -83,7 +96,7 @@ impl<'p> DeviceOps<'p> {
     /// are those of the device's own clock where it recorded them, as in XProf's op tables. Without a cut the device's
     /// clock also says how ops nest; with one, which is on the run's clock, events stand where that clock places them.
     pub fn walk(&self, profile: &Profile, cut: Option<&Intervals>, each: impl FnMut(usize, &Event, i64)) {
-        self.walk_on(profile, cut, cut.is_none(), |_| true, each);
+        self.walk_lines(profile, cut, |_| true, each);
     }
 
     /// [`DeviceOps::walk`] on some of the lines.
@@ -92,7 +105,18 @@ impl<'p> DeviceOps<'p> {
         profile: &Profile,
         cut: Option<&Intervals>,
         takes_line: impl Fn(LineId) -> bool,
-        each: impl FnMut(usize, &Event, i64),
+        mut each: impl FnMut(usize, &Event, i64),
+    ) {
+        self.walk_on(profile, cut, cut.is_none(), takes_line, |row, event, own, _| each(row, event, own));
+    }
+
+    /// The same; `each` is told too whether the event counts as an execution of its op: see [`DeviceOps::parts_of`].
+    pub fn walk_executions(
+        &self,
+        profile: &Profile,
+        cut: Option<&Intervals>,
+        takes_line: impl Fn(LineId) -> bool,
+        each: impl FnMut(usize, &Event, i64, bool),
     ) {
         self.walk_on(profile, cut, cut.is_none(), takes_line, each);
     }
@@ -140,6 +164,13 @@ impl<'p> DeviceOps<'p> {
         }))
     }
 
+    /// The rows of a line's events that are no executions of their ops: on a GPU one execution may take several kernels (a product
+    /// that sets its counter first), of which the longest counts it. `None` where each event is one.
+    #[must_use]
+    pub fn parts_of(&self, line: LineId) -> Option<&FxHashSet<u32>> {
+        self.parts.get(&line)
+    }
+
     /// The kind of the device.
     pub(super) fn kind(&self) -> DeviceKind {
         self.kind
@@ -156,12 +187,12 @@ impl<'p> DeviceOps<'p> {
     #[must_use]
     pub fn into_owned(self) -> DeviceOps<'static> {
         let ops = self.ops.into_iter().map(|(meta, module)| (meta.into_owned(), owned(module)));
-        let Self { kind, lines, of_meta, shared, .. } = self;
-        DeviceOps { ops: ops.collect(), kind, lines, of_meta, shared }
+        let Self { kind, lines, of_meta, parts, shared, .. } = self;
+        DeviceOps { ops: ops.collect(), kind, lines, of_meta, parts, shared }
     }
 
     /// [`DeviceOps::walk`] without a cut, with events where the run's clock places them.
-    pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64)) {
+    pub fn walk_placed(&self, profile: &Profile, each: impl FnMut(usize, &Event, i64, bool)) {
         self.walk_on(profile, None, false, |_| true, each);
     }
 
@@ -171,7 +202,7 @@ impl<'p> DeviceOps<'p> {
         cut: Option<&Intervals>,
         device_clock: bool,
         takes_line: impl Fn(LineId) -> bool,
-        mut each: impl FnMut(usize, &Event, i64),
+        mut each: impl FnMut(usize, &Event, i64, bool),
     ) {
         // An event before or after all that counts neither counts nor changes what nests in what.
         let hull = cut.map(|c| c.hull().unwrap_or((0, 0)));
@@ -184,7 +215,7 @@ impl<'p> DeviceOps<'p> {
                 let event =
                     Event { end_ps: run.end_ps, ..profile.events(profile.line(run.line)).get(run.index) };
                 if reaches(&event) {
-                    each(*op as usize, &event, own);
+                    each(*op as usize, &event, own, true);
                 }
             }
             return;
@@ -196,7 +227,7 @@ impl<'p> DeviceOps<'p> {
             let ops = || (0..last).map(event).filter(|e| rows.of(e) != NONE && reaches(e));
             match self.kind {
                 DeviceKind::Tpu => {
-                    let mut each = |e: Event, own| each(rows.of(&e) as usize, &e, own);
+                    let mut each = |e: Event, own| each(rows.of(&e) as usize, &e, own, true);
                     // Both clocks agree on the order but for rounding, so that sorting is rarely needed.
                     let key = |e: &Event| (e.start_ps, e.start_ps - e.end_ps);
                     if ops().is_sorted_by_key(|e| key(&e)) {
@@ -209,10 +240,14 @@ impl<'p> DeviceOps<'p> {
                 }
                 DeviceKind::Cpu => {}
                 // Kernels of one stream do not nest.
-                DeviceKind::Gpu => ops().for_each(|e| {
-                    let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
-                    each(rows.of(&e) as usize, &e, own);
-                }),
+                DeviceKind::Gpu => {
+                    let parts = self.parts_of(line.id);
+                    ops().for_each(|e| {
+                        let own = cut.map_or(e.end_ps - e.start_ps, |c| c.overlap(e.start_ps, e.end_ps));
+                        let counts = parts.is_none_or(|parts| !parts.contains(&(e.index as u32)));
+                        each(rows.of(&e) as usize, &e, own, counts);
+                    });
+                }
             }
         }
     }
@@ -223,8 +258,9 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
     let plane = profile.plane(device.plane);
     let reader = MetaOps::new(profile, plane);
     let of_meta = vec![NONE; plane.metas.len()];
+    let (parts, shared) = (FxHashMap::default(), None);
     let mut found =
-        DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta, shared: None };
+        DeviceOps { ops: Vec::new(), kind: device.kind, lines: Vec::new(), of_meta, parts, shared };
     let mut seen = vec![false; plane.metas.len()];
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
     for line in profile.lines_of(plane.id).filter(|l| l.kind == LineKind::XlaOps) {
@@ -250,13 +286,13 @@ fn tpu<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
 }
 
 /// GPU kernels and CPU ops: events that name their HLO op themselves.
-fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
-    let reader = EventOps::new(profile, device);
+fn named<'p>(profile: &'p Profile, device: &Device, reader: &EventOps<'p>) -> DeviceOps<'p> {
     let mut found = DeviceOps {
         ops: Vec::new(),
         kind: device.kind,
         lines: Vec::new(),
         of_meta: Vec::new(),
+        parts: FxHashMap::default(),
         shared: None,
     };
     let mut row_of_key: FxHashMap<(Option<u64>, Cow<'p, str>), u32> = FxHashMap::default();
@@ -282,7 +318,13 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
             row_of_name.extend(name.map(|name| (name, row)));
             row
         };
-        let rows = events.iter().map(row).collect();
+        let rows: Vec<u32> = events.iter().map(row).collect();
+        if device.kind == DeviceKind::Gpu && reader.groups() {
+            let parts = parts(events, &rows);
+            if !parts.is_empty() {
+                found.parts.insert(line.id, parts);
+            }
+        }
         found.lines.push((line.id, OfEvents::ByEvent(rows)));
     }
     if let Some(work) = cpu_work::of(profile, device) {
@@ -292,6 +334,31 @@ fn named<'p>(profile: &'p Profile, device: &Device) -> DeviceOps<'p> {
         found.shared = Some((work.runs.iter().copied().zip(rows).collect(), shares));
     }
     found
+}
+
+/// The kernels of a stream that do not count an execution of their op: those that run one after another for one op, no function
+/// twice, are one execution, which the longest of them counts.
+fn parts(events: &Events, rows: &[u32]) -> FxHashSet<u32> {
+    let mut parts = FxHashSet::default();
+    // The kernels of the execution so far: function, row of the event, length.
+    let mut group: Vec<(MetaIdx, u32, i64)> = Vec::new();
+    let mut op = NONE;
+    let mut end = |group: &mut Vec<(MetaIdx, u32, i64)>| {
+        let longest = group.iter().max_by_key(|(_, row, length)| (*length, std::cmp::Reverse(*row))).copied();
+        let others = group.drain(..).filter(|kernel| Some(*kernel) != longest);
+        parts.extend(others.map(|(_, row, _)| row));
+    };
+    for (event, row) in events.iter().zip(rows) {
+        if *row != op || group.iter().any(|(meta, ..)| *meta == event.meta) {
+            end(&mut group);
+        }
+        op = *row;
+        if op != NONE {
+            group.push((event.meta, event.index as u32, event.end_ps - event.start_ps));
+        }
+    }
+    end(&mut group);
+    parts
 }
 
 /// How an op's claim to an instant of a CPU stands to that of the others that are at work.

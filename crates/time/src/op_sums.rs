@@ -33,6 +33,13 @@ impl Sums {
         self.whole as f64 + self.part
     }
 
+    /// Adds the time of an event that is a part of an execution which another event counts.
+    pub fn add_part(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
+        let inside = cut.map_or(event.end_ps - event.start_ps, |c| c.overlap(event.start_ps, event.end_ps));
+        self.total_ps = self.total_ps.saturating_add(inside);
+        self.self_ps = self.self_ps.saturating_add(self_ps);
+    }
+
     /// Adds an execution, of which `self_ps` was its own. `cut` is the time that counts; `None` means all.
     pub fn add(&mut self, event: &Event, self_ps: i64, cut: Option<&Intervals>) {
         let length = event.end_ps - event.start_ps;
@@ -191,10 +198,10 @@ pub(super) fn sums(
         }
     }
     let mut sums = vec![Sums::default(); rows.ops.len()];
-    rows.walk_lines(profile, cut, takes_line, |row, event, self_ps| {
-        if touches(cut, event) {
-            sums[row].add(event, self_ps, cut);
-        }
+    rows.walk_executions(profile, cut, takes_line, |row, event, self_ps, counts| match counts {
+        _ if !touches(cut, event) => {}
+        true => sums[row].add(event, self_ps, cut),
+        false => sums[row].add_part(event, self_ps, cut),
     });
     if rows.kind() == DeviceKind::Cpu {
         // Ops that run at one time share it: an op that holds no others has its own part alone.

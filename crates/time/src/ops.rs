@@ -211,8 +211,8 @@ pub fn work_in_windows(
     let counts: Vec<bool> =
         rows.ops.iter().map(|(m, module)| !is_container(&m.category) && takes_module(module)).collect();
     let mut out = vec![Work::default(); windows.len()];
-    rows.walk_placed(profile, |row, event, _| {
-        if !counts[row] {
+    rows.walk_placed(profile, |row, event, _, is_execution| {
+        if !counts[row] || !is_execution {
             return;
         }
         let meta = &rows.ops[row].0;

@@ -27,6 +27,7 @@ mod flags;
 mod flows;
 mod forged;
 mod frameworks;
+mod gpu_recorded;
 mod gpu_steps;
 mod groups;
 mod hlo_graph;

@@ -28,7 +28,7 @@ pub(crate) const RUNS: [&str; 10] = [
 pub(crate) const GENERATED: [&str; 7] =
     ["gpu-amd", "gpu-train", "tpu-custom-call", "tpu-decode", "tpu-input-bound", "tpu-run-scan", "tpu-train"];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 

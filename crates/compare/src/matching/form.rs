@@ -44,7 +44,7 @@ fn firsts(run: &RunSamples<'_>) -> Firsts {
     for (position, device) in run.selection.devices.iter().enumerate() {
         let rows = DeviceOps::find(run.profile, device);
         let mut starts: Vec<Option<i64>> = vec![None; rows.ops.len()];
-        rows.walk_placed(run.profile, |row, event, _| {
+        rows.walk_placed(run.profile, |row, event, _, _| {
             let start = &mut starts[row];
             *start = Some(start.map_or(event.start_ps, |before| before.min(event.start_ps)));
         });

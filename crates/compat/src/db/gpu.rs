@@ -12,7 +12,7 @@ use super::{Db, Row, hlo};
 
 /// The ops of one GPU. Kernels of no HLO instruction that the profile holds are none.
 pub(super) fn ops<'p>(profile: &'p Profile, device: &Device) -> Db<'p> {
-    let found = DeviceOps::find(profile, device);
+    let found = DeviceOps::as_stated(profile, device);
     let mut sums = vec![Sums::default(); found.ops.len()];
     found.walk(profile, None, |row, event, self_ps| sums[row].add(event, self_ps, None));
     let all = found.ops.into_iter().zip(&sums);

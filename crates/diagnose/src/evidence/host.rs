@@ -53,6 +53,8 @@ pub(crate) struct HostTime {
     parts: BTreeMap<Doing, Part>,
     /// What of [`Doing::Launch`] lies inside programs: gaps between kernels of a GPU.
     pub launch_inside_ps: i64,
+    /// What of all doings lies there: launches, and compilations and callbacks, which stand in their parts.
+    pub explained_inside_ps: i64,
     /// Time in which the launching thread waits for input, summed over devices.
     pub input: Part,
     /// The event of any thread that best tells what goes on in the longest stretch of [`Doing::Other`].
@@ -129,6 +131,7 @@ impl Evidence<'_> {
                 sets.entry((Some(*doing), device.host)).or_default().extend(set.as_slice());
             }
             time.launch_inside_ps = time.launch_inside_ps.saturating_add(parts.launch_inside_ps);
+            time.explained_inside_ps = time.explained_inside_ps.saturating_add(parts.explained_inside_ps);
             goes_with(&parts, &account.launches, &mut time.goes_with);
             add(&mut time.input, device, &parts.input);
             hulls.entry(device.host).or_default().push(active(account));
@@ -199,6 +202,7 @@ fn add(part: &mut Part, device: &Device, set: &Intervals) {
 struct Parts {
     by_doing: Vec<(Doing, Intervals)>,
     launch_inside_ps: i64,
+    explained_inside_ps: i64,
     input: Intervals,
 }
 
@@ -210,16 +214,28 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
     let between = clip(account.part(Class::Between).clone()).union(&waiting.minus(&input));
     let reads = reads(&between, host.spans(Doing::Read), &account.launches);
     let mut free = between;
+    // The host of a GPU launches each kernel: a program stands still while the thread that does compiles or runs a callback.
+    let inside = if device.kind == DeviceKind::Gpu {
+        clip(account.part(Class::Inside).clone())
+    } else {
+        Intervals::default()
+    };
+    let mut rest = inside.clone();
     let mut by_doing = Vec::new();
     for doing in [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch] {
         let spans = if doing == Doing::Read { &reads } else { host.spans(doing) };
-        by_doing.push((doing, free.intersect(spans)));
+        let mut own = free.intersect(spans);
+        if matches!(doing, Doing::Compile | Doing::Callback) {
+            own = own.union(&rest.intersect(spans));
+            rest = rest.minus(spans);
+        }
+        by_doing.push((doing, own));
         free = free.minus(spans);
     }
     by_doing.push((Doing::Other, free));
-    let inside = clip(account.part(Class::Inside).clone()).intersect(host.spans(Doing::Launch));
-    let launch_inside_ps = if device.kind == DeviceKind::Gpu { inside.length() } else { 0 };
-    Parts { by_doing, launch_inside_ps, input }
+    let launch_inside_ps = rest.intersect(host.spans(Doing::Launch)).length();
+    let explained_inside_ps = inside.length() - rest.length() + launch_inside_ps;
+    Parts { by_doing, launch_inside_ps, explained_inside_ps, input }
 }
 
 /// A device that runs dry has nothing else in its queue, so that all that its host still does before the next launch makes the gap
@@ -254,7 +270,8 @@ fn goes_with(parts: &Parts, launches: &[Launch], sums: &mut BTreeMap<(Doing, Doi
 /// The gaps that blocking reads explain. A device that runs dry while its host waits for a result has nothing else in its
 /// queue: the gap lasts until the next launch. Without the read, what the host does after it would have run beside the program
 /// before the gap: so much of the rest, and no more, is due to the read. A read that outlasts the gap waits for a program that
-/// is on its way already, and explains nothing.
+/// is on its way already, and explains nothing; but where no program begins until it ends, what ends the gap is the copy of the
+/// result itself.
 fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals {
     let mut found = Vec::new();
     let all: Vec<(i64, i64)> = reads.as_slice().iter().copied().filter(|r| r.1 - r.0 >= WAITS_PS).collect();
@@ -268,6 +285,16 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals 
             let to = read.1.max(start).saturating_add(std::mem::take(&mut ahead)).min(end);
             found.push((from, to));
         }
+        let next =
+            launches.get(launches.partition_point(|l| l.start_ps < end)).map_or(i64::MAX, |l| l.start_ps);
+        let outlasts = |read: &&(i64, i64)| read.1 >= end && read.1 <= next;
+        found.extend(
+            all[first..]
+                .iter()
+                .take_while(|read| read.0 < end)
+                .filter(outlasts)
+                .map(|r| (r.0.max(start), end)),
+        );
     }
     Intervals::union_of(found)
 }
@@ -375,6 +402,9 @@ mod tests {
         assert_eq!(reads(&gap, &set(&[(150 * us, 151 * us)]), &launches), Intervals::default());
         // Nor does one that waits for the program behind the gap.
         assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches), Intervals::default());
+        // One that ends before a program begins was for what ended the gap: a GPU copies the result first.
+        let before_copy = set(&[(100 * us, 200 * us)]);
+        assert_eq!(reads(&before_copy, &set(&[(20 * us, 250 * us)]), &launches), before_copy);
         // One that begins in the gap explains what follows.
         let found = reads(&gap, &set(&[(150 * us, 160 * us)]), &launches);
         assert_eq!(found, set(&[(150 * us, 260 * us)]));

@@ -12,8 +12,8 @@ pub(crate) struct OneHot<'e, 'p> {
     pub op: &'e Op<'p>,
     /// Classes of the one-hot matrix: how many rows the table has.
     pub classes: u64,
-    /// The op that writes the matrix to memory, where the product does not make it itself.
-    pub maker: Option<&'e Op<'p>>,
+    /// The ops that write the matrix, and the count that it is compared with, to memory; none where the product makes both itself.
+    pub makers: Vec<&'e Op<'p>>,
 }
 
 impl<'p> Evidence<'p> {
@@ -25,13 +25,14 @@ impl<'p> Evidence<'p> {
             let Some((decoded, index)) = self.instruction(op) else { continue };
             let module = &decoded.module;
             let Some(made) = product(module, index, &mut Vec::new()) else { continue };
-            let maker = made.maker.and_then(|maker| {
+            let maker = |maker: InstructionIdx| {
                 let name = &module.instruction(maker).name;
                 let is_maker =
                     |other: &&Op<'p>| other.meta.program_id == op.meta.program_id && other.meta.name == *name;
                 self.ops().iter().find(is_maker)
-            });
-            found.push(OneHot { op, classes: made.classes, maker });
+            };
+            let makers = made.makers.into_iter().flatten().filter_map(maker).collect();
+            found.push(OneHot { op, classes: made.classes, makers });
         }
         found
     }
@@ -45,18 +46,21 @@ const FEWEST_CLASSES: u64 = 16;
 /// A one-hot matrix.
 struct Made {
     classes: u64,
-    /// The instruction of the program itself that makes it, where that is not the one that was asked about.
-    maker: Option<InstructionIdx>,
+    /// The instructions of the program itself that make it and the count, where they are not the one that was asked about.
+    makers: [Option<InstructionIdx>; 2],
 }
 
 /// The one-hot operand of the product that an instruction is or holds; `calls`: the fusions that it stands in, outermost first.
 fn product(module: &Module, index: InstructionIdx, calls: &mut Vec<InstructionIdx>) -> Option<Made> {
     let hlo = module.instruction(index);
     match hlo.opcode {
-        Opcode::Dot | Opcode::Convolution => hlo.operands.iter().take(2).find_map(|operand| {
-            let outermost = calls.first().copied().unwrap_or(index);
-            one_hot(module, *operand, &mut calls.clone(), outermost, DEPTH)
-        }),
+        Opcode::CustomCall if module.matmul(index).is_none() => None,
+        Opcode::Dot | Opcode::Convolution | Opcode::CustomCall => {
+            hlo.operands.iter().take(2).find_map(|operand| {
+                let outermost = calls.first().copied().unwrap_or(index);
+                one_hot(module, *operand, &mut calls.clone(), outermost, DEPTH)
+            })
+        }
         Opcode::Fusion if calls.len() < 8 => {
             calls.push(index);
             let bodies = hlo.called_computations.iter();
@@ -109,28 +113,39 @@ fn one_hot(
             let &[left, right] = hlo.operands.as_slice() else { return None };
             let counts = [left, right].map(|side| counted(module, side, calls, depth));
             // Two counts make a unit matrix or a mask, and no lookup.
-            let ([Some(classes), None] | [None, Some(classes)]) = counts else { return None };
+            let ([Some((classes, counter)), None] | [None, Some((classes, counter))]) = counts else {
+                return None;
+            };
             let outermost = calls.first().copied().unwrap_or(index);
             let maker = (outermost != asked).then_some(outermost);
-            (classes >= FEWEST_CLASSES).then_some(Made { classes, maker })
+            let counter = counter.filter(|counter| *counter != asked && *counter != outermost);
+            (classes >= FEWEST_CLASSES).then_some(Made { classes, makers: [maker, counter] })
         }
         _ => None,
     }
 }
 
-/// Over how many values a count runs, where this is one, repeated or not.
+/// Over how many values a count runs, where this is one, repeated or not, and the outermost fusion that makes it.
 fn counted(
     module: &Module,
     index: InstructionIdx,
     calls: &mut Vec<InstructionIdx>,
     depth: usize,
-) -> Option<u64> {
+) -> Option<(u64, Option<InstructionIdx>)> {
     let depth = depth.checked_sub(1)?;
     let hlo = module.instruction(index);
     match hlo.opcode {
         Opcode::Iota => {
             let dimension = usize::try_from(*hlo.attributes().dimensions.first()?).ok()?;
-            u64::try_from(*hlo.shape.dimensions.get(dimension)?).ok()
+            let count = u64::try_from(*hlo.shape.dimensions.get(dimension)?).ok()?;
+            Some((count, Some(calls.first().copied().unwrap_or(index))))
+        }
+        Opcode::Fusion => {
+            calls.push(index);
+            let root = module.computation(*hlo.called_computations.first()?).root;
+            let found = counted(module, root, calls, depth);
+            calls.pop();
+            found
         }
         Opcode::Broadcast
         | Opcode::Convert

@@ -17,7 +17,7 @@ impl Evidence<'_> {
             let Some(own) = rows.ops.iter().position(|(meta, _)| is_it(meta)) else { continue };
             let cut = self.selection.window(position);
             let mut longest: Option<(i64, i64)> = None;
-            rows.walk_placed(self.profile, |row, event, _| {
+            rows.walk_placed(self.profile, |row, event, _, _| {
                 let is_inside = cut.is_none_or(|c| c.overlap(event.start_ps, event.end_ps) > 0);
                 let length = event.end_ps - event.start_ps;
                 if row == own && is_inside && longest.is_none_or(|(from, to)| to - from < length) {

@@ -304,6 +304,15 @@ impl Evidence<'_> {
         found
     }
 
+    /// Whether all matrix products of an op are asked to count in full: see [`Module::is_highest_precision`].
+    pub(crate) fn is_exact_product(&self, op: &Op<'_>) -> bool {
+        let Some((decoded, index)) = self.instruction(op) else { return false };
+        let mut rounded = Vec::new();
+        let is_rounded = |module: &Module, at| module.matmul(at).filter(|_| !module.is_highest_precision(at));
+        collect(&decoded.module, index, 0, &mut rounded, &is_rounded);
+        rounded.is_empty() && !self.products(op).is_empty()
+    }
+
     /// The convolutions of an op that are no matrix product in themselves, those inside of a fusion too, as the products of patches
     /// and kernels that they can be done as.
     pub(crate) fn convolutions(&self, op: &Op<'_>) -> Vec<Matmul> {

@@ -61,6 +61,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     } else {
         0.0
     };
+    // A GPU that runs dry for each callback has no kernel launched ahead after it.
+    let launches = if evidence.is_gpu() && share > 0.5 {
+        let host = evidence.host();
+        let part = host.part(Doing::Launch).ps.saturating_add(host.launch_inside_ps);
+        evidence.of_active(part as f64)
+    } else {
+        0.0
+    };
     let first = ops.first().map(|op| match op.meta.source.as_ref() {
         "" => format!("{} (`{}`)", op.meta.name, op.meta.framework_op),
         source => format!("{} at {source}", op.meta.name),
@@ -79,8 +87,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             first.map_or_else(String::new, |first| format!(", first of all {first}"))
         ),
         evidence: format!("{said}{}", named.map_or_else(String::new, |named| format!("; {named}"))),
-        saved: Some((share + cold).min(1.0)),
-        assuming: if cold > 0.0 {
+        saved: Some((share + cold + launches).min(1.0)),
+        assuming: if launches > 0.0 {
+            "if no callback ran and launches were ahead of the device".into()
+        } else if cold > 0.0 {
             "if no callback ran and the other ops were as fast as the fastest of each: after a pause they run on cold caches".into()
         } else {
             "if no callback ran".into()
@@ -90,7 +100,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
         links,
     };
-    let finding = finding.into_finding(evidence);
+    let mut finding = finding.into_finding(evidence);
+    if launches > 0.0 {
+        finding = finding.explaining("launch_bound", launches);
+    }
     // Where the call is an op between devices by its category, its own time is booked as communication.
     let as_communication: f64 = ops
         .iter()

@@ -36,9 +36,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
-    // One event that explains a fifth of the time is worth a name.
+    // One event that explains a fifth of the time is worth a name; a marker of steps explains nothing.
+    let is_marker = |name: &str| evidence.steps().rows.iter().any(|step| step.name == name);
     let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
+    let is_dark = named.is_some_and(|named| is_marker(&named.name));
     let meanwhile = match (named, &host.meanwhile) {
+        (Some(named), _) if is_dark => {
+            format!("; the host recorded nothing there but its step marker `{}`", named.name)
+        }
         (Some(named), _) => format!("; the host's loop is mostly in `{}` meanwhile", named.name),
         (None, Some(event)) => format!("; in the longest gap a thread of the host is in `{}`", event.name),
         (None, None) if host.has_events => "; hosts recorded no event that covers the longest gap".into(),
@@ -54,7 +59,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; {}", evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if the host launched the next program in time".into(),
-        recommendation: if host.has_events {
+        recommendation: if is_dark {
+            format!(
+                "capture with python_tracer_level 1 to see what the loop does there: if it waits for each step's result, launch ahead of the device; if it prepares input, logs or checkpoints, do that on another thread; or run {}",
+                evidence.fix(&fix::STEPS_ON_DEVICE)
+            )
+        } else if host.has_events {
             format!(
                 "take what the host does there off the loop: log and checkpoint on another thread or every n-th step, launch several steps ahead, run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)

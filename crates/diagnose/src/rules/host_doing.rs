@@ -65,6 +65,8 @@ pub(super) struct Words {
     pub evidence: String,
     /// What to try.
     pub recommendation: String,
+    /// What other rules claim and goes with it, shares of the active window.
+    pub also: Vec<(&'static str, f64)>,
 }
 
 impl HostDoing {
@@ -95,16 +97,17 @@ impl HostDoing {
         if self.limit(evidence).grade(share) == Grade::Good {
             return Outcome::clear(said);
         }
-        let Words { claim, evidence: first, recommendation } = words();
+        let Words { claim, evidence: first, recommendation, also } = words();
         let events = evidence.words_of(part);
         let with_it = evidence.goes_with(self.doing);
         let more: f64 = with_it.iter().map(|(_, share)| share).sum();
+        let beyond: f64 = also.iter().map(|(_, share)| share).sum();
         let finding = Cause {
             id: self.id,
             claim,
             evidence: if first.is_empty() { events } else { format!("{first}; {events}") }
                 + &rest_of_gaps(more),
-            saved: Some(share + more),
+            saved: Some((share + more + beyond).min(1.0)),
             assuming: self.assuming.into(),
             recommendation,
             falsifier: self.falsifier.into(),
@@ -112,7 +115,7 @@ impl HostDoing {
             links: evidence.links_of(part),
         };
         let mut finding = finding.into_finding(evidence);
-        for (rule, share) in with_it {
+        for (rule, share) in with_it.into_iter().chain(also) {
             finding = finding.explaining(rule, share);
         }
         Outcome::found(said, vec![finding])

@@ -22,9 +22,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if !has_programs {
         return Outcome::unknown("the profile does not say when programs ran");
     }
-    // What launches explain is `launch_bound`'s.
-    let launches = evidence.of_active(evidence.host().launch_inside_ps as f64);
-    let share = (evidence.share(Class::Inside) - launches).max(0.0);
+    // What launches, compilations and callbacks explain is theirs.
+    let explained = evidence.of_active(evidence.host().explained_inside_ps as f64);
+    let share = (evidence.share(Class::Inside) - explained).max(0.0);
     let said = format!("no op runs for {} of the active window, inside programs", units::share(share));
     if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);

@@ -5,6 +5,7 @@ use crate::evidence::host_events::Puts;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
+use haloscope_time::account::Class;
 
 use super::host_doing::{TRANSFERS, Words};
 
@@ -48,8 +49,21 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
             }
             .into(),
+            // What is put there in each call is copied in each call.
+            also: again.iter().map(|_| ("host_offload", copies_to_device(evidence))).collect(),
         }
     })
+}
+
+/// What copies from the host's memory take on the devices while nothing else runs, a share of the active window.
+fn copies_to_device(evidence: &Evidence<'_>) -> f64 {
+    let all = evidence.offloads();
+    let time = |ops: &mut dyn Iterator<Item = i64>| units::sum(ops) as f64;
+    let to_device =
+        |name: &str| ["H2D", "HtoD", "HToD", "HostToDevice"].iter().any(|part| name.contains(part));
+    let own = time(&mut all.iter().filter(|op| to_device(&op.meta.name)).map(|op| op.self_ps));
+    let share = evidence.share(Class::HostTransfer) * evidence.offloaded_share();
+    share * own / time(&mut all.iter().map(|op| op.self_ps)).max(1.0)
 }
 
 /// The function that is given arrays of the host again and again, in words: a compiled function puts on the device itself only

@@ -26,6 +26,14 @@ static ON_GPU: Fix = Fix {
     any: "launch kernels in graphs (CUDA graphs), fuse small ones, or compile more of the program at once",
 };
 
+/// Where kernels are launched in graphs already, or programs and not their kernels keep the device waiting.
+static AHEAD: Fix = Fix {
+    jax: "launch ahead of the device: do not wait for the result of each step, and put several steps into one program (lax.scan) where a launch takes longer than what it runs",
+    tensorflow: "launch ahead of the device: do not read results in each step, and put several steps into one call (steps_per_execution of Keras)",
+    pytorch: "launch ahead of the device: do not read tensors in each step, and put more of a step into one graph",
+    any: "launch ahead of the device: do not wait for the result of each step, and put more work into one launch",
+};
+
 static ON_TPU: Fix = Fix {
     jax: "launch fewer and larger programs: jit the whole step, put several steps into one program (lax.scan), pass fewer arguments",
     tensorflow: "launch fewer and larger programs: the whole step in one `tf.function`, several steps in one call (steps_per_execution of Keras), fewer arguments",
@@ -54,9 +62,19 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 units::share(share)
             ),
             evidence: what_ran(evidence, is_gpu, inside),
-            recommendation: if is_gpu { evidence.fix(&ON_GPU) } else { evidence.fix(&ON_TPU) },
+            recommendation: match is_gpu {
+                true if inside > share - inside && !launches_graphs(evidence) => evidence.fix(&ON_GPU),
+                true => evidence.fix(&AHEAD),
+                false => evidence.fix(&ON_TPU),
+            },
+            also: Vec::new(),
         }
     })
+}
+
+/// Whether kernels are launched in graphs.
+fn launches_graphs(evidence: &Evidence<'_>) -> bool {
+    evidence.host_events_named(|name| name.contains("GraphLaunch")) > 0
 }
 
 /// How long programs and kernels are, which is what launches must keep up with.

@@ -32,7 +32,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let found = evidence.one_hots();
     let mut ops: Vec<_> = found.iter().map(|one| one.op).collect();
-    ops.extend(found.iter().filter_map(|one| one.maker));
+    ops.extend(found.iter().flat_map(|one| one.makers.iter().copied()));
     ops.sort_by_key(|op| std::cmp::Reverse(op.self_ps));
     ops.dedup_by(|a, b| std::ptr::eq(*a, *b));
     let time: f64 = ops.iter().map(|op| op.self_ps as f64).sum::<f64>() * evidence.compute_scale();
@@ -72,6 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 mod tests {
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
+    use haloscope_xspace::write::Value;
 
     fn run() -> Made {
         let mut tpu = Made::tpu(0);
@@ -136,6 +137,48 @@ ENTRY e {{
             let found = check(&super::RULE, vec![run(), program(other, direction, classes)]);
             assert_eq!(found.verdict, Verdict::Clear, "{other} {direction} {classes}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_library_s_product_and_a_count_that_is_written_are_found() {
+        let mut gpu = Made::named("/device:GPU:0");
+        gpu.line("Stream #1(compute)");
+        for (name, start, length) in [("count", 0, 20), ("hot", 20, 30), ("d", 50, 40), ("n", 90, 10)] {
+            let stats = [
+                ("hlo_op", Value::Str(name.into())),
+                ("hlo_module", Value::Str("jit_step".into())),
+                ("program_id", Value::Uint(7)),
+            ];
+            gpu.event(name, start * US, length * US, &stats);
+        }
+        let text = r#"HloModule m
+
+count_it {
+  ROOT i = s32[64,4096]{1,0} iota(), iota_dimension=1
+}
+
+make {
+  count = s32[64,4096]{1,0} parameter(0)
+  ids = s32[64]{0} parameter(1)
+  left = s32[64,4096]{1,0} broadcast(ids), dimensions={0}
+  same = pred[64,4096]{1,0} compare(left, count), direction=EQ
+  ROOT out = bf16[64,4096]{1,0} convert(same)
+}
+
+ENTRY e {
+  ids = s32[64]{0} parameter(0)
+  table = bf16[4096,16]{1,0} parameter(1)
+  count = s32[64,4096]{1,0} fusion(), kind=kLoop, calls=count_it
+  hot = bf16[64,4096]{1,0} fusion(count, ids), kind=kLoop, calls=make
+  d = (bf16[64,16]{1,0}, s8[64]{0}) custom-call(hot, table), custom_call_target="__cublas$lt$matmul", backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],"rhs_contracting_dimensions":["0"],"lhs_batch_dimensions":[],"rhs_batch_dimensions":[]}}}
+  g = bf16[64,16]{1,0} get-tuple-element(d), index=0
+  ROOT n = bf16[64,16]{1,0} negate(g)
+}
+"#;
+        let found = check(&super::RULE, vec![gpu, Made::program(text)]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        // All but the last tenth goes.
+        assert!((found.findings[0].speedup.unwrap() - 10.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

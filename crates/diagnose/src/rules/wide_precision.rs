@@ -32,6 +32,10 @@ const OF_64_BITS_EMULATED: f64 = 0.9;
 /// What part of a product's time goes with 16-bit operands in place of 32.
 const OF_32_BITS: f64 = 0.5;
 
+/// The same where the operands count in full on an NVIDIA GPU with tensor cores, which then multiplies without them: vendors state
+/// 7.4 times the rate with them for an H100 (494.7 TFLOP/s of TF32 to 67) and 8 times for an A100 (156 to 19.5).
+const OF_EXACT_32_BITS: f64 = 1.0 - 1.0 / 7.4;
+
 /// For 64-bit floats.
 static NARROWER: Fix = Fix::jax_or(
     "leave `jax_enable_x64` off, or give arrays a type of 32 bits or fewer: NumPy's own default is float64",
@@ -44,6 +48,14 @@ static HALVES: Fix = Fix {
     tensorflow: "compute in bfloat16 and keep variables in 32 bits (the Keras policy `mixed_bfloat16`), or cast the operands before the product",
     pytorch: "compute in bfloat16 (`torch.autocast`), or lower `torch.set_float32_matmul_precision`",
     any: "cast the operands to bfloat16 before the product and keep the accumulation in 32 bits",
+};
+
+/// For products of 32-bit operands in full precision.
+static ROUNDED: Fix = Fix {
+    jax: "leave `precision` and `jax_default_matmul_precision` at their default where the model bears it: products then run as TF32; or cast the operands to bfloat16",
+    tensorflow: "leave `tf.config.experimental.enable_tensor_float_32_execution` on, or compute in bfloat16 (the Keras policy `mixed_bfloat16`)",
+    pytorch: "set `torch.set_float32_matmul_precision('high')`, or compute in bfloat16 (`torch.autocast`)",
+    any: "let products of 32-bit floats run as TF32, or cast the operands to bfloat16",
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -70,9 +82,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     );
     let mut findings = Vec::new();
-    for (ops, finding) in
-        [(&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding), (&singles, of_singles)]
-    {
+    let (exact, singles): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
+        singles.into_iter().partition(|op| has_tensor_cores(evidence) && evidence.is_exact_product(op));
+    for (ops, finding) in [
+        (&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding),
+        (&exact, of_exact),
+        (&singles, of_singles),
+    ] {
         let share = share(ops);
         if WIDE_PRECISION.grade(share) != Grade::Good {
             findings.push(finding(evidence, ops, share));
@@ -134,6 +150,38 @@ fn of_singles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
         links: links(evidence, ops),
     }
     .into_finding(evidence)
+}
+
+fn of_exact(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
+    Cause {
+        id: RULE.id,
+        claim: format!(
+            "Products of 32-bit operands in full precision, which the tensor cores do not take, take {} of the active window: {}",
+            units::share(share),
+            common(ops.iter().copied()),
+        ),
+        evidence: ops.first().map_or_else(String::new, |op| {
+            format!("{} has {} at precision HIGHEST", op.meta.name, types(evidence, op))
+        }),
+        saved: Some(share * OF_EXACT_32_BITS),
+        assuming: "if TF32 on tensor cores took a seventh of their time, as vendors' peaks say".into(),
+        recommendation: evidence.fix(&ROUNDED),
+        falsifier: "with the default precision the products take as long".into(),
+        status: Status::Estimated,
+        links: links(evidence, ops),
+    }
+    .into_finding(evidence)
+}
+
+/// Whether a selected device is an NVIDIA GPU that multiplies 32-bit floats on tensor cores (TF32), as those of compute capability 8
+/// and later do.
+fn has_tensor_cores(evidence: &Evidence<'_>) -> bool {
+    evidence.selection.devices.iter().any(|device| {
+        let plane = evidence.profile.plane(device.plane);
+        let is_nvidia = plane.stat("device_vendor").and_then(|v| v.as_text()) == Some("Nvidia");
+        let major = plane.stat("compute_cap_major").and_then(|v| v.as_f64());
+        device.kind == DeviceKind::Gpu && is_nvidia && major.is_some_and(|major| major >= 8.0)
+    })
 }
 
 fn links(evidence: &Evidence<'_>, ops: &[&Op<'_>]) -> Vec<Link> {

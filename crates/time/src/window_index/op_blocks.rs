@@ -6,6 +6,8 @@
 //! count as far as they are in it; [`Ends`] finds them.
 
 use super::ends::Ends;
+use rustc_hash::FxHashSet;
+
 use crate::nesting::walk_nested;
 use crate::op_lines::NONE;
 use crate::op_rows::{DeviceOps, Rows};
@@ -42,6 +44,7 @@ struct LineBlocks {
 struct Walk<'a> {
     events: &'a Events,
     rows: Rows<'a>,
+    parts: Option<&'a FxHashSet<u32>>,
     order: Option<&'a [u32]>,
     nests: bool,
 }
@@ -60,6 +63,11 @@ impl<'a> Walk<'a> {
 
     fn end(&self, at: usize) -> i64 {
         self.op(at).map_or(i64::MIN, |(_, event)| event.end_ps)
+    }
+
+    /// 1 where the event is an execution of its op, 0 where another event counts it.
+    fn counts(&self, event: &Event) -> i64 {
+        self.parts.is_none_or(|parts| !parts.contains(&(event.index as u32))).into()
     }
 
     /// The number of positions whose events start before a time.
@@ -100,7 +108,8 @@ impl OpBlocks {
         let mut all_ps = 0_i128;
         let line = |(line, rows): (&Line, Rows<'_>)| {
             let events = profile.events(line);
-            let walk = Walk { events, rows, order: None, nests: nests(ops.kind()) };
+            let walk =
+                Walk { events, rows, parts: ops.parts_of(line.id), order: None, nests: nests(ops.kind()) };
             let order = order(walk, ops.kind());
             let walk = Walk { order: order.as_deref(), ..walk };
             let mut before = Vec::with_capacity((events.len() / step + 1) * ops.ops.len());
@@ -117,7 +126,7 @@ impl OpBlocks {
                     return None;
                 }
                 let sum = &mut sums[row];
-                *sum = [sum[0] + 1, sum[1] + length, sum[2] + length];
+                *sum = [sum[0] + walk.counts(&event), sum[1] + length, sum[2] + length];
                 if let Some(around) = around.enter(walk, row, event) {
                     sums[around][2] -= length;
                 }
@@ -144,7 +153,8 @@ impl OpBlocks {
         for (blocks, (line, rows)) in self.lines.iter().zip(ops.lines(profile)) {
             if takes_line(line.id) {
                 let order = blocks.order.as_deref();
-                let walk = Walk { events: profile.events(line), rows, order, nests: nests(ops.kind()) };
+                let (events, parts) = (profile.events(line), ops.parts_of(line.id));
+                let walk = Walk { events, rows, parts, order, nests: nests(ops.kind()) };
                 blocks.add(walk, window, &mut sums);
             }
         }
@@ -232,7 +242,7 @@ fn whole(walk: Walk<'_>, begun: &[usize], events: std::ops::Range<usize>, sums: 
     for (row, event) in events.filter_map(|at| walk.op(at)) {
         let length = event.end_ps - event.start_ps;
         let [count, total, own] = sums[row].sums;
-        sums[row].sums = [count + 1, total + length, own + length];
+        sums[row].sums = [count + walk.counts(&event), total + length, own + length];
         if let Some(around) = around.enter(walk, row, event) {
             sums[around].sums[2] -= length;
         }
@@ -249,7 +259,7 @@ fn partial(walk: Walk<'_>, partly: &[usize], first: usize, (start_ps, end_ps): (
         let mut more = inside(&event);
         if at >= first {
             more -= event.end_ps - event.start_ps;
-            sums[row].cut += 1;
+            sums[row].cut += walk.counts(&event);
         }
         sums[row].sums[1] += more;
         sums[row].sums[2] += more;
@@ -260,6 +270,9 @@ fn partial(walk: Walk<'_>, partly: &[usize], first: usize, (start_ps, end_ps): (
     // In the order in which the walk comes to them: sums of fractions depend on it.
     let mut share = |event: Event| {
         let row = walk.rows.of(&event) as usize;
+        if walk.counts(&event) == 0 {
+            return;
+        }
         sums[row].part += inside(&event) as f64 / (event.end_ps - event.start_ps) as f64;
     };
     let events = partly.iter().filter_map(|at| walk.op(*at)).map(|(_, event)| event);
