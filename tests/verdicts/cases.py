@@ -31,6 +31,8 @@ MODELS = {
     "moe8": dict(model="moe_train", topology="v6e:2x4", params=dict(
         layers=2, d=1024, ff=4096, experts=8, heads=8, vocab=16000, batch=16, seq=1024, ep=8, cap=1.5)),
     "cnn8": dict(model="cnn_dp", topology="v5e:2x4", params=dict(blocks=6, width=128, img=128, classes=1000, batch=256, dp=8)),
+    # A torus of three dimensions.
+    "cnn16": dict(model="cnn_dp", topology="v5p:2x2x4", params=dict(blocks=5, width=128, img=112, classes=1000, batch=512, dp=16)),
 }
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
@@ -49,6 +51,10 @@ BASES = {
     "moe_v6e8": base("v6e", "moe8", 2, 4, 18) | NOISY,
     "cnn_v5e8": base("v5e", "cnn8", 2, 4, 30) | NOISY,
     "deep_v5e4": base("v5e", "deep", 1, 4, 22) | NOISY,
+    # Steps of less than a millisecond: one chip of each host captured; four of eight and no step markers; three of four hosts.
+    "cnn_v5p16": base("v5p", "cnn16", 4, 4, 25, 1),
+    "cnn_v5p16_unmarked": base("v5p", "cnn16", 2, 8, 14, 4, annotate=False, steps_line=False),
+    "cnn_v5p16_3hosts": base("v5p", "cnn16", 4, 4, 15, 1, only_hosts=[0, 1, 3]),
     "two_programs": base("v6e", "p5", 1, 4, 0, 1) | dict(
         rename={"ev": "jit_eval_step"}, runs=[dict(program=name, count=count) for name, count in (("p5", 5), ("ev", 2)) * 2]),
 }
@@ -158,6 +164,22 @@ KINDS += [
     more("a slow link", (5.0,), ("dense_v5p8", "dense_v6e8", "moe_v6e8"), lambda s, x: dict(slow_links=[[2, 3, x]])),
     kind("slow collectives", ("slow_link",), (4.0,), ("dense_v5p8", "dense_v6e8"),
          lambda s, x: dict(coll_scale={"all-reduce": x, "all-gather": x, "reduce-scatter": x})),
+]
+
+SHORT = ("cnn_v5p16", "cnn_v5p16_unmarked")
+KINDS += [
+    more("slow host", (1.08, 3.0), SHORT),
+    more("slow from a step on", (1.2,), SHORT, lambda s, x: dict(throttle={"from": steps(s) * 2 // 3, "factor": x})),
+    more("stall every few steps", (0.002, 0.03), SHORT, every(3, "save_checkpoint")),
+    more("stall every few steps", (0.004,), ("cnn_v5p16",), lambda s, x: dict(periodic=dict(every=2, s=x, event="logging.flush", hosts=[1])))
+    | dict(first=("late_host", "periodic_stall"), what=lambda s, x: ""),
+    more("slow input", (0.0015,), SHORT),
+    more("a host late at random", (0.003,), ("cnn_v5p16",)),
+    more("slow convolutions and products", (1.4, 2.0), SHORT),
+    more("slow collectives", (8.0,), ("cnn_v5p16",)),
+    more("HBM slower", (0.5,), ("cnn_v5p16",)),
+    kind("slow host not captured", ("late_members",), (1.3, 2.0), ("cnn_v5p16_3hosts",), lambda s, x: dict(straggler=dict(host=2, factor=x))),
+    more("slow host", (1.2,), ("cnn_v5p16_3hosts",), lambda s, x: dict(straggler=dict(host=1, factor=x))) | dict(what=lambda s, x: "w-1"),
 ]
 
 # Seeds of runs without a fault; each is held against the first of its base (A/A).

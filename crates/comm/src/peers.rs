@@ -131,6 +131,8 @@ pub struct SlowLinks {
     pub axis: Option<SlowAxis>,
     /// All links, where there are no others to hold them against: by what the chip's links can carry.
     pub all: Option<SlowAll>,
+    /// Instead of that: collectives that take long whatever they carry.
+    pub uncaptured: Option<Uncaptured>,
     /// What the synchronous collectives of the slowest group, or along the slow axis, take beyond their peers': a share of the
     /// steps' time.
     pub excess_share: f64,
@@ -193,6 +195,22 @@ pub struct SlowAll {
     pub ops: usize,
     /// Their kinds.
     pub kinds: Vec<String>,
+    /// How many members of their groups were captured, of how many.
+    pub captured: (usize, u64),
+}
+
+/// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
+/// they carry: they wait for a member that was not captured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncaptured {
+    /// How many members of their groups were captured, of how many.
+    pub captured: (usize, u64),
+    /// What they take beyond what their messages would at the usual rate: a share of the steps' time.
+    pub excess_share: f64,
+    /// The op that takes longest for what it carries: its name, time in picoseconds and bytes over the links of a device.
+    pub small: (String, f64, f64),
+    /// One that carries more and takes less.
+    pub large: (String, f64, f64),
 }
 
 /// What is known of a collective.
@@ -201,7 +219,27 @@ struct Known {
     kind: String,
     members: u64,
     bytes: Option<f64>,
+    /// It computes as well, in a fusion.
+    is_fused: bool,
 }
+
+/// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
+struct Large<'k> {
+    op: &'k Op,
+    known: &'k Known,
+    moved: f64,
+    /// Median over executions.
+    time_ps: f64,
+    /// All executions of one group.
+    sum_ps: f64,
+}
+
+/// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
+const LONGER: f64 = 1.3;
+/// ... and carries this part of it at most.
+const FEWER_BYTES: f64 = 0.5;
+/// That must be so of ops with this share of their time.
+const CONTRADICT: f64 = 0.2;
 
 impl<'p> Peers<'p> {
     /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
@@ -293,6 +331,15 @@ impl<'p> Peers<'p> {
         if all > 0.0 { (of / all).clamp(0.0, 1.0) } else { 0.0 }
     }
 
+    /// The share of the steps' time, 0 to 1, that the others stand longer in the same collectives than these devices do, beyond what the
+    /// program's groups explain: single waits may be short, and are always for these.
+    #[must_use]
+    pub fn unexplained_by(&self, some: &[DeviceId]) -> f64 {
+        let all: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
+        let of: f64 = self.stretches.iter().map(|s| unexplained_by(&s.graph, some)).sum();
+        if all > 0.0 { (of / all).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
     /// The groups and axes that are slower than their peers.
     #[must_use]
     pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
@@ -313,33 +360,42 @@ impl<'p> Peers<'p> {
 
     /// Whether all links are slow: `could` is what the two links of an axis can carry, bytes a second.
     fn find_all(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: f64, links: &mut SlowLinks) {
-        let (mut moved_all, mut time_all) = (0.0, 0.0);
-        let mut kinds: BTreeSet<String> = BTreeSet::new();
-        let mut factors: BTreeMap<Op, f64> = BTreeMap::new();
         let groups_of = |op: &Op| self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
+        let mut large: Vec<Large<'_>> = Vec::new();
         for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
-            let Some((one, moved)) = known.get(op).and_then(|k| Some((k, k.moved()?))) else { continue };
+            let Some((op, one)) = known.get_key_value(op) else { continue };
+            let Some(moved) = one.moved() else { continue };
             let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
             let time_ps = median(&lengths);
             if one.axis.contains('+') || one.members < 2 || time_ps < BANDWIDTH_PS {
                 continue;
             }
-            let groups = groups_of(op).count().max(1) as f64;
-            moved_all += moved * lengths.len() as f64 / groups;
-            time_all += time_ps * lengths.len() as f64 / groups;
-            kinds.insert(one.kind.clone());
-            factors.insert(op.clone(), (moved / (USUAL_ALL * could) * 1e12 / time_ps).min(1.0));
+            let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
+            large.push(Large { op, known: one, moved: moved * runs, time_ps, sum_ps: time_ps * runs });
         }
-        let rate = moved_all / (time_all / 1e12);
-        if factors.len() < FEWEST_SLOW || time_all < ALL_SHARE * all_ps || rate >= SLOW_ALL * could {
+        let time_all: f64 = large.iter().map(|one| one.sum_ps).sum();
+        let rate = large.iter().map(|one| one.moved).sum::<f64>() / (time_all / 1e12);
+        if large.len() < FEWEST_SLOW || time_all < ALL_SHARE * all_ps || rate >= SLOW_ALL * could {
             return;
         }
-        let beyond = time_all * (1.0 - rate / (USUAL_ALL * could));
-        links.excess_share = beyond / all_ps.max(1.0);
-        links.all = Some(SlowAll { rate, could, ops: factors.len(), kinds: kinds.into_iter().collect() });
-        for (op, by) in factors {
-            let members = groups_of(&op).map(|(members, _)| (members.clone(), by)).collect();
-            links.factors.insert(op, members);
+        let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
+        let members = large.iter().flat_map(|one| groups_of(one.op).map(|(members, _)| members.len()));
+        let captured =
+            (members.max().unwrap_or(0), large.iter().map(|one| one.known.members).max().unwrap_or(0));
+        if (captured.0 as u64) < captured.1
+            && let Some((small, large)) = contradiction(&large, time_all)
+        {
+            links.uncaptured = Some(Uncaptured { captured, excess_share, small, large });
+            return;
+        }
+        links.excess_share = excess_share;
+        let kinds: BTreeSet<String> = large.iter().map(|one| one.known.kind.clone()).collect();
+        links.all =
+            Some(SlowAll { rate, could, ops: large.len(), kinds: kinds.into_iter().collect(), captured });
+        for one in &large {
+            let by = (one.moved / (USUAL_ALL * could) * 1e12 / one.sum_ps).min(1.0);
+            let members = groups_of(one.op).map(|(members, _)| (members.clone(), by)).collect();
+            links.factors.insert(one.op.clone(), members);
         }
     }
 
@@ -548,18 +604,42 @@ impl<'p> Peers<'p> {
             }
         }
         let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
-        let one = |(key, (_, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
+        let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
             let (kind, size) = bytes.remove(&key).unwrap_or_default();
             let known = Known {
                 axis: axes_of(&groups, mesh.as_ref()),
                 kind,
                 members: groups.size.unwrap_or(0),
                 bytes: size,
+                is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
             };
             (key, known)
         };
         found.into_iter().map(one).collect()
     }
+}
+
+/// An op with its time in picoseconds and its bytes, in one execution.
+type Told = (String, f64, f64);
+
+/// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
+/// the time: what takes long is not the way then. Ops that compute as well say nothing.
+fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
+    let bytes = |one: &Large<'_>| one.moved * one.time_ps / one.sum_ps.max(1.0);
+    let is_against = |small: &Large<'_>, large: &Large<'_>| {
+        small.known.axis == large.known.axis
+            && small.time_ps >= LONGER * large.time_ps
+            && bytes(small) <= FEWER_BYTES * bytes(large)
+    };
+    let plain: Vec<&Large<'_>> = all.iter().filter(|one| !one.known.is_fused).collect();
+    let pair = |small: &&Large<'_>| plain.iter().copied().find(|large| is_against(small, large));
+    let against: Vec<&Large<'_>> = plain.iter().copied().filter(|one| pair(one).is_some()).collect();
+    if against.iter().map(|one| one.sum_ps).sum::<f64>() < CONTRADICT * time_all {
+        return None;
+    }
+    let small = against.into_iter().max_by(|a, b| a.sum_ps.total_cmp(&b.sum_ps))?;
+    let told = |one: &Large<'_>| (one.op.1.clone(), one.time_ps, bytes(one));
+    Some((told(small), told(pair(&small)?)))
 }
 
 impl SlowLinks {
@@ -618,13 +698,13 @@ fn exposed(graph: &Graph<'_>, schedule: &Schedule) -> f64 {
     sum / graph.devices.len().max(1) as f64
 }
 
-/// What the device with most of it stands in collectives beyond the quickest of all in the same executions, where that is several
-/// times as long: one message is sent everywhere alike, so that the rest is a wait of which the groups know nothing.
-fn unexplained(graph: &Graph<'_>) -> i64 {
+/// What each device stands in an execution of a collective by itself, without its wait for the members of its group: by op and how many
+/// executions of it came before, the device's row and picoseconds.
+fn standing_alone(graph: &Graph<'_>) -> BTreeMap<(u32, u32), Vec<(u32, i64)>> {
     let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut same: BTreeMap<(u32, u32), Vec<(u32, i64)>> = BTreeMap::new();
     for (at, node) in (0_u32..).zip(&graph.nodes) {
-        // What a device stands in the op by itself: a collective without its wait for members, a done without what was over before.
+        // A collective without its wait for members, a done without what was over before.
         let own = match node.role {
             Role::Join { .. } => Some((node.op, graph.lengths.node[at as usize])),
             Role::Done { transfer } => {
@@ -643,8 +723,14 @@ fn unexplained(graph: &Graph<'_>) -> i64 {
         same.entry((op, *nth)).or_default().push((device, length));
         *nth += 1;
     }
+    same
+}
+
+/// What the device with most of it stands in collectives beyond the quickest of all in the same executions, where that is several
+/// times as long: one message is sent everywhere alike, so that the rest is a wait of which the groups know nothing.
+fn unexplained(graph: &Graph<'_>) -> i64 {
     let mut of_device = vec![0_i64; graph.devices.len()];
-    for lengths in same.into_values() {
+    for lengths in standing_alone(graph).into_values() {
         let least = lengths.iter().map(|(_, length)| *length).min().unwrap_or(0).max(0);
         for (device, length) in lengths {
             if length > UNEXPLAINED.saturating_mul(least) && length - least > LATENCY_PS {
@@ -653,6 +739,23 @@ fn unexplained(graph: &Graph<'_>) -> i64 {
         }
     }
     of_device.into_iter().max().unwrap_or(0)
+}
+
+/// By how much the other devices stand longer in the same executions of collectives than these do, beyond their waits for the members
+/// of their groups: a mean over the others, picoseconds.
+fn unexplained_by(graph: &Graph<'_>, some: &[DeviceId]) -> f64 {
+    let is_one: Vec<bool> = graph.devices.iter().map(|d| some.contains(&d.id)).collect();
+    let mut sum = 0.0;
+    for lengths in standing_alone(graph).into_values() {
+        let of = |own: bool| -> Vec<f64> {
+            let those = lengths.iter().filter(|(device, _)| is_one[*device as usize] == own);
+            those.map(|(_, length)| *length as f64).collect()
+        };
+        if let Some((own, others)) = mean(&of(true)).zip(mean(&of(false))) {
+            sum += others - own;
+        }
+    }
+    sum.max(0.0)
 }
 
 /// The own lengths of the collectives of a stretch, by op and group.

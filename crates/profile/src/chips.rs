@@ -96,10 +96,12 @@ pub const TPUS: &[Tpu] = &[
     },
 ];
 
-/// The TPU with this device type or short name.
+/// The TPU with this device type or short name, alone or behind `TPU `: profiles of a v5p say `TPU v5` or `TPU v5p`, by the
+/// version that wrote them.
 #[must_use]
 pub fn tpu(name: &str) -> Option<&'static Tpu> {
-    TPUS.iter().find(|t| t.type_name.eq_ignore_ascii_case(name) || t.short_name.eq_ignore_ascii_case(name))
+    let short = name.get(..4).filter(|p| p.eq_ignore_ascii_case("TPU ")).map_or(name, |_| &name[4..]);
+    TPUS.iter().find(|t| t.type_name.eq_ignore_ascii_case(name) || t.short_name.eq_ignore_ascii_case(short))
 }
 
 /// What a GPU's vendor says of it.
@@ -306,6 +308,19 @@ pub fn amd_flops_per_cycle(name: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tpus_are_known_by_each_of_their_names() {
+        let short = |name: &str| tpu(name).map(|chip| chip.short_name);
+        for name in ["TPU v5", "TPU v5p", "tpu V5P", "v5p"] {
+            assert_eq!(short(name), Some("v5p"), "{name}");
+        }
+        assert_eq!(
+            [short("TPU v5 Lite"), short("TPU v5e"), short("TPU v6e")],
+            [Some("v5e"), Some("v5e"), Some("v6e")]
+        );
+        assert_eq!([short("TPU v5x"), short("TPU"), short("GPU v5p"), short("")], [None; 4]);
+    }
 
     #[test]
     fn gpu_peaks_are_the_vendors_figures() {

@@ -35,6 +35,8 @@ pub struct LateIn {
     pub devices: Vec<DeviceId>,
     /// By how much, the latest of them, picoseconds.
     pub late_ps: f64,
+    /// What every device waits before its work in that step, the one that waits least: picoseconds.
+    pub common_ps: f64,
     /// The time of the step on that device, picoseconds on the run's clock.
     pub span: (i64, i64),
 }
@@ -44,7 +46,7 @@ pub struct LateIn {
 pub struct Late {
     /// The steps in which somebody is, by number.
     pub steps: Vec<LateIn>,
-    /// The host that is, where most of it is one host's.
+    /// The host that is, where most of it is one host's of several.
     pub host: Option<HostId>,
     /// The device, where one only of a host is late.
     pub device: Option<DeviceId>,
@@ -56,7 +58,21 @@ pub struct Late {
     pub of_steps: usize,
 }
 
+/// Where every device waits so many times as long as one is late beyond that, it may be chance that it is that one.
+const COMMON: f64 = 3.0;
+
 impl Late {
+    /// Whether all devices wait before their work, and who begins last is by how much these waits differ: an effect of what all
+    /// wait for. Where now one is last and now another from as much in common on as the last is late beyond it; where it is one in
+    /// most of some steps, which may be chance, from [`COMMON`] times as much on; never where it is one in all steps.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        let common = mean(&self.steps.iter().map(|one| one.common_ps).collect::<Vec<_>>()).unwrap_or(0.0);
+        let is_one = self.host.is_some() || self.device.is_some();
+        let is_always = is_one && self.pattern == Pattern::Constant;
+        !is_always && common >= self.mean_ps() * if is_one { COMMON } else { 1.0 }
+    }
+
     /// The share of `devices` devices that are late, 0 to 1: a mean over the steps in which some are.
     #[must_use]
     pub fn members(&self, devices: usize) -> f64 {
@@ -116,15 +132,18 @@ pub(super) fn late(devices: &[OfDevice<'_>]) -> Option<Late> {
         *of_host.entry(one.host).or_default() += one.late_ps;
     }
     let sum: f64 = lost.iter().sum();
+    let is_alone = of_host.len() < 2 && devices.iter().all(|d| d.device.host == devices[0].device.host);
     let most = of_host.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-    let host = most.filter(|(_, own)| *own >= OWN * sum).map(|(host, _)| host);
+    // Of one host only its devices can be late, and not the host against others.
+    let host = most.filter(|(_, own)| !is_alone && *own >= OWN * sum).map(|(host, _)| host);
     let pattern = Pattern::of(&numbers, &series(&|l| host.is_none_or(|h| h == l.host)));
     let slow = slow_steps(&series(&|_| true));
     let is_slow = |one: &LateIn| slow.iter().any(|at| numbers.get(*at) == Some(&one.step));
-    let of_host = found.iter().filter(|l| Some(l.host) == host && is_slow(l));
+    let is_own = |of: HostId| is_alone || Some(of) == host;
+    let of_host = found.iter().filter(|l| is_own(l.host) && is_slow(l));
     let mut single: Vec<&[DeviceId]> = of_host.map(|l| l.devices.as_slice()).collect();
     single.dedup();
-    let on_host = devices.iter().filter(|d| Some(d.device.host) == host).count();
+    let on_host = devices.iter().filter(|d| is_own(d.device.host)).count();
     let device = match single[..] {
         [[one]] if on_host > 1 => Some(*one),
         _ => None,
@@ -163,7 +182,8 @@ fn late_in(devices: &[OfDevice<'_>], number: i64, own: &[(usize, &OnDevice)]) ->
     let together = of.iter().filter(|(_, ps)| late_ps > 0.0 && *ps >= TOGETHER * late_ps);
     let late: Vec<DeviceId> = together.map(|(at, _)| devices[own[*at].0].device.id).collect();
     let span = (latest.1.start_ps, latest.1.end_ps);
-    (late_ps > 0.0).then_some(LateIn { step: number, host, devices: late, late_ps, span })
+    let common_ps = own.iter().map(|(_, s)| starting_ps(s)).min().unwrap_or(0).max(0) as f64;
+    (late_ps > 0.0).then_some(LateIn { step: number, host, devices: late, late_ps, common_ps, span })
 }
 
 impl Late {
@@ -173,6 +193,9 @@ impl Late {
         match (self.device, self.host) {
             (Some(device), _) => profile.device(device).name.clone(),
             (None, Some(host)) => profile.host(host).name.clone(),
+            (None, None) if self.steps.windows(2).all(|pair| pair[0].host == pair[1].host) => {
+                "Another device each time".into()
+            }
             (None, None) => "Another host each time".into(),
         }
     }

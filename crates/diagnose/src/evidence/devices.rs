@@ -7,7 +7,7 @@ use haloscope_comm::analysis;
 use haloscope_comm::hosts::late::Late;
 use haloscope_comm::hosts::measure::{Measured, OfDevice};
 use haloscope_comm::last::Last;
-use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks};
+use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks, Uncaptured};
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
 use haloscope_time::account::{Class, Group};
@@ -26,6 +26,8 @@ pub(crate) struct Waits {
     pub late: Option<Cost>,
     /// Links that are slower than others, and what they cost.
     pub links: Option<(SlowLinks, Cost)>,
+    /// Waits for members that were not captured, and their share of the active window.
+    pub uncaptured: Option<(Uncaptured, f64)>,
     /// Whether collectives of several groups could be compared.
     pub links_known: bool,
     /// What waits are left without all of these, where nobody is to blame: members come at different times, now one, now
@@ -129,6 +131,7 @@ impl<'p> Evidence<'p> {
             // Links are known by the collectives alone; what they cost by their own excess.
             let links = peers.as_ref().map(|peers| peers.slow_links(self.profile));
             return Waits {
+                uncaptured: links.as_ref().and_then(|links| uncaptured(links, whole)),
                 links: links.filter(|links| !links.is_empty()).map(|links| {
                     let saved = links.excess_share * whole;
                     (links, Cost { saved, communication: saved, is_projected: false })
@@ -147,22 +150,25 @@ impl<'p> Evidence<'p> {
         let mut changes: Vec<Change<'_>> = Vec::new();
         let mut found = Waits { links_known: true, ..Waits::default() };
         let unexplained = peers.unexplained_share();
-        let at_most = |gain: Gain, excess: f64, members: f64| {
+        let at_most = |gain: Gain, excess: f64, members: f64, unexplained: f64| {
             let (gain, is_more) = gain.with_unexplained(unexplained, excess, members);
             Cost { is_projected: !is_more, ..cost(gain) }
         };
         if let Some(one) = measured.slow().filter(|_| !slow.is_empty()) {
             let members = slow.len() as f64 / measured.devices.len().max(1) as f64;
             let gain = peers.gain(&[Change::Work(&slow)]);
-            found.slow = Some(at_most(gain, one.cost_share, members));
+            let by_those = unexplained.max(peers.unexplained_by(&slow));
+            found.slow = Some(at_most(gain, one.cost_share, members, by_those));
             changes.push(Change::Work(&slow));
         }
         if let Some(late) = &measured.late {
             let gain = peers.gain(&[Change::Starts]);
-            found.late = Some(at_most(gain, late.cost_share, late.members(measured.devices.len())));
+            let members = late.members(measured.devices.len());
+            found.late = Some(at_most(gain, late.cost_share, members, unexplained));
             changes.push(Change::Starts);
         }
         let links = peers.slow_links(self.profile);
+        found.uncaptured = uncaptured(&links, whole);
         if !links.is_empty() {
             found.links = Some((links.clone(), cost(peers.gain(&[Change::Links(&links)]))));
             changes.push(Change::Links(&links));
@@ -249,6 +255,11 @@ impl<'p> Evidence<'p> {
         late.and_then(|late| self.instead(measured, late)).is_some_and(|instead| instead.word == "input")
     }
 
+    /// Whether all hosts wait before their work, and who begins last is how much these waits differ.
+    pub(crate) fn is_late_by_spread(&self) -> bool {
+        self.measured().ok().and_then(|measured| measured.late.as_ref()).is_some_and(Late::is_spread)
+    }
+
     /// When the devices of a host stood without an op in a step.
     fn idle_of(&self, measured: &Measured<'_>, host: HostId, step: i64) -> Vec<(i64, i64)> {
         let mut parts = Vec::new();
@@ -263,6 +274,11 @@ impl<'p> Evidence<'p> {
         }
         parts
     }
+}
+
+/// The waits for members that were not captured, with their share of the active window; `whole` is that of the steps.
+fn uncaptured(links: &SlowLinks, whole: f64) -> Option<(Uncaptured, f64)> {
+    links.uncaptured.as_ref().map(|one| (one.clone(), one.excess_share * whole))
 }
 
 /// What an event of this name is, in a word.

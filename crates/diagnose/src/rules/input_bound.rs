@@ -55,7 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let rest: f64 = with_it.iter().map(|(_, share)| share).sum();
     // Where all hosts wait for input now one has its batch first and now another, and waits for the others in a collective.
     let late = evidence.waits().late.filter(|cost| 2.0 * (cost.saved - cost.communication) < share);
-    let late = late.filter(|_| evidence.is_late_for_input());
+    let late = late.filter(|_| evidence.is_late_for_input() || evidence.is_late_by_spread());
     let waits = late.map_or(0.0, |cost| cost.communication);
     let others = if waits > 0.0 {
         format!("; {} more is waited in collectives for hosts whose batch comes last", units::share(waits))

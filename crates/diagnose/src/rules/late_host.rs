@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_comm::hosts::findings::{LATE_FALSIFIER, LATE_LEVER, late_words};
+use haloscope_comm::hosts::late::Late;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::pattern::Pattern;
@@ -28,6 +29,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let (Some(late), Some(cost)) = (&measured.late, evidence.waits().late) else {
         return Outcome::clear("no device begins later than the others by 1% of the step time or more");
     };
+    if late.is_spread() {
+        return Outcome::clear(format!(
+            "{}, but all wait for longer before their work: who is last goes with what all wait for",
+            late_words(evidence.profile, late)
+        ));
+    }
+    let whole = steps_longer(evidence, late).filter(|whole| *whole > cost.saved);
+    let saved = whole.unwrap_or(cost.saved);
     let instead = evidence.instead(measured, late);
     let doing = instead.as_ref().map_or_else(
         || "; the thread that launches recorded no event that fills half of that time".to_owned(),
@@ -59,8 +68,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             late.hosts(evidence.profile),
             evidence.last_words()
         ),
-        saved: Some(cost.saved),
-        assuming: if cost.is_projected {
+        saved: Some(saved),
+        assuming: if whole.is_some() {
+            "if these steps took as long as the others".into()
+        } else if cost.is_projected {
             "if none began later than the others, found by replaying the steps".into()
         } else {
             "if none began later than the others".into()
@@ -72,7 +83,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let mut finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
     // The late devices idle meanwhile, a mean over all devices.
-    let idle = (cost.saved - cost.communication).max(0.0);
+    let idle = (saved - cost.communication).max(0.0);
     let is_of_all = evidence.is_late_for_input() && 2.0 * idle < evidence.share_of(&evidence.host().input);
     for rule in ["input_bound", "host_bound", "idle_inside"] {
         // Where all hosts wait for input, that is why one is late, and not the other way around.
@@ -83,39 +94,67 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // Where nobody is late in the other steps, those in which somebody is stand out as well.
     if late.pattern != Pattern::Constant {
         for rule in ["slower_from_step", "periodic_stall", "step_jitter"] {
-            finding = finding.explaining(rule, cost.saved);
+            finding = finding.explaining(rule, saved);
         }
     }
     Outcome::found(said, vec![finding])
+}
+
+/// Of the excess of the late steps so much must be the lateness, for all of it to go with it.
+const MOST: f64 = 0.5;
+/// Steps in which nobody is late, so many at least, say how long a step would be.
+const BESIDE: usize = 3;
+
+/// Where somebody is late in some steps only: by how much these are longer than the others, a share of the active window. A
+/// late host holds up what was to come behind it as well (launches ahead of the devices), which no replay of its lateness shows.
+fn steps_longer(evidence: &Evidence<'_>, late: &Late) -> Option<f64> {
+    let series = evidence.series().filter(|_| late.pattern != Pattern::Constant)?;
+    let is_late = |at: &usize| late.steps.iter().any(|one| one.step == series.number(*at));
+    let members: Vec<usize> = (0..series.steps.len()).filter(is_late).collect();
+    let others = series.beside(&members);
+    if members.is_empty() || others.len() < BESIDE {
+        return None;
+    }
+    let extra = series.mean_of(&members) - series.mean_of(&others);
+    (late.mean_ps() >= MOST * extra)
+        .then(|| evidence.share_of_steps_ps(extra.max(0.0) * members.len() as f64))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check_hosts};
+    use haloscope_xspace::write::Value;
 
     /// A host whose device begins this late in each of these eight steps of 1000 us, works 500 and waits for the rest; its
     /// thread reads a batch meanwhile.
     fn host(late: impl Fn(i64) -> i64) -> Vec<Made> {
+        host_in(late, |_| 1000)
+    }
+
+    /// The same in steps of these lengths, microseconds.
+    fn host_in(late: impl Fn(i64) -> i64, length: impl Fn(i64) -> i64) -> Vec<Made> {
         let mut tpu = Made::tpu(0);
-        let starts = || (0..8).map(|i| (i, i * 1000 * US));
-        tpu.steps(&starts().map(|(i, at)| (i, at, 1000 * US)).collect::<Vec<_>>());
+        let starts = || (0..8).map(|i| (i, (0..i).map(&length).sum::<i64>() * US));
+        tpu.steps(&starts().map(|(i, at)| (i, at, length(i) * US)).collect::<Vec<_>>());
         let own = |i: i64| late(i) * US;
         tpu.programs(
-            &starts().map(|(i, at)| ("jit_step(7)", at + own(i), 1000 * US - own(i))).collect::<Vec<_>>(),
+            &starts()
+                .map(|(i, at)| ("jit_step(7)", at + own(i), length(i) * US - own(i)))
+                .collect::<Vec<_>>(),
         );
         let ops = starts().flat_map(|(i, at)| {
             let begun = at + own(i);
             [
                 ("fusion.1", "loop fusion", begun, 500 * US),
-                ("all-reduce.1", "all-reduce", begun + 500 * US, 500 * US - own(i)),
+                ("all-reduce.1", "all-reduce", begun + 500 * US, (length(i) - 500) * US - own(i)),
             ]
         });
         tpu.ops(&ops.collect::<Vec<_>>());
         let mut cpu = Made::named("/host:CPU");
         cpu.line("python");
         for (i, at) in starts() {
-            cpu.event("DataLoader.__next__", at, own(i), &[]);
+            cpu.event("DataLoader.__next__", at, own(i), &[("_ipl_stage_id", Value::Int(1))]);
             cpu.event("PjitFunction(step)", at + own(i), 20 * US, &[]);
         }
         vec![tpu, cpu]
@@ -146,6 +185,74 @@ mod tests {
             found.findings[0].claim.starts_with("Another host each time begins 300.0 us later"),
             "{found:?}"
         );
+    }
+
+    /// Three hosts that all wait so long in each step, now this one and now that one 60 us longer.
+    fn all_wait(common: i64) -> Vec<(&'static str, Vec<Made>)> {
+        let host_of = |own: i64| host(move |i| common + if i % 3 == own { 60 } else { 0 });
+        vec![("a", host_of(0)), ("b", host_of(1)), ("c", host_of(2))]
+    }
+
+    #[test]
+    fn who_is_last_of_hosts_that_all_wait_is_no_cause() {
+        let found = check_hosts(&super::RULE, all_wait(300));
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("all wait for longer"), "{}", found.said);
+        // What they all wait for costs what is waited for the last as well: of a step seven times in eight 320 us, and 40 in collectives.
+        let input = check_hosts(&crate::rules::input_bound::RULE, all_wait(300));
+        let saved = (7.0 * 320.0 + 8.0 * 40.0) / (8000.0 - 320.0);
+        assert!((input.findings[0].speedup.unwrap() - 1.0 / (1.0 - saved)).abs() < 0.02, "{input:?}");
+        assert!(input.findings[0].explains.iter().any(|e| e.rule == "exposed_communication"), "{input:?}");
+        // Near misses: all wait for less than the last is late; always the same host is.
+        assert_eq!(check_hosts(&super::RULE, all_wait(40)).verdict, Verdict::Found);
+        let hosts = vec![("a", host(|_| 300)), ("b", host(|_| 360)), ("c", host(|_| 300))];
+        assert_eq!(check_hosts(&super::RULE, hosts).verdict, Verdict::Found);
+    }
+
+    #[test]
+    fn steps_in_which_a_host_is_late_may_be_longer_by_more() {
+        let hosts = |length: i64| {
+            let late = |i: i64| if i % 2 == 1 { 310 } else { 10 };
+            let length = move |i: i64| if i % 2 == 1 { length } else { 1000 };
+            vec![("a", host_in(|_| 10, length)), ("b", host_in(late, length)), ("c", host_in(|_| 10, length))]
+        };
+        let finding = |length: i64| check_hosts(&super::RULE, hosts(length)).findings.remove(0);
+        // 300 us late in steps that are 400 longer: without it all take 1000 us.
+        let found = finding(1400);
+        assert!((found.speedup.unwrap() - 1.2).abs() < 0.01, "{found:?}");
+        assert!(found.ceiling.contains("as long as the others"), "{}", found.ceiling);
+        // Near miss: of 900 us that they are longer lateness is a third.
+        let found = finding(1900);
+        assert!((found.speedup.unwrap() - 1.0 / (1.0 - 300.0 / 2900.0)).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn of_one_host_a_device_is_late_and_not_the_host() {
+        let devices = |late: fn(i64, i64) -> i64| {
+            let of = |d: i64| {
+                let mut tpu = Made::tpu(d);
+                let starts = || (0..8).map(|i| (i, i * 1000 * US));
+                tpu.steps(&starts().map(|(i, at)| (i, at, 1000 * US)).collect::<Vec<_>>());
+                let ops = starts().flat_map(|(i, at)| {
+                    let begun = at + late(d, i) * US;
+                    let met = at + 1000 * US - begun - 500 * US;
+                    [
+                        ("fusion.1", "loop fusion", begun, 500 * US),
+                        ("all-reduce.1", "all-reduce", begun + 500 * US, met),
+                    ]
+                });
+                tpu.ops(&ops.collect::<Vec<_>>());
+                let program =
+                    |(i, at): (i64, i64)| ("jit_step(7)", at + late(d, i) * US, (1000 - late(d, i)) * US);
+                tpu.programs(&starts().map(program).collect::<Vec<_>>());
+                tpu
+            };
+            check_hosts(&super::RULE, vec![("a", (0..4).map(of).collect())])
+        };
+        let always = devices(|d, _| if d == 2 { 310 } else { 10 });
+        assert!(always.findings[0].claim.starts_with("TPU:2 begins 300.0 us later"), "{always:?}");
+        let in_turn = devices(|d, i| if d == i % 4 { 310 } else { 10 });
+        assert!(in_turn.findings[0].claim.starts_with("Another device each time"), "{in_turn:?}");
     }
 
     #[test]

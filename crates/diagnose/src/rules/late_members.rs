@@ -1,4 +1,5 @@
-//! Members of collectives come at different times, now one last, now another, and nobody is to blame.
+//! Members of collectives come at different times, now one last, now another, and nobody is to blame; or one comes late that was
+//! not captured.
 //!
 //! What it costs is known from the steps run again. Where these cannot be run again, because measured times contradict the order of the
 //! collectives, the waits themselves are known still ([`haloscope_comm::last`]).
@@ -7,6 +8,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
+use haloscope_comm::peers::Uncaptured;
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -27,6 +29,9 @@ const WAITS_WORTH: f64 = 0.015;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
+    if let Some((uncaptured, share)) = waits.uncaptured.as_ref().filter(|(_, share)| *share >= WORTH) {
+        return of_uncaptured(evidence, uncaptured, *share);
+    }
     let Some((cost, waiting)) = waits.others.zip(waits.waiting).or_else(|| as_measured(evidence)) else {
         return Outcome::unknown(
             "nothing says which devices took part in which collective, in steps that all of them ran",
@@ -64,6 +69,35 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("slowest")],
     };
     let finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    Outcome::found(said, vec![finding])
+}
+
+/// All members that were captured wait for one that was not.
+fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Outcome {
+    let (captured, of) = found.captured;
+    let told = |(op, time_ps, bytes): &(String, f64, f64)| {
+        format!("{op} takes {} for {}", units::duration_ps(*time_ps), units::bytes(*bytes))
+    };
+    let said = format!(
+        "Collectives wait for members that were not captured ({captured} of {of} were) for {} of the active window",
+        units::share(share)
+    );
+    let finding = Cause {
+        id: RULE.id,
+        claim: said.clone(),
+        evidence: format!(
+            "all captured members stand in them alike, and not the longer the more these carry: {}, {}",
+            told(&found.small),
+            told(&found.large)
+        ),
+        saved: Some(share),
+        assuming: "if collectives took what their messages need".into(),
+        recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the one that comes last stands in no collective".into(),
+        falsifier: "in a capture of all members none works longer or begins later than the others".into(),
+        status: Status::Estimated,
+        links: vec![Link::to("comm").table("ops"), Link::to("inspect")],
+    };
+    let finding = finding.into_finding(evidence).explaining("exposed_communication", share);
     Outcome::found(said, vec![finding])
 }
 
@@ -116,6 +150,51 @@ mod tests {
     fn a_little_lateness_is_a_near_miss() {
         let found = in_turn(3);
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+    }
+
+    /// Eight of sixteen members that stand in 4 MiB for so long and in 256 KiB for so long, microseconds.
+    fn half_captured(meets: [i64; 2]) -> Vec<Made> {
+        let group = (0..16).map(|d| d.to_string()).collect::<Vec<_>>().join(",");
+        let device = |d: i64| {
+            let mut tpu = Made::tpu(d);
+            for (name, numbers) in [("all-reduce.1", 1 << 20), ("all-reduce.2", 1 << 16)] {
+                let text = format!(
+                    "%{name} = f32[{numbers}]{{0}} all-reduce(%a), replica_groups={{{{{group}}}}}, channel_id=1, use_global_device_ids=true"
+                );
+                tpu.op(name, "all-reduce", &text, &[]);
+            }
+            let whole = (500 + meets[0] + meets[1]) * US;
+            let steps: Vec<_> = (0..6).map(|n| (n, n * whole, whole)).collect();
+            tpu.steps(&steps);
+            tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
+            let ops = steps.iter().flat_map(|(_, at, _)| {
+                [
+                    ("fusion.1", "loop fusion", *at, 500 * US),
+                    ("all-reduce.1", "all-reduce", at + 500 * US, meets[0] * US),
+                    ("all-reduce.2", "all-reduce", at + (500 + meets[0]) * US, meets[1] * US),
+                ]
+            });
+            tpu.ops(&ops.collect::<Vec<_>>());
+            tpu
+        };
+        (0..8).map(device).collect()
+    }
+
+    #[test]
+    fn all_that_were_captured_wait_for_one_that_was_not() {
+        let found = check(&super::RULE, half_captured([300, 600]));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.contains("not captured (8 of 16 were)"), "{}", finding.claim);
+        // 98.3 us are their messages.
+        assert!((finding.speedup.unwrap() - 1400.0 / (1400.0 - 801.7)).abs() < 0.01, "{finding:?}");
+        assert!(finding.evidence.contains("all-reduce.2 takes 600.0 us for"), "{}", finding.evidence);
+        let link = check(&crate::rules::slow_link::RULE, half_captured([300, 600]));
+        assert_eq!(link.verdict, Verdict::Clear, "{link:?}");
+        // Near miss: the longer the more they carry.
+        assert_eq!(check(&super::RULE, half_captured([600, 300])).verdict, Verdict::Clear);
+        let link = check(&crate::rules::slow_link::RULE, half_captured([600, 300]));
+        assert!(link.findings[0].evidence.contains("8 of 16 members were captured"), "{link:?}");
     }
 
     #[test]

@@ -134,10 +134,18 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
             units::share(all.rate / all.could)
         ),
         format!(
-            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why",
+            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why{}",
             counted(all.ops as u64, "large synchronous op"),
             all.kinds.join(", "),
             rate(all.could),
+            if (all.captured.0 as u64) < all.captured.1 {
+                format!(
+                    "; {} of {} members were captured: one of the others that comes late looks alike",
+                    all.captured.0, all.captured.1
+                )
+            } else {
+                String::new()
+            },
         ),
     )
 }
