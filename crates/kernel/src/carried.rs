@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use haloscope_llo::{Error, Head, Module};
-use haloscope_profile::{Dumped, HostId, PlaneKind, Profile};
+use haloscope_profile::{Dumped, HostId, PlaneKind, Profile, Source};
 use haloscope_xspace::StatValue;
 
 /// The stat that holds an op's LLO.
@@ -19,6 +19,8 @@ pub struct Carried<'p> {
     pub host: HostId,
     /// The serialised module.
     pub bytes: &'p [u8],
+    /// Of so many bytes, and beside, memory may be taken for it: see [`Module::read_within`].
+    pub room: (u64, u64),
     /// Number of its compilation, in a dump whose files have one.
     pub compilation: Option<u64>,
 }
@@ -41,8 +43,14 @@ impl<'p> Carried<'p> {
     /// # Errors
     /// What is wrong with the message, and where in it.
     pub fn read(&self) -> Result<Module<'p>, Error> {
-        Module::read(self.bytes)
+        Module::read_within(self.bytes, self.room.0, self.room.1)
     }
+}
+
+/// What memory may be taken for a module that these bytes of a file are.
+pub(crate) fn room(source: &Source, module: &[u8]) -> (u64, u64) {
+    let room = source.room_for(module.len() as u64);
+    (room.counted, room.beside)
 }
 
 /// The ops of a run that carry their LLO, in the order of the files.
@@ -60,6 +68,7 @@ pub fn all(profile: &Profile) -> Vec<Carried<'_>> {
                     name: source.text(meta.name),
                     host: plane.host,
                     bytes,
+                    room: room(source, bytes),
                     compilation: None,
                 });
             }
@@ -84,6 +93,7 @@ fn of_dump(profile: &Profile) -> Vec<Carried<'_>> {
             name: name.clone().into(),
             host: HostId(0),
             bytes: source.bytes(),
+            room: room(source, source.bytes()),
             compilation: dumped.compilation,
         };
         match places.get(&name).and_then(|place: &usize| found.get_mut(*place)) {
@@ -120,7 +130,7 @@ mod tests {
     use super::*;
 
     fn carried(name: &'static str) -> Carried<'static> {
-        Carried { name: name.into(), host: HostId(0), bytes: &[], compilation: None }
+        Carried { name: name.into(), host: HostId(0), bytes: &[], room: (0, 0), compilation: None }
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use haloscope_llo::{Head, Module};
-use haloscope_profile::{Dumped, Profile};
+use haloscope_profile::{Dumped, Profile, Source};
+
+use crate::carried::room;
 
 /// The schedule before empty bundles become delays, with registers: the one that an op's LLO has.
 pub const AFTER_REGISTERS: &str = "packed-bundles-post-ra";
@@ -127,7 +129,7 @@ fn of_files(profile: &Profile, op: &str, files: &[&Dumped]) -> Stages {
     let mut ranks: BTreeMap<(&str, &'static str), u8> = BTreeMap::new();
     for file in files {
         let Some(source) = profile.sources.get(file.source) else { continue };
-        let Some((name, rank, told)) = read(&file.stage, source.bytes()) else { continue };
+        let Some((name, rank, told)) = read(&file.stage, source) else { continue };
         let stage = found.entry(name).or_insert_with(|| Stage { name: name.to_owned(), ..Stage::default() });
         let mut take = |what: &'static str, slot: &mut Option<u64>, number: Option<u64>| {
             let before = ranks.get(&(name, what));
@@ -148,13 +150,15 @@ fn of_files(profile: &Profile, op: &str, files: &[&Dumped]) -> Stages {
 }
 
 /// What a file says: of which stage, how much it is worth against other files of the same, and the numbers.
-fn read<'f>(file: &'f str, bytes: &[u8]) -> Option<(&'f str, u8, Stage)> {
+fn read<'f>(file: &'f str, source: &Source) -> Option<(&'f str, u8, Stage)> {
     const ANALYSIS: &str = "schedule-analysis_";
     const UTILIZATION: &str = "_hlo-static-per-bundle-utilization";
     if file == Dumped::MODULE {
-        return Some((AFTER_REGISTERS, 1, of_module(&Module::read(bytes).ok()?)));
+        let (counted, beside) = room(source, source.bytes());
+        let module = Module::read_within(source.bytes(), counted, beside).ok()?;
+        return Some((AFTER_REGISTERS, 1, of_module(&module)));
     }
-    let text = String::from_utf8_lossy(bytes);
+    let text = String::from_utf8_lossy(source.bytes());
     if let Some(stage) = file.strip_prefix(ANALYSIS) {
         return Some((stage, 3, analysis(&text)?));
     }

@@ -1,6 +1,7 @@
 //! From bytes to a module: one pass, each field once.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use haloscope_xspace::Fault;
 use haloscope_xspace::wire::{Field, Fields, Value, varint};
@@ -15,16 +16,51 @@ use crate::{Allocation, Constant, Error, Module, Opcode, Space, Target};
 const DEEPEST: usize = 200;
 /// Rows are numbered by 32 bits.
 const MOST: usize = u32::MAX as usize;
+/// Memory in bytes for each byte of a module. Those of compilers take half of their size to twice it.
+const FOR_EACH_BYTE: u64 = 6;
+/// And beside, for one that is alone.
+const BESIDE: u64 = 24 << 20;
 
 /// A message: its bytes, and where they stand.
 #[derive(Clone, Copy)]
-struct Message<'a> {
+struct Message<'a, 'r> {
     body: &'a [u8],
     at: u64,
     name: &'static str,
+    room: &'r Room,
 }
 
-impl<'a> Message<'a> {
+/// The memory that a module may take, and what is left of it.
+struct Room {
+    allowed: u64,
+    left: Cell<u64>,
+}
+
+impl Room {
+    /// Takes so many bytes of it, before they are allocated.
+    fn take(&self, bytes: usize) -> Result<(), Error> {
+        match self.left.get().checked_sub(bytes as u64) {
+            Some(left) => self.left.set(left),
+            None => return Err(Error::TooLarge { allowed: self.allowed }),
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a message in memory, bytes.
+fn takes(name: &str) -> usize {
+    match name {
+        "LloInstruction" => size_of::<Instruction>(),
+        "LloOperand" => size_of::<Operand>(),
+        "LloRegion" | "LloLoop" | "LloPredicated" => size_of::<Group<'_>>(),
+        "LloConstant" => size_of::<Constant>(),
+        "LloSourceInfo" => size_of::<Info>(),
+        "LloFrame" => size_of::<Frame>(),
+        _ => 0,
+    }
+}
+
+impl<'a, 'r> Message<'a, 'r> {
     /// Gives each field to `take`.
     #[inline]
     fn each(self, mut take: impl FnMut(&Field<'a>) -> Result<(), Error>) -> Result<(), Error> {
@@ -38,12 +74,16 @@ impl<'a> Message<'a> {
     }
 
     /// The message in a field.
-    fn inner(self, field: &Field<'a>, name: &'static str) -> Result<Self, Fault> {
-        Ok(Self { body: field.bytes(self.name)?, at: field.content, name })
+    fn inner(self, field: &Field<'a>, name: &'static str) -> Result<Self, Error> {
+        self.room.take(takes(name))?;
+        Ok(Self { body: field.bytes(self.name)?, at: field.content, name, room: self.room })
     }
 
-    fn text(self, field: &Field<'a>) -> Result<Cow<'a, str>, Fault> {
-        Ok(String::from_utf8_lossy(field.bytes(self.name)?))
+    fn text(self, field: &Field<'a>) -> Result<Cow<'a, str>, Error> {
+        let text = String::from_utf8_lossy(field.bytes(self.name)?);
+        let copied = if matches!(text, Cow::Owned(_)) { text.len() } else { 0 };
+        self.room.take(size_of::<Cow<'_, str>>() + copied)?;
+        Ok(text)
     }
 
     /// An int32, int64 or bool.
@@ -53,11 +93,17 @@ impl<'a> Message<'a> {
     }
 
     /// Whole numbers, packed or not, one behind the other.
-    fn ints(self, field: &Field<'a>, out: &mut Vec<u32>) -> Result<(), Fault> {
+    fn ints(self, field: &Field<'a>, out: &mut Vec<u32>) -> Result<(), Error> {
         match field.value {
-            Value::Varint(value) => out.push(narrow(value)),
+            Value::Varint(value) => {
+                self.room.take(size_of::<u32>())?;
+                out.push(narrow(value));
+            }
             _ => {
                 let packed = field.bytes(self.name)?;
+                // As many as there are last bytes of them.
+                let count = packed.iter().filter(|byte| **byte < 128).count();
+                self.room.take(count.saturating_mul(size_of::<u32>()))?;
                 let mut pos = 0;
                 while pos < packed.len() {
                     let (value, next) = varint(packed, pos).map_err(|kind| Fault {
@@ -87,11 +133,22 @@ impl<'a> Module<'a> {
     /// Reads an `LloModule`. Names and notes are borrowed from the bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] with the place of the first field that is no protobuf or of another type, [`Error::TooDeep`] and
-    /// [`Error::TooMany`] for what no compiler writes.
+    /// [`Error::Malformed`] with the place of the first field that is no protobuf or of another type, [`Error::TooDeep`],
+    /// [`Error::TooMany`] and [`Error::TooLarge`] for what no compiler writes.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::read_within(bytes, bytes.len() as u64, BESIDE)
+    }
+
+    /// As [`Module::read`], in the memory that so many bytes may take, and some `beside` (bytes): of a file that was unpacked fewer
+    /// count than there are.
+    ///
+    /// # Errors
+    /// As [`Module::read`]; [`Error::TooLarge`] where it takes more.
+    pub fn read_within(bytes: &'a [u8], counted: u64, beside: u64) -> Result<Self, Error> {
+        let allowed = counted.min(bytes.len() as u64).saturating_mul(FOR_EACH_BYTE).saturating_add(beside);
+        let room = Room { allowed, left: Cell::new(allowed) };
         let mut module = Self::default();
-        let whole = Message { body: bytes, at: 0, name: "LloModule" };
+        let whole = Message { body: bytes, at: 0, name: "LloModule", room: &room };
         whole.each(|field| {
             match field.number {
                 1 => module.op = whole.text(field)?,
@@ -148,7 +205,12 @@ impl<'a> Module<'a> {
         });
     }
 
-    fn region(&mut self, message: Message<'a>, part: Part, parent: Option<GroupIdx>) -> Result<(), Error> {
+    fn region(
+        &mut self,
+        message: Message<'a, '_>,
+        part: Part,
+        parent: Option<GroupIdx>,
+    ) -> Result<(), Error> {
         let row = self.open(Kind::Region, part, parent, message.at)?;
         message.each(|field| {
             match field.number {
@@ -177,7 +239,7 @@ impl<'a> Module<'a> {
         Ok(())
     }
 
-    fn member(&mut self, message: Message<'a>, around: GroupIdx) -> Result<(), Error> {
+    fn member(&mut self, message: Message<'a, '_>, around: GroupIdx) -> Result<(), Error> {
         message.each(|field| match field.number {
             1 => self.instruction(message.inner(field, "LloInstruction")?, around),
             2 => self.lloop(message.inner(field, "LloLoop")?, around),
@@ -187,7 +249,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    fn lloop(&mut self, message: Message<'a>, around: GroupIdx) -> Result<(), Error> {
+    fn lloop(&mut self, message: Message<'a, '_>, around: GroupIdx) -> Result<(), Error> {
         let row = self.open(Kind::Loop(IndexSpace::default()), Part::Member, Some(around), message.at)?;
         message.each(|field| {
             if field.number == 8 {
@@ -202,7 +264,7 @@ impl<'a> Module<'a> {
         Ok(())
     }
 
-    fn branch(&mut self, message: Message<'a>, around: GroupIdx) -> Result<(), Error> {
+    fn branch(&mut self, message: Message<'a, '_>, around: GroupIdx) -> Result<(), Error> {
         let row = self.open(Kind::Predicated, Part::Member, Some(around), message.at)?;
         message.each(|field| {
             if let Some(part) = part_of(&Part::OF_BRANCH, field) {
@@ -214,7 +276,7 @@ impl<'a> Module<'a> {
         Ok(())
     }
 
-    fn instruction(&mut self, message: Message<'a>, group: GroupIdx) -> Result<(), Error> {
+    fn instruction(&mut self, message: Message<'a, '_>, group: GroupIdx) -> Result<(), Error> {
         let start = self.operands.len();
         let mut bundle = 0;
         let mut register = 0;
@@ -251,7 +313,7 @@ fn part_of(parts: &[Part], field: &Field<'_>) -> Option<Part> {
     parts.get((field.number as usize).checked_sub(1)?).copied()
 }
 
-fn operand(message: Message<'_>) -> Result<Operand, Error> {
+fn operand(message: Message<'_, '_>) -> Result<Operand, Error> {
     let mut operand = Operand::Unknown;
     message.each(|field| {
         match field.number {
@@ -264,7 +326,7 @@ fn operand(message: Message<'_>) -> Result<Operand, Error> {
     Ok(operand)
 }
 
-fn index_space(message: Message<'_>) -> Result<IndexSpace, Error> {
+fn index_space(message: Message<'_, '_>) -> Result<IndexSpace, Error> {
     let mut space = IndexSpace::default();
     message.each(|field| {
         match field.number {
@@ -278,7 +340,7 @@ fn index_space(message: Message<'_>) -> Result<IndexSpace, Error> {
     Ok(space)
 }
 
-fn utilization(message: Message<'_>) -> Result<Utilization, Error> {
+fn utilization(message: Message<'_, '_>) -> Result<Utilization, Error> {
     let mut all = Utilization::default();
     message.each(|field| {
         match field.number {
@@ -297,7 +359,7 @@ fn utilization(message: Message<'_>) -> Result<Utilization, Error> {
     Ok(all)
 }
 
-fn unit_use(message: Message<'_>) -> Result<UnitUse, Error> {
+fn unit_use(message: Message<'_, '_>) -> Result<UnitUse, Error> {
     let mut unit = UnitUse::default();
     message.each(|field| {
         match field.number {
@@ -310,7 +372,7 @@ fn unit_use(message: Message<'_>) -> Result<UnitUse, Error> {
     Ok(unit)
 }
 
-fn constant(message: Message<'_>) -> Result<Constant, Error> {
+fn constant(message: Message<'_, '_>) -> Result<Constant, Error> {
     let mut constant = Constant::default();
     message.each(|field| {
         match (field.number, field.value) {
@@ -324,7 +386,7 @@ fn constant(message: Message<'_>) -> Result<Constant, Error> {
     Ok(constant)
 }
 
-fn allocation(message: Message<'_>) -> Result<Allocation, Error> {
+fn allocation(message: Message<'_, '_>) -> Result<Allocation, Error> {
     let mut it = Allocation {
         space: Space::Other(0),
         bytes: 0,
@@ -353,7 +415,7 @@ fn allocation(message: Message<'_>) -> Result<Allocation, Error> {
     Ok(it)
 }
 
-fn source_map(message: Message<'_>) -> Result<SourceMap<'_>, Error> {
+fn source_map<'a>(message: Message<'a, '_>) -> Result<SourceMap<'a>, Error> {
     let mut map = SourceMap::default();
     message.each(|field| {
         match field.number {
@@ -366,7 +428,7 @@ fn source_map(message: Message<'_>) -> Result<SourceMap<'_>, Error> {
     Ok(map)
 }
 
-fn info(message: Message<'_>) -> Result<Info, Error> {
+fn info(message: Message<'_, '_>) -> Result<Info, Error> {
     let mut info = Info::default();
     let mut ids = Vec::new();
     message.each(|field| {
@@ -383,7 +445,7 @@ fn info(message: Message<'_>) -> Result<Info, Error> {
     Ok(info)
 }
 
-fn frame(message: Message<'_>) -> Result<Frame, Error> {
+fn frame(message: Message<'_, '_>) -> Result<Frame, Error> {
     let mut frame = Frame::default();
     message.each(|field| {
         let int = || message.int(field).map(|value| narrow(value as u64));
@@ -398,7 +460,7 @@ fn frame(message: Message<'_>) -> Result<Frame, Error> {
     Ok(frame)
 }
 
-fn target(message: Message<'_>) -> Result<Target<'_>, Error> {
+fn target<'a>(message: Message<'a, '_>) -> Result<Target<'a>, Error> {
     let mut target = Target::default();
     message.each(|field| {
         match field.number {
@@ -412,7 +474,7 @@ fn target(message: Message<'_>) -> Result<Target<'_>, Error> {
     Ok(target)
 }
 
-fn topology<'a>(message: Message<'a>, target: &mut Target<'a>) -> Result<(), Error> {
+fn topology<'a>(message: Message<'a, '_>, target: &mut Target<'a>) -> Result<(), Error> {
     message.each(|field| {
         match field.number {
             1 => target.chip_number = message.int(field)?,
@@ -428,7 +490,7 @@ fn topology<'a>(message: Message<'a>, target: &mut Target<'a>) -> Result<(), Err
     })
 }
 
-fn bounds(message: Message<'_>) -> Result<[i64; 3], Error> {
+fn bounds(message: Message<'_, '_>) -> Result<[i64; 3], Error> {
     let mut bounds = [0; 3];
     message.each(|field| {
         if let Some(slot) = bounds.get_mut((field.number as usize).wrapping_sub(1)) {

@@ -17,6 +17,14 @@ pub enum Error {
         /// How deep they may be.
         limit: usize,
     },
+    /// It takes many times its size in memory.
+    #[error(
+        "expected an LLO module that takes at most {allowed} bytes in memory, as its size allows, found one that takes more; if it is what it should be, --memory-limit SIZE reads it"
+    )]
+    TooLarge {
+        /// How many it may take.
+        allowed: u64,
+    },
     /// More parts than are counted here.
     #[error("expected at most {limit} {what}, found more")]
     TooMany {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use haloscope_hlo::{BufferAssignment, CostAnalysis, CostOptions, Module};
 use haloscope_report::stop;
 
-use super::{HostId, Source, Span};
+use super::{HostId, Source, Span, load};
 
 /// An HLO module of the run, decoded when first asked for.
 #[derive(Debug)]
@@ -76,9 +76,13 @@ impl HloModule {
             let costs = CostAnalysis::new(&module, CostOptions::default());
             let (mut buffers_file, mut buffers_fault) = (None, None);
             if let (None, Some((path, text))) = (&module.buffer_assignment, &source.buffers) {
-                match BufferAssignment::parse(&String::from_utf8_lossy(text)) {
+                let read = || {
+                    load::text_fits(path, text.len() as u64, source.room_for(self.proto.len).beside)?;
+                    BufferAssignment::parse(&String::from_utf8_lossy(text)).map_err(|error| error.to_string())
+                };
+                match read() {
                     Ok(buffers) => module.buffer_assignment = Some(buffers),
-                    Err(error) => buffers_fault = Some(error.to_string()),
+                    Err(error) => buffers_fault = Some(error),
                 }
                 buffers_file = Some(path.clone());
             }

@@ -122,7 +122,8 @@ impl Source {
 
     /// The memory in which one of its modules, of so many bytes, may be decoded: as many of them count as of the file, and what is
     /// beside is for all of them together.
-    pub(super) fn room_for(&self, module: u64) -> Room {
+    #[must_use]
+    pub fn room_for(&self, module: u64) -> Room {
         let all = (self.bytes.len() as u64).max(1);
         let counted = u128::from(module) * u128::from(self.room.counted) / u128::from(all);
         Room {

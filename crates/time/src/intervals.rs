@@ -68,10 +68,10 @@ impl Intervals {
         self.0.is_empty()
     }
 
-    /// Total length, picoseconds.
+    /// Total length, picoseconds; the largest number that there is where a window that somebody asked for is longer.
     #[must_use]
     pub fn length(&self) -> i64 {
-        units::sum(self.0.iter().map(|(s, e)| e - s))
+        units::sum(self.0.iter().map(|(s, e)| e.saturating_sub(*s)))
     }
 
     /// From the first start to the last end.

@@ -96,7 +96,9 @@ impl Timeline {
             Err(error) => return Err(error),
         };
         let window = (start_ps, end_ps);
-        let pixel_ps = (end_ps.saturating_sub(start_ps) / i64::from(px)).max(1);
+        // The ends of a window that somebody asks for may be further apart than a length can say.
+        let pixel_ps = (i128::from(end_ps) - i128::from(start_ps)) / i128::from(px);
+        let pixel_ps = i64::try_from(pixel_ps).unwrap_or(i64::MAX).max(1);
         let of = |device: &&Device| self.device_overlap(device, window, pixel_ps);
         Ok(Overlap { devices: selection.devices.par_iter().map(stop::carried(of)).collect() })
     }
@@ -215,8 +217,9 @@ fn spans(hidden: &Intervals, exposed: &Intervals, origin_ps: i64, pixel_ps: i64)
     let mut at = 0;
     while let Some(&(start, mut end, flag)) = all.get(at) {
         at += 1;
-        let pixel_end =
-            origin_ps.saturating_add(((start - origin_ps) / pixel_ps + 1).saturating_mul(pixel_ps));
+        let pixel = (i128::from(start) - i128::from(origin_ps)) / i128::from(pixel_ps) + 1;
+        let pixel_end = i128::from(origin_ps) + pixel * i128::from(pixel_ps);
+        let pixel_end = i64::try_from(pixel_end).unwrap_or(i64::MAX);
         let mut time = [0_i64; 2];
         time[usize::from(flag)] = end - start;
         while let Some(&(next, next_end, flag)) = all.get(at).filter(|p| p.1 <= pixel_end && end <= pixel_end)
@@ -241,5 +244,9 @@ mod tests {
         assert_eq!(spans(&hidden, &exposed, 0, 10), [(0, 7, 1), (12, 6, 0), (30, 30, 1), (60, 1, 0)]);
         assert_eq!(spans(&hidden, &exposed, 0, 1).len(), 6);
         assert_eq!(spans(&hidden, &exposed, 0, 1000), [(0, 61, 1)]);
+        // From as long ago as can be asked for, in pixels of as much.
+        let (all, half) = (spans(&hidden, &exposed, i64::MIN, i64::MAX), i64::MAX / 2);
+        assert_eq!(all, [(0, 61, 1)]);
+        assert_eq!(spans(&hidden, &exposed, i64::MIN, half), [(0, 61, 1)]);
     }
 }

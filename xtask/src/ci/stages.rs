@@ -215,6 +215,7 @@ fn all() -> Vec<Stage> {
         Stage::new("io-faults", Busy, 15, "python3 tests/io-faults/run.py --bin {bin} --every 13")
             .nightly("python3 tests/io-faults/run.py --bin {bin}")
             .needs(&["program"]),
+        Stage::new("names", Busy, 40, "python3 tests/hostile/names.py --bin {bin}").needs(&["program"]),
         Stage::new("hostile", Alone, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
             .nightly("python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole")
             .needs(&["program"]),

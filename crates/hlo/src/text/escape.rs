@@ -1,6 +1,26 @@
 //! Strings in quotes, and dictionaries that need none.
 
-use std::fmt::Write;
+use std::fmt::{self, Display, Write};
+
+/// A name that stands without quotes. What would begin a line of its own or act on a terminal is shown as an escape (`\n`): no compiler
+/// gives such names, but a file may have any.
+pub(super) struct Name<'a>(pub(super) &'a str);
+
+impl Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.contains(acts) {
+            return f.write_str(self.0);
+        }
+        self.0
+            .chars()
+            .try_for_each(|c| if acts(c) { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
+    }
+}
+
+/// Control characters, and those that end a line.
+fn acts(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
 
 /// Bytes as C writes them between quotes; what is not printable ASCII becomes three octal digits.
 #[must_use]
@@ -52,10 +72,10 @@ pub(super) fn is_dictionary(bytes: &[u8]) -> bool {
     false
 }
 
-/// Text as a value: a dictionary as it is, anything else in quotes.
+/// Text as a value: a dictionary as it is if it stands in one line, anything else in quotes.
 pub(super) fn value(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_dictionary(bytes) => text.to_owned(),
+        Ok(text) if is_dictionary(bytes) && !text.contains(acts) => text.to_owned(),
         _ => format!("\"{}\"", c_escape(bytes)),
     }
 }
@@ -70,6 +90,16 @@ mod tests {
     }
 
     #[test]
+    fn names_begin_no_line() {
+        let name = |text| Name(text).to_string();
+        assert_eq!(name("fusion.1"), "fusion.1");
+        assert_eq!(
+            name("add\n  ROOT %x\u{1b}]52;c;x\u{7}\u{9b}µ\u{2028}"),
+            "add\\n  ROOT %x\\u{1b}]52;c;x\\u{7}\\u{9b}µ\\u{2028}"
+        );
+    }
+
+    #[test]
     fn dictionaries_need_no_quotes() {
         assert!(is_dictionary(b"{}") && is_dictionary(br#"{"a":{"b":"}"}} "#));
         assert!(is_dictionary(b"{empty_mesh = #sdy.mesh<[]>}") && is_dictionary(br#"{"\"":1}"#));
@@ -77,5 +107,6 @@ mod tests {
             assert!(!is_dictionary(not), "{not:?}");
         }
         assert_eq!(value(b"true"), "\"true\"");
+        assert_eq!(value(b"{\"a\":\"\n%x = f32[] add()\"}"), r#""{\"a\":\"\n%x = f32[] add()\"}""#);
     }
 }

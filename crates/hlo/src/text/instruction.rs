@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::escape::Name;
 use super::{TextOptions, attributes, escape, literal, metadata, origin, wrapped::wrapped};
 use crate::{instruction::Instruction, module::Module, opcode::Opcode};
 
@@ -16,7 +17,7 @@ pub(super) fn write(
     options: &TextOptions,
 ) -> fmt::Result {
     let percent = if options.percent { "%" } else { "" };
-    write!(f, "{percent}{} = ", instruction.name)?;
+    write!(f, "{percent}{} = ", Name(&instruction.name))?;
     shape(f, instruction, options)?;
     f.write_str(" ")?;
     opcode(f, module, instruction, options)?;
@@ -105,7 +106,7 @@ fn operands(
             shape(f, operand, options)?;
             f.write_str(" ")?;
         }
-        write!(f, "{percent}{}", operand.name)?;
+        write!(f, "{percent}{}", Name(&operand.name))?;
     }
     match instruction.operands.len() - shown {
         0 => Ok(()),

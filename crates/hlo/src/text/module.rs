@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::escape::Name;
 use super::{
     TextOptions, attributes, instruction, list::Braced, list::join, metadata, order,
     wrapped::is_one_instruction,
@@ -14,7 +15,7 @@ use crate::{
 };
 
 pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module, options: &TextOptions) -> fmt::Result {
-    write!(f, "HloModule {}", module.name)?;
+    write!(f, "HloModule {}", Name(&module.name))?;
     if module.has_schedule {
         f.write_str(", is_scheduled=true")?;
     }
@@ -111,12 +112,12 @@ pub(super) fn computation(
         f.write_str("ENTRY ")?;
     }
     let percent = if options.percent { "%" } else { "" };
-    write!(f, "{percent}{} ", computation.name)?;
+    write!(f, "{percent}{} ", Name(&computation.name))?;
     if options.program_shape {
         f.write_str("(")?;
         join(f, computation.parameters(), ", ", |f, parameter| {
             let parameter = module.instruction(*parameter);
-            write!(f, "{}: {:#}", parameter.name, parameter.shape)
+            write!(f, "{}: {:#}", Name(&parameter.name), parameter.shape)
         })?;
         write!(f, ") -> {:#} ", module.instruction(computation.root).shape)?;
     }

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use prost::Message;
 
+use super::escape::Name;
 use super::{
     Words,
     list::{Braced, join, numbers},
@@ -122,7 +123,7 @@ fn iota(f: &mut fmt::Formatter<'_>, dims: &[i64], perm: &[i64]) -> fmt::Result {
 /// A mesh, and its devices where they are not simply numbered in order.
 fn mesh(f: &mut fmt::Formatter<'_>, mesh: &proto::Mesh) -> fmt::Result {
     f.write_str("mesh[")?;
-    join(f, &mesh.axes, ",", |f, axis| write!(f, "'{}'={}", axis.name, axis.size))?;
+    join(f, &mesh.axes, ",", |f, axis| write!(f, "'{}'={}", Name(&axis.name), axis.size))?;
     f.write_str("]")?;
     if mesh.iota_transform.is_none() && mesh.device_ids.is_empty() {
         return Ok(());
@@ -191,7 +192,7 @@ fn named(f: &mut fmt::Formatter<'_>, sharding: &proto::NamedSharding, with_metad
 
 fn axis_text(axis: &proto::AxisRef, mesh: &proto::Mesh) -> String {
     let name = usize::try_from(axis.mesh_axis_index).ok().and_then(|index| mesh.axes.get(index));
-    let name = name.map_or("", |axis| axis.name.as_str());
+    let name = Name(name.map_or("", |axis| axis.name.as_str()));
     match &axis.sub_axis_info {
         None => format!("'{name}'"),
         Some(part) => format!("'{name}':({}){}", part.pre_size, part.size),

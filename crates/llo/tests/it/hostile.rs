@@ -114,3 +114,30 @@ fn a_million_instructions() {
         begun.elapsed() - read
     );
 }
+
+#[test]
+fn what_takes_many_times_its_size_is_refused() {
+    const MANY: usize = 2_000_000;
+    let empty = |number: u32| message(number, &[]);
+    let op = |rest: Vec<u8>| [kernel(), rest].concat();
+    let bombs = [
+        ("instructions", op(message(2, &message(1, &empty(1)).repeat(MANY)))),
+        ("regions", op(message(2, &message(1, &empty(4).repeat(MANY))))),
+        ("notes", op(empty(9).repeat(MANY))),
+        ("constants", op(empty(8).repeat(MANY))),
+        ("lines of source", op(message(12, &empty(1).repeat(MANY)))),
+        ("texts", op(message(12, &empty(2).repeat(MANY)))),
+    ];
+    for (what, bytes) in bombs {
+        match Module::read_within(&bytes, bytes.len() as u64, 4 << 20) {
+            Err(Error::TooLarge { allowed }) => assert_eq!(allowed, 6 * bytes.len() as u64 + (4 << 20)),
+            other => panic!("{what}: {:?}", other.map(|module| module.instructions.len())),
+        }
+        // Who gives it the memory has it.
+        assert!(Module::read_within(&bytes, bytes.len() as u64, 1 << 30).is_ok(), "{what}");
+    }
+    // Of a module that was unpacked from little, as much counts as of its file.
+    let whole = [kernel(), empty(9).repeat(1000)].concat();
+    assert!(Module::read_within(&whole, 1000, 0).is_err());
+    assert!(Module::read_within(&whole, u64::MAX, 16 << 10).is_ok());
+}

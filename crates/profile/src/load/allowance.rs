@@ -173,6 +173,27 @@ impl Allowance {
     }
 }
 
+/// Memory for each byte of text that stands beside a module: the text, and what becomes of its lines.
+const FOR_EACH_OF_TEXT: u64 = 5;
+
+/// Refuses the text of a file, unpacked to so many bytes, that would take more memory than the file's size allows and what is `beside`
+/// (bytes).
+///
+/// # Errors
+/// What was expected and found.
+pub(crate) fn text_fits(path: &Path, unpacked: u64, beside: u64) -> Result<(), String> {
+    let counted = Allowance::of_file(path, unpacked).counted();
+    let allowed = counted.saturating_mul(FOR_EACH_BYTE).saturating_add(beside) / FOR_EACH_OF_TEXT;
+    if unpacked <= allowed {
+        return Ok(());
+    }
+    Err(format!(
+        "expected at most {} of text, as the size of the file allows, found {}; if it is what it should be, --memory-limit SIZE reads it",
+        units::bytes(allowed as f64),
+        units::bytes(unpacked as f64)
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +218,19 @@ mod tests {
         // Of two files what is beside counts once.
         assert_eq!(plain.and(plain).unasked(), (40 << 20) + (16 << 20) + (16 << 10));
         assert_eq!(Allowance::default().and(plain), plain);
+    }
+
+    #[test]
+    fn text_beside_a_module_takes_what_its_file_allows() {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = folder.path().join("x-buffer-assignment.txt.gz");
+        std::fs::write(&packed, vec![0; 100 << 10]).unwrap();
+        // To a tenth, as compilers' texts pack; to a four hundredth.
+        assert_eq!(text_fits(&packed, 1 << 20, 0), Ok(()));
+        assert_eq!(text_fits(&packed, 2 << 20, 0), Ok(()));
+        let refused = text_fits(&packed, 40 << 20, 24 << 20).unwrap_err();
+        assert!(refused.contains("found 40.00 MiB") && refused.contains("--memory-limit"), "{refused}");
+        assert_eq!(text_fits(&packed, 40 << 20, 1 << 30), Ok(()));
     }
 
     #[test]

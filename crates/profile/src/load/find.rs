@@ -42,7 +42,15 @@ fn is_profile(path: &Path) -> bool {
 pub fn find(path: &Path) -> Result<Run, Error> {
     let path = &native(path);
     let io = |source| Error::Io { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(io)?.is_file() {
+    let meta = fs::metadata(path).map_err(io)?;
+    if !meta.is_file() && !meta.is_dir() {
+        // Not opened: a pipe that nobody writes to is waited for for ever, and a device may have no end.
+        let message = "expected a file or a folder, found a pipe, a socket or a device; \
+                       pass - and let stdin be it"
+            .to_owned();
+        return Err(Error::Input { path: path.to_owned(), message });
+    }
+    if meta.is_file() {
         return Ok(Run { files: vec![path.to_owned()], path: path.to_owned(), chosen_from: 1 });
     }
     let mut all = sessions(path)?;
@@ -136,6 +144,8 @@ impl Contents {
                 if !is_draft && entry.file_type().is_ok_and(|t| !t.is_symlink()) {
                     found.folders.push(path);
                 }
+            } else if !meta.is_file() {
+                // Links lead to devices and pipes too, and archives hold links.
             } else if is_profile(&path) {
                 found.bytes += meta.len();
                 found.modified = found.modified.max(meta.modified().ok());

@@ -23,6 +23,7 @@ mod source_text;
 mod trace_json;
 mod unpack;
 
+pub(crate) use allowance::text_fits;
 pub use allowance::{set_unpacked_limit, unpacked_limit};
 pub use find::{Run, find, is_passed_over, session_at, sessions, sessions_in};
 pub use gauge::peak as peak_memory;

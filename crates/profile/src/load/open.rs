@@ -217,7 +217,9 @@ fn open_programs(
             drop(Module::read_within(bytes, room).map_err(|why| damaged(path, why.to_string()))?);
         }
         ([], [(path, bytes)]) if is_message(path, bytes) => {
-            drop(haloscope_llo::Module::read(bytes).map_err(|why| damaged(path, why.to_string()))?);
+            let counted = Allowance::of_file(path, bytes.len() as u64).counted();
+            let module = haloscope_llo::Module::read_within(bytes, counted, beside(1));
+            drop(module.map_err(|why| damaged(path, why.to_string()))?);
         }
         _ => {}
     }

@@ -240,6 +240,12 @@ fn refuses_windows_that_cannot_be_drawn() {
         assert_eq!(result.unwrap_err().exit_code(), 2);
     }
     assert_eq!(t.window(i64::MIN, i64::MAX, 1, &[LineId(0)]).unwrap().tracks[0].slices.len(), 1);
+    // A window may be longer than a length can say; what ran in it is as long as it is.
+    for (start, end) in [(i64::MIN, i64::MAX), (-5, i64::MAX), (i64::MIN, 5_000)] {
+        let totals = t.totals(start, end, &[LineId(0)], 10).unwrap();
+        assert_eq!((totals.span_ps, totals.union_ps, totals.by_op[0].total_ps), (i64::MAX, 10, 10));
+        assert!(t.overlap(start, end, 10, Vec::new()).is_ok());
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod opcode;
 
 use std::fmt;
 
+use super::escape::Name;
 use super::{TextOptions, escape, number, sharding, wrapped::wrapped};
 use crate::{
     index::ComputationIdx,
@@ -45,7 +46,7 @@ impl List<'_> {
 
     fn name(&self, computation: ComputationIdx) -> String {
         let percent = if self.options.percent { "%" } else { "" };
-        format!("{percent}{}", self.module.computation(computation).name)
+        format!("{percent}{}", Name(&self.module.computation(computation).name))
     }
 
     fn names(&self, computations: &[ComputationIdx]) -> String {
@@ -120,7 +121,7 @@ impl List<'_> {
             let percent = if self.options.percent { "%" } else { "" };
             let names: Vec<String> = predecessors
                 .iter()
-                .map(|p| format!("{percent}{}", self.module.instruction(*p).name))
+                .map(|p| format!("{percent}{}", Name(&self.module.instruction(*p).name)))
                 .collect();
             self.add("control-predecessors", format!("{{{}}}", names.join(", ")));
         }
@@ -128,7 +129,7 @@ impl List<'_> {
             let all: Vec<String> = attributes
                 .statistics
                 .iter()
-                .map(|(name, value)| format!("{name}={}", number::general(*value, 6)))
+                .map(|(name, value)| format!("{}={}", Name(name), number::general(*value, 6)))
                 .collect();
             let index = self.rare.visualized_statistic;
             self.add("statistics", format!("{{visualizing_index={index},{}}}", all.join(",")));

@@ -62,3 +62,23 @@ fn every_layout_gives_its_sessions() {
     let bare = folder.path().join("pieces/h0.xplane.riegeli");
     assert_eq!(find(&bare).unwrap().files, [bare]);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_no_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), &["run/whole.xplane.pb"]);
+    let run = folder.path().join("run");
+    let pipe = run.join("pipe.xplane.pb");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", run.join("zero.xplane.pb")).unwrap();
+    std::os::unix::fs::symlink(run.join("whole.xplane.pb"), run.join("link.xplane.pb")).unwrap();
+    assert_eq!(
+        found(folder.path()),
+        [("run".to_owned(), vec!["link.xplane.pb".to_owned(), "whole.xplane.pb".to_owned()])]
+    );
+    for path in [pipe.as_path(), Path::new("/dev/zero")] {
+        let error = find(path).unwrap_err().to_string();
+        assert!(error.contains("expected a file or a folder, found a pipe, a socket or a device"), "{error}");
+    }
+}
