@@ -22,6 +22,8 @@ export interface PageEntry {
   readonly page: PageLoader;
   /** The id of the page that it stands under in the menu. */
   readonly under?: string;
+  /** The group of the menu that it is in. */
+  readonly group: MenuGroup;
 }
 
 const GENERIC: PageLoader = async () => (await import("./generic/GenericPage")).GenericPage;
@@ -70,15 +72,15 @@ function beside(id: string, label: string, group: MenuGroup, question: string): 
 export function pagesFor(listed: Analyses): PageEntry[] {
   const entries: PageEntry[] = [];
   const placed = new Set<string>();
-  const add = (info: AnalysisInfo, title: string, page: PageLoader, under?: string): void => {
-    placed.add(info.id);
-    entries.push({ info, title, page, ...(under === undefined ? {} : { under }) });
-  };
-  const members = (head: string, label: string): void => {
-    for (const info of listed.analyses.filter((one) => one.family === head))
-      add(info, `${label}: ${info.label}`, OWN[info.id] ?? GENERIC, head);
-  };
   for (const group of listed.groups) {
+    const add = (info: AnalysisInfo, title: string, page: PageLoader, under?: string): void => {
+      placed.add(info.id);
+      entries.push({ info, title, page, group, ...(under === undefined ? {} : { under }) });
+    };
+    const members = (head: string, label: string): void => {
+      for (const info of listed.analyses.filter((one) => one.family === head))
+        add(info, `${label}: ${info.label}`, OWN[info.id] ?? GENERIC, head);
+    };
     for (const info of listed.analyses.filter((one) => one.group === group)) {
       if (placed.has(info.id)) continue;
       const family = listed.families.find((one) => one.id === info.family);

@@ -138,7 +138,7 @@ function ScopeButtons({ model, scope }: { readonly model: TimelineModel; readonl
         </button>
       )}
       {scope !== null && (
-        <button type="button" onClick={() => go({ scope: { window: "" } })}>
+        <button type="button" onClick={() => go({ scope: { window: "", steps: "", steady: false } })}>
           Clear scope
         </button>
       )}
