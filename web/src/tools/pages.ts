@@ -59,6 +59,8 @@ const OWN: Readonly<Record<string, PageLoader>> = {
 /** What the server has beside its analyses: at the end of its group. */
 const TIMELINE = beside("timeline", "Timeline", "start", "When did it happen?");
 const TIMELINE_PAGE: PageLoader = async () => (await import("./timeline/TimelinePage")).TimelinePage;
+const RUNS = beside("runs", "Runs", "file", "Which runs are there, and how are they doing?");
+const RUNS_PAGE: PageLoader = async () => (await import("./runs/RunsPage")).RunsPage;
 const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change stay?");
 const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")).LedgerPage;
 
@@ -94,6 +96,7 @@ export function pagesFor(listed: Analyses): PageEntry[] {
       members(info.id, info.label);
     }
     if (group === TIMELINE.group) add(TIMELINE, TIMELINE.label, TIMELINE_PAGE);
+    if (group === RUNS.group) add(RUNS, RUNS.label, RUNS_PAGE);
     if (group === LEDGER.group && listed.ledger) add(LEDGER, LEDGER.label, LEDGER_PAGE);
   }
   return entries;

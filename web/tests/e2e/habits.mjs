@@ -266,6 +266,24 @@ export const habitSteps = {
     await page.locator(`#tl-t${groups[0].tracks[0].id}`).waitFor();
     assert.equal(await param(page, "steps"), String(step.number));
   },
+  "the runs are a table: device, step time and what the diagnosis says": async (page, origin, id) => {
+    await visit(page, origin, { run: id });
+    await page.getByRole("link", { name: "All runs", exact: true }).click();
+    await waitForParam(page, "page", /^runs$/);
+    const { runs } = (await ask(origin, "runs")).body;
+    const rows = page.locator("table.runs tbody tr");
+    await counts(rows, runs.length);
+    await page.getByRole("searchbox", { name: /^Filter runs/ }).fill("tpu-train");
+    await counts(rows, 1);
+    const { verdict } = (await ask(origin, "report/diagnose", { run: id })).body.values;
+    const cells = rows.first().locator("td");
+    await soon(async () => (await cells.nth(4).innerText()) === verdict.value.replaceAll("`", ""), "the verdict");
+    const { values } = (await ask(origin, "report/overview", { run: id })).body;
+    assert.equal(await cells.nth(2).innerText(), values.device_type.value);
+    assertShows(await cells.nth(3).innerText(), values.step_time_mean_ps, "step time");
+    await rows.first().locator("a").click();
+    await waitForParam(page, "page", /^$/);
+  },
   "the menu fits the window, and greys what the run has nothing on": async (page, origin, id) => {
     await visit(page, origin, { run: id });
     const nav = page.locator(".nav");
