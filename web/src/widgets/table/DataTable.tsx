@@ -57,7 +57,10 @@ export function DataTable(props: DataTableProps) {
   );
   // The first column stays in sight while the others scroll; on a phone it must leave room for them. The sum is the table's own
   // width: without one a browser makes columns as wide as their longest text.
-  const wide = shown.map(({ width }, i) => (i === 0 ? `min(${width}ch, 44vw)` : `${width}ch`));
+  // Letters may be wider than the digits that `ch` measures.
+  const wide = shown.map(({ column, width }, i) =>
+    i === 0 ? `min(${width}ch + 12px, 44vw)` : isNumeric(column) ? `${width}ch` : `(${width}ch + 12px)`,
+  );
   const units = unitColumn(table.columns);
   const unknown = table.columns.filter((column, i) => i !== units && !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
@@ -153,7 +156,7 @@ export function DataTable(props: DataTableProps) {
         >
           <colgroup>
             {wide.map((width) => (
-              <col style={{ width }} />
+              <col style={{ width: `calc(${width})` }} />
             ))}
             <col />
           </colgroup>
