@@ -132,7 +132,7 @@ function matches(filter: string, text: string): boolean {
 }
 
 function trackRow(group: TrackGroup, track: TrackInfo, flat: boolean, pinned: boolean, y: Px): TrackRow {
-  const thin = flat || (group.kind === "device" && track.kind !== "derived" && track.depth > FEW_LEVELS);
+  const thin = flat || (group.kind === "device" && track.kind !== "derived" && track.kind !== "framework" && track.depth > FEW_LEVELS);
   const slice = thin ? THIN_HEIGHT : SLICE_HEIGHT;
   const levels = flat ? 1 : Math.min(MAX_DEPTH, Math.max(1, track.depth));
   const height = track.counter === true ? (flat ? THIN_HEIGHT + TRACK_PAD : COUNTER_HEIGHT) : levels * slice + TRACK_PAD;
