@@ -1126,7 +1126,7 @@ class Analyses(Asked):
         """What feeds an instruction and what reads it, and how does one instruction reach another?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
-        node: the instruction in the middle, by name; a computation stands for its root; without one, the program's result
+        node: the instruction in the middle, by name; a computation stands for its root; without one, the op that took most time, and the program's result where none was measured
         to: a second instruction: shows a shortest path to it instead of the neighbourhood
         radius: how many steps from the middle [default: 2]
         direction: steps to what is read (operands), to what reads (users), or both [default: both]

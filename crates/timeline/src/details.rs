@@ -90,7 +90,7 @@ pub fn stats_of(profile: &Profile, line: &Line, index: usize) -> Vec<EventStat> 
 }
 
 /// The step that holds a time on the device that the line's plane shows.
-fn step_at(profile: &Profile, line: &Line, time_ps: i64, steps: &Steps) -> Option<i64> {
+pub(super) fn step_at(profile: &Profile, line: &Line, time_ps: i64, steps: &Steps) -> Option<i64> {
     let device = profile.devices.iter().find(|d| d.plane == line.plane)?;
     let holds =
         |step: &&Step| step.on(device.id).is_some_and(|i| i.start_ps <= time_ps && time_ps < i.end_ps);

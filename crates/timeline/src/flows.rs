@@ -96,7 +96,7 @@ impl Timeline {
                 )));
             }
             FlowsOf::Window(_, _, lines) => {
-                for id in lines.unwrap_or_default() {
+                for id in &self.recorded(lines.unwrap_or_default()) {
                     self.line(*id)?;
                 }
             }

@@ -16,6 +16,7 @@ mod details;
 pub mod excerpt;
 pub mod export;
 mod flows;
+mod framework_rows;
 mod kept;
 mod layout;
 mod line_ops;
@@ -42,6 +43,7 @@ use counters::Curve;
 pub use counters::{Counter, CounterSamples, Counters, Sample, TrackCounters, counter_samples};
 pub use details::{EventDetails, EventStat, stats_of};
 pub use flows::{FLOWS, Flow, FlowEnd, FlowKind, Flows, FlowsOf};
+use framework_rows::FrameworkTrack;
 use layout::Layout;
 pub use op_details::{EventPeaks, Frame, OpDetails};
 pub use overlap::{DeviceOverlap, Overlap, StepGaps, background};
@@ -65,6 +67,7 @@ pub struct Timeline {
     labels: texts::Labels,
     kept: kept::Kept,
     curves: Vec<OnceLock<Vec<Curve>>>,
+    framework: OnceLock<Vec<FrameworkTrack>>,
 }
 
 impl Timeline {
@@ -76,7 +79,8 @@ impl Timeline {
         let colours = Colours::of(&profile);
         let kept = kept::Kept::of(&profile);
         let (texts, labels) = (texts::Texts::default(), texts::Labels::of(&profile));
-        Self { profile, layouts, tracks: OnceLock::new(), colours, texts, labels, kept, curves }
+        let (tracks, framework) = (OnceLock::new(), OnceLock::new());
+        Self { profile, layouts, tracks, colours, texts, labels, kept, curves, framework }
     }
 
     /// All tracks. The first call reads and lays out every line.
@@ -90,15 +94,55 @@ impl Timeline {
     /// # Errors
     /// [`Error::Usage`] if there is no such line or event.
     pub fn event(&self, line: LineId, event: usize) -> Result<EventDetails, Error> {
+        let missing = |id: LineId, count: usize| {
+            Error::Usage(format!("track {} has {count} events; there is no event {event}", id.0))
+        };
+        if line.index() >= self.profile.lines.len()
+            && let Some(track) = self.framework_track(line)
+        {
+            let known = self.framework_event(track, event);
+            return known.ok_or_else(|| missing(track.id, track.len()));
+        }
         let line = self.line(line)?;
         let count = self.profile.events(line).len();
         if event >= count {
-            return Err(Error::Usage(format!(
-                "track {} has {count} events; there is no event {event}",
-                line.id.0
-            )));
+            return Err(missing(line.id, count));
         }
         Ok(details::of(&self.profile, line, event, self.kept.steps(&self.profile)))
+    }
+
+    /// The tracks that no line has; made when first asked for.
+    fn framework_tracks(&self) -> &[FrameworkTrack] {
+        self.framework.get_or_init(|| framework_rows::of_run(&self.profile, &self.texts))
+    }
+
+    fn framework_track(&self, id: LineId) -> Option<&FrameworkTrack> {
+        self.framework_tracks().get(id.index().checked_sub(self.profile.lines.len())?)
+    }
+
+    fn framework_event(&self, track: &FrameworkTrack, event: usize) -> Option<EventDetails> {
+        let (span, depth) = track.get(event)?;
+        let path = self.texts.of(&track.path(&span, depth));
+        let name = path.last()?.to_string();
+        let scopes = (track.depth() > 1).then(|| path.join("/"));
+        let op = OpDetails { op_name: scopes, source: track.place(&name), ..OpDetails::default() };
+        let line = self.profile.line(track.of);
+        Some(EventDetails {
+            name,
+            start_ps: span.start_ps,
+            duration_ps: span.end_ps - span.start_ps,
+            self_ps: None,
+            op,
+            step: details::step_at(&self.profile, line, span.start_ps, self.kept.steps(&self.profile)),
+            stats: Vec::new(),
+        })
+    }
+
+    /// Those of the tracks that are lines: the others have the same time once more.
+    fn recorded(&self, tracks: &[LineId]) -> Vec<LineId> {
+        let lines = self.profile.lines.len();
+        let made = |id: &LineId| id.index() >= lines && self.framework_track(*id).is_some();
+        tracks.iter().copied().filter(|id| !made(id)).collect()
     }
 
     fn line(&self, id: LineId) -> Result<&Line, Error> {

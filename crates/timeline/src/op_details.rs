@@ -138,7 +138,7 @@ fn stack(meta: &OpMeta<'_>, costs: Option<&Costs<'_>>) -> Option<Vec<Frame>> {
 
 impl Frame {
     /// Reads `file:line`, `file:line:column`, either with the function behind, in brackets or not.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let line_at = |colon: usize| {
             let rest = &text[colon + 1..];

@@ -92,7 +92,7 @@ impl Timeline {
     pub fn search(&self, search: &Search, lines: Option<&[LineId]>) -> Result<Found, Error> {
         let lines: Vec<&Line> = match lines {
             Some(ids) => {
-                let mut ids = ids.to_vec();
+                let mut ids = self.recorded(ids);
                 ids.sort_unstable();
                 ids.dedup();
                 ids.into_iter().map(|id| self.line(id)).collect::<Result<_, _>>()?

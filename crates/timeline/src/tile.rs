@@ -9,6 +9,7 @@ use super::Timeline;
 use super::colours::Colour;
 use super::texts::{Met, NO_TEXT, Texts};
 use super::view::{Piece, View};
+use super::window::Shown;
 
 /// The first four bytes, little endian: `HLT1`.
 pub(super) const MAGIC: u32 = 0x3154_4C48;
@@ -41,7 +42,15 @@ impl Timeline {
         let mut names = Met::default();
         let mut classes = Classes::default();
         let (mut name, mut class) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (line, pieces) in &tracks {
+        for (shown, pieces) in &tracks {
+            let line = match shown {
+                Shown::Line(line) => line,
+                Shown::Framework(_) => {
+                    name.extend(pieces.iter().map(|piece| names.place(piece.meta)));
+                    class.extend(pieces.iter().map(|_| NO_CLASS));
+                    continue;
+                }
+            };
             let painter = self.colours.painter(&self.profile, line, &self.texts);
             let labels = self.labels.of_line(&self.profile, line, &self.texts);
             name.extend(pieces.iter().map(|piece| names.place(labels.number(piece.meta))));
@@ -70,7 +79,7 @@ impl Timeline {
         out.u32s(name);
         pieces().for_each(|piece| out.put(piece.event().map_or(-1, |e| e as i32).to_le_bytes()));
         out.u32s(pieces().map(|piece| piece.count));
-        out.u32s(tracks.iter().map(|(line, _)| line.id.0));
+        out.u32s(tracks.iter().map(|(shown, _)| shown.id().0));
         out.u32s(tracks.iter().map(|(_, pieces)| pieces.len() as u32));
         let mut end = 0;
         let ends = texts().map(|text| {

@@ -119,7 +119,7 @@ impl Timeline {
             )));
         }
         let mut chosen: Vec<&Line> = Vec::new();
-        for id in lines {
+        for id in &self.recorded(lines) {
             let line = self.line(*id)?;
             if !chosen.iter().any(|l| l.id == line.id) {
                 chosen.push(line);

@@ -1,11 +1,14 @@
 //! Which tracks a run has.
 
+use std::iter;
+
 use rayon::prelude::*;
 
 use haloscope_profile::{DeviceKind, Line, LineId, LineKind, Plane, Profile};
 use haloscope_report::stop;
 use haloscope_time::op_lines::holds_ops;
 
+use super::framework_rows::FrameworkTrack;
 use super::{Timeline, nests};
 
 /// All tracks of a run.
@@ -52,7 +55,8 @@ pub struct Track {
     pub events: usize,
     /// Number of rows that the events take: the deepest nesting, or the most events at once.
     pub depth: usize,
-    /// What it shows: `steps`, `modules`, `ops`, `async`, `derived`, `stream`, `thread`, `counters` or `other`.
+    /// What it shows: `steps`, `modules`, `ops`, `async`, `derived`, `stream`, `thread`, `counters`, `framework` or
+    /// `other`.
     pub kind: &'static str,
     /// Whether an event that lies within another is part of it.
     pub nests: bool,
@@ -84,6 +88,10 @@ impl Timeline {
                 .filter_map(|line| Some((line, of_lines[line.id.index()].0, of_lines[line.id.index()].1?)))
                 .collect();
             lines.sort_by_key(|(line, _, (first_ps, _))| reading_order(line, *first_ps));
+            let framework = |of: &Line| {
+                let of = of.id;
+                self.framework_tracks().iter().filter(move |track| track.of == of).map(framework_track)
+            };
             let shared = |name: &str| lines.iter().filter(|(l, ..)| l.name == name).count() > 1;
             let track = |&(line, depth, _): &(&Line, usize, (i64, i64))| Track {
                 id: line.id.0,
@@ -100,7 +108,8 @@ impl Timeline {
                 kind: if plane.kind.is_device() { "device" } else { "host" },
                 host: profile.host(plane.host).name.clone(),
                 device: profile.devices.iter().find(|d| d.plane == plane.id).map(|d| d.name.clone()),
-                tracks: lines.iter().map(track).collect(),
+                // What the ops are of the framework stands below them.
+                tracks: lines.iter().flat_map(|one| iter::once(track(one)).chain(framework(one.0))).collect(),
             }
         };
         Tracks {
@@ -110,6 +119,18 @@ impl Timeline {
             groups: planes.into_iter().map(group).filter(|g| !g.tracks.is_empty()).collect(),
             hosts: profile.hosts.iter().map(|h| h.name.clone()).collect(),
         }
+    }
+}
+
+fn framework_track(track: &FrameworkTrack) -> Track {
+    Track {
+        id: track.id.0,
+        name: track.shows.name().to_owned(),
+        events: track.len(),
+        depth: track.depth(),
+        kind: "framework",
+        nests: true,
+        counter: false,
     }
 }
 

@@ -10,6 +10,7 @@ use haloscope_profile::{Line, LineId, MetaIdx, Profile};
 use haloscope_report::Error;
 use haloscope_report::stop;
 
+use super::framework_rows::FrameworkTrack;
 use super::view::{Piece, View};
 use super::{Timeline, label};
 
@@ -71,29 +72,67 @@ impl Timeline {
     pub fn window(&self, start_ps: i64, end_ps: i64, px: u32, lines: &[LineId]) -> Result<Window, Error> {
         let mut names = Names::default();
         let mut tracks = Vec::with_capacity(lines.len());
-        for (line, pieces) in self.pieces(View::of(start_ps, end_ps, px)?, lines)? {
+        for (shown, pieces) in self.pieces(View::of(start_ps, end_ps, px)?, lines)? {
             let mut of_meta: FxHashMap<MetaIdx, u32> = FxHashMap::default();
+            let mut named = |meta| match shown {
+                Shown::Line(line) => names.of(&self.profile, line, meta),
+                Shown::Framework(_) => names.place(Cow::Owned(self.texts.of(&[meta]).concat())),
+            };
             let slice = |piece: &Piece| Slice {
                 start_ps: piece.start_ps,
                 duration_ps: piece.duration_ps,
                 depth: piece.depth,
-                name: *of_meta.entry(piece.meta).or_insert_with(|| names.of(&self.profile, line, piece.meta)),
+                name: *of_meta.entry(piece.meta).or_insert_with(|| named(piece.meta)),
                 count: piece.count,
                 event: piece.event(),
             };
-            tracks.push(TrackSlices { id: line.id.0, slices: pieces.iter().map(slice).collect() });
+            tracks.push(TrackSlices { id: shown.id().0, slices: pieces.iter().map(slice).collect() });
         }
         Ok(Window { tracks, names: names.list.into_iter().map(Cow::into_owned).collect() })
     }
 
     /// The pieces of a view of some lines, in the order asked.
-    pub(super) fn pieces(&self, view: View, lines: &[LineId]) -> Result<Vec<(&Line, Vec<Piece>)>, Error> {
-        let lines = lines.iter().map(|id| self.line(*id)).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn pieces(
+        &self,
+        view: View,
+        tracks: &[LineId],
+    ) -> Result<Vec<(Shown<'_>, Vec<Piece>)>, Error> {
+        let shown = tracks.iter().map(|id| self.shown(*id)).collect::<Result<Vec<_>, _>>()?;
         // Lines are independent of each other; some may have to be read and laid out first.
-        let of_line = |line: &Line| self.layout(line).pieces(self.profile.events(line), view);
-        let pieces: Vec<Vec<Piece>> =
-            lines.par_iter().map(stop::carried(|line: &&Line| of_line(line))).collect();
-        Ok(lines.into_iter().zip(pieces).collect())
+        let of_track = |shown: &Shown<'_>| match shown {
+            Shown::Line(line) => self.layout(line).pieces(self.profile.events(line), view),
+            Shown::Framework(track) => track.pieces(view),
+        };
+        let pieces: Vec<Vec<Piece>> = shown.par_iter().map(stop::carried(of_track)).collect();
+        Ok(shown.into_iter().zip(pieces).collect())
+    }
+
+    fn shown(&self, id: LineId) -> Result<Shown<'_>, Error> {
+        // Those that no line has are made of all ops: nobody makes them who asks for a line.
+        if id.index() >= self.profile.lines.len()
+            && let Some(track) = self.framework_track(id)
+        {
+            return Ok(Shown::Framework(track));
+        }
+        self.line(id).map(Shown::Line)
+    }
+}
+
+/// What a track shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shown<'t> {
+    /// A line of the profile.
+    Line(&'t Line),
+    /// What no line has.
+    Framework(&'t FrameworkTrack),
+}
+
+impl Shown<'_> {
+    pub(super) fn id(self) -> LineId {
+        match self {
+            Shown::Line(line) => line.id,
+            Shown::Framework(track) => track.id,
+        }
     }
 }
 
@@ -107,7 +146,11 @@ pub(super) struct Names<'p> {
 impl<'p> Names<'p> {
     /// The position of the name of a line's events with this metadata.
     pub(super) fn of(&mut self, profile: &'p Profile, line: &Line, meta: MetaIdx) -> u32 {
-        let text = label(profile, profile.plane(line.plane), meta);
+        self.place(label(profile, profile.plane(line.plane), meta))
+    }
+
+    /// The position of a name.
+    fn place(&mut self, text: Cow<'p, str>) -> u32 {
         *self.of_text.entry(text).or_insert_with_key(|text| {
             self.list.push(text.clone());
             (self.list.len() - 1) as u32

@@ -515,7 +515,7 @@ export interface TrackInfo {
   readonly events: number;
   /** Number of rows that the events take: the deepest nesting, or the most events at once. */
   readonly depth: number;
-  /** What it shows: `steps`, `modules`, `ops`, `async`, `derived`, `stream`, `thread`, `counters` or `other`. */
+  /** What it shows: `steps`, `modules`, `ops`, `async`, `derived`, `stream`, `thread`, `counters`, `framework` or `other`. */
   readonly kind: string;
   /** Whether an event that lies within another is part of it. */
   readonly nests: boolean;

@@ -17,6 +17,7 @@ import { FindButton, FindLayer } from "./find/Find";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
 import { LinkButton } from "./LinkButton";
+import { Menu } from "./Menu";
 import { ReadingBanner } from "./ReadingBanner";
 import { RunPicker } from "./RunPicker";
 import { ScopeBar } from "./ScopeBar";
@@ -29,7 +30,6 @@ export function App() {
   const [help, setHelp] = useState(false);
   const pages = useMemo(() => (analyses.data === null ? [] : pagesFor(analyses.data)), [analyses.data]);
   const current = pages.find((entry) => entry.info.id === page.value) ?? null;
-  const family = current?.under ?? current?.info.id;
 
   useEffect(() => {
     runsSignal.value = runs.data;
@@ -42,8 +42,6 @@ export function App() {
   }, [current?.title, runId.value]);
   useEffect(() => {
     scrollTo(0, 0);
-    // On a phone the menu is a strip that may have scrolled.
-    document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [page.value, pages.length]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -105,22 +103,7 @@ export function App() {
           </button>
         </div>
       </header>
-      <nav class="nav" aria-label="Pages">
-        {pages.map((entry) => (
-          <a
-            key={entry.info.id}
-            class={entry.under === undefined ? undefined : entry.under === family ? "under near" : "under"}
-            href={hrefOf({ page: entry.info.id })}
-            data-nav={entry.info.id}
-            aria-current={entry.info.id === page.value ? "page" : undefined}
-            data-tip={entry.info.question}
-          >
-            {entry.under !== undefined && <span class="visually-hidden">{`${entry.under} `}</span>}
-            {entry.info.label}
-          </a>
-        ))}
-        <span class="version">{listed === null ? "" : `version ${listed.version}`}</span>
-      </nav>
+      <Menu pages={pages} current={current} version={listed?.version ?? ""} />
       <div class="content">
         <ScopeBar />
         <main id="main" tabIndex={-1}>

@@ -1,7 +1,7 @@
 import type { Runs } from "../api/types";
 import { formatBytes, formatDate } from "../base/format";
 import { arrived, replaced } from "../state/listing";
-import { go } from "../state/route";
+import { go, hrefOf } from "../state/route";
 import { currentRun, runId } from "../state/runs";
 
 /** Newest first, as the server lists them. */
@@ -22,6 +22,9 @@ export function RunPicker({ runs }: { readonly runs: Runs | null }) {
           ))}
         </select>
       </label>
+      <a class="run-all" href={hrefOf({ page: "runs" })} data-nav="runs" data-tip="All runs, with their device, step time and diagnosis">
+        All runs
+      </a>
       {run !== null && (
         <span class="run-facts">
           {`${run.hosts.length} ${run.hosts.length === 1 ? "host" : "hosts"} · ${formatBytes(run.size_bytes, 3)} · ${formatDate(run.modified_ms)}`}

@@ -19,7 +19,7 @@ const ids = (analyses: AnalysisInfo[], ledger = false) => menu(analyses, ledger)
 
 it("has what the server has, group by group, and the timeline", () => {
   const all = [analysis("inspect", { group: "file" }), analysis("overview"), analysis("novel", { group: "time" }), analysis("diagnose")];
-  expect(ids(all)).toEqual(["overview", "diagnose", "timeline", "novel", "inspect"]);
+  expect(ids(all)).toEqual(["overview", "diagnose", "timeline", "novel", "inspect", "runs"]);
 });
 
 it("shows an analysis that nobody made a page for by its label, with the generic page", () => {
@@ -42,8 +42,9 @@ it("puts members under the page of their family, or of the analysis that leads t
     ["memory", undefined],
     ["memory-peak", "memory"],
     ["audit-flags", undefined],
+    ["runs", undefined],
   ]);
-  expect(pages.map((page) => page.title).slice(-2)).toEqual(["Memory: Peak", "Audit: Flags"]);
+  expect(pages.map((page) => page.title).slice(-3)).toEqual(["Memory: Peak", "Audit: Flags", "Runs"]);
   expect(pages[3]?.info.question).toBe("What is alive");
 });
 
@@ -53,6 +54,7 @@ it("has the ledger where the server has one", () => {
     "timeline",
     "compare",
     "ledger",
+    "runs",
   ]);
   expect(ids([analysis("overview")])).not.toContain("ledger");
 });

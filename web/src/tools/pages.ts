@@ -22,6 +22,8 @@ export interface PageEntry {
   readonly page: PageLoader;
   /** The id of the page that it stands under in the menu. */
   readonly under?: string;
+  /** The group of the menu that it is in. */
+  readonly group: MenuGroup;
 }
 
 const GENERIC: PageLoader = async () => (await import("./generic/GenericPage")).GenericPage;
@@ -57,6 +59,8 @@ const OWN: Readonly<Record<string, PageLoader>> = {
 /** What the server has beside its analyses: at the end of its group. */
 const TIMELINE = beside("timeline", "Timeline", "start", "When did it happen?");
 const TIMELINE_PAGE: PageLoader = async () => (await import("./timeline/TimelinePage")).TimelinePage;
+const RUNS = beside("runs", "Runs", "file", "Which runs are there, and how are they doing?");
+const RUNS_PAGE: PageLoader = async () => (await import("./runs/RunsPage")).RunsPage;
 const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change stay?");
 const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")).LedgerPage;
 
@@ -70,15 +74,15 @@ function beside(id: string, label: string, group: MenuGroup, question: string): 
 export function pagesFor(listed: Analyses): PageEntry[] {
   const entries: PageEntry[] = [];
   const placed = new Set<string>();
-  const add = (info: AnalysisInfo, title: string, page: PageLoader, under?: string): void => {
-    placed.add(info.id);
-    entries.push({ info, title, page, ...(under === undefined ? {} : { under }) });
-  };
-  const members = (head: string, label: string): void => {
-    for (const info of listed.analyses.filter((one) => one.family === head))
-      add(info, `${label}: ${info.label}`, OWN[info.id] ?? GENERIC, head);
-  };
   for (const group of listed.groups) {
+    const add = (info: AnalysisInfo, title: string, page: PageLoader, under?: string): void => {
+      placed.add(info.id);
+      entries.push({ info, title, page, group, ...(under === undefined ? {} : { under }) });
+    };
+    const members = (head: string, label: string): void => {
+      for (const info of listed.analyses.filter((one) => one.family === head))
+        add(info, `${label}: ${info.label}`, OWN[info.id] ?? GENERIC, head);
+    };
     for (const info of listed.analyses.filter((one) => one.group === group)) {
       if (placed.has(info.id)) continue;
       const family = listed.families.find((one) => one.id === info.family);
@@ -92,6 +96,7 @@ export function pagesFor(listed: Analyses): PageEntry[] {
       members(info.id, info.label);
     }
     if (group === TIMELINE.group) add(TIMELINE, TIMELINE.label, TIMELINE_PAGE);
+    if (group === RUNS.group) add(RUNS, RUNS.label, RUNS_PAGE);
     if (group === LEDGER.group && listed.ledger) add(LEDGER, LEDGER.label, LEDGER_PAGE);
   }
   return entries;

@@ -7,7 +7,21 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { violations } from "./axe.mjs";
-import { DESK, PHONE, counts, launch, openPage, overflow, param, rested, settled, soon, visit, waitForParam } from "./browser.mjs";
+import {
+  DESK,
+  PHONE,
+  assertShows,
+  counts,
+  launch,
+  openPage,
+  overflow,
+  param,
+  rested,
+  settled,
+  soon,
+  visit,
+  waitForParam,
+} from "./browser.mjs";
 import { ask, start, traces, web } from "./server.mjs";
 
 const shots = join(web, "test-results/e2e/habits");
@@ -236,6 +250,50 @@ export const habitSteps = {
     await page.keyboard.press("z");
     await waitForParam(page, "view", /^$/);
   },
+  "the timeline shows the scope: its devices, and its steps in view": async (page, origin, id) => {
+    const { groups } = await tracksOf(origin, id);
+    const { steps } = (await ask(origin, "timeline/steps", { run: id })).body;
+    const device = groups.filter((group) => group.kind === "device")[1];
+    const step = steps[2];
+    await visit(page, origin, { run: id, page: "timeline", devices: device.device, steps: String(step.number) });
+    const shown = groups.filter((group) => group.device === device.device || (group.kind === "host" && group.host === device.host));
+    assert.match(await page.locator(".tl-scoped").innerText(), new RegExp(`${shown.length} of ${groups.length} devices and hosts`));
+    await counts(page.locator(`#tl-t${device.tracks[0].id}`), 1);
+    await counts(page.locator(`#tl-t${groups[0].tracks[0].id}`), 0);
+    const [from, to] = (await waitForParam(page, "view", /^\d+\.\.\d+$/)).split("..").map(Number);
+    assert.ok(from <= step.start_ps && to >= step.end_ps && to - from < 2 * (step.end_ps - step.start_ps), `${from}..${to}`);
+    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    await page.locator(`#tl-t${groups[0].tracks[0].id}`).waitFor();
+    assert.equal(await param(page, "steps"), String(step.number));
+  },
+  "the runs are a table: device, step time and what the diagnosis says": async (page, origin, id) => {
+    await visit(page, origin, { run: id });
+    await page.getByRole("link", { name: "All runs", exact: true }).click();
+    await waitForParam(page, "page", /^runs$/);
+    const { runs } = (await ask(origin, "runs")).body;
+    const rows = page.locator("table.runs tbody tr");
+    await counts(rows, runs.length);
+    await page.getByRole("searchbox", { name: /^Filter runs/ }).fill("tpu-train");
+    await counts(rows, 1);
+    const { verdict } = (await ask(origin, "report/diagnose", { run: id })).body.values;
+    const cells = rows.first().locator("td");
+    await soon(async () => (await cells.nth(4).innerText()) === verdict.value.replaceAll("`", ""), "the verdict");
+    const { values } = (await ask(origin, "report/overview", { run: id })).body;
+    assert.equal(await cells.nth(2).innerText(), values.device_type.value);
+    assertShows(await cells.nth(3).innerText(), values.step_time_mean_ps, "step time");
+    await rows.first().locator("a").click();
+    await waitForParam(page, "page", /^$/);
+  },
+  "the menu fits the window, and greys what the run has nothing on": async (page, origin, id) => {
+    await visit(page, origin, { run: id });
+    const nav = page.locator(".nav");
+    assert.ok(await nav.evaluate((box) => box.scrollHeight <= box.clientHeight), "the menu scrolls");
+    const last = await nav.locator("a:visible").last().boundingBox();
+    assert.ok(last.y + last.height <= 900, `the menu ends at ${last.y + last.height}`);
+    const { status } = await ask(origin, "report/kernel", { run: id });
+    await counts(nav.locator('a.empty[data-nav="kernel"]'), status === 422 ? 1 : 0);
+    await counts(nav.locator('a.empty[data-nav="ops"]'), 0);
+  },
   "a tip goes with the keyboard, and the device's name stays in sight": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline" });
     await page.mouse.move(5, 5);
@@ -283,6 +341,50 @@ export const habitSteps = {
 
 /** The tasks, each in at most three actions, wherever the page is looked at. */
 const TASKS = {
+  "why a step is slow": async (page, origin, id, act) => {
+    await visit(page, origin, { run: id, page: "steps" });
+    const { tables } = (await ask(origin, "report/steps", { run: id })).body;
+    const rows = tables.find((table) => table.id === "steps").rows;
+    const [number, , ps] = rows.find((row) => row[1] === "outlier");
+    const usual = rows.filter((row) => row[1] === "steady").sort((a, b) => a[2] - b[2]);
+    const [other, , otherPs] = usual[Math.floor((usual.length - 1) / 2)];
+    const stacks = tables.find((table) => table.id === "classes").rows;
+    const bars = page.locator(".chart.keys svg").first();
+    await bars.scrollIntoViewIfNeeded();
+    const chart = await bars.boundingBox();
+    const slot = (chart.width - 12 - 64) / stacks.length;
+    const at = stacks.findIndex((row) => row[0] === number);
+    await act(() => page.mouse.click(chart.x + 64 + (at + 0.5) * slot, chart.y + chart.height - 60));
+    const panel = page.locator(".step-why");
+    await panel.locator("tbody tr:not(.spacer)").first().waitFor();
+    const said = await panel.locator(".step-why-said").innerText();
+    assert.ok(said.includes(`Step ${number} took`) && said.includes(`step ${other}, the steady step`), said);
+    assert.ok(said.includes(`${((100 * (ps - otherPs)) / otherPs).toFixed(1)}%) longer`), said);
+    // What grew most is what the two answers say of it.
+    const [first, ...cells] = await panel.locator("tbody tr:not(.spacer)").first().locator("td").allInnerTexts();
+    const onDevice = async (step) => {
+      const table = (await ask(origin, "report/ops", { run: id, steps: String(step) })).body.tables[0];
+      const index = (name) => table.columns.findIndex((column) => column.id === name);
+      const row = table.rows.find((one) => one[0] === first);
+      return row[index("self_ps")] / row[index("devices")];
+    };
+    assertShows(cells[1], { value: await onDevice(number), kind: "duration_ps" }, first);
+    assertShows(cells[2], { value: await onDevice(other), kind: "duration_ps" }, first);
+  },
+  "the biggest buffer's line of the program": async (page, origin, id, act) => {
+    const run = id.replace("tpu-train", "tpu-run-scan");
+    await visit(page, origin, { run, page: "memory" });
+    const table = (await ask(origin, "report/memory-peak", { run })).body.tables.find((one) => one.id === "buffers");
+    const index = (name) => table.columns.findIndex((column) => column.id === name);
+    const most = table.rows.reduce((best, row) => (row[index("bytes")] > best[index("bytes")] ? row : best));
+    const line = page.locator(".buffer-line");
+    assert.ok((await line.innerText()).includes(most[index("instruction")]));
+    await inWindow(page, ".buffer-line");
+    if (most[index("source")] === null) return assert.match(await line.innerText(), /source line unknown/);
+    await act(() => line.locator('a[data-nav="source"]').click());
+    await waitForParam(page, "page", /^source$/);
+    return assert.ok(most[index("source")].startsWith(await param(page, "at")));
+  },
   "zoom at the pointer keeps what is under it": async (page, origin, id, act) => {
     await visit(page, origin, { run: id, page: "timeline" });
     const tracks = await tracksOf(origin, id);

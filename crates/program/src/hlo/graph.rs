@@ -18,7 +18,7 @@ use super::find;
 
 const NODE: Param = Param {
     id: "node",
-    doc: "the instruction in the middle, by name; a computation stands for its root; without one, the program's result",
+    doc: "the instruction in the middle, by name; a computation stands for its root; without one, the op that took most time, and the program's result where none was measured",
     kind: ParamKind::Text,
     default: "",
 };
@@ -76,8 +76,9 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         programs::by_time(profile, asked.selection().ok()),
     )?;
     let module = &program.decoded.module;
+    let measured = Measured::of(asked, &program);
     let centre = match params.text(&NODE) {
-        "" => module.computation(module.entry()).root,
+        "" => measured.longest(module).unwrap_or(module.computation(module.entry()).root),
         name => find::instruction(module, name)?,
     };
     let options = WalkOptions {
@@ -103,7 +104,6 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             "ask for fewer steps or one direction, or raise --limit",
         );
     }
-    let measured = Measured::of(asked, &program);
     let writer = Writer { program: &program, measured, options: &options, centre };
     let nodes = Table::of("nodes", "Instructions", shown.places.iter().map(|place| writer.row(place)));
     let edges = edges(module, &shown);
@@ -176,6 +176,15 @@ impl<'p> Measured<'p> {
 
     fn get(&self, name: &str) -> Option<&Op<'p>> {
         self.0.get(name)
+    }
+
+    /// The instruction with most self time, the first by name among equals; `None` where no instruction was measured.
+    fn longest(&self, module: &Module) -> Option<InstructionIdx> {
+        let known = self.0.values().filter(|op| op.self_ps > 0);
+        let known = known.filter_map(|op| Some((op, module.instruction_by_name(&op.meta.name)?)));
+        let most = known
+            .max_by(|(a, _), (b, _)| a.self_ps.cmp(&b.self_ps).then_with(|| b.meta.name.cmp(&a.meta.name)));
+        most.map(|(_, instruction)| instruction)
     }
 }
 

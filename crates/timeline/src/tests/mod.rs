@@ -8,6 +8,7 @@ use haloscope_report::Cell;
 
 mod counters;
 mod event;
+mod framework;
 mod rows;
 mod tile;
 

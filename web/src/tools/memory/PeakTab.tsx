@@ -16,6 +16,7 @@ import { taken } from "../ask";
 import { Identities } from "./AttributeTab";
 import type { Axis } from "./axis";
 import { BoxChart } from "./BoxChart";
+import { BufferLine } from "./BufferLine";
 import { LiveChart } from "./LiveChart";
 import { peakIndex, readBoxes, readLive, readMoments, scheduleOf } from "./live";
 import { PartsPanel } from "./PartsPanel";
@@ -54,6 +55,7 @@ function Peak({ report, name, attribute, diagnose }: PeakProps) {
   const identities = tableOf(report, "identities");
   return (
     <>
+      {buffers !== null && <BufferLine table={buffers} module={view.value["module"] ?? String(report.values["program"]?.value ?? "")} />}
       <Findings report={report} />
       {diagnose !== undefined && <Standouts info={diagnose} />}
       <ValueCards report={report} />

@@ -13,7 +13,17 @@ import { Tabs } from "../../widgets/Tabs";
 import { asTable } from "../../widgets/tree/download";
 import { FlameGraph } from "../../widgets/tree/FlameGraph";
 import type { FlatNode } from "../../widgets/tree/flat";
-import { ancestorsOf, childrenOf, columnOf, flatten, numberOf, openAtFirst, search, sizeColumn } from "../../widgets/tree/flat";
+import {
+  ancestorsOf,
+  childrenOf,
+  columnOf,
+  firstWithSeveral,
+  flatten,
+  numberOf,
+  openAtFirst,
+  search,
+  sizeColumn,
+} from "../../widgets/tree/flat";
 import { TreeTable } from "../../widgets/tree/TreeTable";
 import { NodePanel } from "./NodePanel";
 
@@ -182,7 +192,9 @@ interface TilesProps {
 }
 
 /** The parts of one node as tiles: a part with parts of its own is zoomed to, an op is selected. */
-function Tiles({ all, top, size, found, selected, onZoom, onSelect }: TilesProps) {
+function Tiles({ all, top: asked, size, found, selected, onZoom, onSelect }: TilesProps) {
+  // One part alone would be one tile: the first node below with several has something to show.
+  const top = useMemo(() => firstWithSeveral(all, asked), [all, asked]);
   const children = childrenOf(all, top).filter((index) => found === null || found.has(index));
   const lastOf = (index: number): string => all[index]?.path.slice((all[top]?.path.length ?? 0) + " > ".length) ?? "";
   const parts = useMemo(

@@ -1,10 +1,10 @@
 import { useMemo } from "preact/hooks";
 
-import { columnIndex, tableOf, textAt } from "../../api/read";
+import { columnIndex, numberAt, tableOf, textAt } from "../../api/read";
 import type { Report } from "../../api/types";
 import { parseSort, formatSort } from "../../base/rows";
-import { go, view } from "../../state/route";
-import { useReport } from "../../state/resource";
+import { go, scope, view } from "../../state/route";
+import { useReport, useWholeReport } from "../../state/resource";
 import "../../styles/time.css";
 import { StackChart } from "../../widgets/chart/StackChart";
 import { StepChart } from "../../widgets/chart/StepChart";
@@ -20,6 +20,7 @@ import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { stepPoints } from "./points";
 import { stepStacks } from "./stacks";
+import { WhyPanel } from "./WhyPanel";
 
 export function StepsPage({ info }: PageProps) {
   const report = useReport("steps", paramQuery(info));
@@ -46,9 +47,16 @@ function Steps({ report }: { readonly report: Report }) {
   const stacks = useMemo(() => stepStacks(tableOf(report, "classes")), [report]);
   const rowOf = (step: string | undefined): number | null => table?.rows.findIndex((row) => textAt(row, column) === step) ?? null;
   const points = useMemo(() => stepPoints(report), [report]);
+  // A scope of one step asks about it as a click does; what it is held against lies outside of the scope.
+  const alone = /^\d+$/.test(scope.value.steps) ? Number(scope.value.steps) : null;
+  const whole = useWholeReport("steps", alone !== null);
+  const asked = selected === null ? alone : numberAt(table?.rows[selected], column);
+  const among = alone === null ? report : whole.data;
+  const why = asked === null || among === null ? null : <WhyPanel report={among} number={asked} />;
   return (
     <>
       <Findings report={report} />
+      {selected === null && why}
       <ValueCards report={report} />
       {table === null || table.rows.length === 0 ? (
         <Lacking>
@@ -66,6 +74,7 @@ function Steps({ report }: { readonly report: Report }) {
               />
             </Panel>
           )}
+          {selected !== null && why}
           <Panel title="Step time by device" picture="steps-times">
             <StepChart points={points} onPick={setSelected} />
           </Panel>

@@ -3,14 +3,14 @@ import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getClock, getSteps, getTracks, getUtilisation } from "../../api/timeline";
-import type { Tracks } from "../../api/timeline";
+import type { StepSpan, Tracks } from "../../api/timeline";
 import { formatDuration, formatInt } from "../../base/format";
 import { offer } from "../../state/commands";
 import { dock, placeDock } from "../../state/dock";
-import { go, route, view } from "../../state/route";
+import { go, scope, view } from "../../state/route";
 import { useResource } from "../../state/resource";
 import { runId } from "../../state/runs";
-import { formatWindow, parseWindow } from "../../state/url";
+import { formatWindow } from "../../state/url";
 import { Empty, ErrorBox, Loaded } from "../../widgets/States";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import type { Picked } from "../../widgets/timeline/picks";
@@ -32,10 +32,12 @@ import { BubblePanel, HiddenBar } from "./OverlapPanel";
 import { isSearch } from "./query";
 import type { Search } from "./SearchBar";
 import { HitsByName, SearchBar, useSearch } from "./SearchBar";
+import { timeIn, tracksIn } from "./scoped";
 import { SecondRun } from "./SecondRun";
 import { StepBar } from "./StepBar";
 import { COLOURS, Toolbar } from "./Toolbar";
 import type { DockTab } from "./tabs";
+import { viewOf } from "../../widgets/timeline/viewport";
 import { useTimelineModel } from "./useTimelineModel";
 import { flowsOf, goToEvent } from "./walk";
 
@@ -47,10 +49,29 @@ export function TimelinePage({ info }: PageProps) {
       <PageHead info={info} />
       <Loaded from={tracks} what="the timeline">
         {(data) =>
-          data.groups.length === 0 ? <Empty>This run has no events to draw.</Empty> : <Timeline key={run} run={run ?? ""} tracks={data} />
+          data.groups.length === 0 ? <Empty>This run has no events to draw.</Empty> : <Scoped key={run} run={run ?? ""} tracks={data} />
         }
       </Loaded>
     </div>
+  );
+}
+
+/** The timeline of the scope's hosts and devices. */
+function Scoped({ run, tracks }: { readonly run: string; readonly tracks: Tracks }) {
+  const { hosts, devices } = scope.value;
+  const shown = useMemo(() => tracksIn(tracks, { hosts, devices }), [tracks, hosts, devices]);
+  return (
+    <>
+      {shown !== tracks && (
+        <p class="tl-scoped">
+          {`Of the scope: ${formatInt(shown.groups.length)} of ${formatInt(tracks.groups.length)} devices and hosts are shown. `}
+          <button type="button" class="link" onClick={() => go({ scope: { hosts: "", devices: "" } })}>
+            Show all
+          </button>
+        </p>
+      )}
+      <Timeline run={run} tracks={shown} />
+    </>
   );
 }
 
@@ -83,8 +104,8 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
     return () => abort.abort();
   }, [model]);
 
-  const scopeWindow = parseWindow(route.value.scope.window);
-  const scope = scopeWindow === null ? null : { start: scopeWindow[0], end: scopeWindow[1] };
+  const inScope = timeIn(scope.value, steps.data?.steps ?? []);
+  useLookAtSteps(model, steps.data?.steps ?? null);
   const pick = (next: Picked | null): void => {
     model.selected.value = next;
   };
@@ -135,7 +156,7 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
   return (
     <>
       <Screen>
-        <Toolbar run={run} model={model} scope={scope} listed={listed} onList={() => setListed(!listed)} />
+        <Toolbar run={run} model={model} scope={inScope} listed={listed} onList={() => setListed(!listed)} />
         <SearchBar model={model} search={search} field={field} named={named} onNamed={onNamed} />
         <Failure model={model} />
         <div class={`tl-stage ${dock.value.side}`}>
@@ -143,7 +164,7 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
             <RunStrip run={run} model={model} />
             <TimelineView
               model={model}
-              scope={scope}
+              scope={inScope}
               onPick={pick}
               hands={hands}
               name={`Timeline of ${run}`}
@@ -167,6 +188,23 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
       <Spoken model={model} />
     </>
   );
+}
+
+/** Goes to the steps of the scope when it is set, and at first where the address names no other view. */
+function useLookAtSteps(model: TimelineModel, steps: readonly StepSpan[] | null): void {
+  const { steps: asked, steady } = scope.value;
+  const before = useRef<string | null>(null);
+  useEffect(() => {
+    const key = `${asked} ${steady}`;
+    if (steps === null || before.current === key) return;
+    const isFirst = before.current === null;
+    before.current = key;
+    const time = asked === "" && !steady ? null : timeIn(scope.value, steps);
+    if (time === null || (isFirst && (view.value["view"] ?? "") !== "")) return;
+    const next = viewOf(model.limits.value, time.start, time.end);
+    if (isFirst) model.turn(next);
+    else model.look(next);
+  }, [model, steps, asked, steady]);
 }
 
 /** The strip asks what it shows once the first slices are there: they come first. */

@@ -138,7 +138,7 @@ function ScopeButtons({ model, scope }: { readonly model: TimelineModel; readonl
         </button>
       )}
       {scope !== null && (
-        <button type="button" onClick={() => go({ scope: { window: "" } })}>
+        <button type="button" onClick={() => go({ scope: { window: "", steps: "", steady: false } })}>
           Clear scope
         </button>
       )}
@@ -157,7 +157,12 @@ const FORMATS: readonly (readonly [ExportFormat, string])[] = [
 function chosen(model: TimelineModel): { readonly start: number; readonly end: number; readonly tracks: readonly number[] | null } {
   const area = model.area.value;
   const { start, end } = area ?? model.view.value;
-  return { start: Math.max(0, Math.floor(start)), end: Math.ceil(end), tracks: area?.tracks ?? null };
+  // Rows that no line of the profile has are not in a file of its lines.
+  const made = new Set(
+    model.tracks.groups.flatMap((group) => group.tracks.filter((track) => track.kind === "framework").map((track) => track.id)),
+  );
+  const tracks = area?.tracks?.filter((id) => !made.has(id)) ?? null;
+  return { start: Math.max(0, Math.floor(start)), end: Math.ceil(end), tracks: tracks?.length === 0 ? null : tracks };
 }
 
 function ExportMenu({ run, model }: { readonly run: string; readonly model: TimelineModel }) {

@@ -4,6 +4,7 @@ import { columnIndex, textAt } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { StepSpan } from "../../api/timeline";
 import type { Cell } from "../../base/format";
+import { placeOf } from "../../base/place";
 import type { RouteChange } from "../../state/url";
 import { rowKey } from "./named";
 
@@ -104,7 +105,7 @@ function moduleOf(table: Table, row: readonly Cell[] | undefined): string {
 export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: string): Lead[] {
   const name = textAt(row, columnIndex(table, "name", "op")) ?? "";
   const module = moduleOf(table, row);
-  const [, file = "", line = ""] = /^(.*?)(?::(\d+))?(?::\d+)?$/.exec(textAt(row, columnIndex(table, "source")) ?? "") ?? [];
+  const place = placeOf(textAt(row, columnIndex(table, "source")) ?? "");
   const leads: Lead[] = [];
   if (page !== "ops")
     leads.push({ label: "Ops", what: "Its row in the table of ops", to: { page: "ops", view: { sel: rowKey(table, row) } } });
@@ -112,6 +113,7 @@ export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: st
     leads.push({ label: "HLO", what: "The graph around it", to: { page: "hlo", view: { module, node: name } } });
     leads.push({ label: "Memory", what: "What it keeps in memory", to: { page: "memory", view: { module, buffer: name } } });
   }
-  if (file !== "") leads.push({ label: "Source", what: "Its line of the program", to: { page: "source", view: { at: file, line } } });
+  if (place !== null)
+    leads.push({ label: "Source", what: "Its line of the program", to: { page: "source", view: { at: place.file, line: place.line } } });
   return leads;
 }

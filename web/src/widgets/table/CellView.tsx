@@ -2,6 +2,7 @@ import { isNumeric } from "../../api/read";
 import type { Column } from "../../api/types";
 import type { Cell } from "../../base/format";
 import { formatCell } from "../../base/format";
+import { foldName } from "../../base/names";
 
 export interface CellProps {
   readonly cell: Cell;
@@ -35,5 +36,5 @@ export function CellView({ cell, column, full, text = formatCell(cell, column.ki
     );
   }
   if (isNumeric(column)) return <td class="num">{text}</td>;
-  return <td title={text.length > 24 ? text : undefined}>{text}</td>;
+  return <td title={text.length > 24 ? text : undefined}>{foldName(text)}</td>;
 }

@@ -55,6 +55,12 @@ export function DataTable(props: DataTableProps) {
       }),
     [table, props.second],
   );
+  // The first column stays in sight while the others scroll; on a phone it must leave room for them. The sum is the table's own
+  // width: without one a browser makes columns as wide as their longest text.
+  // Letters may be wider than the digits that `ch` measures.
+  const wide = shown.map(({ column, width }, i) =>
+    i === 0 ? `min(${width}ch + 12px, 44vw)` : isNumeric(column) ? `${width}ch` : `(${width}ch + 12px)`,
+  );
   const units = unitColumn(table.columns);
   const unknown = table.columns.filter((column, i) => i !== units && !shown.some((one) => one.column === column));
   const full = useMemo(() => table.columns.map((column, i) => (column.kind === "share" ? barFull(column, i, table.rows) : 1)), [table]);
@@ -139,6 +145,7 @@ export function DataTable(props: DataTableProps) {
       >
         <table
           class={`data${onSelect ? " selectable" : ""}`}
+          style={{ width: `calc(${wide.join(" + ")})` }}
           role={onSelect ? "grid" : undefined}
           aria-label={table.title}
           aria-rowcount={order.length + 1}
@@ -148,9 +155,8 @@ export function DataTable(props: DataTableProps) {
           onMouseLeave={() => onHover?.(null)}
         >
           <colgroup>
-            {shown.map(({ width }, i) => (
-              // The first column stays in sight while the others scroll; on a phone it must leave room for them.
-              <col style={{ width: i === 0 ? `min(${width}ch, 44vw)` : `${width}ch` }} />
+            {wide.map((width) => (
+              <col style={{ width: `calc(${width})` }} />
             ))}
             <col />
           </colgroup>

@@ -3,6 +3,7 @@
 import { cellText, isMixed, isNumeric, unitColumn } from "../../api/read";
 import type { Column, Table } from "../../api/types";
 import type { Cell } from "../../base/format";
+import { foldName } from "../../base/names";
 
 export interface RowRange {
   readonly first: number;
@@ -74,7 +75,7 @@ export function columnWidth(columns: readonly Column[], index: number, rows: rea
   let width = Math.max(4, ...words, Math.ceil(column.label.length / 2)) + 2;
   const every = Math.max(1, Math.floor(rows.length / SAMPLE));
   for (let i = 0; i < rows.length; i += every) {
-    width = Math.max(width, cellText(columns, rows[i], index).length);
+    width = Math.max(width, foldName(cellText(columns, rows[i], index)).length);
   }
   if (column.kind === "share") width = Math.max(width, 9);
   return Math.min(width, isNumeric(column) && !isMixed(column) ? 18 : LONGEST_TEXT) + 2;

@@ -119,6 +119,9 @@ it("closes hosts with many threads at first, and all but a few of many devices",
   expect(closedAtFirst(groups)).toEqual([]);
   const many = Array.from({ length: 9 }, (_, i) => ({ id: `d${i}`, name: "d", kind: "device", host: "h", device: null, tracks: [] }));
   expect(closedAtFirst(many).length).toBe(7);
+  const async_ = { id: 9, name: "Async XLA Ops", events: 9, depth: 19, kind: "async", nests: false, counter: false };
+  const busy = [{ ...groups[0], tracks: [async_, { ...async_, id: 10, depth: 2 }] }] as TrackGroup[];
+  expect(closedAtFirst(busy)).toEqual(["t9"]);
 });
 
 describe("finding", () => {

@@ -27,6 +27,9 @@ const MANY_THREADS = 12;
 const MANY_DEVICES = 8;
 const OPEN_DEVICES = 2;
 
+/** Tracks of asynchronous work with more rows than this are folded at first. */
+const FOLDED_FROM = 4;
+
 export function closedAtFirst(groups: readonly TrackGroup[]): string[] {
   const devices = groups.filter((group) => group.kind === "device");
   if (devices.length === 0) return [];
@@ -34,7 +37,10 @@ export function closedAtFirst(groups: readonly TrackGroup[]): string[] {
   const threads = hosts.reduce((sum, group) => sum + group.tracks.length, 0);
   const closed = threads > MANY_THREADS ? hosts : [];
   const rest = devices.length > MANY_DEVICES ? devices.slice(OPEN_DEVICES) : [];
-  return groups.filter((group) => closed.includes(group) || rest.includes(group)).map((group) => group.id);
+  const groupsClosed = groups.filter((group) => closed.includes(group) || rest.includes(group)).map((group) => group.id);
+  // What runs beside the ops takes many rows and says little at once: one thin row says when.
+  const folded = groups.flatMap((group) => group.tracks.filter((track) => track.kind === "async" && track.depth > FOLDED_FROM));
+  return [...groupsClosed, ...folded.map((track) => `t${track.id}`)];
 }
 
 /** How a person has arranged the tracks. Keys: `h:NAME` of a host, a group's id, `t12` of a track. */
@@ -126,7 +132,7 @@ function matches(filter: string, text: string): boolean {
 }
 
 function trackRow(group: TrackGroup, track: TrackInfo, flat: boolean, pinned: boolean, y: Px): TrackRow {
-  const thin = flat || (group.kind === "device" && track.depth > FEW_LEVELS);
+  const thin = flat || (group.kind === "device" && track.kind !== "derived" && track.kind !== "framework" && track.depth > FEW_LEVELS);
   const slice = thin ? THIN_HEIGHT : SLICE_HEIGHT;
   const levels = flat ? 1 : Math.min(MAX_DEPTH, Math.max(1, track.depth));
   const height = track.counter === true ? (flat ? THIN_HEIGHT + TRACK_PAD : COUNTER_HEIGHT) : levels * slice + TRACK_PAD;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column, TreeNode } from "../../api/types";
-import { ancestorsOf, childrenOf, flatten, openAtFirst, search, sizeColumn, visible } from "./flat";
+import { ancestorsOf, childrenOf, firstWithSeveral, flatten, openAtFirst, search, sizeColumn, visible } from "./flat";
 
 const columns: Column[] = [
   { id: "kind", label: "What", unit: "", kind: "text", doc: "" },
@@ -30,6 +30,13 @@ describe("a flat tree", () => {
     expect(childrenOf(all, 0)).toEqual([1, 4]);
     expect(ancestorsOf(all, 5)).toEqual([4, 0]);
     expect(sizeColumn(columns)).toBe(1);
+  });
+  it("goes down to the first node with several parts", () => {
+    const deep = flatten({ nodes: [node("all", 3, [node("jit_f", 3, [node("a", 1), node("b", 2)])])] });
+    expect(firstWithSeveral(deep, 0)).toBe(1);
+    expect(firstWithSeveral(deep, 2)).toBe(2);
+    const line = flatten({ nodes: [node("all", 3, [node("jit_f", 3, [node("a", 3)])])] });
+    expect(firstWithSeveral(line, 0)).toBe(1);
   });
   it("tells siblings of one name apart", () => {
     expect(flatten({ nodes: [node("a", 1), node("a", 1)] }).map((one) => one.path)).toEqual(["a", "a #2"]);

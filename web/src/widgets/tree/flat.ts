@@ -46,6 +46,13 @@ export function childrenOf(all: readonly FlatNode[], index: number): number[] {
   return children;
 }
 
+/** The node itself, or the first below it that has several parts: what is alone in its parent tells nothing apart. */
+export function firstWithSeveral(all: readonly FlatNode[], index: number): number {
+  const children = childrenOf(all, index);
+  const [only] = children;
+  return children.length === 1 && only !== undefined && childrenOf(all, only).length > 0 ? firstWithSeveral(all, only) : index;
+}
+
 export function ancestorsOf(all: readonly FlatNode[], index: number): number[] {
   const above: number[] = [];
   for (let at = all[index]?.parent ?? -1; at >= 0; at = all[at]?.parent ?? -1) above.push(at);
