@@ -1,7 +1,4 @@
-//! `/api/query`: SQL over the runs that are served, where the server was started with it.
-//!
-//! What a query takes cannot be told from its text, so that it is done by a child process: with so many rows, so much time and memory, a few at
-//! once, in its client's turn, and gone when the client is. It reads the runs that the listing names, and SQL itself opens no file.
+//! The routes of SQL.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +10,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, Uri, header};
 use haloscope_profile::load;
 use haloscope_report::turns::Size;
-use haloscope_sql::{LONGEST, MOST_MEMORY, MOST_RUNS, MOST_SQL, Program, Question, Refusal, SqlAbout};
+use haloscope_sql::{LONGEST, MOST_MEMORY, MOST_RUNS, MOST_SQL, Question};
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 
+use super::program::Sql;
 use crate::answer::{Answer, Failure, Json};
 use crate::app::{App, AppState};
 use crate::compute::compute;
@@ -29,26 +26,6 @@ pub(crate) const BODY: usize = 2 * MOST_SQL;
 /// Rows of an answer unless others are asked for, and at most.
 const ROWS: usize = 1_000;
 const MOST_ROWS: usize = 100_000;
-
-/// What answers SQL, and how many queries it does at once.
-#[derive(Debug, Clone)]
-pub struct Sql {
-    pub(crate) program: Program,
-    about: Arc<SqlAbout>,
-    at_once: Arc<Semaphore>,
-}
-
-impl Sql {
-    /// Answers by this program: half as many queries at once as there are cores, since each takes all that are free.
-    ///
-    /// # Errors
-    /// If it cannot be started, or is one of another version.
-    pub fn new(program: Program) -> Result<Self, Refusal> {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let about = Arc::new(program.about()?);
-        Ok(Self { program, about, at_once: Arc::new(Semaphore::new((cores / 2).max(1))) })
-    }
-}
 
 /// `GET /api/query`: tables, functions and canned questions.
 pub(crate) async fn about(State(app): AppState, uri: Uri) -> Answer {
