@@ -164,6 +164,17 @@ def test_who_leaves_takes_the_query_along(server: Server) -> None:
     wait_until(lambda: server.children() == [])
 
 
+def test_page(server: Server) -> None:
+    """What a person does on the page, in a browser, where the packages of the page are."""
+    if not (ROOT / "web" / "node_modules").exists():
+        print("NOT CHECKED: the page: there are no packages; `npm ci` in web/ brings them")
+        return
+    page = subprocess.run(
+        ["node", "tests/e2e/query.mjs", f"http://127.0.0.1:{server.port}"], cwd=ROOT / "web", capture_output=True, text=True, check=False
+    )
+    assert page.returncode == 0, page.stderr
+
+
 def test_many_ask_at_once(server: Server) -> None:
     most, counts = [0], []
 

@@ -92,7 +92,7 @@ fn all() -> Vec<Stage> {
             .needs(&["fuzz-build"]),
         // A workspace of its own: what it is made of takes as long to build as all of the above. It is built once a machine, in a folder that
         // outlives checkouts, and a change that finds none leaves SQL to the night.
-        Stage::new("query", Compiler, 120, concat!(
+        Stage::new("query", Compiler, 240, concat!(
             query_folder!(),
             "if ! compgen -G \"$CARGO_TARGET_DIR/debug/deps/libdatafusion-*.rlib\" >/dev/null; then\n",
             "  echo \"NOT CHECKED: SQL IS LEFT TO THE NIGHT: there is no query engine in $CARGO_TARGET_DIR; \\`cargo xtask ci --nightly --only query\\` builds it, in 20 minutes of one core\"\n",
@@ -107,7 +107,7 @@ fn all() -> Vec<Stage> {
             "python3 tests/query/run.py --bin {bin} --query $CARGO_TARGET_DIR/debug/haloscope-query\n",
             "cargo clippy --manifest-path query/Cargo.toml --all-targets -- -D warnings",
         ))
-        .needs(&["program"]),
+        .needs(&["program", "node-packages"]),
         Stage::new("circles", Light, 1, "{xtask} circles"),
         Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
         Stage::new("reference", Busy, 6, "{xtask} docs --check"),
