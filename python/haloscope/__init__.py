@@ -25,6 +25,7 @@ from ._errors import (
 from ._native import ProfileData, __version__
 from ._report import Finding, Remark, Report, Value
 from ._run import Line, Run, check, compare, from_bytes, kernel_times, open
+from ._sql import SqlRows
 from ._table import Table
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Remark",
     "Report",
     "Run",
+    "SqlRows",
     "Table",
     "UsageError",
     "Value",

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._sql import SqlRows
     from ._asked import Baselines, DocumentLike, Names, RunLike, Scope, Steps, Texts, Window
 
 
@@ -94,6 +95,30 @@ class Run(Analyses):
         elif line is not None and not isinstance(line, str):
             ids = [one.id if isinstance(one, Line) else int(one) for one in line]
         return Table(self._native.events(ids, line if isinstance(line, str) else None, plane, name))
+
+    def sql(self, sql: str, *others: RunLike, timeout: float | None = None) -> SqlRows:
+        """Asks this run, and others beside it, in SQL: events, ops, steps, and every table of every analysis.
+
+        It is done by `haloscope-query`, a program of its own that must be installed (docs/query.md), which opens the run anew.
+
+        sql: one statement, or `@` and the name of a canned question, such as "@idle-gaps"
+        others: more runs; the column `run` tells them apart
+        timeout: seconds after which it is given up
+        """
+        from . import _sql
+
+        runs = [self, *(run_of(other) for other in others)]
+        paths = [run._place() for run in runs]
+        return _sql.ask(paths, sql, timeout)
+
+    def _place(self) -> str:
+        """Where its files are here, also where `path` is an address elsewhere."""
+        files = [os.fspath(file) for file in self._native.files()]
+        if not files:
+            raise UsageError("a run in memory has no file that SQL could read", "open it from a file")
+        if self.path is not None and os.path.exists(self.path):
+            return os.path.abspath(self.path)
+        return files[0] if len(files) == 1 else os.path.dirname(files[0])
 
     def save_html(
         self,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct Asked {
 pub(crate) enum Task {
     /// Answer a query.
     Ask(Asked),
+    /// Answer what is typed, one query after the other, of these runs, with these options.
+    Prompt(Vec<OsString>, Vec<OsString>),
     /// Print a text.
     Print(String),
 }
@@ -47,7 +49,8 @@ pub(crate) fn command() -> Command {
         .about("Asks runs in SQL: hosts, devices, lines, events, steps, ops, and every table of every analysis")
         .max_term_width(80)
         .after_help(
-            "SQL is a statement, @NAME one of the canned questions (--questions), - what comes on stdin.\n\n\
+            "SQL is a statement, @NAME one of the canned questions (--questions), - what comes on stdin. Without SQL, on a terminal, there is a \
+             prompt: .help there says what it takes.\n\n\
              Examples:\n  haloscope query logs \"SELECT kind, name, count(*), ms(sum(dur_ps)) FROM event GROUP BY 1, 2 \
              ORDER BY 4 DESC LIMIT 5\"\n  haloscope query logs @idle-gaps --format csv -o gaps.csv\n  \
              haloscope query before after \"SELECT run, p50(dur_ps) FROM step GROUP BY run\"",
@@ -89,7 +92,7 @@ pub(crate) fn command() -> Command {
                 .value_name("N")
                 .value_parser(value_parser!(u64))
                 .default_value("100")
-                .help("Most rows of --format table; 0 shows all"),
+                .help("Most rows of --format table and answer; 0 shows all"),
         )
         .arg(
             Arg::new("timeout")
@@ -133,7 +136,7 @@ pub(crate) fn command() -> Command {
             Arg::new("schema")
                 .long("schema")
                 .action(ArgAction::SetTrue)
-                .help("Lists tables, columns with their units, and functions, as Markdown"),
+                .help("Lists tables, columns with their units, and functions, as Markdown; with --format json all that can be asked, canned questions too"),
         )
 }
 
@@ -145,17 +148,27 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
     if matches.get_flag("questions") {
         return Ok(Task::Print(crate::docs::questions()));
     }
+    if matches.get_flag("schema")
+        && matches.get_one::<String>("format").is_some_and(|format| format == "json")
+    {
+        return Ok(Task::Print(crate::docs::json()));
+    }
     if matches.get_flag("schema") {
         return Ok(Task::Print(crate::docs::schema()));
     }
     let mut words: Vec<OsString> =
         matches.get_many::<OsString>("words").into_iter().flatten().cloned().collect();
+    let is_file = matches.contains_id("file");
+    if !is_file && !words.is_empty() && words.iter().all(is_run) && is_terminal() {
+        return Ok(Task::Prompt(words, options(matches)));
+    }
     let sql = match matches.get_one::<PathBuf>("file") {
         Some(path) if path.as_os_str() == "-" => stdin()?,
         Some(path) => file(path)?,
         None => given(&words.pop().unwrap_or_default())?,
     };
     if words.is_empty() || sql.trim().is_empty() {
+        // On a terminal there would have been a prompt.
         let hint = "as in haloscope query RUN \"SELECT * FROM step\"; --schema lists the tables, --questions what is asked often";
         return Err(Failure::Usage("expected a run, and what to ask of it".into(), hint.into()));
     }
@@ -177,6 +190,34 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
         unpacked: matches.get_one::<u64>("max-unpacked").copied(),
         verbose: matches.get_flag("verbose"),
     }))
+}
+
+/// Whether a word is a run and no SQL: something of this name is there.
+fn is_run(word: &OsString) -> bool {
+    word != "-" && std::path::Path::new(word).exists()
+}
+
+/// Whether somebody sits there who types and reads.
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// The options of a command line as words, for each query that is typed.
+fn options(matches: &ArgMatches) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    let size = |id: &str| matches.get_one::<u64>(id).map(|bytes| bytes.to_string());
+    let all = [
+        ("--format", matches.get_one::<String>("format").cloned()),
+        ("--limit", matches.get_one::<u64>("limit").map(ToString::to_string)),
+        ("--timeout", matches.get_one::<f64>("timeout").map(ToString::to_string)),
+        ("--memory-limit", size("memory-limit")),
+        ("--max-unpacked", size("max-unpacked")),
+    ];
+    for (option, value) in all {
+        words.extend(value.into_iter().flat_map(|value| [option.into(), value.into()]));
+    }
+    words.extend(matches.get_flag("verbose").then(|| "--verbose".into()));
+    words
 }
 
 /// The SQL that a word stands for.

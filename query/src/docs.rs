@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use haloscope_report::Unit;
+use serde_json::json;
 
 use crate::{canned, functions, tables};
 
@@ -32,4 +33,27 @@ pub(crate) fn questions() -> String {
         let _ = writeln!(text, "| `@{}` | {} |", canned.name, canned.question());
     }
     text
+}
+
+/// All of that as JSON, for programs: tables, functions, canned questions with their SQL.
+pub(crate) fn json() -> String {
+    let columns = |table: &tables::About| {
+        let of = |column: &haloscope_report::Column| json!({"name": column.id, "unit": column.unit.symbol(), "doc": column.doc});
+        table.columns.iter().map(of).collect::<Vec<_>>()
+    };
+    let tables = tables::about();
+    let tables =
+        tables.iter().map(|table| json!({"name": table.name, "doc": table.doc, "columns": columns(table)}));
+    let functions =
+        functions::documentation().into_iter().map(|(usage, doc)| json!({"usage": usage, "doc": doc}));
+    let questions = canned::ALL
+        .iter()
+        .map(|canned| json!({"name": canned.name, "question": canned.question(), "sql": canned.sql}));
+    let all = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "tables": tables.collect::<Vec<_>>(),
+        "functions": functions.collect::<Vec<_>>(),
+        "questions": questions.collect::<Vec<_>>(),
+    });
+    format!("{all:#}\n")
 }

@@ -19,6 +19,7 @@ mod functions;
 mod ops;
 mod output;
 mod printer;
+mod prompt;
 mod runs;
 mod stats;
 mod tables;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let outcome = match args::command().try_get_matches() {
         Ok(matches) => args::task(&matches).and_then(|task| match task {
             Task::Ask(asked) => ask::ask(asked),
+            Task::Prompt(runs, options) => prompt::run(&runs, options),
             Task::Print(text) => Ok(printer::data(|out| out.write_all(text.as_bytes()))?),
         }),
         Err(message) if message.use_stderr() => {

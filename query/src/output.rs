@@ -27,16 +27,19 @@ pub(crate) enum Format {
     Json,
     Arrow,
     Parquet,
+    /// For a program: columns with what is known of them, rows, and whether there are more.
+    Answer,
 }
 
 impl Format {
     /// All, by their words.
-    pub(crate) const NAMES: [(&str, Self); 5] = [
+    pub(crate) const NAMES: [(&str, Self); 6] = [
         ("table", Self::Table),
         ("csv", Self::Csv),
         ("json", Self::Json),
         ("arrow", Self::Arrow),
         ("parquet", Self::Parquet),
+        ("answer", Self::Answer),
     ];
 
     pub(crate) fn named(word: &str) -> Option<Self> {
@@ -64,7 +67,7 @@ pub(crate) trait Sink {
     fn finish(self: Box<Self>) -> io::Result<bool>;
 }
 
-/// What writes rows with these columns in a format; of a table no more than `limit`, in `width` columns of text.
+/// What writes rows with these columns in a format; of a table and an answer no more than `limit`.
 ///
 /// # Errors
 /// What the writer says.
@@ -84,6 +87,14 @@ pub(crate) fn sink<'a>(
             write!(out, "[")?;
             Box::new(Json { names: keys(schema), any: false, out })
         }
+        Format::Answer => Box::new(Whole {
+            columns: columns(schema),
+            rows: String::new(),
+            count: 0,
+            limit,
+            is_cut: false,
+            out,
+        }),
         Format::Arrow => {
             let schema = plain_schema(schema);
             let writer = FileWriter::try_new(out, &schema).map_err(io::Error::other)?;
@@ -191,6 +202,75 @@ impl Sink for Json<'_> {
 
     fn finish(self: Box<Self>) -> io::Result<bool> {
         writeln!(self.out, "{}]", if self.any { "\n" } else { "" })?;
+        Ok(false)
+    }
+}
+
+/// Bytes of an answer's rows at most: what a program or a page takes in one piece.
+const MOST_BYTES: usize = 16 << 20;
+
+/// One object, which is written when it is whole: where something goes wrong on the way, nothing is.
+struct Whole<'a> {
+    columns: Vec<serde_json::Value>,
+    rows: String,
+    count: usize,
+    limit: Option<usize>,
+    is_cut: bool,
+    out: &'a mut dyn Write,
+}
+
+/// Name, type, and what a column of a table says of itself.
+fn columns(schema: &Schema) -> Vec<serde_json::Value> {
+    let of = |field: &Arc<Field>| {
+        let kind = match field.data_type() {
+            DataType::Boolean => "flag",
+            DataType::Int32 | DataType::Int64 | DataType::UInt32 | DataType::UInt64 => "integer",
+            DataType::Float32 | DataType::Float64 => "real",
+            _ => "text",
+        };
+        let mut column = serde_json::json!({"name": field.name(), "kind": kind});
+        for key in ["unit", "label", "doc"] {
+            if let Some(word) = field.metadata().get(key) {
+                column[key] = word.as_str().into();
+            }
+        }
+        // What is computed has only its name, whose end says what lengths and sizes are in.
+        let by_name =
+            [("_ps", "ps"), ("_bytes", "B")].into_iter().find(|(end, _)| field.name().ends_with(end));
+        if let (Some((_, unit)), true, true) =
+            (by_name, column["unit"].is_null(), matches!(kind, "integer" | "real"))
+        {
+            column["unit"] = unit.into();
+        }
+        column
+    };
+    schema.fields().iter().map(of).collect()
+}
+
+impl Sink for Whole<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> io::Result<bool> {
+        for at in 0..batch.num_rows() {
+            if self.limit.is_some_and(|limit| self.count >= limit) || self.rows.len() >= MOST_BYTES {
+                self.is_cut = true;
+                return Ok(false);
+            }
+            let cells = serde_json::to_string(&row(batch, at)).map_err(io::Error::other)?;
+            self.rows.push_str(if self.count > 0 { ",\n  " } else { "\n  " });
+            self.rows.push_str(&clean_json(cells));
+            self.count += 1;
+        }
+        Ok(true)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<bool> {
+        let columns = serde_json::to_string(&self.columns).map_err(io::Error::other)?;
+        let columns = clean_json(columns);
+        writeln!(
+            self.out,
+            "{{\"columns\": {columns},\n \"is_cut\": {},\n \"rows\": [{}]}}",
+            self.is_cut, self.rows
+        )?;
+        // It says so itself.
         Ok(false)
     }
 }

@@ -41,11 +41,16 @@ impl Context {
     pub fn run(&self, arguments: &Arguments, argument: &str) -> Result<Arc<Run>, Refusal> {
         match arguments.text(argument)? {
             Some(id) => self.open(&id),
-            None => {
-                let newest = self.store.newest()?.ok_or_else(no_run)?;
-                Ok(self.store.open(&newest.id)?)
-            }
+            None => Ok(self.store.open(&self.newest()?)?),
         }
+    }
+
+    /// The id of the newest run.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn newest(&self) -> Result<String, Refusal> {
+        Ok(self.store.newest()?.ok_or_else(no_run)?.id)
     }
 
     /// Opens a run by its id, else by its name, else by a part of its path that no other run has.
@@ -53,24 +58,31 @@ impl Context {
     /// # Errors
     /// As [`Context::run`].
     pub fn open(&self, id: &str) -> Result<Arc<Run>, Refusal> {
-        let error = match self.store.open(id) {
-            Ok(run) => return Ok(run),
-            Err(error) => error,
-        };
-        if !matches!(error, haloscope_store::Error::UnknownRun(_)) {
-            return Err(error.into());
+        match self.store.open(id) {
+            Err(haloscope_store::Error::UnknownRun(_)) => Ok(self.store.open(&self.id_of(id)?)?),
+            other => Ok(other?),
+        }
+    }
+
+    /// The id of the run that is called so: by its id, else its name, else a part of its path that no other run has. None is opened.
+    ///
+    /// # Errors
+    /// For a run that is not there, with those that are.
+    pub fn id_of(&self, id: &str) -> Result<String, Refusal> {
+        let ids: Vec<String> = self.store.list()?.into_iter().map(|run| run.id).collect();
+        if ids.iter().any(|known| known == id) {
+            return Ok(id.to_owned());
         }
         if let Ok(named) = self.store.named(id) {
-            return Ok(self.store.open(&named.id)?);
+            return Ok(named.id);
         }
-        let ids: Vec<String> = self.store.list()?.into_iter().map(|run| run.id).collect();
         if ids.is_empty() {
             return Err(no_run());
         }
         let word = id.trim_matches('/');
         let has = |whole: &&String| !word.is_empty() && format!("/{whole}/").contains(&format!("/{word}/"));
         if let [one] = ids.iter().filter(has).collect::<Vec<_>>()[..] {
-            return Ok(self.store.open(one)?);
+            return Ok((*one).clone());
         }
         let parts: Vec<&str> = ids.iter().flat_map(|id| id.split('/')).collect();
         Err(Refusal::unlike("run", id, &ids, &parts, "`xprof_list_runs` lists the runs with their ids"))

@@ -59,6 +59,12 @@ impl Server {
         }
     }
 
+    /// Answers SQL too, by this program.
+    #[must_use]
+    pub fn with_sql(self, program: haloscope_sql::Program) -> Self {
+        Self { tools: Arc::new(tools::all_and_sql(program)), ..self }
+    }
+
     /// Takes turns with somebody else who computes. Over HTTP a call is in the turn of the [`Client`] among the extensions of its
     /// request.
     #[must_use]

@@ -12,5 +12,10 @@ use crate::page;
 pub(crate) fn service(app: &Arc<App>, addr: SocketAddr) -> Http {
     // Without the token: what an agent is told may end up in places where a secret should not be.
     let context = Context::new(Arc::clone(&app.store)).with_page(page::url(addr));
-    http(Server::new(context).with_turns(Arc::clone(&app.turns)).with_deadline(app.deadline))
+    let server = Server::new(context);
+    let server = match &app.sql {
+        Some(sql) => server.with_sql(sql.program.clone()),
+        None => server,
+    };
+    http(server.with_turns(Arc::clone(&app.turns)).with_deadline(app.deadline))
 }

@@ -1,11 +1,13 @@
 //! How answers and refusals leave: JSON, with a status that says whose fault it is.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haloscope_report::Error as CoreError;
+use haloscope_sql::{Fault, Refusal};
 use haloscope_store::Error as StoreError;
 
 /// What most requests are answered with.
@@ -57,15 +59,20 @@ pub(crate) struct Failure {
     status: StatusCode,
     kind: ErrorKind,
     error: String,
-    hint: &'static str,
+    hint: Cow<'static, str>,
     /// When it is worth asking again.
     after: Option<Duration>,
 }
 
 impl Failure {
-    fn new(status: StatusCode, kind: ErrorKind, error: impl Into<String>, hint: &'static str) -> Self {
+    fn new(
+        status: StatusCode,
+        kind: ErrorKind,
+        error: impl Into<String>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let after = (kind == ErrorKind::Writing).then_some(Duration::from_secs(2));
-        Self { status, kind, error: error.into(), hint, after }
+        Self { status, kind, error: error.into(), hint: hint.into(), after }
     }
 
     pub(crate) fn usage(error: impl Into<String>, hint: &'static str) -> Self {
@@ -85,7 +92,8 @@ impl Failure {
     }
 
     pub(crate) fn method() -> Self {
-        let error = "everything here is read with GET; /api/capture takes POST and DELETE too";
+        let error =
+            "everything here is read with GET; /api/capture takes POST and DELETE too, /api/query POST";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Usage, error, "")
     }
 
@@ -149,6 +157,19 @@ impl Failure {
 
     fn bug(what: &str) -> Self {
         Caught::Bug(what.to_owned()).into()
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { fault, message, hint } = refusal;
+        let (status, kind) = match fault {
+            Fault::Sql => (StatusCode::BAD_REQUEST, ErrorKind::Usage),
+            Fault::Limits => (StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Unreadable),
+            Fault::Nothing => (StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Nothing),
+            Fault::Program => (StatusCode::INTERNAL_SERVER_ERROR, ErrorKind::Bug),
+        };
+        Self::new(status, kind, message, hint)
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) async fn analyses(State(app): AppState, uri: Uri) -> Answer {
         groups: MenuGroup::ALL,
         ledger: app.ledger.is_some(),
         capture: app.captures.is_offered(&app.store),
+        sql: app.sql.is_some(),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::page::Page;
 use crate::single_flight::SingleFlight;
+use crate::sql::Sql;
 use crate::workers::Workers;
 use crate::xprof::Answers;
 
@@ -49,12 +50,14 @@ pub(crate) struct App {
     pub(crate) answers: Answers,
     /// What is captured from the page.
     pub(crate) captures: Captures,
+    /// What answers SQL, if somebody may ask it.
+    pub(crate) sql: Option<Sql>,
 }
 
 impl App {
     /// What a server at `config.addr` shares.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture, deadline } = config;
+        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture, sql, deadline } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
@@ -74,6 +77,7 @@ impl App {
             ledger,
             answers: Answers::default(),
             captures: Captures::new(capture, addr),
+            sql,
         })
     }
 }

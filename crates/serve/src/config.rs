@@ -8,6 +8,7 @@ use haloscope_profile::load::SourceRoot;
 use haloscope_store::{Ledger, Store};
 
 use crate::capture::CaptureHosts;
+use crate::sql::Sql;
 
 /// The port that is tried unless another is given.
 pub(crate) const PORT: u16 = 7070;
@@ -35,6 +36,8 @@ pub struct Config {
     pub ledger: Option<Ledger>,
     /// Which profiler servers may be asked for a profile from the page. What comes is written below the store's folder.
     pub capture: CaptureHosts,
+    /// What answers SQL over the runs, if somebody may ask it.
+    pub sql: Option<Sql>,
     /// How long an answer may take before it is refused; `None` for as long as it does.
     pub deadline: Option<Duration>,
 }
@@ -52,6 +55,7 @@ impl Config {
             sources: None,
             ledger: None,
             capture: CaptureHosts::default(),
+            sql: None,
             deadline: Some(DEADLINE),
         }
     }

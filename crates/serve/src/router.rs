@@ -19,7 +19,7 @@ use crate::app::{App, AppState};
 use crate::bodies;
 use crate::guard::{self, Guard};
 use crate::retry_unfinished::retry_unfinished;
-use crate::{agents, answer, api, capture, docs, ledger, page, partial, source, timeline, xprof};
+use crate::{agents, answer, api, capture, docs, ledger, page, partial, source, sql, timeline, xprof};
 
 /// The router of a server that listens on `addr`.
 pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Router {
@@ -41,6 +41,10 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
                 .route("/capture", post(capture::start).layer(acting()).get(capture::all))
                 .route("/capture/{id}", delete(capture::cancel).layer(acting()).get(capture::progress))
                 .layer(DefaultBodyLimit::max(capture::BODY)),
+        )
+        .route(
+            "/query",
+            post(sql::ask).layer(acting()).get(sql::about).layer(DefaultBodyLimit::max(sql::BODY)),
         )
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
@@ -84,7 +88,7 @@ async fn page_file(State(app): AppState, uri: Uri, headers: HeaderMap) -> Respon
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture, /api/query and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

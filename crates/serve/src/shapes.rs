@@ -61,6 +61,8 @@ pub(crate) struct Analyses {
     pub(crate) ledger: bool,
     /// Whether `/api/capture` captures.
     pub(crate) capture: bool,
+    /// Whether `/api/query` answers SQL.
+    pub(crate) sql: bool,
 }
 
 /// An analysis.

@@ -231,6 +231,22 @@ impl Store {
         self.open_listed(id, self.find(id, |l| l.info.id == id)?)
     }
 
+    /// The files of the run with this id, for whoever reads them himself; brought here where they lie elsewhere. `None` for a run in memory,
+    /// which has none.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn files_here(&self, id: &str) -> Result<Option<load::Run>, Error> {
+        if lock(&self.in_memory).iter().any(|run| run.info.id == id) {
+            return Ok(None);
+        }
+        let listed = self.find(id, |l| l.info.id == id)?;
+        if listed.remote.is_none() {
+            self.write_detector.check(&listed)?;
+        }
+        self.files_of(&listed).map(Some)
+    }
+
     /// Whether the run with this id is open, so that to look into it takes no reading of files. It is not opened.
     #[must_use]
     pub fn is_open(&self, id: &str) -> bool {

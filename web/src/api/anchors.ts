@@ -7,7 +7,7 @@ import { placed } from "./place";
 import type { Column, Report, Value } from "./types";
 
 /** What the server has beside its analyses. Their pages have no reference by number. */
-const BESIDE: readonly string[] = ["timeline", "ledger"];
+const BESIDE: readonly string[] = ["timeline", "ledger", "query"];
 
 /** By the very objects of a report: pages pass them on, whatever they make of its rows. */
 const ANCHORS = new WeakMap<Column | Value, string>();

@@ -2,7 +2,20 @@
 
 import { withAnchors } from "./anchors";
 import { placed } from "./place";
-import type { Analyses, Capture, CaptureAsked, Captures, Progress, Report, Runs, SourceState, SourceText } from "./types";
+import type {
+  Analyses,
+  Capture,
+  CaptureAsked,
+  Captures,
+  Progress,
+  Report,
+  Runs,
+  SourceState,
+  SourceText,
+  SqlAbout,
+  SqlAnswer,
+  SqlAsked,
+} from "./types";
 
 /** Why there is no answer. `nothing`: the profile was read and holds nothing that the question is about; `writing`:
  * its files are not complete yet; `offline`: the server was not reached; `other`: it did not say. */
@@ -116,6 +129,17 @@ export function getSourceState(signal?: AbortSignal): Promise<SourceState> {
 async function send<T>(url: string, sent: Sent): Promise<T> {
   const response = await request(url, "application/json", undefined, sent);
   return (await response.json()) as T;
+}
+
+/** What SQL can ask. */
+export function getSqlAbout(signal?: AbortSignal): Promise<SqlAbout> {
+  return getJson("/api/query", signal);
+}
+
+/** The rows of a statement. */
+export async function askSql(asked: SqlAsked, signal?: AbortSignal): Promise<SqlAnswer> {
+  const response = await request("/api/query", "application/json", signal, { method: "POST", body: asked });
+  return (await response.json()) as SqlAnswer;
 }
 
 /** Whether something can be captured, of which servers, and the captures so far, the newest first. */

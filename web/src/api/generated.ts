@@ -270,6 +270,8 @@ export interface Analyses {
   readonly ledger: boolean;
   /** Whether `/api/capture` captures. */
   readonly capture: boolean;
+  /** Whether `/api/query` answers SQL. */
+  readonly sql: boolean;
 }
 
 /** An analysis. */
@@ -473,6 +475,82 @@ export interface CaptureFile {
   readonly server: string;
   /** Its size. */
   readonly bytes: number;
+}
+
+/** What can be asked. */
+export interface SqlAbout {
+  /** The program's version. */
+  readonly version: string;
+  /** The tables. */
+  readonly tables: readonly SqlTable[];
+  /** What SQL has beside its own functions. */
+  readonly functions: readonly SqlFunction[];
+  /** Questions that are asked often. */
+  readonly questions: readonly SqlQuestion[];
+}
+
+/** A table. */
+export interface SqlTable {
+  /** Its name. */
+  readonly name: string;
+  /** What a row is. */
+  readonly doc: string;
+  /** Its columns. */
+  readonly columns: readonly SqlTableColumn[];
+}
+
+/** A column of a table. */
+export interface SqlTableColumn {
+  /** Its name. */
+  readonly name: string;
+  /** Unit of its numbers, empty for words. */
+  readonly unit: string;
+  /** What it means. */
+  readonly doc: string;
+}
+
+/** A function. */
+export interface SqlFunction {
+  /** How it is called. */
+  readonly usage: string;
+  /** What it gives. */
+  readonly doc: string;
+}
+
+/** A question that is asked often. */
+export interface SqlQuestion {
+  /** Its name, without `@`. */
+  readonly name: string;
+  /** What it answers. */
+  readonly question: string;
+  /** Its SQL. */
+  readonly sql: string;
+}
+
+/** The rows of an answer. */
+export interface SqlAnswer {
+  /** The columns. */
+  readonly columns: readonly SqlColumn[];
+  /** Whether there are more rows than were asked for. */
+  readonly is_cut: boolean;
+  /** The rows, as many cells each as there are columns: numbers, texts, yes or no; null for unknown. */
+  readonly rows: readonly (readonly Cell[])[];
+  /** What is to be known of the runs: files that were left out. */
+  readonly notes: readonly string[];
+}
+
+/** A column of an answer. */
+export interface SqlColumn {
+  /** Its name. */
+  readonly name: string;
+  /** What its cells are: `integer`, `real`, `text`, `flag`. */
+  readonly kind: string;
+  /** Unit of its numbers; unknown where they were computed of several. */
+  readonly unit: string | null;
+  /** What a person reads above it, where it is a table's own. */
+  readonly label: string | null;
+  /** What it means, likewise. */
+  readonly doc: string | null;
 }
 
 /** All tracks of a run. */

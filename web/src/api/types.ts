@@ -12,3 +12,13 @@ export interface CaptureAsked {
   /** `name=value` each: tracer levels and any other option of the profiler. */
   readonly options: readonly string[];
 }
+
+/** What `/api/query` is asked. */
+export interface SqlAsked {
+  /** One statement, or `@` and the name of a canned question. */
+  readonly sql: string;
+  /** Ids of runs. */
+  readonly runs: readonly string[];
+  /** Most rows; a thousand where it is left out. */
+  readonly limit?: number;
+}

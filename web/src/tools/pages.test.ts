@@ -13,6 +13,7 @@ const listed = (analyses: AnalysisInfo[], ledger = false): Analyses => ({
   groups: ["start", "time", "work", "memory", "programs", "change", "file"],
   ledger,
   capture: false,
+  sql: false,
 });
 const menu = (analyses: AnalysisInfo[], ledger = false) => pagesFor(listed(analyses, ledger));
 const ids = (analyses: AnalysisInfo[], ledger = false) => menu(analyses, ledger).map((page) => page.info.id);
@@ -57,4 +58,10 @@ it("has the ledger where the server has one", () => {
     "runs",
   ]);
   expect(ids([analysis("overview")])).not.toContain("ledger");
+});
+
+it("has SQL where the server answers it", () => {
+  const all = [analysis("overview"), analysis("inspect", { group: "file" })];
+  expect(pagesFor({ ...listed(all), sql: true }).map((page) => page.info.id)).toEqual(["overview", "timeline", "inspect", "query"]);
+  expect(ids(all)).not.toContain("query");
 });

@@ -63,6 +63,8 @@ const RUNS = beside("runs", "Runs", "file", "Which runs are there, and how are t
 const RUNS_PAGE: PageLoader = async () => (await import("./runs/RunsPage")).RunsPage;
 const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change stay?");
 const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")).LedgerPage;
+const QUERY = beside("query", "Query", "file", "What does SQL say of its events?");
+const QUERY_PAGE: PageLoader = async () => (await import("./query/QueryPage")).QueryPage;
 
 /** Described as an analysis is, which it is not. */
 function beside(id: string, label: string, group: MenuGroup, question: string): AnalysisInfo {
@@ -98,6 +100,7 @@ export function pagesFor(listed: Analyses): PageEntry[] {
     if (group === TIMELINE.group) add(TIMELINE, TIMELINE.label, TIMELINE_PAGE);
     if (group === RUNS.group) add(RUNS, RUNS.label, RUNS_PAGE);
     if (group === LEDGER.group && listed.ledger) add(LEDGER, LEDGER.label, LEDGER_PAGE);
+    if (group === QUERY.group && listed.sql) add(QUERY, QUERY.label, QUERY_PAGE);
   }
   return entries;
 }

@@ -24,6 +24,10 @@ it("makes scopes of what a row names", () => {
     "Show on the timeline",
     "Only this time",
   ]);
+  expect(rowActions(table("sql", ["start_ps", "dur_ps"], [1000, 100]), 0)[0]?.to).toEqual({
+    page: "timeline",
+    view: { view: "995..1105" },
+  });
   // Sums over all steps are no step, and unknown is nothing.
   expect(rowActions(table("steps", ["step", "device", "start_ps"], ["total", null, null]), 0)).toEqual([]);
   expect(rowActions(steps, 9)).toEqual([]);

@@ -33,7 +33,7 @@ export function rowActions(table: Table, row: number): RowAction[] {
   const start = numberAt(cells, columnIndex(table, "start_ps", "first_ps"));
   const end = numberAt(cells, columnIndex(table, "end_ps"));
   const length =
-    numberAt(cells, columnIndex(table, "duration_ps", "step_time_ps", "length_ps", "span_ps", "time_ps")) ??
+    numberAt(cells, columnIndex(table, "duration_ps", "dur_ps", "step_time_ps", "length_ps", "span_ps", "time_ps")) ??
     (end !== null && start !== null ? end - start : null);
   if (start !== null && length !== null && length > 0) {
     const view = formatWindow(start - length * AROUND, start + length * (1 + AROUND));

@@ -49,7 +49,14 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         context = context.with_page(format!("{}/", page.trim_end_matches('/')));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let ended = runtime.block_on(haloscope_mcp::stdio(Server::new(context)));
+    // One of another version is as good as none.
+    let sql = haloscope_sql::Program::find().filter(|program| program.about().is_ok());
+    let server = Server::new(context);
+    let server = match sql {
+        Some(program) => server.with_sql(program),
+        None => server,
+    };
+    let ended = runtime.block_on(haloscope_mcp::stdio(server));
     // A call that is still computing must not hold the process.
     runtime.shutdown_background();
     ended.map(|()| 0).map_err(Failure::Server)

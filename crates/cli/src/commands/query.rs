@@ -1,18 +1,15 @@
 //! `haloscope query RUN... "SQL"`: a program of its own, which is found as git finds its subcommands.
 
-use std::env::{self, consts::EXE_SUFFIX};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use haloscope_sql::{HOW_TO_GET, PROGRAM, Program};
 
 use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer};
-
-/// The program.
-const PROGRAM: &str = "haloscope-query";
 
 pub(super) fn command() -> Command {
     Command::new("query")
@@ -34,15 +31,19 @@ pub(super) fn command() -> Command {
         )
 }
 
+/// The program that answers SQL.
+///
+/// # Errors
+/// If there is none: how to get it.
+pub(super) fn program() -> Result<Program, Failure> {
+    Program::find().ok_or_else(|| {
+        let error = format!("{PROGRAM} is neither beside this program nor on PATH");
+        Failure::Usage(error, HOW_TO_GET.into())
+    })
+}
+
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
-    let own = env::current_exe().ok();
-    let Some(program) = program(own.as_deref(), env::var_os("PATH").as_deref()) else {
-        let hint = "from a checkout: cargo install --path query; docs/query.md says more";
-        return Err(Failure::Usage(
-            format!("{PROGRAM} is neither beside this program nor on PATH"),
-            hint.into(),
-        ));
-    };
+    let program = program()?;
     let (mut words, mut is_here) = (Vec::new(), true);
     for word in matches.get_many::<OsString>("words").into_iter().flatten() {
         let path = Path::new(word);
@@ -55,7 +56,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
             words.push(word.clone());
         }
     }
-    let mut child = process::Command::new(&program);
+    let mut child = process::Command::new(program.path());
     child.args(words);
     // What was said before the command's name is said to it too.
     for (option, variable) in
@@ -67,7 +68,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     }
     let ended = if is_here { become_it(&mut child) } else { wait_for(&mut child) };
     let code = ended.map_err(|error| {
-        Failure::Usage(format!("cannot start {}: {error}", program.display()), String::new())
+        Failure::Usage(format!("cannot start {}: {error}", program.path().display()), String::new())
     })?;
     Ok(u8::try_from(code).unwrap_or(3))
 }
@@ -90,31 +91,4 @@ fn wait_for(program: &mut process::Command) -> io::Result<i32> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     Ok(program.status()?.code().unwrap_or(3))
-}
-
-/// The program beside this one, else the first on PATH.
-fn program(own: Option<&Path>, path: Option<&OsStr>) -> Option<PathBuf> {
-    let name = format!("{PROGRAM}{EXE_SUFFIX}");
-    let beside = own.and_then(Path::parent).map(Path::to_owned);
-    let folders = path.into_iter().flat_map(env::split_paths).filter(|folder| !folder.as_os_str().is_empty());
-    beside.into_iter().chain(folders).map(|folder| folder.join(&name)).find(|file| file.is_file())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_program_beside_this_one_comes_first() {
-        let (beside, on_path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let own = beside.path().join("haloscope");
-        let path = env::join_paths([Path::new(""), on_path.path()]).unwrap();
-        let found = || program(Some(&own), Some(&path));
-        assert_eq!(found(), None);
-        let name = format!("{PROGRAM}{EXE_SUFFIX}");
-        std::fs::write(on_path.path().join(&name), "").unwrap();
-        assert_eq!(found(), Some(on_path.path().join(&name)));
-        std::fs::write(beside.path().join(&name), "").unwrap();
-        assert_eq!(found(), Some(beside.path().join(&name)));
-    }
 }

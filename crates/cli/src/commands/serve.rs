@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_serve::{CaptureHosts, Config};
+use haloscope_serve::{CaptureHosts, Config, Sql};
 use haloscope_store::{Ledger, Store};
 
+use super::query::program;
 use super::{browser, shared_machine, source_root};
 use crate::{Failure, Printer, cache_args};
 
@@ -59,6 +60,9 @@ pub(super) fn command() -> Command {
                      else none",
                 ),
         )
+        .arg(Arg::new("sql").long("sql").action(ArgAction::SetTrue).help(
+            "Answers SQL over the runs too: a page for it, POST /api/query and a tool for agents, done by haloscope-query, a program of its own",
+        ))
         .arg(
             Arg::new("deadline")
                 .long("deadline")
@@ -147,6 +151,7 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         ui: matches.get_one::<PathBuf>("ui").cloned(),
         sources: source_root::from_matches(matches)?,
         ledger: ledger(matches)?,
+        sql: sql(matches)?,
         capture: matches.try_get_one("capture-hosts").ok().flatten().cloned().unwrap_or_default(),
         ..store_only
     };
@@ -184,6 +189,14 @@ fn token(matches: &ArgMatches, addr: SocketAddr, printer: &mut Printer) -> Resul
     })?;
     printer.note(format_args!("{why}: the address has a token; programs send it as `Authorization: Bearer`"));
     Ok(Some(token))
+}
+
+/// What answers SQL, where the subcommand takes that and it was asked for.
+fn sql(matches: &ArgMatches) -> Result<Option<Sql>, Failure> {
+    if !matches.try_get_one::<bool>("sql").ok().flatten().copied().unwrap_or_default() {
+        return Ok(None);
+    }
+    Sql::new(program()?).map(Some).map_err(|refusal| Failure::Usage(refusal.message, refusal.hint))
 }
 
 /// The history that was given, where the subcommand takes one. One that cannot be read is refused before anything is served.

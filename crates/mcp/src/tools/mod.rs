@@ -6,6 +6,7 @@ mod names;
 mod query;
 mod report;
 mod schema;
+mod sql;
 mod timeline;
 mod xprof;
 
@@ -17,6 +18,14 @@ pub fn all() -> Vec<Tool> {
     let mut all = xprof::all();
     all.extend(analysis::all());
     all.extend([hlo_op::tool(), timeline::tool(), query::tool()]);
+    all
+}
+
+/// The same with SQL, done by this program.
+#[must_use]
+pub fn all_and_sql(program: haloscope_sql::Program) -> Vec<Tool> {
+    let mut all = all();
+    all.push(sql::tool(program));
     all
 }
 

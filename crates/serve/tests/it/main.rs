@@ -14,4 +14,6 @@ mod partial;
 mod profiler;
 mod security;
 mod source;
+#[cfg(unix)]
+mod sql;
 mod xprof;
