@@ -17,6 +17,7 @@ import sys
 
 GPU_FLOPS = "XLA's GPU cost table counts 3 FLOPs an elementwise op and none for cuBLAS calls; Haloscope counts 1"
 SLOWEST = "a step takes as long as its slowest device; the truth averages over devices: see step_time_device_mean_ps"
+KERNELS = "XProf counts each kernel of an op as an execution, and FLOPs and bytes with it; Haloscope counts the kernels of one execution once"
 IDLE_IN_STEP = "truth.json has 5258 us a step, as Haloscope has; XProf leaves out the 54 us in which nothing runs"
 FUSED_GEMM = "Haloscope counts the result alone of a custom fusion around a product, and of cuBLAS calls what XProf counts as 0"
 KNOWN = {
@@ -30,6 +31,10 @@ KNOWN = {
     ("mi300-attention", "ops flops"): GPU_FLOPS,
     ("mi300-gemm", "ops flops"): GPU_FLOPS,
     ("gfx950-te-attn", "ops flops"): GPU_FLOPS,
+    ("gfx950-te-attn", "ops occurrences"): KERNELS,
+    ("mi300-conv", "ops occurrences"): KERNELS,
+    ("mi300-conv", "ops flops"): KERNELS,
+    ("mi300-conv", "ops bytes"): KERNELS,
     ("async_", "ops flops"): GPU_FLOPS,
     ("mi300-attention", "ops bytes"): "XProf counts 0 bytes for cuBLAS calls; Haloscope operands and result",
     ("v100x8-tf", "allocators of 34.83.195.179_"): "XProf states a lifetime peak of GPU_4_bfc below the peak in use that it states for the capture; Haloscope's is at least that",

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::panic::PanicHookInfo;
 
-use haloscope_report::{clean, clean_lines};
+use haloscope_report::{clean, clean_json, clean_lines};
 
 use crate::Failure;
 use crate::pager::{Paged, Pager};
@@ -29,6 +29,7 @@ pub struct Printer {
     err: Box<dyn Write + Send>,
     width: usize,
     colour: bool,
+    terminal: bool,
     pager: Option<Pager>,
 }
 
@@ -46,6 +47,7 @@ impl Printer {
             err: Box::new(io::stderr()),
             width: width(),
             colour: terminal && !refused,
+            terminal,
             pager: Pager::of_terminal(size.map(|(_, lines)| usize::from(lines.0)), width())
                 .filter(|_| terminal),
         }
@@ -54,7 +56,14 @@ impl Printer {
     /// Other writers, as if they were no terminal.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>) -> Self {
-        Self { out: BufWriter::new(out), err, width: DEFAULT_WIDTH, colour: false, pager: None }
+        Self {
+            out: BufWriter::new(out),
+            err,
+            width: DEFAULT_WIDTH,
+            colour: false,
+            terminal: false,
+            pager: None,
+        }
     }
 
     /// Columns of stdout: those of the terminal, 80 where it is none.
@@ -76,6 +85,15 @@ impl Printer {
     pub fn data(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         write(&mut self.out)?;
         Ok(self.out.flush()?)
+    }
+
+    /// As [`Printer::data`], for an answer in another tool's form: byte for byte, but on a terminal with nothing that it obeys or hides.
+    ///
+    /// # Errors
+    /// As [`Printer::data`].
+    pub fn answer_of(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let shown = self.terminal.then(|| shown(bytes));
+        self.data(|out| out.write_all(shown.as_deref().map_or(bytes, str::as_bytes)))
     }
 
     /// From now on nothing goes through a pager: it was not asked for, or more follows.
@@ -128,5 +146,22 @@ impl Printer {
             self.err,
             "hint: please report it with these lines and the command; the profile too, if you may share it"
         );
+    }
+}
+
+/// JSON as JSON that says the same, other text with escapes, for a terminal.
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    if text.trim_start().starts_with(['{', '[']) { clean_json(text) } else { clean_lines(&text).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_nothing_to_obey() {
+        assert_eq!(shown("[\"a\u{9b}31m\u{202e}\"]\n".as_bytes()), "[\"a\\u009b31m\\u202e\"]\n");
+        assert_eq!(shown("a,b\n\u{1b}[2J,µ\n".as_bytes()), "a,b\n\\u{1b}[2J,µ\n");
     }
 }

@@ -1,6 +1,6 @@
 //! The run that an argument stands for, wherever it lies.
 
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,34 @@ use crate::{Printer, progress};
 const STDIN: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// What came from stdin, until the process ends. It can be read once only: whoever asks again gets the same.
-static FROM_STDIN: Mutex<Option<TempDir>> = Mutex::new(None);
+static FROM_STDIN: Mutex<Option<FromStdin>> = Mutex::new(None);
+
+/// What folders with what came from stdin begin with.
+const PREFIX: &str = "haloscope-stdin-";
+/// What the file in one is called, as it came or packed.
+const FILES: [&str; 2] = ["stdin", "stdin.gz"];
+
+/// What came from stdin: the folder, and the file in it, which is locked as long as somebody may read it.
+struct FromStdin {
+    folder: TempDir,
+    _locked: File,
+}
+
+/// Removes what processes left that were ended while they read stdin, such as by Ctrl-C: it may be large.
+fn remove_left(temporary: &Path) {
+    let entries = std::fs::read_dir(temporary).into_iter().flatten().flatten();
+    // No link is followed, and what belongs to somebody else cannot be opened.
+    let is_own = |entry: &DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(PREFIX) && entry.file_type().is_ok_and(|t| t.is_dir())
+    };
+    for folder in entries.filter(is_own).map(|entry| entry.path()) {
+        let held = FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+        // One without a file is one that is being made.
+        if held.is_some_and(|path| File::open(path).is_ok_and(|file| file.try_lock().is_ok())) {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
 
 /// Whether a RUN is what comes on stdin, of which nothing is kept.
 pub(crate) fn is_stdin(path: &Path) -> bool {
@@ -29,8 +56,8 @@ fn from_stdin() -> Result<PathBuf, Error> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let mut held = FROM_STDIN.lock().unwrap_or_else(PoisonError::into_inner);
     let file = |folder: &TempDir, name: &str| folder.path().join(name);
-    if let Some(folder) = &*held {
-        let names = ["stdin", "stdin.gz"].map(|name| file(folder, name));
+    if let Some(held) = &*held {
+        let names = FILES.map(|name| file(&held.folder, name));
         return Ok(names.into_iter().find(|path| path.exists()).unwrap_or_default());
     }
     if io::stdin().is_terminal() {
@@ -39,27 +66,34 @@ fn from_stdin() -> Result<PathBuf, Error> {
         return Err(Error::Usage(message.to_owned()));
     }
     let read = || {
-        let folder = tempfile::Builder::new().prefix("haloscope-stdin-").tempdir()?;
+        if cfg!(unix) {
+            remove_left(&std::env::temp_dir());
+        }
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
         let mut from = io::stdin().lock();
         let mut head = Vec::new();
         from.by_ref().take(GZIP.len() as u64).read_to_end(&mut head)?;
-        let path = file(&folder, if head == GZIP { "stdin.gz" } else { "stdin" });
+        let path = file(&folder, FILES[usize::from(head == GZIP)]);
         let mut to = File::create(&path)?;
+        // Where a lock keeps others from reading, or there is none, what is left lies where the system cleans up.
+        if cfg!(unix) {
+            let _ = to.try_lock();
+        }
         to.write_all(&head)?;
         io::copy(&mut from, &mut to)?;
-        Ok((folder, path))
+        Ok((FromStdin { folder, _locked: to }, path))
     };
-    let (folder, path) = read().map_err(|source| Error::Io { path: "stdin".into(), source })?;
+    let (read, path) = read().map_err(|source| Error::Io { path: "stdin".into(), source })?;
     haloscope_report::naming::show_as(path.clone(), "stdin".to_owned());
-    *held = Some(folder);
+    *held = Some(read);
     Ok(path)
 }
 
 /// Removes what came from stdin.
 pub(crate) fn leave() {
-    let folder = FROM_STDIN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let held = FROM_STDIN.lock().unwrap_or_else(PoisonError::into_inner).take();
     // What cannot be removed lies where the system cleans up.
-    let _ = folder.map(TempDir::close);
+    let _ = held.map(|held| held.folder.close());
 }
 
 /// Finds a run; says how far that is while its files are brought from elsewhere.
@@ -105,5 +139,34 @@ pub(crate) fn run_name(path: &Path) -> String {
     match (parts.next().as_deref(), parts.next().as_deref(), parts.next()) {
         (Some("profile"), Some("plugins"), Some(folder)) => format!("{folder}/{own}"),
         _ => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_a_process_left_of_stdin_is_removed_and_what_one_reads_is_not() {
+        let temporary = tempfile::tempdir().unwrap();
+        let at = |name: &str| temporary.path().join(name);
+        for name in ["haloscope-stdin-left", "haloscope-stdin-read", "haloscope-stdin-begun", "other"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        for file in ["haloscope-stdin-left/stdin.gz", "haloscope-stdin-read/stdin", "other/stdin"] {
+            fs::write(at(file), "x").unwrap();
+        }
+        let read = File::options().write(true).open(at("haloscope-stdin-read/stdin")).unwrap();
+        read.lock().unwrap();
+        remove_left(temporary.path());
+        let mut kept: Vec<_> =
+            fs::read_dir(temporary.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        kept.sort();
+        assert_eq!(kept, ["haloscope-stdin-begun", "haloscope-stdin-read", "other"]);
+        drop(read);
+        remove_left(temporary.path());
+        assert!(!at("haloscope-stdin-read").exists() && at("haloscope-stdin-begun").exists());
     }
 }

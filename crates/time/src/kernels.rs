@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use haloscope_xspace::StatValue;
 use rustc_hash::FxHashMap;
 
+use super::graph_kernels::{GraphKernels, Node};
 use super::hlo_costs::Costs;
 use super::launch_facts::LaunchFacts;
 use super::tensor_cores;
@@ -201,6 +202,8 @@ struct Said<'p> {
     hlo_op: Word<'p>,
     annotation: Word<'p>,
     program_id: Option<u64>,
+    /// The graph that the kernel is of, and its node there.
+    node: Option<Node>,
 }
 
 fn of_device<'p>(
@@ -213,11 +216,21 @@ fn of_device<'p>(
 ) {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
-    let names = ["kernel_details", "tf_op", "equation", "hlo_op", "program_id", "annotation"];
+    let names = [
+        "kernel_details",
+        "tf_op",
+        "equation",
+        "hlo_op",
+        "program_id",
+        "annotation",
+        "cuda_graph_id",
+        "cuda_graph_node_id",
+    ];
     let mut ids = names.map(|name| plane.stat_id(name));
     if by == Names::Xprof {
-        ids[5] = None;
+        ids[5..].fill(None);
     }
+    let graphs = ids[7].map(|_| GraphKernels::of(profile, device)).unwrap_or_default();
     if ids[0].is_none() {
         return;
     }
@@ -227,6 +240,7 @@ fn of_device<'p>(
         let events = profile.events(line);
         for event in events.iter().filter(|e| e.end_ps > e.start_ps) {
             let mut said = Said { meta: event.meta, ..Said::default() };
+            let mut node = [None; 2];
             for stat in events.stats(source, event.index) {
                 let (Some(at), Some(value)) =
                     (ids.iter().position(|id| *id == Some(stat.metadata_id)), stat.value)
@@ -238,12 +252,14 @@ fn of_device<'p>(
                     1 => said.framework_op = word(value),
                     2 => said.equation = word(value),
                     3 => said.hlo_op = word(value),
+                    4 => said.program_id = value.as_u64_bits(),
                     5 => said.annotation = word(value),
-                    _ => said.program_id = value.as_u64_bits(),
+                    _ => node[at - 6] = value.as_u64_bits(),
                 }
             }
+            said.node = node[0].zip(node[1]);
             let row = *row_of_said.entry(said).or_insert_with(|| {
-                let kernel = read(by, plane, source, &costs, &said)?;
+                let kernel = read(by, (plane, source), (&costs, &graphs), &said)?;
                 Some(match row_of_key.entry(kernel.own_key()) {
                     Entry::Occupied(row) => *row.get(),
                     Entry::Vacant(row) => {
@@ -270,9 +286,8 @@ fn word(value: StatValue<'_>) -> Word<'_> {
 /// What the event says, in words; `None` if it is no kernel.
 fn read<'p>(
     by: Names,
-    plane: &'p Plane,
-    source: &'p Source,
-    costs: &Costs<'p>,
+    (plane, source): (&'p Plane, &'p Source),
+    (costs, graphs): (&Costs<'p>, &GraphKernels),
     said: &Said<'p>,
 ) -> Option<Kernel<'p>> {
     let text = |word: Word<'p>| match word {
@@ -306,7 +321,11 @@ fn read<'p>(
     }
     // An HLO op that the profile describes knows better which framework op it is.
     let hlo_ops = text(said.hlo_op);
-    let hlo_op = hlo_ops.rsplit("::").next().filter(|op| !op.is_empty());
+    let of_graph = said.program_id.zip(said.node).and_then(|(id, node)| graphs.op(id, node));
+    let hlo_op = match of_graph {
+        Some(op) => Some(&**op),
+        None => hlo_ops.rsplit("::").next().filter(|op| !op.is_empty()),
+    };
     let instruction = hlo_op.zip(said.program_id).and_then(|(op, id)| costs.instruction(id, op));
     if let Some(instruction) = instruction {
         framework_op = instruction.op_name().map(Cow::Borrowed).unwrap_or_default();

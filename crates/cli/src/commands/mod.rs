@@ -29,9 +29,11 @@ mod xprof;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use haloscope_analyses as analyses;
 use haloscope_profile::load;
+use haloscope_report::clean;
 use haloscope_time::analysis::MenuGroup;
 
 use help::Purpose;
@@ -163,7 +165,7 @@ pub(crate) fn dispatch(
 ) -> Result<u8, Failure> {
     let matches = match command().try_get_matches_from(args) {
         Ok(matches) => matches,
-        Err(message) => return explain(&message, printer),
+        Err(message) => return explain(message, printer),
     };
     bound_memory(&matches);
     if innermost(&matches).get_flag(NO_PAGER) {
@@ -185,8 +187,19 @@ pub(crate) fn dispatch(
 }
 
 /// Help that was asked for is data; what was wrong with a command line is talk.
-fn explain(message: &clap::Error, printer: &mut Printer) -> Result<u8, Failure> {
+fn explain(mut message: clap::Error, printer: &mut Printer) -> Result<u8, Failure> {
     if message.use_stderr() {
+        // What it repeats of the command line, such as a name of a profile, makes no line of its own.
+        let given: Vec<(ContextKind, ContextValue)> = message
+            .context()
+            .filter_map(|(kind, value)| match value {
+                ContextValue::String(text) => Some((kind, ContextValue::String(clean(text).into_owned()))),
+                _ => None,
+            })
+            .collect();
+        for (kind, value) in given {
+            message.insert(kind, value);
+        }
         printer.talk(message.render());
         return Ok(2);
     }

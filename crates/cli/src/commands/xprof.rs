@@ -61,7 +61,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         let answer = haloscope_compat::answer(profile, tool.id, &params)?;
         Ok(Body { content_type: answer.content_type.to_owned(), bytes: answer.body })
     };
-    let give = |answer: &Body| printer.data(|out| out.write_all(&answer.bytes));
+    let give = |answer: &Body| printer.answer_of(&answer.bytes);
     ask_body(cache.as_ref(), &run, (&asked.0, asked.1.as_deref()), work, give)?;
     cache_args::say_trouble(cache.as_ref(), printer);
     Ok(0)

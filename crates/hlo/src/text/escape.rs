@@ -72,10 +72,25 @@ pub(super) fn is_dictionary(bytes: &[u8]) -> bool {
     false
 }
 
-/// Text as a value: a dictionary as it is if it stands in one line, anything else in quotes.
+/// Whether what acts in a dictionary only lays it out: line breaks and tabs between its words, where nothing else than JSON's own
+/// words stands, so that no line can be taken for an instruction.
+fn is_laid_out(dictionary: &str) -> bool {
+    let (mut in_string, mut escaped) = (false, false);
+    dictionary.chars().all(|c| {
+        if in_string {
+            (in_string, escaped) = (escaped || c != '"', !escaped && c == '\\');
+            return !acts(c);
+        }
+        in_string = c == '"';
+        matches!(c, '\n' | '\r' | '\t' | ' ' | '"' | '{' | '}' | '[' | ']' | ',' | ':' | '+' | '-' | '.')
+            || c.is_ascii_alphanumeric()
+    })
+}
+
+/// Text as a value: a dictionary as it is if it stands in one line or is only laid out in several, anything else in quotes.
 pub(super) fn value(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_dictionary(bytes) && !text.contains(acts) => text.to_owned(),
+        Ok(text) if is_dictionary(bytes) && (!text.contains(acts) || is_laid_out(text)) => text.to_owned(),
         _ => format!("\"{}\"", c_escape(bytes)),
     }
 }
@@ -108,5 +123,10 @@ mod tests {
         }
         assert_eq!(value(b"true"), "\"true\"");
         assert_eq!(value(b"{\"a\":\"\n%x = f32[] add()\"}"), r#""{\"a\":\"\n%x = f32[] add()\"}""#);
+        // As JAX writes a kernel's metadata.
+        let laid_out = "{\n\"a\": {\"b\": null,\n\"c\\\"\": [-1.5e3, true]}\n}";
+        assert_eq!(value(laid_out.as_bytes()), laid_out);
+        let forged = value(b"{\"a\":1,\n%x = f32[] add()\n}");
+        assert!(!forged.contains('\n'), "{forged}");
     }
 }
