@@ -185,7 +185,7 @@ fn module_names<'p>(profile: &'p Profile, plane: &'p Plane) -> FxHashMap<u64, Co
 
 /// Ops of a device whose events name them: GPU kernels and CPU ops. GPU kernels that name none (copies, TensorFlow's own) are
 /// ops of their own under the kernel's name. Those of a command buffer name the buffer: they are of the ops that
-/// [`GraphKernels`] finds, where it finds one.
+/// `graph_kernels` finds, where it finds one.
 pub struct EventOps<'p> {
     plane: &'p Plane,
     source: &'p Source,

@@ -64,7 +64,7 @@ const COMMON: f64 = 3.0;
 impl Late {
     /// Whether all devices wait before their work, and who begins last is by how much these waits differ: an effect of what all
     /// wait for. Where now one is last and now another from as much in common on as the last is late beyond it; where it is one in
-    /// most of some steps, which may be chance, from [`COMMON`] times as much on; never where it is one in all steps.
+    /// most of some steps, which may be chance, from `COMMON` times as much on; never where it is one in all steps.
     #[must_use]
     pub fn is_spread(&self) -> bool {
         let common = mean(&self.steps.iter().map(|one| one.common_ps).collect::<Vec<_>>()).unwrap_or(0.0);
