@@ -62,6 +62,6 @@ it("has the ledger where the server has one", () => {
 
 it("has SQL where the server answers it", () => {
   const all = [analysis("overview"), analysis("inspect", { group: "file" })];
-  expect(pagesFor({ ...listed(all), sql: true }).map((page) => page.info.id)).toEqual(["overview", "timeline", "inspect", "query"]);
+  expect(pagesFor({ ...listed(all), sql: true }).map((page) => page.info.id)).toEqual(["overview", "timeline", "inspect", "runs", "query"]);
   expect(ids(all)).not.toContain("query");
 });
