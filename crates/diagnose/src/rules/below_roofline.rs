@@ -96,7 +96,7 @@ fn saved_ps(group: &[Slow<'_, '_>]) -> f64 {
 /// run reach of HBM alike, which holds for the bytes of other ops too; where that is too little, [`super::below_usual`] says so.
 fn slow<'e, 'p>(evidence: &'e Evidence<'p>, piece: &Piece, memory_rate: Option<f64>) -> Option<Slow<'e, 'p>> {
     let op = evidence.ops().get(piece.op)?;
-    let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+    let is_gpu = evidence.is_gpu();
     let shortest = if is_gpu { SHORTEST_GPU_PS } else { SHORTEST_PS };
     let reach = piece.reach;
     let each = op.self_ps as f64 / op.occurrences.max(1) as f64;

@@ -4,7 +4,6 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, HOST_TRANSFER};
-use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::account::Class;
@@ -34,7 +33,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(first) = ops.first().filter(|_| HOST_TRANSFER.grade(share) != Grade::Good) else {
         return Outcome::clear(said);
     };
-    let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+    let is_gpu = evidence.is_gpu();
     let own = units::duration_ps(first.self_ps as f64 / first.occurrences.max(1) as f64);
     let finding = Cause {
         id: RULE.id,

@@ -3,7 +3,6 @@
 use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::HOST_CAUSE;
-use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_time::fix::Fix;
 use haloscope_time::stats::quantile;
@@ -53,7 +52,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(share)
     );
     LAUNCHES.judge(evidence, (&part, share, said), || {
-        let is_gpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
+        let is_gpu = evidence.is_gpu();
         let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
         let each = each.map_or_else(String::new, |ps| format!(", which takes {}", units::duration_ps(ps)));
         Words {

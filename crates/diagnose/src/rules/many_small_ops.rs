@@ -62,7 +62,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         small.iter().take(3).map(|op| format!("{} ({} times)", op.meta.name, op.occurrences)).collect();
     let mut links = vec![Link::to("ops")];
     // Kernels are what a GPU launches.
-    if evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu) {
+    if evidence.is_gpu() {
         links.push(Link::to("kernels").table("durations"));
     }
     let finding = Cause {
