@@ -244,6 +244,11 @@ class Terminal:
     def types(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
+    def asks(self, text: str) -> None:
+        """Types a line at the next prompt: what is typed while a program has the terminal is the terminal's to edit."""
+        self.shows("sql> ")
+        self.types(text)
+
     def shows(self, text: str, seconds: float = 60) -> str:
         """What has been shown since the last time until this was."""
         until = time.monotonic() + seconds
@@ -257,6 +262,14 @@ class Terminal:
         at = self.text.index(text) + len(text)
         shown, self.text = self.text[:at], self.text[at:]
         return shown
+
+    def waits(self, seconds: float) -> None:
+        """Lets time pass, and forgets what is shown meanwhile: the line that was typed, prompt and all."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                os.read(self.fd, 65536)
+        self.text = ""
 
     def ends(self) -> int:
         until = time.monotonic() + 20
@@ -276,29 +289,27 @@ def test_prompt(program: str, environment: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as state:
         environment = {**environment, "XDG_STATE_HOME": state, "TERM": "xterm"}
         terminal = Terminal([program, "query", str(RUNS / "tpu-train")], environment)
-        terminal.shows("sql> ")
-        terminal.types(".tables\r")
+        terminal.asks(".tables\r")
         terminal.shows("launch")
-        terminal.types(".schema step\r")
+        terminal.asks(".schema step\r")
         terminal.shows("dur_ps")
         # A statement of several lines ends with its semicolon; names are completed.
-        terminal.types("SELECT count(*) AS how_many\r")
+        terminal.asks("SELECT count(*) AS how_many\r")
         terminal.types("FROM step;\r")
-        terminal.shows("how_many\r\n")
-        terminal.types("SELECT device_d\t FROM event WHERE kind = 'op' LIMIT 1;\r")
+        terminal.shows(" 32\r\n")
+        terminal.asks("SELECT device_d\t FROM event WHERE kind = 'op' LIMIT 1;\r")
         terminal.shows("device_dur_ps\r\n")
-        terminal.types("SELECT nme FROM event;\r")
+        terminal.asks("SELECT nme FROM event;\r")
         terminal.shows("the nearest columns are")
         # Ctrl-C ends the query and not the prompt.
-        terminal.types(f"{CROSS};\r")
-        time.sleep(3)
+        terminal.asks(f"{CROSS};\r")
+        terminal.waits(3)
         terminal.types("\x03")
-        terminal.types("SELECT 6 * 7 AS answer_;\r")
+        terminal.asks("SELECT 6 * 7 AS answer_;\r")
         terminal.shows("42")
-        terminal.types("@hosts\r")
+        terminal.asks("@hosts\r")
         terminal.shows("collective_ps")
-        terminal.shows("sql> ")
-        terminal.types("\x04")
+        terminal.asks("\x04")
         assert terminal.ends() == 0
         kept = Path(state, "haloscope", "query-history")
         assert "SELECT nme FROM event" in kept.read_text() and kept.stat().st_mode & 0o077 == 0

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     let place = runner::Place::new(root(), args.nightly)?;
     let done = runner::run(&stages, &place, &mut |event| told::event(&stages, &place, event))?;
-    told::summary(&stages, &done, &args.before);
+    told::summary(&stages, &place, &done, &args.before);
     let failed = done.iter().filter(|done| done.ended.is_failure()).count();
     let passed = done.iter().filter(|done| done.ended == runner::Ended::Passed).count() + args.before.len();
     say(&format!("{passed} passed, {failed} failed"));

@@ -15,7 +15,7 @@ pub(super) enum Lane {
     Alone,
 }
 
-/// So many stages that wait may run at a time.
+/// So many stages that only wait may run at a time.
 const WAITING: usize = 6;
 
 impl Lane {
@@ -46,7 +46,7 @@ impl Lane {
                 count(Lane::Timed) == 0 && count(Lane::Busy) < busy(count(Lane::Compiler) > 0, cores)
             }
             Lane::Light => count(Lane::Light) < WAITING,
-            Lane::Timed => !running.iter().any(|lane| lane.is_heavy()) && count(Lane::Timed) < WAITING,
+            Lane::Timed => !running.iter().any(|lane| lane.is_heavy()) && count(Lane::Timed) <= cores,
             Lane::Alone => false,
         }
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn what_must_come_in_time_runs_beside_its_like_only() {
         assert!(Timed.may_start(&[Timed, Timed, Light], 2));
-        assert!(!Timed.may_start(&[Timed; 6], 64));
+        assert!(!Timed.may_start(&[Timed; 3], 2));
         assert!(!Timed.may_start(&[Busy], 64));
         assert!(!Timed.may_start(&[Compiler], 64));
         assert!(!Busy.may_start(&[Timed], 64));

@@ -64,6 +64,8 @@ pub(super) struct Done {
 pub(super) enum Event<'a> {
     Started(usize),
     Ended(usize, &'a Done),
+    /// It failed beside others, and is tried once more with the machine to itself.
+    Again(usize, &'a Done),
     /// Some time has passed, and these run.
     Still(&'a [usize]),
 }
@@ -182,14 +184,17 @@ pub(super) fn run(stages: &[Stage], place: &Place, tell: &mut dyn FnMut(Event)) 
     });
     let mut done: Vec<Option<Done>> = vec![None; stages.len()];
     let mut running: Vec<usize> = Vec::new();
+    // What has to come in time says little of a machine that others kept busy: it gets a second try, alone.
+    let mut again: Vec<usize> = Vec::new();
     let (ends, ended) = mpsc::channel();
     std::thread::scope(|scope| {
         loop {
             settle(stages, place, &mut done, from.elapsed(), tell);
             for &i in &order {
-                let lanes: Vec<Lane> = running.iter().map(|&i| stages[i].lane).collect();
+                let lane = |i: usize| if again.contains(&i) { Lane::Alone } else { stages[i].lane };
+                let lanes: Vec<Lane> = running.iter().map(|&i| lane(i)).collect();
                 let is_open = done[i].is_none() && !running.contains(&i);
-                if is_open && is_ready(stages, &done, i) && stages[i].lane.may_start(&lanes, place.cores) {
+                if is_open && is_ready(stages, &done, i) && lane(i).may_start(&lanes, place.cores) {
                     running.push(i);
                     tell(Event::Started(i));
                     let ends = ends.clone();
@@ -202,8 +207,13 @@ pub(super) fn run(stages: &[Stage], place: &Place, tell: &mut dyn FnMut(Event)) 
             match ended.recv_timeout(STILL) {
                 Ok((i, outcome)) => {
                     running.retain(|&other| other != i);
-                    tell(Event::Ended(i, &outcome));
-                    done[i] = Some(outcome);
+                    if outcome.ended.is_failure() && stages[i].lane == Lane::Timed && !again.contains(&i) {
+                        tell(Event::Again(i, &outcome));
+                        again.push(i);
+                    } else {
+                        tell(Event::Ended(i, &outcome));
+                        done[i] = Some(outcome);
+                    }
                 }
                 Err(_) => tell(Event::Still(&running)),
             }
@@ -261,9 +271,13 @@ mod tests {
         };
         let mut said = String::new();
         let done = run(stages, &place, &mut |event| {
-            if let Event::Ended(i, done) = event {
-                said += &String::from_utf8(crate::ci::told::ended(&stages[i], &place, done)).unwrap();
-            }
+            let (text, i, done) = match event {
+                Event::Ended(i, done) => (crate::ci::told::ended(&stages[i], &place, done), i, done),
+                Event::Again(i, done) => (crate::ci::told::again(&stages[i], &place, done), i, done),
+                Event::Started(_) | Event::Still(_) => return,
+            };
+            assert!(!done.ended.is_failure() || !text.is_empty(), "{}", stages[i].name);
+            said += &String::from_utf8(text).unwrap();
         })
         .unwrap();
         (stages.iter().map(|s| s.name).zip(done.into_iter().map(|done| done.ended)).collect(), said)
@@ -299,6 +313,22 @@ mod tests {
         assert!(said.contains("first\nsecond\n"), "{said}");
         assert!(said.contains("not run: after: it needs bad\n"), "{said}");
         assert!(!said.contains("never"), "{said}");
+    }
+
+    #[test]
+    fn what_hangs_on_time_is_tried_once_more_alone() {
+        let timed = |name, command| Stage { lane: Lane::Timed, ..does(name, &[], command) };
+        let (ended, said) = outcomes(&[
+            timed("late", "echo try; [ -e tried ] || { touch tried; exit 3; }"),
+            timed("wrong", "echo broken; exit 4"),
+            does("once", &[], "[ ! -e once ] && touch once && exit 5"),
+        ]);
+        assert_eq!(ended[0].1, Ended::Passed);
+        assert_eq!(ended[1].1, Ended::Failed("exit code 4".to_owned()));
+        assert_eq!(ended[2].1, Ended::Failed("exit code 5".to_owned()));
+        assert!(said.contains("== late: exit code 3, "), "{said}");
+        assert!(said.contains("== tried again, alone, when the others are done: late\n"), "{said}");
+        assert_eq!(said.matches("broken\n").count(), 2, "{said}");
     }
 
     #[test]

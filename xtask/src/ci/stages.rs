@@ -193,8 +193,8 @@ fn all() -> Vec<Stage> {
         Stage::new("gate", Light, 10, "python3 tests/gate/run.py --bin {bin} --traces {shared}/traces").needs(&["program"]),
         Stage::new(
             "tutorial",
-            Light,
-            20,
+            Timed,
+            40,
             "python3 tests/tutorial/run.py --bin {bin} --python target/peers/xprof/bin/python",
         )
         .needs(&["program", "xprof-packages"]),

@@ -7,6 +7,9 @@ use super::runner::{Done, Ended, Event, Place};
 use super::stages::Stage;
 use crate::say;
 
+/// So many lines of a stage that failed are said again at the end.
+const TOLD: usize = 12;
+
 /// The stages, a line each.
 pub(super) fn list(stages: &[Stage], is_night: bool) -> String {
     let lines = stages.iter().map(|stage| {
@@ -30,6 +33,9 @@ pub(super) fn event(stages: &[Stage], place: &Place, event: Event) {
         Event::Ended(i, done) => {
             // Nothing is left to do where stdout is closed.
             let _ = std::io::stdout().write_all(&ended(&stages[i], place, done));
+        }
+        Event::Again(i, done) => {
+            let _ = std::io::stdout().write_all(&again(&stages[i], place, done));
         }
         Event::Still(running) => {
             let names: Vec<&str> = running.iter().map(|&i| stages[i].name).collect();
@@ -59,8 +65,26 @@ pub(super) fn ended(stage: &Stage, place: &Place, done: &Done) -> Vec<u8> {
     [head.as_bytes(), &log, end, foot.as_bytes()].concat()
 }
 
+/// A stage that failed and gets a second try, with all that it wrote.
+pub(super) fn again(stage: &Stage, place: &Place, done: &Done) -> Vec<u8> {
+    let foot = format!("== tried again, alone, when the others are done: {}\n", stage.name);
+    [ended(stage, place, done), foot.into_bytes()].concat()
+}
+
+/// The lines of a log that say what went wrong; its last where none does.
+fn telling(log: &str) -> Vec<&str> {
+    const WORDS: [&str; 6] = ["FAIL", "AGAIN", "panicked", "Error:", "error:", "error["];
+    let lines: Vec<&str> = log.lines().collect();
+    let mut told: Vec<&str> =
+        lines.iter().copied().filter(|line| WORDS.iter().any(|word| line.contains(word))).take(TOLD).collect();
+    if told.is_empty() {
+        told = lines[lines.len().saturating_sub(TOLD)..].to_vec();
+    }
+    told
+}
+
 /// The seconds of every stage, and which chain of them took longest.
-pub(super) fn summary(stages: &[Stage], done: &[Done], before: &[(String, f64)]) {
+pub(super) fn summary(stages: &[Stage], place: &Place, done: &[Done], before: &[(String, f64)]) {
     say("\n== stages: when they began, seconds, processor seconds");
     for (name, seconds) in before {
         say(&format!("  before {seconds:>7.0} {:>7}  {name}", ""));
@@ -93,5 +117,25 @@ pub(super) fn summary(stages: &[Stage], done: &[Done], before: &[(String, f64)])
     let both = stages.iter().zip(done);
     let failed: Vec<&str> =
         both.filter(|(_, done)| done.ended.is_failure()).map(|(stage, _)| stage.name).collect();
+    for (stage, _) in stages.iter().zip(done).filter(|(_, done)| matches!(done.ended, Ended::Failed(_))) {
+        let log = std::fs::read(place.log(stage)).unwrap_or_default();
+        say(&format!("\n{}:", stage.name));
+        for line in telling(&String::from_utf8_lossy(&log)) {
+            say(&format!("  {}", line.chars().take(500).collect::<String>()));
+        }
+    }
     say(&if failed.is_empty() { String::new() } else { format!("failed: {}\n", failed.join(", ")) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::telling;
+
+    #[test]
+    fn the_end_repeats_what_went_wrong() {
+        let log = "ok one\nFAILED two: why\nok three\n1 failed\n";
+        assert_eq!(telling(log), ["FAILED two: why"]);
+        let quiet: String = (0..40).map(|line| format!("{line}\n")).collect();
+        assert_eq!(telling(&quiet).first(), Some(&"28"));
+    }
 }
