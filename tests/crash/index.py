@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from processes import check, cut, ended_well, go_on, overwrite, put, said, stop_while_reading
+from processes import PATIENCE, check, cut, ended_well, go_on, overwrite, put, said, stop_while_reading
 
 FILE = "host0.xplane.pb"
 # A little more than a file must have been left alone before it is indexed, in seconds.
@@ -149,8 +149,9 @@ def cut_while_mapped(case, times):
     begun = time.monotonic()
     case.is_right("from the index")
     took = time.monotonic() - begun
-    refused = stopped = 0
-    for round_ in range(times):
+    refused = stopped = rounds = 0
+    while rounds < times or (not stopped and rounds < times * PATIENCE):
+        rounds += 1
         case.index()
         case.forget_answers()
         path = case.kept()[0]
@@ -172,19 +173,20 @@ def cut_while_mapped(case, times):
         case.forget_answers()
         case.is_right("after an index file was cut")
     check(stopped > 0, "no process was stopped while it had the index mapped")
-    said(f"index, cut while mapped: {stopped} of {times}, {refused} refused by name, the others and all next answers right")
+    said(f"index, cut while mapped: {stopped} of {rounds}, {refused} refused by name, the others and all next answers right")
 
 
 def changing(case, times):
     """A profile that is written to or replaced while it is indexed: nothing is kept under the wrong name."""
-    stopped = 0
-    for round_ in range(times):
+    stopped = rounds = 0
+    while rounds < times or (not stopped and rounds < times * PATIENCE):
+        rounds += 1
         shutil.rmtree(case.cache, ignore_errors=True)
         case.put(case.usual)
         process = case.start(["index", str(case.logs)])
         if stop_while_reading(process, case.path, case.took):
             stopped += 1
-            (put if round_ % 2 else overwrite)(case.path, case.slower)
+            (overwrite if rounds % 2 else put)(case.path, case.slower)
             go_on(process)
             right = case.slower_right
         else:
@@ -197,7 +199,7 @@ def changing(case, times):
         case.is_right("a profile changed while it was indexed, later", right=right)
     case.put(case.usual)
     check(stopped > 0, "no process was stopped while it indexed")
-    said(f"index, profile changed meanwhile: {stopped} of {times}, every next answer that of the file as it is")
+    said(f"index, profile changed meanwhile: {stopped} of {rounds}, every next answer that of the file as it is")
 
 
 @contextlib.contextmanager

@@ -12,6 +12,9 @@ import time
 import urllib.error
 import urllib.request
 
+# On a busy machine a process may have read the file before it can be stopped: so many times as many rounds are tried until one was in time.
+PATIENCE = 6
+
 failures = []
 
 
