@@ -20,6 +20,7 @@ mod message;
 mod pairs;
 pub mod peers;
 pub mod skew;
+pub mod straggler;
 
 pub use exposure::{Counted, DeviceExposure, exposed_by_op};
 pub use pairs::Unpaired;

@@ -11,6 +11,7 @@ pub mod matching;
 mod owners;
 pub mod programs;
 pub mod samples;
+pub mod significance;
 pub mod verdict;
 pub mod waterfall;
 

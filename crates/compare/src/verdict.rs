@@ -8,8 +8,8 @@ mod ops;
 
 use super::StepTime;
 use super::samples::mean;
+use crate::significance::{Test, normal_deviations};
 use haloscope_report::units;
-use haloscope_time::significance::{Test, normal_deviations};
 use haloscope_time::stats::Summary;
 use haloscope_time::steps::StepClass;
 

@@ -75,8 +75,12 @@ pub(super) fn again(stage: &Stage, place: &Place, done: &Done) -> Vec<u8> {
 fn telling(log: &str) -> Vec<&str> {
     const WORDS: [&str; 6] = ["FAIL", "AGAIN", "panicked", "Error:", "error:", "error["];
     let lines: Vec<&str> = log.lines().collect();
-    let mut told: Vec<&str> =
-        lines.iter().copied().filter(|line| WORDS.iter().any(|word| line.contains(word))).take(TOLD).collect();
+    let mut told: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| WORDS.iter().any(|word| line.contains(word)))
+        .take(TOLD)
+        .collect();
     if told.is_empty() {
         told = lines[lines.len().saturating_sub(TOLD)..].to_vec();
     }

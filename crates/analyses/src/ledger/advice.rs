@@ -9,8 +9,8 @@ use super::change_points;
 use super::entry::{Entry, Samples};
 use super::metrics::{Better, STEP_TIME, WINDOW, WORK, tracked};
 use super::parse::Ledger;
+use haloscope_compare::significance::{Moments, Test, difference, welch_of};
 use haloscope_compare::verdict::{LEAST_STEPS, STEP_P, STEP_SHARE};
-use haloscope_time::significance::{Moments, Test, difference, welch_of};
 
 /// A difference below this share is of no use to anybody: the threshold that `compare` has too.
 pub const LEAST_SHARE: f64 = STEP_SHARE;

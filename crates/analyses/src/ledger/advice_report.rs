@@ -5,9 +5,9 @@ use super::findings::chance;
 use super::metrics::{say_change, tracked, unit_of};
 use super::parse::Ledger;
 use super::tables;
+use haloscope_compare::significance::Test;
 use haloscope_report::units;
 use haloscope_report::{Finding, Report, Severity, Status, Table, Unit, Value, row};
-use haloscope_time::significance::Test;
 
 /// Factors of the score nearer to 1 than this are not worth a word.
 const SAME: f64 = 0.01;

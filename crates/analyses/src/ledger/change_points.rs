@@ -11,7 +11,7 @@
 //! - a slope is not a staircase: where a straight line says as much with fewer numbers, the series drifts.
 
 use super::trend::{self, Line};
-use haloscope_time::significance::{Moments, pooled};
+use haloscope_compare::significance::{Moments, pooled};
 use haloscope_time::stats;
 
 /// Fewer values than this are not searched.

@@ -4,8 +4,8 @@ use super::advice::{self, Word};
 use super::metrics::STEP_TIME;
 use super::parse::{Ledger, PlacedEntry};
 use super::series::Track;
+use haloscope_compare::significance;
 use haloscope_report::{Table, Unit, row};
-use haloscope_time::significance;
 
 /// Every entry, the latest first.
 pub(super) fn entries(ledger: &Ledger, noise: Option<(f64, usize)>) -> Table {

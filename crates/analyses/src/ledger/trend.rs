@@ -1,6 +1,6 @@
 //! Whether a series rises or falls, entry by entry.
 
-use haloscope_time::significance::difference;
+use haloscope_compare::significance::difference;
 
 /// Fewer values than this have no trend: with three, any two that are alike look like a direction.
 pub const FEWEST: usize = 4;

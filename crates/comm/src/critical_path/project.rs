@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Lengths, NONE, Role, Schedule};
+use crate::straggler;
 use haloscope_profile::Peaks;
 use haloscope_time::account::{Class, Group};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::roofline::Work;
 use haloscope_time::stats::quantile;
-use haloscope_time::straggler;
 
 /// Some ops and gaps of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

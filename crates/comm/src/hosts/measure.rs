@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::late::{self, Late};
 use super::levels::Units;
 pub use super::on_device::{OfDevice, OnDevice};
+use crate::straggler::{self, Even, Slow};
 use haloscope_profile::{Device, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
@@ -15,7 +16,6 @@ use haloscope_time::pattern::Pattern;
 use haloscope_time::select::Selection;
 use haloscope_time::steps::Steps;
 use haloscope_time::steps::analysis::in_scope;
-use haloscope_time::straggler::{self, Even, Slow};
 
 /// All of it.
 pub struct Measured<'p> {

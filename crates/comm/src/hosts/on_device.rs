@@ -1,10 +1,10 @@
 //! What a device did in its steps.
 
+use crate::straggler::Standing;
 use haloscope_profile::Device;
 use haloscope_report::units;
 use haloscope_time::account::{Class, Group, Times};
 use haloscope_time::steps::StepClass;
-use haloscope_time::straggler::Standing;
 
 /// A step on a device.
 #[derive(Debug, Clone, Copy)]

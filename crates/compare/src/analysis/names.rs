@@ -2,10 +2,10 @@
 
 use super::side::{Keyed, Side};
 use crate::samples::mean;
+use crate::significance::{Test, welch};
 use crate::{Rest, RunSamples, SampledOp};
 use haloscope_report::{Column, Table, row};
 use haloscope_time::account::Class;
-use haloscope_time::significance::{Test, welch};
 
 const DELTA_SHARE: Column = Column::share(
     "delta_share",

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::samples::mean;
+use crate::significance::{Test, welch};
 use crate::verdict::{self, Change as OpChange};
 use crate::{Effects, Group, How, Matches, RunSamples, SampledOp, StepVerdict, Waterfall};
-use haloscope_time::significance::{Test, welch};
 
 /// Two runs with all that is known of their difference.
 pub(super) struct Side<'s, 'p> {

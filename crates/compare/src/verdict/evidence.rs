@@ -3,11 +3,11 @@
 //! Each looks at another way of getting slower, and none of them stands for the others: a mean that one step carries has no
 //! shift, a shift can hide behind one slow step, and what begins half way through is in neither.
 
-use haloscope_time::series::{Sample, Series as Levels};
-use haloscope_time::significance::{
+use crate::significance::{
     Moments, closer, difference, error_alike, fisher, inflation, mann_whitney, normal_deviations, pooled,
     shift,
 };
+use haloscope_time::series::{Sample, Series as Levels};
 use haloscope_time::special::{normal_two_sided, t_critical, t_two_sided};
 use haloscope_time::stats::{mean, quantile, robust_deviation};
 

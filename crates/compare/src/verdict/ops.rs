@@ -2,7 +2,7 @@
 
 use super::LEAST_STEPS;
 use crate::samples::mean;
-use haloscope_time::significance::{Moments, Test, error_of, holm, least_rank_p, mann_whitney, welch};
+use crate::significance::{Moments, Test, error_of, holm, least_rank_p, mann_whitney, welch};
 use haloscope_time::special::t_critical;
 
 /// An op changed only where Welch's p, corrected for the number of ops, is below this,

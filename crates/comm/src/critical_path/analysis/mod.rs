@@ -5,12 +5,12 @@ mod request;
 mod tables;
 
 use crate::critical_path::{self, Change, Role};
+use crate::straggler;
 use haloscope_report::Error;
 use haloscope_report::{Notes, Report, Status, Table, Unit, Value, row};
 use haloscope_time::account::{Class, Group};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
-use haloscope_time::straggler;
 use measure::Measured;
 use request::Request;
 

@@ -1,21 +1,13 @@
 //! `graph_viewer`: an HLO module as text, as a proto, or as a drawing of what lies around one instruction.
 
-mod colours;
-mod dot;
-mod labels;
-mod neighbourhood;
 mod pbtxt;
-mod svg;
 
 use std::borrow::Cow;
 
 use haloscope_hlo::{ComputationIdx, Form, InstructionIdx, Module, TextOptions};
+use haloscope_hlo_graph::{Drawing, Graph, Scope};
 use haloscope_profile::{HloModule, Profile};
 
-use self::{
-    dot::{Drawing, Graph},
-    neighbourhood::Scope,
-};
 use super::Tool;
 use crate::{
     Answer, Error, Hosts, Param, Params,
@@ -74,7 +66,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
         }
         "graph" => match params.choice("format", &["html", "dot"])? {
             "dot" => Ok(Answer::html(graph(hlo, params)?.dot())),
-            _ => Ok(Answer::html(svg::page(&graph(hlo, params)?))),
+            _ => Ok(Answer::html(graph(hlo, params)?.page())),
         },
         "adj_nodes" => Answer::json(&Adjacent::new(hlo, instruction(hlo, params)?)),
         _ => Err(custom_call(hlo, params)),

@@ -2,7 +2,7 @@
 
 use haloscope_hlo::{ComputationIdx, ElementType, FusionKind, Instruction, Module, Opcode, Shape, text};
 
-use super::colours::is_effective_scalar;
+use crate::colours::is_effective_scalar;
 
 /// Attributes that name many devices are cut here.
 const LONGEST_DEVICES: usize = 128;
@@ -15,7 +15,7 @@ const LONGEST_CONSTANT: usize = 64;
 const SMALL_ELEMENTS: u64 = 4096;
 
 /// Text that stands between tags.
-pub(super) fn sanitise(text: &str) -> String {
+pub(crate) fn sanitise(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -32,7 +32,7 @@ fn cut(text: String, longest: usize) -> String {
 }
 
 /// One line that says what the instruction is: its name, and its opcode where the name does not begin with it.
-pub(super) fn name(instruction: &Instruction) -> String {
+pub(crate) fn name(instruction: &Instruction) -> String {
     if instruction.opcode == Opcode::Parameter {
         return format!("<b>Parameter {}</b>", instruction.attributes().parameter_number.unwrap_or_default());
     }
@@ -50,18 +50,18 @@ pub(super) fn name(instruction: &Instruction) -> String {
 }
 
 /// The outline of a node.
-pub(super) fn shape(instruction: &Instruction) -> &'static str {
+pub(crate) fn shape(instruction: &Instruction) -> &'static str {
     if instruction.opcode == Opcode::While { "ellipse" } else { "rect" }
 }
 
 /// An attribute as a line.
-pub(super) fn attribute(text: &str) -> String {
+pub(crate) fn attribute(text: &str) -> String {
     let names_devices = text.starts_with("replica_groups=") || text.starts_with("source_target_pairs=");
     sanitise(&if names_devices { cut(text.to_owned(), LONGEST_DEVICES) } else { text.to_owned() })
 }
 
 /// The shape, with the layout where there can be several.
-pub(super) fn shape_text(instruction: &Instruction) -> String {
+pub(crate) fn shape_text(instruction: &Instruction) -> String {
     let shape = &instruction.shape;
     let has_choice = shape.leaves().iter().any(|leaf| leaf.dimensions.len() > 1);
     let text = if has_choice && instruction.opcode != Opcode::Tuple {
@@ -73,7 +73,7 @@ pub(super) fn shape_text(instruction: &Instruction) -> String {
 }
 
 /// Whether a value is small: few elements, or nothing that has elements.
-pub(super) fn is_small(instruction: &Instruction) -> bool {
+pub(crate) fn is_small(instruction: &Instruction) -> bool {
     let leaves = instruction.shape.leaves();
     let has_none = |shape: &&Shape| matches!(shape.element_type, ElementType::Opaque | ElementType::Token);
     leaves.iter().any(has_none)
@@ -81,7 +81,7 @@ pub(super) fn is_small(instruction: &Instruction) -> bool {
 }
 
 /// What a node's tooltip says: framework op and source, then the call stack.
-pub(super) fn tooltip(module: &Module, instruction: &Instruction) -> String {
+pub(crate) fn tooltip(module: &Module, instruction: &Instruction) -> String {
     let Some(metadata) = &instruction.metadata else { return String::new() };
     let mut lines = Vec::new();
     lines.extend(metadata.op_name.as_deref().map(sanitise));
@@ -97,7 +97,7 @@ pub(super) fn tooltip(module: &Module, instruction: &Instruction) -> String {
 }
 
 /// What a fusion is called by its kind.
-pub(super) fn fusion_category(fusion: &Instruction) -> &'static str {
+pub(crate) fn fusion_category(fusion: &Instruction) -> &'static str {
     match fusion.attributes().fusion_kind {
         Some(FusionKind::Loop) => "loop fusion",
         Some(FusionKind::Input) => "input fusion",
@@ -108,7 +108,7 @@ pub(super) fn fusion_category(fusion: &Instruction) -> &'static str {
 }
 
 /// A constant's value if it is short, else its name and shape.
-pub(super) fn constant(constant: &Instruction, shape: &Shape) -> String {
+pub(crate) fn constant(constant: &Instruction, shape: &Shape) -> String {
     if shape.element_count() == Some(0) {
         return format!("{{}} ({:#})", constant.shape);
     }
@@ -124,7 +124,7 @@ pub(super) fn constant(constant: &Instruction, shape: &Shape) -> String {
 }
 
 /// Which of its computations are simple enough to be named.
-pub(super) fn trivial_subcomputations(module: &Module, instruction: &Instruction) -> Vec<String> {
+pub(crate) fn trivial_subcomputations(module: &Module, instruction: &Instruction) -> Vec<String> {
     if instruction.opcode == Opcode::Fusion {
         return Vec::new();
     }
@@ -138,7 +138,7 @@ pub(super) fn trivial_subcomputations(module: &Module, instruction: &Instruction
 }
 
 /// The name of a computation that does one thing to two scalars.
-pub(super) fn trivial(module: &Module, computation: ComputationIdx) -> Option<&'static str> {
+pub(crate) fn trivial(module: &Module, computation: ComputationIdx) -> Option<&'static str> {
     let computation = module.computation(computation);
     let root = module.instruction(computation.root);
     if computation.instructions().len() != 3 || root.operands.len() != 2 {

@@ -8,9 +8,9 @@
 //! does it cost enough. Of two devices only the second and the third can be asked. Devices of one machine may be slow
 //! together: the slow set is the top of the order down to its widest gap, half of all at most.
 
-use super::pattern::slow_steps;
-use super::special::t_two_sided;
-use super::stats::{mean, quantile};
+use haloscope_time::pattern::slow_steps;
+use haloscope_time::special::t_two_sided;
+use haloscope_time::stats::{mean, quantile};
 
 /// A modified z-score above this is an outlier.
 pub const LIMIT: f64 = 3.5;

@@ -5,8 +5,8 @@
 //! neighbours. [`inflation`] says how much less sure that makes a mean. What differs from one run of a program to the next is not in them at all, so that a difference of two runs may
 //! be real and yet come from the machine.
 
-use super::special::{ln_gamma, normal_two_sided, t_critical, t_two_sided};
-use super::stats::{Summary, quantile, robust_deviation};
+use haloscope_time::special::{ln_gamma, normal_two_sided, t_critical, t_two_sided};
+use haloscope_time::stats::{Summary, quantile, robust_deviation};
 
 /// The difference of two means.
 #[derive(Debug, Clone, Copy, PartialEq)]

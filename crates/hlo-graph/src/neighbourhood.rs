@@ -12,7 +12,7 @@ const LONGEST_WALK: usize = 1 << 20;
 
 /// How a node is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub enum Shown {
     Normal,
     /// In the middle.
     Highlighted,
@@ -25,16 +25,21 @@ pub(super) enum Shown {
 }
 
 /// What a drawing shows.
-pub(super) enum Scope {
+pub enum Scope {
     /// Everything.
     Whole,
     /// What is near an instruction of this computation, and all of other computations.
-    Near { computation: ComputationIdx, nodes: BTreeMap<InstructionIdx, Shown> },
+    Near {
+        /// Whose part is shown.
+        computation: ComputationIdx,
+        /// What of it is shown, and how.
+        nodes: BTreeMap<InstructionIdx, Shown>,
+    },
 }
 
 impl Scope {
     /// What is at most `radius` steps along operands, users and called computations from an instruction.
-    pub(super) fn around(module: &Module, centre: InstructionIdx, radius: usize) -> Self {
+    pub fn around(module: &Module, centre: InstructionIdx, radius: usize) -> Self {
         let computation = module.instruction(centre).computation;
         let mut nodes = walk(module, centre, radius);
         let known = nodes.clone();
@@ -61,7 +66,7 @@ impl Scope {
     }
 
     /// How an instruction is shown, if it is.
-    pub(super) fn shown(&self, module: &Module, index: InstructionIdx) -> Option<Shown> {
+    pub(crate) fn shown(&self, module: &Module, index: InstructionIdx) -> Option<Shown> {
         match self {
             Self::Whole => Some(Shown::Normal),
             Self::Near { computation, nodes } => nodes

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::dot::{Graph, Node};
+use crate::dot::{Graph, Node};
 
 /// Sizes in points.
 const CHARACTER: f64 = 6.4;
@@ -42,34 +42,37 @@ struct Layout<'g> {
     edges: Vec<Option<(usize, usize)>>,
 }
 
-/// A page that shows a graph.
-pub(super) fn page(graph: &Graph) -> String {
-    let mut layout = Layout::new(graph);
-    let whole = layout.arrange(None, 0);
-    layout.settle();
-    let (width, height) = (whole.width + 2.0 * MARGIN, whole.height + 2.0 * MARGIN + 3.0 * LINE);
-    let mut svg = String::new();
-    layout.draw(&mut svg);
-    let title = lines(&graph.title);
-    let heading: Vec<String> = title
-        .iter()
-        .enumerate()
-        .map(|(at, line)| {
-            let y = MARGIN + LINE * (at as f64 + 0.7);
-            format!("<text x=\"{MARGIN}\" y=\"{y:.1}\" font-weight=\"bold\">{}</text>", line.0)
-        })
-        .collect();
-    format!(
-        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{}</title></head><body>\
+impl Graph {
+    /// A page that shows the drawing and needs nothing from elsewhere.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let mut layout = Layout::new(self);
+        let whole = layout.arrange(None, 0);
+        layout.settle();
+        let (width, height) = (whole.width + 2.0 * MARGIN, whole.height + 2.0 * MARGIN + 3.0 * LINE);
+        let mut svg = String::new();
+        layout.draw(&mut svg);
+        let title = lines(&self.title);
+        let heading: Vec<String> = title
+            .iter()
+            .enumerate()
+            .map(|(at, line)| {
+                let y = MARGIN + LINE * (at as f64 + 0.7);
+                format!("<text x=\"{MARGIN}\" y=\"{y:.1}\" font-weight=\"bold\">{}</text>", line.0)
+            })
+            .collect();
+        format!(
+            "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{}</title></head><body>\
          <div id=\"graph-container\"><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" \
          height=\"{height:.0}\" viewBox=\"0 0 {width:.1} {height:.1}\" font-family=\"Roboto, sans-serif\" \
          font-size=\"12\"><g id=\"graph0\" class=\"graph\"><title>G</title>{}<g transform=\"translate({MARGIN} {:.1})\">\
          {svg}</g></g></svg></div><script type=\"text/vnd.graphviz\" id=\"dot\">{}</script></body></html>",
-        title.iter().map(|line| line.0.as_str()).collect::<Vec<_>>().join(" "),
-        heading.join(""),
-        MARGIN + 3.0 * LINE,
-        graph.dot().replace("</", "<\\/")
-    )
+            title.iter().map(|line| line.0.as_str()).collect::<Vec<_>>().join(" "),
+            heading.join(""),
+            MARGIN + 3.0 * LINE,
+            self.dot().replace("</", "<\\/")
+        )
+    }
 }
 
 /// The lines of a label, safe for XML, and whether each is bold.

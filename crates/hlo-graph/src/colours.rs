@@ -4,22 +4,22 @@ use haloscope_hlo::{Instruction, Module, Opcode};
 
 /// The look of a node: style, colour of words, of its border, and of its ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Colours {
-    pub(super) style: &'static str,
-    pub(super) font: &'static str,
-    pub(super) stroke: &'static str,
-    pub(super) fill: &'static str,
+pub(crate) struct Colours {
+    pub(crate) style: &'static str,
+    pub(crate) font: &'static str,
+    pub(crate) stroke: &'static str,
+    pub(crate) fill: &'static str,
 }
 
 const fn filled(fill: &'static str, stroke: &'static str, font: &'static str) -> Colours {
     Colours { style: "filled", font, stroke, fill }
 }
 
-pub(super) const BROWN: Colours = filled("#bcaaa4", "#8c7b75", "black");
+pub(crate) const BROWN: Colours = filled("#bcaaa4", "#8c7b75", "black");
 const DARK_BLUE: Colours = filled("#1565c0", "#003c8f", "white");
 const DARK_GREEN: Colours = filled("#2e7d32", "#005005", "white");
 const DARK_ORANGE: Colours = filled("#ffb74d", "#c88719", "black");
-pub(super) const DARK_RED: Colours = filled("#b71c1c", "#7f0000", "white");
+pub(crate) const DARK_RED: Colours = filled("#b71c1c", "#7f0000", "white");
 const GRAY: Colours = filled("#cfd8dc", "#9ea7aa", "black");
 const GREEN: Colours = filled("#c8e6c9", "#97b498", "black");
 const ORANGE: Colours = filled("#ffe0b2", "#cbae82", "black");
@@ -27,21 +27,21 @@ const PURPLE: Colours = filled("#e1bee7", "#af8eb5", "black");
 const WHITE: Colours = filled("white", "#9e9e9e", "black");
 const YELLOW: Colours = filled("#fff9c4", "#cbc693", "black");
 /// Of a node whose surroundings are not all shown.
-pub(super) const DASHED: Colours =
+pub(crate) const DASHED: Colours =
     Colours { style: "filled,dashed", font: "#757575", stroke: "#757575", fill: "white" };
 
 /// The colours of a parameter, or of what has one merged into it.
-pub(super) fn parameter(is_small: bool) -> Colours {
+pub(crate) fn parameter(is_small: bool) -> Colours {
     if is_small { ORANGE } else { DARK_ORANGE }
 }
 
 /// Whether an array has one element, whatever its rank.
-pub(super) fn is_effective_scalar(shape: &haloscope_hlo::Shape) -> bool {
+pub(crate) fn is_effective_scalar(shape: &haloscope_hlo::Shape) -> bool {
     shape.is_array() && shape.dimensions.iter().all(|dim| *dim == 1)
 }
 
 /// The ground of what has a statistic, in percent: the more, the redder.
-pub(super) fn heat(percent: f64) -> &'static str {
+pub(crate) fn heat(percent: f64) -> &'static str {
     const STEPS: [&str; 10] = [
         "#f7d4cc", "#f8b2a3", "#f9a28f", "#fa917b", "#fb8066", "#fc7052", "#fd5f3d", "#fd4e29", "#fe3e14",
         "#ff2d00",
@@ -54,13 +54,13 @@ pub(super) fn heat(percent: f64) -> &'static str {
 }
 
 /// The colours of a node that has a statistic.
-pub(super) fn with_heat(colours: Colours, percent: f64) -> Colours {
+pub(crate) fn with_heat(colours: Colours, percent: f64) -> Colours {
     let font = if percent < 60.0 { "black" } else { "white" };
     Colours { font, stroke: "#c2c2c2", fill: heat(percent), ..colours }
 }
 
 /// The colours of an instruction that stands in a fusion or not.
-pub(super) fn node_colours(
+pub(crate) fn node_colours(
     module: &Module,
     instruction: &Instruction,
     is_fused: bool,

@@ -2,9 +2,9 @@
 
 use haloscope_hlo::{Instruction, InstructionIdx, Opcode, TextOptions};
 
-use super::super::colours::{self, Colours, is_effective_scalar};
-use super::super::{labels, neighbourhood::Shown};
 use super::{Edge, MOST_INLINED, NESTING_LIMIT, Node, Pen, USERS_TO_MERGE, node_id};
+use crate::colours::{self, Colours, is_effective_scalar};
+use crate::{labels, neighbourhood::Shown};
 
 impl<'m> Pen<'_, 'm> {
     /// The constant that a fusion's parameter stands for.

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use haloscope_hlo::{ComputationIdx, Instruction, InstructionIdx, Module, Opcode};
 
-use super::{
+use crate::{
     colours::{self, Colours},
     labels,
     neighbourhood::{Scope, Shown},
@@ -26,67 +26,70 @@ const MOST_INLINED: usize = 32;
 const USERS_TO_MERGE: usize = 4;
 
 /// What is drawn and how.
-pub(super) struct Drawing<'m> {
-    pub(super) module: &'m Module,
-    pub(super) scope: Scope,
+pub struct Drawing<'m> {
+    /// Of which it is one.
+    pub module: &'m Module,
+    /// What of it is shown.
+    pub scope: Scope,
     /// The computation around everything.
-    pub(super) outermost: ComputationIdx,
+    pub outermost: ComputationIdx,
     /// The first line of the title.
-    pub(super) label: String,
+    pub label: String,
     /// Write what the backend wants to know.
-    pub(super) with_backend_config: bool,
+    pub with_backend_config: bool,
     /// Draw what is in fusions.
-    pub(super) with_fusions: bool,
+    pub with_fusions: bool,
 }
 
 /// A node of the drawing.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) id: String,
+pub(crate) struct Node {
+    pub(crate) id: String,
     /// Lines between `<br/>`, with `<b>`.
-    pub(super) body: String,
-    pub(super) shape: &'static str,
-    pub(super) tooltip: String,
-    pub(super) colours: Colours,
+    pub(crate) body: String,
+    pub(crate) shape: &'static str,
+    pub(crate) tooltip: String,
+    pub(crate) colours: Colours,
     /// The cluster around it: a place in [`Graph::clusters`].
-    pub(super) cluster: Option<usize>,
+    pub(crate) cluster: Option<usize>,
 }
 
 /// A computation that is drawn inside another.
 #[derive(Debug, Clone)]
-pub(super) struct Cluster {
-    pub(super) id: String,
-    pub(super) label: String,
-    pub(super) parent: Option<usize>,
-    pub(super) fill: &'static str,
-    pub(super) stroke: &'static str,
+pub(crate) struct Cluster {
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) parent: Option<usize>,
+    pub(crate) fill: &'static str,
+    pub(crate) stroke: &'static str,
 }
 
 /// A line from one node to another.
 #[derive(Debug, Clone)]
-pub(super) struct Edge {
-    pub(super) from: String,
-    pub(super) to: String,
-    pub(super) attributes: String,
+pub(crate) struct Edge {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) attributes: String,
     /// Words at its head.
-    pub(super) label: String,
-    pub(super) tooltip: String,
-    pub(super) dashed: bool,
+    pub(crate) label: String,
+    pub(crate) tooltip: String,
+    pub(crate) dashed: bool,
 }
 
 /// What is drawn, in order: statements are nodes and clusters, which hold statements.
 #[derive(Debug, Default)]
-pub(super) struct Graph {
-    pub(super) title: String,
-    pub(super) nodes: Vec<Node>,
-    pub(super) clusters: Vec<Cluster>,
-    pub(super) edges: Vec<Edge>,
+pub struct Graph {
+    pub(crate) title: String,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) edges: Vec<Edge>,
     body: String,
 }
 
 impl Graph {
     /// The drawing in Graphviz's language.
-    pub(super) fn dot(&self) -> String {
+    #[must_use]
+    pub fn dot(&self) -> String {
         let edges: Vec<String> = self
             .edges
             .iter()
@@ -128,8 +131,9 @@ impl Graph {
 }
 
 impl Drawing<'_> {
-    /// Draws.
-    pub(super) fn graph(&self) -> Graph {
+    /// The drawing laid out in nodes, clusters and edges.
+    #[must_use]
+    pub fn graph(&self) -> Graph {
         let mut fusion_of = vec![None; self.module.computations().len()];
         for (index, instruction) in self.module.instructions().filter(|(_, i)| i.opcode == Opcode::Fusion) {
             for called in &instruction.called_computations {
