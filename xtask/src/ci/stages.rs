@@ -108,6 +108,9 @@ fn all() -> Vec<Stage> {
             "cargo clippy --manifest-path query/Cargo.toml --all-targets -- -D warnings",
         ))
         .needs(&["program", "node-packages"]),
+        // What `cargo test` tries of damage is a part.
+        Stage::at_night("damage", Compiler, 300, "HALOSCOPE_WHOLE=1 cargo test --workspace --test it -- damaged")
+            .needs(&["program"]),
         Stage::new("circles", Light, 1, "{xtask} circles"),
         Stage::new("fixtures", Busy, 3, "{xtask} fixtures --check"),
         Stage::new("reference", Busy, 6, "{xtask} docs --check"),
@@ -247,7 +250,7 @@ fn all() -> Vec<Stage> {
             "hundred-clients",
             Alone,
             130,
-            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 60",
+            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 30",
         )
         .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
         .needs(&["program"]),
