@@ -14,6 +14,7 @@
 //! ```
 
 pub mod capture_advice;
+pub mod fleet;
 pub mod inspect;
 pub mod ledger;
 pub mod python;

@@ -7,6 +7,7 @@ mod capture;
 mod completions;
 mod demo;
 mod export;
+mod fleet;
 mod help;
 mod index;
 mod ledger;
@@ -64,6 +65,7 @@ const OTHERS: &[Other] = &[
     Other { purpose: Purpose::Show, command: share::slice_command, run: share::slice },
     Other { purpose: Purpose::Show, command: share::redact_command, run: share::redact },
     Other { purpose: Purpose::Show, command: skill::command, run: skill::run },
+    Other { purpose: Purpose::Menu(MenuGroup::Change), command: fleet::command, run: fleet::run },
     Other { purpose: Purpose::Menu(MenuGroup::Change), command: ledger::command, run: ledger::run },
     Other { purpose: Purpose::Program, command: index::command, run: index::run },
     Other { purpose: Purpose::Program, command: cache::command, run: cache::run },

@@ -220,7 +220,7 @@ fn address(matches: &ArgMatches) -> SocketAddr {
     next.into_iter().find(|a| !taken(*a)).unwrap_or(asked)
 }
 
-fn store_failure(error: haloscope_store::Error) -> Failure {
+pub(super) fn store_failure(error: haloscope_store::Error) -> Failure {
     match error {
         haloscope_store::Error::Read(error) => Failure::Shared(error),
         other => Failure::Server(other.to_string()),

@@ -11,7 +11,7 @@ use haloscope_analyses as analyses;
 use haloscope_time::analysis::Others;
 use haloscope_xspace::StatValue;
 
-use crate::support::{Outcome, command, line, root};
+use crate::support::{Outcome, command, line, outcome, root};
 
 /// A run of its own, left alone for as long as it takes to be kept, and a cache beside it.
 struct Place {
@@ -70,15 +70,6 @@ fn profile(fixture: &str) -> Vec<u8> {
     let bytes = fs::read(&path).unwrap();
     let is_packed = path.extension().is_some_and(|ending| ending == "gz");
     if is_packed { StatValue::unzip(&bytes, 64 << 20).unwrap() } else { bytes }
-}
-
-fn outcome(command: &mut Command) -> Outcome {
-    let output = command.output().unwrap();
-    Outcome {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
 }
 
 #[cfg(target_os = "linux")]

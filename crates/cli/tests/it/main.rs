@@ -12,6 +12,7 @@ mod damaged;
 mod doors;
 mod errors;
 mod flags;
+mod fleet;
 mod gate;
 mod habits;
 mod hostile_names;

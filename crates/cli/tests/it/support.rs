@@ -43,6 +43,16 @@ pub(crate) fn line<'a>(analysis: &Analysis, rest: &[&'a str]) -> Vec<&'a str> {
     words
 }
 
+/// What comes of a command.
+pub(crate) fn outcome(command: &mut Command) -> Outcome {
+    let output = command.output().unwrap();
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
 /// Runs the real binary.
 pub(crate) fn process(args: &[&str]) -> Outcome {
     let output = command(args).output().unwrap();
