@@ -39,7 +39,7 @@ FORMS = ("table", "json", "csv", "text", "markdown", "junit")
 QUESTIONS = (
     "overview", "diagnose", "idle", "steps", "hosts", "comm", "input", "critical-path", "megascale", "inference", "timeline", "ops", "op-profile",
     "compute", "roofline", "source", "kernels", "kernel", "utilization", "oom", "memory peak", "memory buffers", "hlo modules", "hlo text",
-    "hlo search", "audit flags", "inspect", "check --floor 50%", "check --claim step_time<1",
+    "hlo search", "audit flags", "inspect", "fleet", "check --floor 50%", "check --claim step_time<1",
 )
 # Each is followed by a run.
 WRONG = (
@@ -52,7 +52,7 @@ WRONG = (
 )
 ALONE = (
     ("overview", WORD), ("overview", "http://127.0.0.1:1/" + WORD), ("mcp", "/nonexistent/" + WORD), ("oom", WORD),
-    ("help", PART), ("completions", PART), ("skill", PART), ("version", PART), ("ledger", "--ledger", "/nonexistent/" + WORD),
+    ("help", PART), ("completions", PART), ("skill", PART), ("version", PART), ("ledger", "--ledger", "/nonexistent/" + WORD), ("fleet", "/nonexistent/" + WORD), ("fleet", "--since", PART),
 )
 
 
