@@ -16,6 +16,8 @@
 //! - A module's use of what the files of its own ancestors define is no edge. It stands inside of them: a module file and
 //!   the parts that it is split into are read together. What an ancestor only imports is looked through.
 //! - Methods and fields that no path names are not seen.
+//!
+//! It refuses a crate, too, that has become larger than one can know: more than [`LARGEST`] lines, those of tests not counted.
 
 mod paths;
 
@@ -39,6 +41,9 @@ struct Known {
 /// Circles that are not refused. One that is dissolved, or has other modules by now, must leave this list.
 const KNOWN: &[Known] = &[];
 
+/// A crate of more lines than this, comments counted and tests not, is two.
+const LARGEST: usize = 17_500;
+
 pub(crate) fn run() -> Result<()> {
     let crates = root().join("crates");
     let mut names: Vec<String> = Vec::new();
@@ -50,19 +55,35 @@ pub(crate) fn run() -> Result<()> {
     }
     names.sort_unstable();
     ensure!(!names.is_empty(), "{} holds no crate", crates.display());
-    let (mut found, mut files) = (Vec::new(), 0);
+    let (mut found, mut files, mut large) = (Vec::new(), 0, Vec::new());
     for name in &names {
-        let graph = Graph::read(&crates.join(name).join("src"))?;
+        let source = crates.join(name).join("src");
+        let graph = Graph::read(&source)?;
+        let mut lines = 0;
+        for module in graph.modules.values() {
+            lines += lines_of(&fs::read_to_string(source.join(&module.file))?);
+        }
+        if lines > LARGEST {
+            large.push(format!("crates/{name} has {lines} lines without its tests; {LARGEST} are the most"));
+        }
         files += graph.modules.len();
         found.extend(graph.circles().into_iter().map(|circle| (name.as_str(), circle)));
     }
     let wrong = judge(&found, KNOWN);
     ensure!(wrong.is_empty(), "circles of modules:\n{}", wrong.join("\n"));
+    ensure!(large.is_empty(), "{}", large.join("\n"));
     say(&format!("circles: {} files of {} crates, {} circles, all known", files, names.len(), found.len()));
     for known in KNOWN {
         say(&format!("  {}: {}: {}", known.krate, known.modules.join(", "), known.why));
     }
     Ok(())
+}
+
+/// Lines of a file before its tests.
+fn lines_of(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ");
+    lines.windows(2).position(is_tests).unwrap_or(lines.len())
 }
 
 /// What is wrong with the circles that were found, each with its crate: those that are not known, and known ones that are none.
@@ -279,6 +300,12 @@ mod tests {
     #[test]
     fn no_crate_has_a_new_circle() {
         run().unwrap();
+    }
+
+    #[test]
+    fn tests_do_not_make_a_file_longer() {
+        assert_eq!(lines_of("fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n"), 2);
+        assert_eq!(lines_of("fn a() {}\n#[cfg(test)]\nfn b() {}\n"), 3);
     }
 
     #[test]
