@@ -843,6 +843,34 @@ export interface TrackTotal {
   readonly union_ps: number;
 }
 
+/** What lay in what, in an area of the timeline. */
+export interface NameStacks {
+  /** The time of all tracks, each by itself, in which an event was going on, picoseconds; of one name, the time of its events. */
+  readonly total_ps: number;
+  /** Number of stacks that there are; the lists may hold fewer. */
+  readonly rows: number;
+  /** Chosen tracks that are left out, because their events overlap without belonging to each other. */
+  readonly left_out: number;
+  /** From the outside in, parents before what lies in them; of one name, that name and what lay in it. */
+  readonly inside: readonly StackNode[];
+  /** Of one name: that name and what it lay in, from the inside out. Empty else. */
+  readonly around: readonly StackNode[];
+}
+
+/** The events of one name at one place in a stack. */
+export interface StackNode {
+  /** The events' label. */
+  readonly name: string;
+  /** Index of the node that it hangs on; null for those at the top. */
+  readonly parent: number | null;
+  /** Time in the window in which one of the events, or of those inside, was the innermost, picoseconds. */
+  readonly total_ps: number;
+  /** Of that, the time of the events themselves. */
+  readonly self_ps: number;
+  /** Events that start in the window. */
+  readonly count: number;
+}
+
 /** The arrows of a window, or of one event. */
 export interface Flows {
   /** Number of arrows that there are. */

@@ -3,7 +3,7 @@
 import type { Picos, Px } from "../base/units";
 import type { Query } from "./client";
 import { apiUrl, getBytes, getJson } from "./client";
-import type { Clock, Counters, EventDetails, Flows, Overlap, SearchAnswer, Steps, Totals, Tracks, Utilisation } from "./types";
+import type { Clock, Counters, EventDetails, Flows, NameStacks, Overlap, SearchAnswer, Steps, Totals, Tracks, Utilisation } from "./types";
 
 export type {
   Clock,
@@ -17,10 +17,12 @@ export type {
   Flows,
   Hit,
   HostClock,
+  NameStacks,
   OpTotal,
   Overlap,
   SearchAnswer,
   SourceFrame,
+  StackNode,
   StepGaps,
   Steps,
   StepSpan,
@@ -98,6 +100,19 @@ export function getSearch(run: string, params: Query, signal?: AbortSignal): Pro
 
 export function getTotals(run: string, start: Picos, end: Picos, tracks: readonly number[], signal?: AbortSignal): Promise<Totals> {
   return ask("totals", [["run", run], ...windowQuery(start, end), ["tracks", tracks.join(",")]], signal);
+}
+
+/** What lay in what; of one name, what it lay in as well. */
+export function getStacks(
+  run: string,
+  start: Picos,
+  end: Picos,
+  tracks: readonly number[],
+  name: string,
+  signal?: AbortSignal,
+): Promise<NameStacks> {
+  const query: Query = [["run", run], ...windowQuery(start, end), ["tracks", tracks.join(",")]];
+  return ask("stacks", name === "" ? query : [...query, ["name", name]], signal);
 }
 
 /** The flows that begin or end at one event. */

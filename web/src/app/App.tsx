@@ -9,7 +9,7 @@ import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
 import { follow as followListing } from "../state/listing";
 import { runId, runs as runsSignal } from "../state/runs";
-import { pagesFor } from "../tools/pages";
+import { UNSCOPED, pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { CaptureButton, CaptureLayer } from "./capture/CaptureButton";
@@ -105,7 +105,7 @@ export function App() {
       </header>
       <Menu pages={pages} current={current} version={listed?.version ?? ""} />
       <div class="content">
-        <ScopeBar />
+        {!UNSCOPED.has(page.value) && <ScopeBar />}
         <main id="main" tabIndex={-1}>
           {runs.error !== null && <ErrorBox error={runs.error} reload={runs.reload} />}
           {noRuns && <NoRuns logdir={listed?.logdir ?? ""} canCapture={analyses.data?.capture === true} />}

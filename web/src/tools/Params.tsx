@@ -1,6 +1,8 @@
 /** Controls for an analysis' own parameters, from its description. */
 
+import { columnIndex, tableOf, textAt } from "../api/read";
 import type { AnalysisInfo, ParamInfo } from "../api/types";
+import { useReport } from "../state/resource";
 import { go, view } from "../state/route";
 import { runId, runs } from "../state/runs";
 import { ModulePicker } from "./ModulePicker";
@@ -30,7 +32,11 @@ export function Params({ info, leave = [] }: { readonly info: AnalysisInfo; read
           ) : (
             <label class={param.kind === "document" ? "field document" : "field"} data-tip={param.doc} key={param.id}>
               <span>{param.id.replaceAll(/[_-]/g, " ")}</span>
-              <ParamControl param={param} />
+              {param.id === "op" && (info.family === "kernel" || info.id === "kernel") ? (
+                <KernelControl param={param} />
+              ) : (
+                <ParamControl param={param} />
+              )}
             </label>
           ),
         )}
@@ -63,6 +69,31 @@ function OtherRun({ word, label, none }: OtherRunProps) {
           ))}
       </select>
     </label>
+  );
+}
+
+/** The run's kernels by name; nothing chosen is the one that took most time. */
+function KernelControl({ param }: { readonly param: ParamInfo }) {
+  const list = useReport("kernel-list");
+  const table = tableOf(list.data, "kernels");
+  const at = table === null ? -1 : columnIndex(table, "kernel");
+  const names = table === null || at < 0 ? [] : table.rows.flatMap((row) => textAt(row, at) ?? []);
+  if (names.length === 0) return <ParamControl param={param} />;
+  const value = paramValue(param);
+  return (
+    <select value={value} onChange={(event) => go({ view: { [param.id]: event.currentTarget.value } })}>
+      <option value="">the longest</option>
+      {value !== "" && !names.includes(value) && (
+        <option value={value} selected>
+          {value}
+        </option>
+      )}
+      {names.map((name) => (
+        <option key={name} value={name} selected={name === value}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }
 

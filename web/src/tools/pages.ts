@@ -66,6 +66,9 @@ const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")
 const QUERY = beside("query", "Query", "file", "What does SQL say of its events?");
 const QUERY_PAGE: PageLoader = async () => (await import("./query/QueryPage")).QueryPage;
 
+/** Pages that are not about one run's numbers, or that ask for their part of a run themselves: the scope has no part in them. */
+export const UNSCOPED: ReadonlySet<string> = new Set([RUNS.id, LEDGER.id, QUERY.id]);
+
 /** Described as an analysis is, which it is not. */
 function beside(id: string, label: string, group: MenuGroup, question: string): AnalysisInfo {
   return { id, name: id, label, group, family: null, others: null, takes_many: false, question, needs: [], params: [] };

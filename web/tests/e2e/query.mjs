@@ -32,6 +32,18 @@ try {
   await waitForParam(page, "page", /^timeline$/);
   await waitForParam(page, "view", /\.\./);
 
+  // Rows with words and a number are bars, a number that rises from row to row is a line.
+  const shown = rows.getByRole("group", { name: "Shown as" });
+  await visit(page, origin, { run, page: "query", sql: "SELECT step, avg(dur_ps) AS mean_ps FROM step GROUP BY step ORDER BY step" });
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await shown.getByRole("button", { name: "Chart" }).click();
+  await rows.locator("svg path.line").waitFor();
+  await waitForParam(page, "as", /^chart$/);
+  await asks("SELECT name, sum(dur_ps) AS dur_ps FROM event WHERE kind = 'op' GROUP BY name ORDER BY 2 DESC, 1 LIMIT 5");
+  await rows.getByText("5 rows").waitFor();
+  assert.equal(await rows.locator(".hbars li").count(), 5);
+  await shown.getByRole("button", { name: "Table" }).click();
+
   // What was asked is in the address; a canned question; what is wrong.
   await visit(page, origin, { run, page: "query", sql: "SELECT 6 * 7 AS answer" });
   assert.equal(await editor.inputValue(), "SELECT 6 * 7 AS answer");

@@ -146,6 +146,38 @@ export const timelineSteps = {
     await page.keyboard.press("Escape");
     await area.waitFor({ state: "detached" });
   },
+  "an area has its events one by one, a flame graph, and what a name lay in": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const label = page.locator(".tl-track", { hasText: "XLA Ops" }).first();
+    await label.click({ modifiers: ["Control"] });
+    const asked = await waitForParam(page, "area", /@\d+$/);
+    const [, start, end, tracks] = /^(\d+)\.\.(\d+)@(\d+)$/.exec(asked);
+    const area = page.locator(".tl-area");
+    await area.getByRole("button", { name: "Event list" }).click();
+    const found = (await ask(origin, "timeline/search", { run: id, start, end, tracks, limit: 1 })).body;
+    await area.getByText(`${found.count.toLocaleString("en").replaceAll(",", "\u202f")} events, `).waitFor();
+    await area.locator("tbody tr td").first().click();
+    await waitForParam(page, "ev", new RegExp(`^${tracks},`));
+    await page.getByRole("button", { name: "Selected area" }).click();
+    await area.getByRole("button", { name: "Flame graph" }).click();
+    const whole = (await ask(origin, "timeline/stacks", { run: id, start, end, tracks })).body;
+    const totals = (await ask(origin, "timeline/totals", { run: id, start, end, tracks })).body;
+    assert.equal(whole.total_ps, totals.tracks[0].union_ps, "the widths of the flame graph add up to the track's busy time");
+    // The first box is the whole; the second its largest part, which a click opens.
+    const boxes = area.locator(".icicle-box");
+    await boxes.nth(1).click();
+    await area.getByRole("button", { name: `Around ${whole.inside[0].name}` }).click();
+    await counts(area.locator(".icicle"), 2);
+    await area.getByRole("button", { name: "← Whole area" }).click();
+    await counts(area.locator(".icicle"), 1);
+    // A second track joins, and leaves.
+    const other = page.locator(".tl-track", { hasText: "XLA Modules" }).first();
+    await other.click({ modifiers: ["Control"] });
+    await waitForParam(page, "area", /@\d+,\d+$/);
+    await other.click({ modifiers: ["Control"] });
+    await waitForParam(page, "area", /@\d+$/);
+    await page.keyboard.press("Escape");
+  },
   "a drag with Shift takes the tracks that it crosses": async (page, origin, id) => {
     await visit(page, origin, { run: id, page: "timeline" });
     const label = page.locator(".tl-track", { hasText: "XLA Modules" }).first();

@@ -83,6 +83,8 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("NameTotal", "timeline", "OpTotal"),
     ("CategoryTotal", "timeline", "CategoryTotal"),
     ("TrackTotal", "timeline", "TrackTotal"),
+    ("NameStacks", "timeline", "NameStacks"),
+    ("StackNode", "timeline", "StackNode"),
     ("Flows", "timeline", "Flows"),
     ("Flow", "timeline", "Flow"),
     ("FlowKind", "timeline", "FlowKind"),

@@ -27,6 +27,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/counters", get(counters))
         .route("/event", get(event))
         .route("/totals", get(queries::totals))
+        .route("/stacks", get(queries::stacks))
         .route("/search", get(queries::search))
         .route("/export", get(export::export))
         .route("/steps", get(queries::steps))

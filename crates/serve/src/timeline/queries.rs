@@ -24,6 +24,18 @@ pub(super) async fn totals(State(app): AppState, uri: Uri) -> Answer {
         .await
 }
 
+pub(super) async fn stacks(State(app): AppState, uri: Uri) -> Answer {
+    let query = Query::parse(&uri, &["run", "start", "end", "tracks", "name", "limit"])?;
+    let (start_ps, end_ps) = (query.number("start")?, query.number("end")?);
+    let limit = query.number_or("limit", ROWS)?;
+    let lines = query.lines("tracks")?;
+    let name = query.get("name").map(str::to_owned);
+    of_run(app, query, move |run| {
+        Json::from_value(&run.timeline.stacks(start_ps, end_ps, &lines, name.as_deref(), limit)?)
+    })
+    .await
+}
+
 pub(super) async fn search(State(app): AppState, uri: Uri) -> Answer {
     let known = [
         "run", "q", "exact", "regex", "stat", "min", "max", "start", "end", "tracks", "limit", "columns",

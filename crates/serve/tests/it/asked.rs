@@ -20,6 +20,22 @@ fn an_area_has_totals() {
 }
 
 #[test]
+fn an_area_has_stacks() {
+    let server = TestServer::start();
+    let all = server.json("/api/timeline/stacks?run=train&start=20000000&end=150000000&tracks=2,3");
+    let totals = server.json("/api/timeline/totals?run=train&start=20000000&end=150000000&tracks=2,3");
+    let of_tracks: i64 =
+        totals["tracks"].as_array().unwrap().iter().map(|t| t["union_ps"].as_i64().unwrap()).sum();
+    assert_eq!(all["total_ps"], json!(of_tracks), "each track's time counts once");
+    let nodes = all["inside"].as_array().unwrap();
+    let own: i64 = nodes.iter().map(|n| n["self_ps"].as_i64().unwrap()).sum();
+    assert_eq!((own, all["rows"].as_u64().unwrap()), (of_tracks, nodes.len() as u64));
+    let dot =
+        server.json("/api/timeline/stacks?run=train&start=20000000&end=150000000&tracks=2,3&name=dot.2");
+    assert_eq!((&dot["total_ps"], &dot["around"][0]["name"]), (&json!(70_000_000), &json!("dot.2")));
+}
+
+#[test]
 fn names_are_searched() {
     let server = TestServer::start();
     let found = server.json("/api/timeline/search?run=train&q=DOT&limit=2");

@@ -10,6 +10,7 @@ mod counters;
 mod event;
 mod framework;
 mod rows;
+mod stacks;
 mod tile;
 
 fn plane(name: &str, lines: Vec<WriteLine>) -> WritePlane {

@@ -1,20 +1,26 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { askSql, getSqlAbout } from "../../api/client";
-import type { SqlAbout, SqlAnswer } from "../../api/types";
+import type { SqlAbout, SqlAnswer, Table } from "../../api/types";
+import { seriesVar } from "../../base/colour";
 import { formatInt } from "../../base/format";
 import { useResource } from "../../state/resource";
 import { go, view } from "../../state/route";
 import { runId } from "../../state/runs";
 import "../../styles/query.css";
+import { Bars } from "../../widgets/chart/Bars";
+import { LineChart } from "../../widgets/chart/LineChart";
 import { TableExport } from "../../widgets/Export";
 import { Panel } from "../../widgets/Panel";
 import { RowDetails } from "../../widgets/RowDetails";
 import { Empty, ErrorBox, Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
+import { Tabs } from "../../widgets/Tabs";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { inserted, tableOfAnswer } from "./answer";
+import type { Chart } from "./chart";
+import { barsOf, chartOf, seriesOf } from "./chart";
 
 /** Asked where nothing is: it is quick, and names what most are after. */
 const FIRST =
@@ -173,6 +179,8 @@ function Rows({ answer, seconds }: { readonly answer: SqlAnswer; readonly second
   const table = useMemo(() => tableOfAnswer(answer), [answer]);
   const [picked, setPicked] = useState<number | null>(null);
   useEffect(() => setPicked(null), [table]);
+  const chart = useMemo(() => chartOf(table), [table]);
+  const charted = chart !== null && view.value["as"] === "chart";
   const more = answer.is_cut ? "; there are more" : "";
   if (answer.rows.length === 0) return <Empty>No row is like that.</Empty>;
   return (
@@ -186,12 +194,53 @@ function Rows({ answer, seconds }: { readonly answer: SqlAnswer; readonly second
         title="Rows"
         note={`${formatInt(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}${more}, ${seconds.toFixed(2)} s`}
         flush
-        actions={<TableExport table={table} name="sql" />}
+        {...(charted ? { picture: "sql" } : {})}
+        actions={
+          <>
+            <Tabs
+              label="Shown as"
+              tabs={chart === null ? [] : SHOWN_AS}
+              selected={charted ? "chart" : "table"}
+              onSelect={(as) => go({ view: { as: as === "chart" ? as : "" } }, "replace")}
+            />
+            <TableExport table={table} name="sql" />
+          </>
+        }
       >
-        <DataTable table={table} selected={picked} onSelect={setPicked} />
+        {charted ? <AnswerChart table={table} chart={chart} /> : <DataTable table={table} selected={picked} onSelect={setPicked} />}
       </Panel>
-      {picked !== null && <RowDetails table={table} row={picked} onClose={() => setPicked(null)} />}
+      {!charted && picked !== null && <RowDetails table={table} row={picked} onClose={() => setPicked(null)} />}
     </>
+  );
+}
+
+const SHOWN_AS = [
+  { id: "table", label: "Table" },
+  { id: "chart", label: "Chart" },
+];
+
+/** A line or bars of one column, which is chosen where there are several. */
+function AnswerChart({ table, chart }: { readonly table: Table; readonly chart: Chart }) {
+  const asked = table.columns.findIndex((column) => column.id === view.value["y"]);
+  const y = chart.y.includes(asked) ? asked : (chart.y[0] as number);
+  const bars = chart.kind === "bars" ? barsOf(table, chart, y, seriesVar(0)) : null;
+  return (
+    <div class="query-chart">
+      {chart.y.length > 1 && (
+        <label class="field">
+          <span>column</span>
+          <select value={table.columns[y]?.id} onChange={(event) => go({ view: { y: event.currentTarget.value } }, "replace")}>
+            {chart.y.map((i) => (
+              <option key={i} value={table.columns[i]?.id} selected={i === y}>
+                {table.columns[i]?.label}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {bars === null ? <LineChart series={seriesOf(table, chart, y)} /> : <Bars rows={bars.rows} full={bars.full} />}
+      {bars !== null && bars.more > 0 && <p class="sub">{`${formatInt(bars.more)} more rows are in the table`}</p>}
+    </div>
   );
 }
 

@@ -48,7 +48,7 @@ export function RunsPage({ info }: PageProps) {
   const shown = found.slice(0, MOST);
   return (
     <>
-      <PageHead info={info} />
+      <PageHead info={info} of={null} />
       {listed === null ? (
         <Loading what="the list of runs" />
       ) : (
@@ -160,7 +160,7 @@ function Row({ run, facts, onAsk }: RowProps) {
           </button>
         )}
       </td>
-      <td class="num">{formatInt(run.hosts.length)}</td>
+      <td class={run.hosts.length === 1 ? "num runs-hosts one" : "num runs-hosts"}>{formatInt(run.hosts.length)}</td>
       <td class="num">{formatBytes(run.size_bytes, 3)}</td>
     </tr>
   );

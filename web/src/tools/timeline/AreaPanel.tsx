@@ -16,8 +16,10 @@ import { Tabs } from "../../widgets/Tabs";
 import type { TimelineModel } from "../../widgets/timeline/model";
 import type { Area } from "../../widgets/timeline/scene";
 import { viewOf } from "../../widgets/timeline/viewport";
+import { EventsPart } from "./EventsPart";
 import { exactName } from "./query";
 import type { Search } from "./SearchBar";
+import { StacksPart } from "./StacksPart";
 import { categoryTable, mainTracks, opTable, trackTable } from "./totals";
 
 export interface AreaPanelProps {
@@ -32,6 +34,8 @@ const TABS = [
   { id: "op", label: "By op" },
   { id: "category", label: "By category" },
   { id: "track", label: "By track" },
+  { id: "stacks", label: "Flame graph" },
+  { id: "events", label: "Event list" },
 ];
 
 /** The area once the hand rests. */
@@ -90,7 +94,7 @@ export function AreaPanel({ run, model, search, onScope }: AreaPanelProps) {
       {totals.error === null && totals.data === null && key !== null && <Loading what="the totals" />}
       {totals.error === null && totals.data !== null && (
         <div class={totals.loading ? "loaded stale" : "loaded"} aria-busy={totals.loading}>
-          <AreaTotals model={model} totals={totals.data} tab={tab} onTab={setTab} search={search} run={run} />
+          <AreaTotals {...{ model, area, tracks, tab, search, run }} totals={totals.data} onTab={setTab} />
         </div>
       )}
     </Panel>
@@ -134,13 +138,16 @@ function AreaForm({ model, area, count }: { readonly model: TimelineModel; reado
 interface AreaTotalsProps {
   readonly run: string;
   readonly model: TimelineModel;
+  readonly area: Area;
+  readonly tracks: readonly number[];
   readonly totals: Totals;
   readonly tab: string;
   readonly onTab: (tab: string) => void;
   readonly search: Search;
 }
 
-function AreaTotals({ run, model, totals, tab, onTab, search }: AreaTotalsProps) {
+function AreaTotals({ run, model, area, tracks, totals, tab, onTab, search }: AreaTotalsProps) {
+  const [name, setName] = useState("");
   const [copied, setCopied] = useState("");
   const table: Table =
     tab === "category" ? categoryTable(totals) : tab === "track" ? trackTable(totals, model.tracks.groups) : opTable(totals);
@@ -155,6 +162,7 @@ function AreaTotals({ run, model, totals, tab, onTab, search }: AreaTotalsProps)
     );
     setTimeout(() => setCopied(""), 3000);
   };
+  const isTable = tab !== "stacks" && tab !== "events";
   const self = totals.by_category.reduce((sum, one) => sum + one.self_ps, 0);
   const row = table.rows.findIndex((one) => search.form.exact && String(one[0]) === search.form.text);
   return (
@@ -167,27 +175,37 @@ function AreaTotals({ run, model, totals, tab, onTab, search }: AreaTotalsProps)
       </dl>
       <div class="tl-area-tabs">
         <Tabs label="Totals" tabs={TABS} selected={tab} onSelect={onTab} />
-        <button type="button" class="quiet" onClick={copy}>
-          Copy as CSV
-        </button>
-        <button type="button" class="quiet" onClick={() => downloadCsv(table, `${run}-${table.id}`)}>
-          CSV
-        </button>
+        {isTable && (
+          <>
+            <button type="button" class="quiet" onClick={copy}>
+              Copy as CSV
+            </button>
+            <button type="button" class="quiet" onClick={() => downloadCsv(table, `${run}-${table.id}`)}>
+              CSV
+            </button>
+          </>
+        )}
         <span role="status" class="tl-note">
           {copied}
         </span>
       </div>
-      <DataTable
-        key={table.id}
-        table={table}
-        selected={tab === "op" && row >= 0 ? row : null}
-        {...(tab === "op"
-          ? {
-              onSelect: (next: number | null) =>
-                search.change(next === null ? { text: "", regex: false, exact: false } : exactName(String(table.rows[next]?.[0] ?? ""))),
-            }
-          : {})}
-      />
+      {tab === "stacks" && (
+        <StacksPart {...{ run, area, tracks, name }} onName={setName} onFind={(found) => search.change(exactName(found))} />
+      )}
+      {tab === "events" && <EventsPart {...{ run, model, area, tracks }} />}
+      {isTable && (
+        <DataTable
+          key={table.id}
+          table={table}
+          selected={tab === "op" && row >= 0 ? row : null}
+          {...(tab === "op"
+            ? {
+                onSelect: (next: number | null) =>
+                  search.change(next === null ? { text: "", regex: false, exact: false } : exactName(String(table.rows[next]?.[0] ?? ""))),
+              }
+            : {})}
+        />
+      )}
     </>
   );
 }

@@ -78,7 +78,7 @@ function Scoped({ run, tracks }: { readonly run: string; readonly tracks: Tracks
 /** The strip is drawn in so many parts: as many as a wide screen has pixels. */
 const STRIP_PX = 1600;
 const HINT =
-  "Click an event for its details. Shift and drag for the totals of an area. M sets a mark, Q hides the details, ? shows all keys.";
+  "Click an event for its details. Shift and drag for totals, flame graph and events of an area. M sets a mark, Q hides the details, ? shows all keys.";
 
 /** Nothing here reads the view itself: while it moves, only the canvas and the few words that say where it is follow. */
 function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Tracks }) {

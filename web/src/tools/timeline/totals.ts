@@ -1,6 +1,6 @@
 /** The totals of an area as tables. Pure. */
 
-import type { Totals, TrackGroup } from "../../api/timeline";
+import type { Hit, Totals, TrackGroup } from "../../api/timeline";
 import type { Column, Table } from "../../api/types";
 
 const NAME: Column = { id: "name", label: "Op", unit: "", kind: "text", doc: "" };
@@ -71,6 +71,23 @@ export function trackTable(totals: Totals, groups: readonly TrackGroup[]): Table
       { ...SHARE, id: "busy_share", doc: "Busy time as a share of the area" },
     ],
     rows: totals.tracks.map((one) => [names.get(one.id) ?? String(one.id), one.events, one.union_ps, share(one.union_ps, totals.span_ps)]),
+  };
+}
+
+/** Events one by one, with the rows of tracks by name. */
+export function eventTable(hits: readonly Hit[], groups: readonly TrackGroup[]): Table {
+  const names = new Map(groups.flatMap((group) => group.tracks.map((track) => [track.id, `${group.name} ${track.name}`] as const)));
+  return {
+    id: "area-events",
+    title: "Events",
+    columns: [
+      { ...NAME, label: "Event" },
+      { id: "start_ps", label: "Start", unit: "ps", kind: "duration_ps", doc: "Since the start of the run" },
+      { id: "duration_ps", label: "Duration", unit: "ps", kind: "duration_ps", doc: "Its whole duration, inside the area or not" },
+      { id: "track", label: "Track", unit: "", kind: "text", doc: "" },
+      { id: "depth", label: "Level", unit: "", kind: "int", doc: "Its row in the track, 0 at the top" },
+    ],
+    rows: hits.map((hit) => [hit.name, hit.start_ps, hit.duration_ps, names.get(hit.track) ?? String(hit.track), hit.depth]),
   };
 }
 

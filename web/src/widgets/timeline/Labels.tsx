@@ -71,6 +71,7 @@ function RowLabel({ model, row, gutter, y, shift, onMenu, menuOpen }: RowLabelPr
     if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) model.move(key, event.key === "ArrowUp" ? -1 : 1);
     else if (event.altKey) return;
     else if (event.key === "p" && row.kind === "track") model.pin(key);
+    else if (event.key === "x" && row.kind === "track") model.toggleInArea(row.track.id);
     else if (event.key === "c") model.toggle(key);
     else if (event.key === "h") model.hide(key);
     else return;
@@ -105,7 +106,8 @@ function RowLabel({ model, row, gutter, y, shift, onMenu, menuOpen }: RowLabelPr
       const dragged = drag.current?.moved === true;
       drag.current = null;
       if (dragged) return;
-      if (row.kind === "track") onMenu(event.currentTarget as HTMLElement);
+      if (row.kind === "track" && (event.ctrlKey || event.metaKey || event.shiftKey)) model.toggleInArea(row.track.id);
+      else if (row.kind === "track") onMenu(event.currentTarget as HTMLElement);
       else model.toggle(key);
     },
     onPointerCancel: () => (drag.current = null),

@@ -147,7 +147,7 @@ function paint(context: CanvasRenderingContext2D, palette: Palette, model: Timel
     const [from, to] = [x(step.start_ps), x(step.end_ps)];
     if (!odd && to < drawn + 1) continue;
     drawn = Math.max(drawn, to);
-    context.fillStyle = step.class === "outlier" ? palette.odd : odd ? palette.bubble : palette.muted;
+    context.fillStyle = odd ? palette.bubble : palette.muted;
     context.globalAlpha = odd ? 1 : 0.5;
     context.fillRect(from, HEIGHT - STEPS, Math.max(1, to - from - 1), STEPS - 2);
   }

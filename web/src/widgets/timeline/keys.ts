@@ -23,6 +23,7 @@ export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
   ["L", "list the events in view"],
   ["Click, double click on a step", "select it, zoom to it"],
   ["Alt + ↑ ↓ on a label", "move the track"],
+  ["Ctrl + click, or X, on a label", "add the track to the selected area, or take it out"],
   ["P, C, H on a label", "pin to the top, collapse, hide"],
   ["Esc, or Back", "clear the hit, the area and the selection"],
 ];

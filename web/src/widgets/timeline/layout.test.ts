@@ -6,6 +6,7 @@ import {
   AS_IT_COMES,
   GROUP_HEIGHT,
   SLICE_HEIGHT,
+  FLAT_HEIGHT,
   THIN_HEIGHT,
   TRACK_PAD,
   closedAtFirst,
@@ -70,7 +71,7 @@ describe("layOut", () => {
   });
   it("squeezes a closed track to one thin row", () => {
     const row = layOut(groups, as({ closed: new Set(["t2"]) })).rows[2];
-    expect(row?.height).toBe(THIN_HEIGHT + TRACK_PAD);
+    expect(row?.height).toBe(FLAT_HEIGHT + TRACK_PAD);
   });
   it("takes pinned tracks out of their place and keeps them in the order of pinning", () => {
     const layout = layOut(groups, as({ pinned: ["t3", "t2"] }));

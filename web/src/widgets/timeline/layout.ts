@@ -17,6 +17,8 @@ export const SLICE_HEIGHT = 18;
 export const THIN_HEIGHT = 8;
 const FEW_LEVELS = 6;
 export const TRACK_PAD = 7;
+/** A track squeezed to one row: as tall as its name. */
+export const FLAT_HEIGHT = 13;
 export const COUNTER_HEIGHT = 40;
 /** Deeper stacks than this are cut; the server's `depth` can be as deep as a Python stack. */
 export const MAX_DEPTH = 40;
@@ -132,10 +134,10 @@ function matches(filter: string, text: string): boolean {
 }
 
 function trackRow(group: TrackGroup, track: TrackInfo, flat: boolean, pinned: boolean, y: Px): TrackRow {
-  const thin = flat || (group.kind === "device" && track.kind !== "derived" && track.kind !== "framework" && track.depth > FEW_LEVELS);
-  const slice = thin ? THIN_HEIGHT : SLICE_HEIGHT;
+  const thin = group.kind === "device" && track.kind !== "derived" && track.kind !== "framework" && track.depth > FEW_LEVELS;
+  const slice = flat ? FLAT_HEIGHT : thin ? THIN_HEIGHT : SLICE_HEIGHT;
   const levels = flat ? 1 : Math.min(MAX_DEPTH, Math.max(1, track.depth));
-  const height = track.counter === true ? (flat ? THIN_HEIGHT + TRACK_PAD : COUNTER_HEIGHT) : levels * slice + TRACK_PAD;
+  const height = track.counter === true ? (flat ? FLAT_HEIGHT + TRACK_PAD : COUNTER_HEIGHT) : levels * slice + TRACK_PAD;
   return { kind: "track", key: trackKey(track), group, track, flat, pinned, slice, y, height };
 }
 

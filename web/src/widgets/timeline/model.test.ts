@@ -49,6 +49,18 @@ function server(): { load: LoadTile; asked: string[]; aborted: () => number } {
 const rowsOf = (model: TimelineModel, ids: readonly number[]): Row[] =>
   model.layout.value.rows.filter((row) => row.kind === "track" && ids.includes(row.track.id));
 
+it("adds tracks to the selected area one by one, and takes them out", () => {
+  const model = new TimelineModel(tracks, { tile: server().load });
+  model.toggleInArea(2);
+  expect(model.area.value).toEqual({ start: 0, end: TILE_PX * 8, tracks: [2] });
+  model.look({ start: 0, end: TILE_PX });
+  model.toggleInArea(1);
+  expect(model.area.value).toEqual({ start: 0, end: TILE_PX * 8, tracks: [2, 1] });
+  model.toggleInArea(2);
+  model.toggleInArea(1);
+  expect(model.area.value).toBeNull();
+});
+
 describe("loading", () => {
   it("asks for what is in view, then around it, and never twice", async () => {
     const { load, asked } = server();

@@ -207,6 +207,15 @@ export class TimelineModel {
     else this.arrange({ order: movedAmong(siblingsOf(this.tracks.groups, key), order, key, by) });
   }
 
+  /** Adds a track to the selected area, or takes it out. Without an area it is what is in view. */
+  toggleInArea(track: number): void {
+    const { start, end } = this.view.value;
+    const area = this.area.value ?? { start: Math.floor(start), end: Math.ceil(end), tracks: null };
+    const before = area.tracks ?? [];
+    const tracks = before.includes(track) ? before.filter((one) => one !== track) : [...before, track];
+    this.area.value = tracks.length === 0 ? null : { ...area, tracks };
+  }
+
   colourBy(colouring: Colouring): void {
     if (colouring === this.colouring.value) return;
     this.highlight.value = null;
