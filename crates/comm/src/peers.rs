@@ -5,6 +5,10 @@
 //! collective by itself is counted from the arrival of its last member, so that groups of one collective can be held against
 //! each other although their members come at different times.
 
+mod uncaptured;
+
+pub use uncaptured::{Told, Uncaptured, of_one};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
@@ -36,8 +40,11 @@ const SLOW_GROUP: f64 = 1.3;
 const CONSISTENT: f64 = 0.7;
 /// A collective counts as slower in a group from here on.
 const SLOWER: f64 = 1.15;
-/// An axis is slow if another carries this many times as much: that one axis is a ring and another a line makes up to two.
+/// An axis is slow if another carries this many times as much...
 const SLOW_AXIS: f64 = 1.8;
+/// ... and this many where that may be by design: two members have one link between them and no ring, which makes two, and other kinds
+/// of collectives use links in other ways.
+const SLOW_AXIS_UNLIKE: f64 = 2.5;
 /// What takes less is latency rather than bandwidth, picoseconds.
 const BANDWIDTH_PS: f64 = 50e6;
 /// Axes that take less than this share of the time say little.
@@ -195,22 +202,10 @@ pub struct SlowAll {
     pub ops: usize,
     /// Their kinds.
     pub kinds: Vec<String>,
+    /// Where collectives of other kinds are not slow: what these carry, bytes a second.
+    pub beside: Option<f64>,
     /// How many members of their groups were captured, of how many.
     pub captured: (usize, u64),
-}
-
-/// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
-/// they carry: they wait for a member that was not captured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Uncaptured {
-    /// How many members of their groups were captured, of how many.
-    pub captured: (usize, u64),
-    /// What they take beyond what their messages would at the usual rate: a share of the steps' time.
-    pub excess_share: f64,
-    /// The op that takes longest for what it carries: its name, time in picoseconds and bytes over the links of a device.
-    pub small: (String, f64, f64),
-    /// One that carries more and takes less.
-    pub large: (String, f64, f64),
 }
 
 /// What is known of a collective.
@@ -224,6 +219,7 @@ struct Known {
 }
 
 /// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
+#[derive(Clone, Copy)]
 struct Large<'k> {
     op: &'k Op,
     known: &'k Known,
@@ -233,13 +229,6 @@ struct Large<'k> {
     /// All executions of one group.
     sum_ps: f64,
 }
-
-/// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
-const LONGER: f64 = 1.3;
-/// ... and carries this part of it at most.
-const FEWER_BYTES: f64 = 0.5;
-/// That must be so of ops with this share of their time.
-const CONTRADICT: f64 = 0.2;
 
 impl<'p> Peers<'p> {
     /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
@@ -346,6 +335,10 @@ impl<'p> Peers<'p> {
         let known = self.known(profile);
         let all_ps: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
         let mut links = SlowLinks::default();
+        links.uncaptured = self.unlike(&known, all_ps);
+        if links.uncaptured.is_some() {
+            return links;
+        }
         self.find_groups(&known, all_ps, &mut links);
         let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
         if is_tpu {
@@ -373,28 +366,60 @@ impl<'p> Peers<'p> {
             let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
             large.push(Large { op, known: one, moved: moved * runs, time_ps, sum_ps: time_ps * runs });
         }
-        let time_all: f64 = large.iter().map(|one| one.sum_ps).sum();
-        let rate = large.iter().map(|one| one.moved).sum::<f64>() / (time_all / 1e12);
-        if large.len() < FEWEST_SLOW || time_all < ALL_SHARE * all_ps || rate >= SLOW_ALL * could {
+        let (rate, time_all) = rate_of(&large);
+        if !is_slow(&large, could, all_ps) {
+            // One kind of several may be slow alone. What computes as well takes as long as that.
+            let plain = || large.iter().copied().filter(|one| !one.known.is_fused);
+            let kinds: BTreeSet<&str> = plain().map(|one| one.known.kind.as_str()).collect();
+            for kind in kinds.iter().filter(|_| kinds.len() > 1) {
+                let (own, others): (Vec<_>, Vec<_>) = plain().partition(|one| one.known.kind == **kind);
+                let could = could * own.iter().map(|one| reachable(one.known)).fold(1.0, f64::min);
+                if is_slow(&own, could, all_ps) {
+                    let beside = Some(rate_of(&others).0);
+                    self.slow_all(&own, could, all_ps, beside, links);
+                    return;
+                }
+            }
             return;
         }
-        let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
-        let members = large.iter().flat_map(|one| groups_of(one.op).map(|(members, _)| members.len()));
-        let captured =
-            (members.max().unwrap_or(0), large.iter().map(|one| one.known.members).max().unwrap_or(0));
+        let captured = self.captured(&large);
         if (captured.0 as u64) < captured.1
-            && let Some((small, large)) = contradiction(&large, time_all)
+            && let Some((slow, quick)) = uncaptured::contradiction(&large, time_all)
         {
-            links.uncaptured = Some(Uncaptured { captured, excess_share, small, large });
+            let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
+            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick });
             return;
         }
-        links.excess_share = excess_share;
+        self.slow_all(&large, could, all_ps, None, links);
+    }
+
+    /// How many members of the groups of these were captured, of how many.
+    fn captured(&self, large: &[Large<'_>]) -> (usize, u64) {
+        let of = |one: &Large<'_>| {
+            self.lengths.get(one.op).into_iter().flatten().map(|(members, _)| members.len()).max()
+        };
+        let members = large.iter().map(|one| one.known.members).max().unwrap_or(0);
+        (large.iter().filter_map(of).max().unwrap_or(0), members)
+    }
+
+    /// Says that these are slow: `could` is what they can carry, `beside` what collectives of other kinds do, bytes a second.
+    fn slow_all(
+        &self,
+        large: &[Large<'_>],
+        could: f64,
+        all_ps: f64,
+        beside: Option<f64>,
+        links: &mut SlowLinks,
+    ) {
+        let (rate, time_all) = rate_of(large);
+        links.excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
         let kinds: BTreeSet<String> = large.iter().map(|one| one.known.kind.clone()).collect();
-        links.all =
-            Some(SlowAll { rate, could, ops: large.len(), kinds: kinds.into_iter().collect(), captured });
-        for one in &large {
+        let (ops, kinds) = (large.len(), kinds.into_iter().collect());
+        links.all = Some(SlowAll { rate, could, ops, kinds, beside, captured: self.captured(large) });
+        for one in large {
             let by = (one.moved / (USUAL_ALL * could) * 1e12 / one.sum_ps).min(1.0);
-            let members = groups_of(one.op).map(|(members, _)| (members.clone(), by)).collect();
+            let groups = self.lengths.get(one.op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
+            let members = groups.map(|(members, _)| (members.clone(), by)).collect();
             links.factors.insert(one.op.clone(), members);
         }
     }
@@ -514,6 +539,7 @@ impl<'p> Peers<'p> {
             moved: f64,
             time_ps: f64,
             groups: f64,
+            members: u64,
             kinds: BTreeSet<String>,
             ops: Vec<Op>,
         }
@@ -541,6 +567,7 @@ impl<'p> Peers<'p> {
             own.moved += moved * lengths.len() as f64;
             own.time_ps += time_ps * lengths.len() as f64;
             own.groups = own.groups.max(groups.len() as f64);
+            own.members = own.members.max(one.members);
             own.kinds.insert(one.kind.clone());
         }
         let rate = |s: &Sums| if s.time_ps > 0.0 { s.moved / (s.time_ps / 1e12) } else { 0.0 };
@@ -549,7 +576,11 @@ impl<'p> Peers<'p> {
             sums.iter().filter(|(_, s)| counts(s)).map(|(axis, s)| (*axis, rate(s), s)).collect();
         let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let slow = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else {
+        let is_slow = |best: &Sums, slow: &Sums| {
+            let is_alike = slow.members > 2 && !slow.kinds.is_disjoint(&best.kinds);
+            rate(best) >= rate(slow) * if is_alike { SLOW_AXIS } else { SLOW_AXIS_UNLIKE }
+        };
+        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && is_slow(b.2, s.2)) else {
             return;
         };
         let beyond = slow.2.time_ps * (1.0 - slow.1 / best.1) / slow.2.groups.max(1.0);
@@ -574,72 +605,61 @@ impl<'p> Peers<'p> {
 
     /// What is known of the collectives that were measured.
     fn known(&self, profile: &Profile) -> BTreeMap<Op, Known> {
-        let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
-        let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
-        for stretch in &self.stretches {
-            let Some(device) = stretch.graph.devices.first() else { continue };
-            let costs = Costs::new(profile, profile.device(device.id));
-            for op in &stretch.graph.ops {
-                let key = key(&op.meta);
-                if op.class != Class::Communication
-                    || !self.lengths.contains_key(&key)
-                    || found.contains_key(&key)
-                {
-                    continue;
-                }
-                let module = op.meta.program_id.and_then(|id| costs.program(id));
-                let Some(groups) = Groups::of(module, &op.meta, None) else { continue };
-                let instruction = module.and_then(|m| Some((m, message::collective(m, &op.meta.name)?)));
-                let size = instruction
-                    .and_then(|(m, i)| message::bytes(m, i))
-                    .or_else(|| message::bytes_of_text(&op.meta.expression));
-                let word = message::word(&op.meta);
-                let kind = if word.is_empty() {
-                    instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
-                } else {
-                    word.to_owned()
-                };
-                bytes.insert(key.clone(), (kind, size));
-                found.insert(key, (op.meta.clone(), groups, module.map(Extent::of)));
-            }
-        }
-        let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
-        let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
-            let (kind, size) = bytes.remove(&key).unwrap_or_default();
-            let known = Known {
-                axis: axes_of(&groups, mesh.as_ref()),
-                kind,
-                members: groups.size.unwrap_or(0),
-                bytes: size,
-                is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
+        let of_stretch = |stretch: &Stretch<'p>| {
+            let device = stretch.graph.devices.first().map(|device| device.id);
+            let measured = |op: &&critical_path::GraphOp<'p>| {
+                op.class == Class::Communication && self.lengths.contains_key(&key(&op.meta))
             };
-            (key, known)
+            let ops = stretch.graph.ops.iter().filter(measured).map(|op| op.meta.clone());
+            device.map(|device| (device, ops.collect::<Vec<_>>()))
         };
-        found.into_iter().map(one).collect()
+        facts(profile, self.stretches.iter().filter_map(of_stretch))
     }
 }
 
-/// An op with its time in picoseconds and its bytes, in one execution.
-type Told = (String, f64, f64);
-
-/// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
-/// the time: what takes long is not the way then. Ops that compute as well say nothing.
-fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
-    let bytes = |one: &Large<'_>| one.moved * one.time_ps / one.sum_ps.max(1.0);
-    let is_against = |small: &Large<'_>, large: &Large<'_>| {
-        small.known.axis == large.known.axis
-            && small.time_ps >= LONGER * large.time_ps
-            && bytes(small) <= FEWER_BYTES * bytes(large)
-    };
-    let plain: Vec<&Large<'_>> = all.iter().filter(|one| !one.known.is_fused).collect();
-    let pair = |small: &&Large<'_>| plain.iter().copied().find(|large| is_against(small, large));
-    let against: Vec<&Large<'_>> = plain.iter().copied().filter(|one| pair(one).is_some()).collect();
-    if against.iter().map(|one| one.sum_ps).sum::<f64>() < CONTRADICT * time_all {
-        return None;
+/// What is known of collectives, of ops of these devices.
+fn facts<'p>(
+    profile: &'p Profile,
+    ops: impl Iterator<Item = (DeviceId, Vec<OpMeta<'p>>)>,
+) -> BTreeMap<Op, Known> {
+    let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
+    let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
+    for (device, ops) in ops {
+        let costs = Costs::new(profile, profile.device(device));
+        for meta in ops {
+            let key = key(&meta);
+            if found.contains_key(&key) {
+                continue;
+            }
+            let module = meta.program_id.and_then(|id| costs.program(id));
+            let Some(groups) = Groups::of(module, &meta, None) else { continue };
+            let instruction = module.and_then(|m| Some((m, message::collective(m, &meta.name)?)));
+            let size = instruction
+                .and_then(|(m, i)| message::bytes(m, i))
+                .or_else(|| message::bytes_of_text(&meta.expression));
+            let word = message::word(&meta);
+            let kind = if word.is_empty() {
+                instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
+            } else {
+                word.to_owned()
+            };
+            bytes.insert(key.clone(), (kind, size));
+            found.insert(key, (meta, groups, module.map(Extent::of)));
+        }
     }
-    let small = against.into_iter().max_by(|a, b| a.sum_ps.total_cmp(&b.sum_ps))?;
-    let told = |one: &Large<'_>| (one.op.1.clone(), one.time_ps, bytes(one));
-    Some((told(small), told(pair(&small)?)))
+    let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
+    let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
+        let (kind, size) = bytes.remove(&key).unwrap_or_default();
+        let known = Known {
+            axis: axes_of(&groups, mesh.as_ref()),
+            kind,
+            members: groups.size.unwrap_or(0),
+            bytes: size,
+            is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
+        };
+        (key, known)
+    };
+    found.into_iter().map(one).collect()
 }
 
 impl SlowLinks {
@@ -675,6 +695,24 @@ impl Known {
     fn moved(&self) -> Option<f64> {
         self.bytes.zip(factor(&self.kind, self.members)).map(|(bytes, by)| bytes * by).filter(|b| *b > 0.0)
     }
+}
+
+/// The bus bandwidth over all of these, bytes a second, and their time, picoseconds.
+fn rate_of(large: &[Large<'_>]) -> (f64, f64) {
+    let time_ps: f64 = large.iter().map(|one| one.sum_ps).sum();
+    (large.iter().map(|one| one.moved).sum::<f64>() / (time_ps.max(1.0) / 1e12), time_ps)
+}
+
+/// Whether these carry far less than they could, bytes a second, and have enough of the time, picoseconds.
+fn is_slow(large: &[Large<'_>], could: f64, all_ps: f64) -> bool {
+    let (rate, time_ps) = rate_of(large);
+    large.len() >= FEWEST_SLOW && time_ps >= ALL_SHARE * all_ps && rate < SLOW_ALL * could
+}
+
+/// The part of what links carry that a collective can have of it. In an exchange of all with all messages go on from device to
+/// device, in a ring of n on n/4 links each on average.
+fn reachable(known: &Known) -> f64 {
+    if known.kind.contains("all-to-all") { (4.0 / known.members.max(1) as f64).min(1.0) } else { 1.0 }
 }
 
 fn key(meta: &OpMeta<'_>) -> Op {

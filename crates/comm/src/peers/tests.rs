@@ -248,7 +248,7 @@ fn collectives_that_are_long_whatever_they_carry_wait_for_a_member_that_was_not_
         assert!(links.is_empty(), "{links:?}");
         let found = links.uncaptured.unwrap();
         assert_eq!(found.captured, (8, 16));
-        assert_eq!((found.small.0.as_str(), found.large.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+        assert_eq!((found.slow.0.as_str(), found.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
         // Both messages take 98.3 us at 85% of the links, which carry 8.36 MB of 16 members.
         assert!((found.excess_share - (900.0 - 98.3) / 1400.0).abs() < 2e-3, "{found:?}");
     });
@@ -316,4 +316,66 @@ fn short_waits_that_are_always_for_the_same_device_are_unexplained_too() {
     // Near miss: groups that explain all waits, a slow device among them.
     let profile = self::profile([0; 8], work, [40; 4]);
     with(&profile, |peers| assert!(peers.unexplained_by(&[DeviceId(0)]) < 1e-3));
+}
+
+/// Eight devices as two by four that meet along either axis, for so long, microseconds, 4 MiB each: four by an all-reduce, two by
+/// an op of this kind; or the other way around, eight as four by two.
+fn two_axes(meets: [i64; 2], kind: &str, is_square: bool) -> SlowLinks {
+    let rest = "channel_id=1, use_global_device_ids=true";
+    let pairs = if is_square { "{{0,2,4,6},{1,3,5,7}}" } else { "{{0,4},{1,5},{2,6},{3,7}}" };
+    let texts = [("all-reduce", "{{0,1,2,3},{4,5,6,7}}", 1), (kind, pairs, 2)].map(|(kind, groups, at)| {
+        (
+            format!("{kind}.{at}"),
+            format!("%{kind}.{at} = f32[1048576]{{0}} {kind}(%a), replica_groups={groups}, {rest}"),
+        )
+    });
+    let ops = [
+        OPS[0],
+        (texts[0].0.as_str(), "all-reduce", texts[0].1.as_str()),
+        (texts[1].0.as_str(), kind, texts[1].1.as_str()),
+    ];
+    let whole = (500 + meets[0] + meets[1]) * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            ops.events.push(Event::at(1, now, 500 * US));
+            ops.events.push(Event::at(2, now + 500 * US, meets[0] * US));
+            ops.events.push(Event::at(3, now + (500 + meets[0]) * US, meets[1] * US));
+        }
+        [steps, ops]
+    });
+    let profile = made(&ops, lines.collect());
+    with(&profile, |peers| peers.slow_links(&profile))
+}
+
+#[test]
+fn an_axis_that_carries_less_by_design_is_not_slow() {
+    // All-reduces move 6.29 MB among four and 4.19 MB among two: in 80 us and 107 us that is twice the rate.
+    assert!(two_axes([80, 107], "all-reduce", false).axis.is_none());
+    assert!(two_axes([80, 160], "all-reduce", true).axis.is_some(), "four and four of one kind");
+    // Three times the rate is slow with two members and another kind too.
+    assert!(two_axes([80, 160], "all-reduce", false).axis.is_some());
+    assert!(two_axes([80, 90], "all-gather", true).axis.is_none());
+}
+
+#[test]
+fn collectives_of_one_message_that_take_unlike_times_wait_for_a_member_that_was_not_captured() {
+    let same = [("all-reduce.1", 1 << 20), ("all-reduce.2", 1 << 20)];
+    let profile = meeting([100, 300], same, 16);
+    with(&profile, |peers| {
+        let links = peers.slow_links(&profile);
+        assert!(links.is_empty(), "{links:?}");
+        let found = links.uncaptured.unwrap();
+        assert_eq!(found.captured, (8, 16));
+        assert_eq!((found.slow.0.as_str(), found.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+        assert!((found.excess_share - 200.0 / 900.0).abs() < 2e-3, "{found:?}");
+    });
+    // Near misses: all members captured; a little longer; messages of two sizes.
+    let sizes = [("all-reduce.1", 1 << 20), ("all-reduce.2", 3 << 18)];
+    for profile in
+        [meeting([100, 300], same, 8), meeting([100, 140], same, 16), meeting([100, 300], sizes, 16)]
+    {
+        with(&profile, |peers| assert!(peers.slow_links(&profile).uncaptured.is_none()));
+    }
 }

@@ -1,5 +1,5 @@
 //! Members of collectives come at different times, now one last, now another, and nobody is to blame; or one comes late that was
-//! not captured.
+//! not captured: then collectives of one message take unlike times, or small ones longer than large ones.
 //!
 //! What it costs is known from the steps run again. Where these cannot be run again, because measured times contradict the order of the
 //! collectives, the waits themselves are known still ([`haloscope_comm::last`]).
@@ -8,7 +8,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
-use haloscope_comm::peers::Uncaptured;
+use haloscope_comm::peers::{Told, Uncaptured};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -75,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// All members that were captured wait for one that was not.
 fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Outcome {
     let (captured, of) = found.captured;
-    let told = |(op, time_ps, bytes): &(String, f64, f64)| {
+    let told = |(op, time_ps, bytes): &Told| {
         format!("{op} takes {} for {}", units::duration_ps(*time_ps), units::bytes(*bytes))
     };
     let said = format!(
@@ -87,8 +87,8 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         claim: said.clone(),
         evidence: format!(
             "all captured members stand in them alike, and not the longer the more these carry: {}, {}",
-            told(&found.small),
-            told(&found.large)
+            told(&found.slow),
+            told(&found.quick)
         ),
         saved: Some(share),
         assuming: "if collectives took what their messages need".into(),
@@ -154,10 +154,15 @@ mod tests {
 
     /// Eight of sixteen members that stand in 4 MiB for so long and in 256 KiB for so long, microseconds.
     fn half_captured(meets: [i64; 2]) -> Vec<Made> {
+        captured(8, [1 << 20, 1 << 16], meets)
+    }
+
+    /// So many of sixteen members, with two all-reduces of so many 32-bit numbers.
+    fn captured(devices: i64, numbers: [u64; 2], meets: [i64; 2]) -> Vec<Made> {
         let group = (0..16).map(|d| d.to_string()).collect::<Vec<_>>().join(",");
         let device = |d: i64| {
             let mut tpu = Made::tpu(d);
-            for (name, numbers) in [("all-reduce.1", 1 << 20), ("all-reduce.2", 1 << 16)] {
+            for (name, numbers) in ["all-reduce.1", "all-reduce.2"].into_iter().zip(numbers) {
                 let text = format!(
                     "%{name} = f32[{numbers}]{{0}} all-reduce(%a), replica_groups={{{{{group}}}}}, channel_id=1, use_global_device_ids=true"
                 );
@@ -177,7 +182,7 @@ mod tests {
             tpu.ops(&ops.collect::<Vec<_>>());
             tpu
         };
-        (0..8).map(device).collect()
+        (0..devices).map(device).collect()
     }
 
     #[test]
@@ -195,6 +200,24 @@ mod tests {
         assert_eq!(check(&super::RULE, half_captured([600, 300])).verdict, Verdict::Clear);
         let link = check(&crate::rules::slow_link::RULE, half_captured([600, 300]));
         assert!(link.findings[0].evidence.contains("8 of 16 members were captured"), "{link:?}");
+    }
+
+    #[test]
+    fn messages_of_one_size_that_take_unlike_times_wait_for_one_that_was_not_captured() {
+        for (devices, words) in [(8, "(8 of 16 were)"), (1, "(1 of 16 were)")] {
+            let found = check(&super::RULE, captured(devices, [1 << 20; 2], [100, 300]));
+            assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+            let finding = &found.findings[0];
+            assert!(finding.claim.contains(words), "{}", finding.claim);
+            assert!((finding.speedup.unwrap() - 900.0 / 700.0).abs() < 0.01, "{finding:?}");
+            // Near misses: 1.4 times as long; the larger message is the longer one.
+            for near in [
+                captured(devices, [1 << 20; 2], [100, 140]),
+                captured(devices, [1 << 18, 1 << 20], [100, 300]),
+            ] {
+                assert_ne!(check(&super::RULE, near).verdict, Verdict::Found);
+            }
+        }
     }
 
     #[test]
