@@ -5,8 +5,10 @@
 //! collective by itself is counted from the arrival of its last member, so that groups of one collective can be held against
 //! each other although their members come at different times.
 
+mod all;
 mod uncaptured;
 
+pub use all::SlowAll;
 pub use uncaptured::{Told, Uncaptured, of_one};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,13 +51,6 @@ const SLOW_AXIS_UNLIKE: f64 = 2.5;
 const BANDWIDTH_PS: f64 = 50e6;
 /// Axes that take less than this share of the time say little.
 const AXIS_SHARE: f64 = 0.005;
-/// All links are slow where large collectives along single axes carry less than this share of what the two links of an axis can...
-const SLOW_ALL: f64 = 0.40;
-/// ... and this is what they should carry: large messages reach 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
-const USUAL_ALL: f64 = 0.85;
-/// So many different ops have to be as slow, in this share of the time.
-const FEWEST_SLOW: usize = 2;
-const ALL_SHARE: f64 = 0.02;
 /// A slow group's excess is this share of the time at least.
 const GROUP_SHARE: f64 = 0.001;
 /// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
@@ -191,23 +186,6 @@ pub struct SlowAxis {
     pub kinds: Vec<String>,
 }
 
-/// Links that carry far less than the chip's links can, wherever collectives are large.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SlowAll {
-    /// The bus bandwidth over all of these collectives, bytes a second.
-    pub rate: f64,
-    /// What the two links of one axis can carry, bytes a second.
-    pub could: f64,
-    /// How many ops that is of.
-    pub ops: usize,
-    /// Their kinds.
-    pub kinds: Vec<String>,
-    /// Where collectives of other kinds are not slow: what these carry, bytes a second.
-    pub beside: Option<f64>,
-    /// How many members of their groups were captured, of how many.
-    pub captured: (usize, u64),
-}
-
 /// What is known of a collective.
 struct Known {
     axis: String,
@@ -216,18 +194,6 @@ struct Known {
     bytes: Option<f64>,
     /// It computes as well, in a fusion.
     is_fused: bool,
-}
-
-/// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
-#[derive(Clone, Copy)]
-struct Large<'k> {
-    op: &'k Op,
-    known: &'k Known,
-    moved: f64,
-    /// Median over executions.
-    time_ps: f64,
-    /// All executions of one group.
-    sum_ps: f64,
 }
 
 impl<'p> Peers<'p> {
@@ -334,8 +300,7 @@ impl<'p> Peers<'p> {
     pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
         let known = self.known(profile);
         let all_ps: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
-        let mut links = SlowLinks::default();
-        links.uncaptured = self.unlike(&known, all_ps);
+        let mut links = SlowLinks { uncaptured: self.unlike(&known, all_ps), ..SlowLinks::default() };
         if links.uncaptured.is_some() {
             return links;
         }
@@ -349,79 +314,6 @@ impl<'p> Peers<'p> {
             self.find_all(&known, all_ps, could, &mut links);
         }
         links
-    }
-
-    /// Whether all links are slow: `could` is what the two links of an axis can carry, bytes a second.
-    fn find_all(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: f64, links: &mut SlowLinks) {
-        let groups_of = |op: &Op| self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
-        let mut large: Vec<Large<'_>> = Vec::new();
-        for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
-            let Some((op, one)) = known.get_key_value(op) else { continue };
-            let Some(moved) = one.moved() else { continue };
-            let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
-            let time_ps = median(&lengths);
-            if one.axis.contains('+') || one.members < 2 || time_ps < BANDWIDTH_PS {
-                continue;
-            }
-            let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
-            large.push(Large { op, known: one, moved: moved * runs, time_ps, sum_ps: time_ps * runs });
-        }
-        let (rate, time_all) = rate_of(&large);
-        if !is_slow(&large, could, all_ps) {
-            // One kind of several may be slow alone. What computes as well takes as long as that.
-            let plain = || large.iter().copied().filter(|one| !one.known.is_fused);
-            let kinds: BTreeSet<&str> = plain().map(|one| one.known.kind.as_str()).collect();
-            for kind in kinds.iter().filter(|_| kinds.len() > 1) {
-                let (own, others): (Vec<_>, Vec<_>) = plain().partition(|one| one.known.kind == **kind);
-                let could = could * own.iter().map(|one| reachable(one.known)).fold(1.0, f64::min);
-                if is_slow(&own, could, all_ps) {
-                    let beside = Some(rate_of(&others).0);
-                    self.slow_all(&own, could, all_ps, beside, links);
-                    return;
-                }
-            }
-            return;
-        }
-        let captured = self.captured(&large);
-        if (captured.0 as u64) < captured.1
-            && let Some((slow, quick)) = uncaptured::contradiction(&large, time_all)
-        {
-            let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
-            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick });
-            return;
-        }
-        self.slow_all(&large, could, all_ps, None, links);
-    }
-
-    /// How many members of the groups of these were captured, of how many.
-    fn captured(&self, large: &[Large<'_>]) -> (usize, u64) {
-        let of = |one: &Large<'_>| {
-            self.lengths.get(one.op).into_iter().flatten().map(|(members, _)| members.len()).max()
-        };
-        let members = large.iter().map(|one| one.known.members).max().unwrap_or(0);
-        (large.iter().filter_map(of).max().unwrap_or(0), members)
-    }
-
-    /// Says that these are slow: `could` is what they can carry, `beside` what collectives of other kinds do, bytes a second.
-    fn slow_all(
-        &self,
-        large: &[Large<'_>],
-        could: f64,
-        all_ps: f64,
-        beside: Option<f64>,
-        links: &mut SlowLinks,
-    ) {
-        let (rate, time_all) = rate_of(large);
-        links.excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
-        let kinds: BTreeSet<String> = large.iter().map(|one| one.known.kind.clone()).collect();
-        let (ops, kinds) = (large.len(), kinds.into_iter().collect());
-        links.all = Some(SlowAll { rate, could, ops, kinds, beside, captured: self.captured(large) });
-        for one in large {
-            let by = (one.moved / (USUAL_ALL * could) * 1e12 / one.sum_ps).min(1.0);
-            let groups = self.lengths.get(one.op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
-            let members = groups.map(|(members, _)| (members.clone(), by)).collect();
-            links.factors.insert(one.op.clone(), members);
-        }
     }
 
     fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
@@ -695,24 +587,6 @@ impl Known {
     fn moved(&self) -> Option<f64> {
         self.bytes.zip(factor(&self.kind, self.members)).map(|(bytes, by)| bytes * by).filter(|b| *b > 0.0)
     }
-}
-
-/// The bus bandwidth over all of these, bytes a second, and their time, picoseconds.
-fn rate_of(large: &[Large<'_>]) -> (f64, f64) {
-    let time_ps: f64 = large.iter().map(|one| one.sum_ps).sum();
-    (large.iter().map(|one| one.moved).sum::<f64>() / (time_ps.max(1.0) / 1e12), time_ps)
-}
-
-/// Whether these carry far less than they could, bytes a second, and have enough of the time, picoseconds.
-fn is_slow(large: &[Large<'_>], could: f64, all_ps: f64) -> bool {
-    let (rate, time_ps) = rate_of(large);
-    large.len() >= FEWEST_SLOW && time_ps >= ALL_SHARE * all_ps && rate < SLOW_ALL * could
-}
-
-/// The part of what links carry that a collective can have of it. In an exchange of all with all messages go on from device to
-/// device, in a ring of n on n/4 links each on average.
-fn reachable(known: &Known) -> f64 {
-    if known.kind.contains("all-to-all") { (4.0 / known.members.max(1) as f64).min(1.0) } else { 1.0 }
 }
 
 fn key(meta: &OpMeta<'_>) -> Op {

@@ -379,3 +379,44 @@ fn collectives_of_one_message_that_take_unlike_times_wait_for_a_member_that_was_
         with(&profile, |peers| assert!(peers.slow_links(&profile).uncaptured.is_none()));
     }
 }
+
+/// Eight devices that all meet four times a step: twice in an all-reduce of 4 MiB, twice in an exchange of all with all, for so long each,
+/// microseconds.
+fn two_kinds(meets: [i64; 2]) -> SlowLinks {
+    let names = ["all-reduce.1", "all-reduce.2", "all-to-all.1", "all-to-all.2"];
+    let kind = |name: &'static str| name.split('.').next().unwrap();
+    let texts = names.map(|name| {
+        let groups = "replica_groups={{0,1,2,3,4,5,6,7}}, channel_id=1, use_global_device_ids=true";
+        format!("%{name} = f32[1048576]{{0}} {}(%a), {groups}", kind(name))
+    });
+    let mut ops = vec![OPS[0]];
+    ops.extend(names.iter().zip(&texts).map(|(name, text)| (*name, kind(name), text.as_str())));
+    let whole = (500 + 2 * meets[0] + 2 * meets[1]) * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            for (op, long) in (1_i64..).zip([500, meets[0], meets[0], meets[1], meets[1]]) {
+                ops.events.push(Event::at(op, now, long * US));
+                now += long * US;
+            }
+        }
+        [steps, ops]
+    });
+    let profile = made(&ops, lines.collect());
+    with(&profile, |peers| peers.slow_links(&profile))
+}
+
+#[test]
+fn one_kind_may_be_slow_where_another_is_not() {
+    // An all-reduce moves 7.34 MB, an exchange 3.67: on a ring of eight half of the links' 100 GB/s is what it can have.
+    let links = two_kinds([80, 250]);
+    let all = links.all.as_ref().unwrap();
+    assert_eq!(all.kinds, ["all-to-all"]);
+    assert!((all.rate / all.could - 14.68 / 50.0).abs() < 2e-3, "{all:?}");
+    assert!(all.beside.is_some_and(|rate| (rate / 91.75e9 - 1.0).abs() < 1e-2), "{all:?}");
+    // Near miss: 49% of what it can have. All are slow: no kind is named.
+    assert!(two_kinds([80, 150]).is_empty());
+    let all = two_kinds([400, 250]).all.unwrap();
+    assert_eq!((all.kinds.len(), all.beside), (2, None));
+}

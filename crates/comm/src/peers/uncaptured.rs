@@ -7,7 +7,8 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::{Change, Known, Large, Members, Op, Peers, SlowLinks, key, median};
+use super::all::Large;
+use super::{Change, Known, Members, Op, Peers, SlowLinks, key, median};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -58,6 +59,16 @@ struct Messages<'k> {
     captured: (usize, u64),
 }
 
+/// Ops that send the same and take unlike times.
+struct Unlike<'m, 'k> {
+    /// What those of one group take beyond the quickest, picoseconds: of the group with most.
+    excess_ps: f64,
+    /// The op that costs most, and the quickest that sends the same.
+    worst: Option<(Told, Told)>,
+    /// Every op that takes longer than the quickest, and by which factor that one is quicker.
+    slower: Vec<(&'m Taken<'k>, f64)>,
+}
+
 impl<'k> Messages<'k> {
     /// An op of whose groups so many members were captured at most.
     fn push(&mut self, taken: Taken<'k>, one: &'k Known, captured: usize) {
@@ -71,8 +82,8 @@ impl<'k> Messages<'k> {
         self.same.entry(message).or_default().push(taken);
     }
 
-    /// Every op that takes longer than the quickest of its message, by which factor that one is quicker, and whether they are unlike.
-    fn unlike(&self) -> (f64, Option<(Told, Told)>, Vec<(&Taken<'k>, f64)>) {
+    /// Which take unlike times.
+    fn unlike(&self) -> Unlike<'_, 'k> {
         let (mut excess, mut slower) = (BTreeMap::<&[u32], f64>::new(), Vec::new());
         let mut worst: Option<(f64, Told, Told)> = None;
         for (message, all) in &self.same {
@@ -95,7 +106,7 @@ impl<'k> Messages<'k> {
         }
         // Groups wait side by side.
         let most = excess.into_values().fold(0.0, f64::max);
-        (most, worst.map(|(_, slow, quick)| (slow, quick)), slower)
+        Unlike { excess_ps: most, worst: worst.map(|(_, slow, quick)| (slow, quick)), slower }
     }
 }
 
@@ -126,7 +137,7 @@ pub fn of_one<'p>(
         let taken = Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false };
         messages.push(taken, one, 1);
     }
-    let (excess, worst, _) = messages.unlike();
+    let Unlike { excess_ps: excess, worst, .. } = messages.unlike();
     let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * window_ps)?;
     Some(Uncaptured { captured: messages.captured, excess_share: excess / window_ps.max(1.0), slow, quick })
 }
@@ -149,7 +160,7 @@ impl Peers<'_> {
                 messages.push(taken, one, group.len());
             }
         }
-        let (excess, worst, slower) = messages.unlike();
+        let Unlike { excess_ps: excess, worst, slower } = messages.unlike();
         let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * all_ps)?;
         let mut links = SlowLinks::default();
         for (taken, by) in slower {

@@ -12,6 +12,7 @@ use haloscope_comm::peers::{Told, Uncaptured};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
 
 pub(super) static RULE: Rule = Rule {
     id: "late_members",
@@ -26,6 +27,11 @@ pub(super) static RULE: Rule = Rule {
 const WORTH: f64 = 0.03;
 /// and of waits as measured.
 const WAITS_WORTH: f64 = 0.015;
+
+/// Time between programs that is worth a word, a share of the active window,
+const LAUNCHES_WORTH: f64 = 0.02;
+/// and the part of it that waits take at least for it to go with them.
+const WAITS_OF_LAUNCHES: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
@@ -82,23 +88,49 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         "Collectives wait for members that were not captured ({captured} of {of} were) for {} of the active window",
         units::share(share)
     );
+    let launches = launches(evidence, share);
+    let besides = if launches > 0.0 {
+        format!(
+            "; devices have no program for {} of the active window besides, which they would not if hosts launched ahead, as they can where none holds up the others",
+            units::share(launches)
+        )
+    } else {
+        String::new()
+    };
     let finding = Cause {
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "all captured members stand in them alike, and not the longer the more these carry: {}, {}",
+            "all captured members stand in them alike, and not the longer the more these carry: {}, {}{besides}",
             told(&found.slow),
             told(&found.quick)
         ),
-        saved: Some(share),
+        saved: Some((share + launches).min(1.0)),
         assuming: "if collectives took what their messages need".into(),
         recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the one that comes last stands in no collective".into(),
         falsifier: "in a capture of all members none works longer or begins later than the others".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("ops"), Link::to("inspect")],
     };
-    let finding = finding.into_finding(evidence).explaining("exposed_communication", share);
+    let mut finding = finding.into_finding(evidence).explaining("exposed_communication", share);
+    if launches > 0.0 {
+        for rule in ["input_bound", "host_bound", "launch_bound", "blocking_reads"] {
+            finding = finding.explaining(rule, launches);
+        }
+    }
     Outcome::found(said, vec![finding])
+}
+
+/// The share of the active window between programs, where it goes with waits for a member that was not captured, which take `share`:
+/// these take half as much at least, and launching takes less than what programs run.
+fn launches(evidence: &Evidence<'_>, share: f64) -> f64 {
+    let between = evidence.share(Class::Between) + evidence.share(Class::Input);
+    let runs = 1.0 - share - between;
+    if between >= LAUNCHES_WORTH && share >= WAITS_OF_LAUNCHES * between && between <= runs {
+        between
+    } else {
+        0.0
+    }
 }
 
 /// What is waited, as measured, and the part of it that neither a slow device nor a late host explains.
@@ -159,6 +191,11 @@ mod tests {
 
     /// So many of sixteen members, with two all-reduces of so many 32-bit numbers.
     fn captured(devices: i64, numbers: [u64; 2], meets: [i64; 2]) -> Vec<Made> {
+        launched(devices, numbers, meets, 0)
+    }
+
+    /// The same where each step begins with so many microseconds without a program.
+    fn launched(devices: i64, numbers: [u64; 2], meets: [i64; 2], idle: i64) -> Vec<Made> {
         let group = (0..16).map(|d| d.to_string()).collect::<Vec<_>>().join(",");
         let device = |d: i64| {
             let mut tpu = Made::tpu(d);
@@ -168,13 +205,15 @@ mod tests {
                 );
                 tpu.op(name, "all-reduce", &text, &[]);
             }
-            let whole = (500 + meets[0] + meets[1]) * US;
+            let whole = (idle + 500 + meets[0] + meets[1]) * US;
             let steps: Vec<_> = (0..6).map(|n| (n, n * whole, whole)).collect();
             tpu.steps(&steps);
-            tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
-            let ops = steps.iter().flat_map(|(_, at, _)| {
+            let programs =
+                steps.iter().map(|(_, at, long)| ("jit_step(7)", at + idle * US, long - idle * US));
+            tpu.programs(&programs.collect::<Vec<_>>());
+            let ops = steps.iter().map(|(_, at, _)| at + idle * US).flat_map(|at| {
                 [
-                    ("fusion.1", "loop fusion", *at, 500 * US),
+                    ("fusion.1", "loop fusion", at, 500 * US),
                     ("all-reduce.1", "all-reduce", at + 500 * US, meets[0] * US),
                     ("all-reduce.2", "all-reduce", at + (500 + meets[0]) * US, meets[1] * US),
                 ]
@@ -218,6 +257,22 @@ mod tests {
                 assert_ne!(check(&super::RULE, near).verdict, Verdict::Found);
             }
         }
+    }
+
+    #[test]
+    fn launches_that_a_late_member_holds_up_go_with_it() {
+        let found = |meets: [i64; 2], idle: i64| {
+            let found = check(&super::RULE, launched(8, [1 << 20; 2], meets, idle));
+            found.findings[0].clone()
+        };
+        let late = found([100, 300], 100);
+        // 200 us of waits of steps of 1000, and between six programs five times 100 us.
+        assert!((late.speedup.unwrap() - 1.0 / (0.8 - 500.0 / 5900.0)).abs() < 0.01, "{late:?}");
+        assert!(late.explains.iter().any(|one| one.rule == "launch_bound"), "{late:?}");
+        // Near misses: launches take several times as long as the waits; as good as nothing.
+        let late = found([100, 300], 450);
+        assert!((late.speedup.unwrap() - 1350.0 / 1150.0).abs() < 0.03, "{late:?}");
+        assert!(!found([100, 300], 10).evidence.contains("besides"));
     }
 
     #[test]
