@@ -34,6 +34,20 @@ MODELS = {
     # A torus of three dimensions.
     "cnn16": dict(model="cnn_dp", topology="v5p:2x2x4", params=dict(blocks=5, width=128, img=112, classes=1000, batch=512, dp=16)),
 }
+# Programs, meshes and mechanisms that no rule was made on: weights gathered over sixteen chips by permutes, products split over four of
+# eight chips, experts on a small and on a torus of three dimensions, convolutions on sixteen slow chips, decoding.
+MODELS |= {
+    "v6e16": dense("v6e:4x4", 4, 1024, 8, 4096, 32000, 32, 1024, 16, 1),
+    "v5e8tp": dense("v5e:2x4", 4, 1024, 8, 4096, 16000, 16, 1024, 2, 4),
+    "v5p4": dense("v5p:2x2x1", 4, 2048, 16, 8192, 32000, 16, 1024, 2, 2),
+    "moe4": dict(model="moe_train", topology="v5e:2x2", params=dict(
+        layers=2, d=1024, ff=2048, experts=8, heads=8, vocab=16000, batch=8, seq=1024, ep=4, cap=1.25)),
+    "moe8p": dict(model="moe_train", topology="v5p:2x2x2", params=dict(
+        layers=3, d=1536, ff=3072, experts=16, heads=12, vocab=32000, batch=16, seq=1024, ep=8, cap=1.25)),
+    "cnn16e": dict(model="cnn_dp", topology="v5e:4x4", params=dict(blocks=4, width=128, img=112, classes=1000, batch=256, dp=16)),
+    "dec4": dict(model="decode", topology="v6e:2x2", params=dict(
+        layers=4, d=2048, heads=16, kv_heads=4, ff=8192, vocab=32000, batch=32, ctx=1024, steps=8, tp=4)),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -58,6 +72,20 @@ BASES = {
     "two_programs": base("v6e", "p5", 1, 4, 0, 1) | dict(
         rename={"ev": "jit_eval_step"}, runs=[dict(program=name, count=count) for name, count in (("p5", 5), ("ev", 2)) * 2]),
 }
+LATER = {
+    "dense_v6e16": base("v6e", "v6e16", 4, 4, 16, 1) | NOISY,
+    "dense_v6e16_all": base("v6e", "v6e16", 4, 4, 14),
+    # One chip of sixteen captured; three of four hosts.
+    "dense_v6e16_1host": base("v6e", "v6e16", 4, 4, 16, 1, only_hosts=[0]),
+    "dense_v6e16_3hosts": base("v6e", "v6e16", 4, 4, 16, 2, only_hosts=[0, 1, 2]),
+    "dense_v5e8_tp": base("v5e", "v5e8tp", 2, 4, 18, 2) | NOISY,
+    "dense_v5p4": base("v5p", "v5p4", 1, 4, 16),
+    "moe_v5e4": base("v5e", "moe4", 1, 4, 16),
+    "moe_v5p8": base("v5p", "moe8p", 2, 4, 14, 2),
+    "cnn_v5e16": base("v5e", "cnn16e", 4, 4, 20, 1),
+    "decode_v6e4": base("v6e", "dec4", 1, 4, 12, 2),
+}
+BASES |= LATER
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
 ALL = MANY[:1] + MANY[2:] + ONE
@@ -182,6 +210,57 @@ KINDS += [
     more("slow host", (1.2,), ("cnn_v5p16_3hosts",), lambda s, x: dict(straggler=dict(host=1, factor=x))) | dict(what=lambda s, x: "w-1"),
 ]
 
+def slow_chip(device, ops="."):
+    """All ops of one chip, or some of them, are slower."""
+    return lambda s, x: dict(device_inject={str(device): {ops: x}})
+
+
+KINDS += [
+    more("slow host", (1.06,), ("dense_v5e8_tp",)),
+    more("slow host", (1.5,), ("dense_v6e16_all",)),
+    more("slow host", (1.3,), ("moe_v5p8",)),
+    more("slow host", (4.0,), ("cnn_v5e16",)),
+    kind("slow chip", ("straggler",), (1.25,), ("dense_v5p4",), slow_chip(3), lambda s, x: "TPU:3"),
+    kind("slow chip", ("straggler",), (1.5,), ("moe_v5e4",), slow_chip(1), lambda s, x: "TPU:1"),
+    kind("slow chip", ("straggler",), (1.2,), ("dense_v6e16_all",), slow_chip(9), lambda s, x: "w-2/TPU:1"),
+    kind("slow chip", ("straggler",), (1.3,), ("dense_v6e16_all",), slow_chip(6, "dot_general"), lambda s, x: "w-1/TPU:2"),
+    kind("slow chip", ("straggler",), (1.4,), ("dense_v6e16_all",),
+         lambda s, x: dict(throttle={"from": 6, "factor": 1.0, "devices": [5], "device_factor": x}), lambda s, x: "from step 6 on"),
+    more("slow host not captured", (1.3,), ("dense_v6e16_1host",)),
+    more("slow host not captured", (1.5,), ("dense_v6e16_3hosts",), lambda s, x: dict(straggler=dict(host=3, factor=x))),
+    kind("late input of a host not captured", ("late_members",), (0.004,), ("dense_v6e16_3hosts",), lambda s, x: dict(
+        periodic=dict(every=1, s=x, hosts=[3], sync=True, event="IteratorGetNext"))),
+    more("late input of one host", (0.001, 0.005), ("cnn_v5e16",)),
+    more("late input of one host", (0.003,), ("dense_v6e16",)),
+    kind("late input every second step", ("late_host", "periodic_stall"), (0.004,), ("dense_v5e8_tp",),
+         lambda s, x: dict(periodic=dict(every=2, s=x, event="IteratorGetNext", hosts=[1]))),
+    more("a host late at random", (0.004,), ("cnn_v5e16",)),
+    more("stall every few steps", (0.02,), ("dense_v6e16",), every(6, "$gc.py:22 collect")) | dict(what=lambda s, x: "gc.py"),
+    more("stall every few steps", (0.003,), ("dense_v5p4",), every(2, "tensorboard.add_scalar"))
+    | dict(what=lambda s, x: "tensorboard"),
+    more("stall every few steps", (0.01,), ("decode_v6e4",), every(4, "detokenize")) | dict(what=lambda s, x: "detokenize"),
+    more("HBM slower", (0.7,), ("dense_v5p4",)),
+    more("HBM slower", (0.6,), ("moe_v5e4",)),
+    more("HBM slower", (0.5,), ("dense_v6e16", "decode_v6e4")),
+    more("slow convolutions and products", (1.6,), ("dense_v5p4",)),
+    more("slow convolutions and products", (2.0,), ("cnn_v5e16",)),
+    more("a slow link", (6.0,), ("dense_v6e16_all", "dense_v5e8_tp"), lambda s, x: dict(slow_links=[[4, 5, x]])),
+    more("a slow link", (4.0,), ("dense_v5p4",), lambda s, x: dict(slow_links=[[0, 1, x]])),
+    more("a slow link", (5.0,), ("moe_v5e4",), lambda s, x: dict(slow_links=[[0, 2, x]])),
+    more("a slow axis", (5.0,), ("dense_v5e8_tp",)),
+    more("slow collectives", (3.0,), ("cnn_v5e16",)),
+    kind("slow exchange of experts", ("slow_link",), (5.0,), ("moe_v5p8",), lambda s, x: dict(coll_scale={"all-to-all": x})),
+    more("recompilation", (0.4,), ("dense_v6e16",)),
+    more("a slow op", (3.0,), ("dense_v5p4",)),
+    more("a slow op", (5.0,), ("decode_v6e4",), lambda s, x: dict(inject={"lm_head|sample": x})),
+    more("a slow op", (2.0,), ("moe_v5p8",), lambda s, x: dict(inject={"expert_mlp": x})),
+    more("slow launches", (0.004,), ("moe_v5p8",)),
+    more("experts out of balance", (1.4,), ("moe_v5p8",), lambda s, x: dict(device_inject={"5": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "w-1/TPU:1"),
+    more("experts out of balance", (2.0,), ("moe_v5e4",), lambda s, x: dict(device_inject={"0": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "TPU:0"),
+]
+
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
 CLEAN_SEEDS = (1, 2, 3, 4)
 # What a change tries: one size of each kind on the bases that are quickest to make.
@@ -208,5 +287,5 @@ def grid(quick=False):
 def clean(quick=False):
     """The runs without a fault: name, base, seed, scenario."""
     for of in QUICK if quick else BASES:
-        for seed in CLEAN_SEEDS[:2] if quick else CLEAN_SEEDS:
+        for seed in CLEAN_SEEDS[:2] if quick or of in LATER else CLEAN_SEEDS:
             yield dict(name=clean_name(of, seed), base=of, seed=seed, scenario={**BASES[of], "seed": 8100 + seed})

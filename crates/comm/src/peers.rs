@@ -5,6 +5,12 @@
 //! collective by itself is counted from the arrival of its last member, so that groups of one collective can be held against
 //! each other although their members come at different times.
 
+mod all;
+mod uncaptured;
+
+pub use all::SlowAll;
+pub use uncaptured::{Told, Uncaptured, of_one};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
@@ -36,19 +42,15 @@ const SLOW_GROUP: f64 = 1.3;
 const CONSISTENT: f64 = 0.7;
 /// A collective counts as slower in a group from here on.
 const SLOWER: f64 = 1.15;
-/// An axis is slow if another carries this many times as much: that one axis is a ring and another a line makes up to two.
+/// An axis is slow if another carries this many times as much...
 const SLOW_AXIS: f64 = 1.8;
+/// ... and this many where that may be by design: two members have one link between them and no ring, which makes two, and other kinds
+/// of collectives use links in other ways.
+const SLOW_AXIS_UNLIKE: f64 = 2.5;
 /// What takes less is latency rather than bandwidth, picoseconds.
 const BANDWIDTH_PS: f64 = 50e6;
 /// Axes that take less than this share of the time say little.
 const AXIS_SHARE: f64 = 0.005;
-/// All links are slow where large collectives along single axes carry less than this share of what the two links of an axis can...
-const SLOW_ALL: f64 = 0.40;
-/// ... and this is what they should carry: large messages reach 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
-const USUAL_ALL: f64 = 0.85;
-/// So many different ops have to be as slow, in this share of the time.
-const FEWEST_SLOW: usize = 2;
-const ALL_SHARE: f64 = 0.02;
 /// A slow group's excess is this share of the time at least.
 const GROUP_SHARE: f64 = 0.001;
 /// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
@@ -184,35 +186,6 @@ pub struct SlowAxis {
     pub kinds: Vec<String>,
 }
 
-/// Links that carry far less than the chip's links can, wherever collectives are large.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SlowAll {
-    /// The bus bandwidth over all of these collectives, bytes a second.
-    pub rate: f64,
-    /// What the two links of one axis can carry, bytes a second.
-    pub could: f64,
-    /// How many ops that is of.
-    pub ops: usize,
-    /// Their kinds.
-    pub kinds: Vec<String>,
-    /// How many members of their groups were captured, of how many.
-    pub captured: (usize, u64),
-}
-
-/// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
-/// they carry: they wait for a member that was not captured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Uncaptured {
-    /// How many members of their groups were captured, of how many.
-    pub captured: (usize, u64),
-    /// What they take beyond what their messages would at the usual rate: a share of the steps' time.
-    pub excess_share: f64,
-    /// The op that takes longest for what it carries: its name, time in picoseconds and bytes over the links of a device.
-    pub small: (String, f64, f64),
-    /// One that carries more and takes less.
-    pub large: (String, f64, f64),
-}
-
 /// What is known of a collective.
 struct Known {
     axis: String,
@@ -222,24 +195,6 @@ struct Known {
     /// It computes as well, in a fusion.
     is_fused: bool,
 }
-
-/// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
-struct Large<'k> {
-    op: &'k Op,
-    known: &'k Known,
-    moved: f64,
-    /// Median over executions.
-    time_ps: f64,
-    /// All executions of one group.
-    sum_ps: f64,
-}
-
-/// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
-const LONGER: f64 = 1.3;
-/// ... and carries this part of it at most.
-const FEWER_BYTES: f64 = 0.5;
-/// That must be so of ops with this share of their time.
-const CONTRADICT: f64 = 0.2;
 
 impl<'p> Peers<'p> {
     /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
@@ -345,7 +300,10 @@ impl<'p> Peers<'p> {
     pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
         let known = self.known(profile);
         let all_ps: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
-        let mut links = SlowLinks::default();
+        let mut links = SlowLinks { uncaptured: self.unlike(&known, all_ps), ..SlowLinks::default() };
+        if links.uncaptured.is_some() {
+            return links;
+        }
         self.find_groups(&known, all_ps, &mut links);
         let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
         if is_tpu {
@@ -356,47 +314,6 @@ impl<'p> Peers<'p> {
             self.find_all(&known, all_ps, could, &mut links);
         }
         links
-    }
-
-    /// Whether all links are slow: `could` is what the two links of an axis can carry, bytes a second.
-    fn find_all(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: f64, links: &mut SlowLinks) {
-        let groups_of = |op: &Op| self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
-        let mut large: Vec<Large<'_>> = Vec::new();
-        for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
-            let Some((op, one)) = known.get_key_value(op) else { continue };
-            let Some(moved) = one.moved() else { continue };
-            let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
-            let time_ps = median(&lengths);
-            if one.axis.contains('+') || one.members < 2 || time_ps < BANDWIDTH_PS {
-                continue;
-            }
-            let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
-            large.push(Large { op, known: one, moved: moved * runs, time_ps, sum_ps: time_ps * runs });
-        }
-        let time_all: f64 = large.iter().map(|one| one.sum_ps).sum();
-        let rate = large.iter().map(|one| one.moved).sum::<f64>() / (time_all / 1e12);
-        if large.len() < FEWEST_SLOW || time_all < ALL_SHARE * all_ps || rate >= SLOW_ALL * could {
-            return;
-        }
-        let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
-        let members = large.iter().flat_map(|one| groups_of(one.op).map(|(members, _)| members.len()));
-        let captured =
-            (members.max().unwrap_or(0), large.iter().map(|one| one.known.members).max().unwrap_or(0));
-        if (captured.0 as u64) < captured.1
-            && let Some((small, large)) = contradiction(&large, time_all)
-        {
-            links.uncaptured = Some(Uncaptured { captured, excess_share, small, large });
-            return;
-        }
-        links.excess_share = excess_share;
-        let kinds: BTreeSet<String> = large.iter().map(|one| one.known.kind.clone()).collect();
-        links.all =
-            Some(SlowAll { rate, could, ops: large.len(), kinds: kinds.into_iter().collect(), captured });
-        for one in &large {
-            let by = (one.moved / (USUAL_ALL * could) * 1e12 / one.sum_ps).min(1.0);
-            let members = groups_of(one.op).map(|(members, _)| (members.clone(), by)).collect();
-            links.factors.insert(one.op.clone(), members);
-        }
     }
 
     fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
@@ -514,6 +431,7 @@ impl<'p> Peers<'p> {
             moved: f64,
             time_ps: f64,
             groups: f64,
+            members: u64,
             kinds: BTreeSet<String>,
             ops: Vec<Op>,
         }
@@ -541,6 +459,7 @@ impl<'p> Peers<'p> {
             own.moved += moved * lengths.len() as f64;
             own.time_ps += time_ps * lengths.len() as f64;
             own.groups = own.groups.max(groups.len() as f64);
+            own.members = own.members.max(one.members);
             own.kinds.insert(one.kind.clone());
         }
         let rate = |s: &Sums| if s.time_ps > 0.0 { s.moved / (s.time_ps / 1e12) } else { 0.0 };
@@ -549,7 +468,11 @@ impl<'p> Peers<'p> {
             sums.iter().filter(|(_, s)| counts(s)).map(|(axis, s)| (*axis, rate(s), s)).collect();
         let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let slow = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && b.1 >= SLOW_AXIS * s.1) else {
+        let is_slow = |best: &Sums, slow: &Sums| {
+            let is_alike = slow.members > 2 && !slow.kinds.is_disjoint(&best.kinds);
+            rate(best) >= rate(slow) * if is_alike { SLOW_AXIS } else { SLOW_AXIS_UNLIKE }
+        };
+        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && is_slow(b.2, s.2)) else {
             return;
         };
         let beyond = slow.2.time_ps * (1.0 - slow.1 / best.1) / slow.2.groups.max(1.0);
@@ -574,72 +497,61 @@ impl<'p> Peers<'p> {
 
     /// What is known of the collectives that were measured.
     fn known(&self, profile: &Profile) -> BTreeMap<Op, Known> {
-        let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
-        let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
-        for stretch in &self.stretches {
-            let Some(device) = stretch.graph.devices.first() else { continue };
-            let costs = Costs::new(profile, profile.device(device.id));
-            for op in &stretch.graph.ops {
-                let key = key(&op.meta);
-                if op.class != Class::Communication
-                    || !self.lengths.contains_key(&key)
-                    || found.contains_key(&key)
-                {
-                    continue;
-                }
-                let module = op.meta.program_id.and_then(|id| costs.program(id));
-                let Some(groups) = Groups::of(module, &op.meta, None) else { continue };
-                let instruction = module.and_then(|m| Some((m, message::collective(m, &op.meta.name)?)));
-                let size = instruction
-                    .and_then(|(m, i)| message::bytes(m, i))
-                    .or_else(|| message::bytes_of_text(&op.meta.expression));
-                let word = message::word(&op.meta);
-                let kind = if word.is_empty() {
-                    instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
-                } else {
-                    word.to_owned()
-                };
-                bytes.insert(key.clone(), (kind, size));
-                found.insert(key, (op.meta.clone(), groups, module.map(Extent::of)));
-            }
-        }
-        let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
-        let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
-            let (kind, size) = bytes.remove(&key).unwrap_or_default();
-            let known = Known {
-                axis: axes_of(&groups, mesh.as_ref()),
-                kind,
-                members: groups.size.unwrap_or(0),
-                bytes: size,
-                is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
+        let of_stretch = |stretch: &Stretch<'p>| {
+            let device = stretch.graph.devices.first().map(|device| device.id);
+            let measured = |op: &&critical_path::GraphOp<'p>| {
+                op.class == Class::Communication && self.lengths.contains_key(&key(&op.meta))
             };
-            (key, known)
+            let ops = stretch.graph.ops.iter().filter(measured).map(|op| op.meta.clone());
+            device.map(|device| (device, ops.collect::<Vec<_>>()))
         };
-        found.into_iter().map(one).collect()
+        facts(profile, self.stretches.iter().filter_map(of_stretch))
     }
 }
 
-/// An op with its time in picoseconds and its bytes, in one execution.
-type Told = (String, f64, f64);
-
-/// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
-/// the time: what takes long is not the way then. Ops that compute as well say nothing.
-fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
-    let bytes = |one: &Large<'_>| one.moved * one.time_ps / one.sum_ps.max(1.0);
-    let is_against = |small: &Large<'_>, large: &Large<'_>| {
-        small.known.axis == large.known.axis
-            && small.time_ps >= LONGER * large.time_ps
-            && bytes(small) <= FEWER_BYTES * bytes(large)
-    };
-    let plain: Vec<&Large<'_>> = all.iter().filter(|one| !one.known.is_fused).collect();
-    let pair = |small: &&Large<'_>| plain.iter().copied().find(|large| is_against(small, large));
-    let against: Vec<&Large<'_>> = plain.iter().copied().filter(|one| pair(one).is_some()).collect();
-    if against.iter().map(|one| one.sum_ps).sum::<f64>() < CONTRADICT * time_all {
-        return None;
+/// What is known of collectives, of ops of these devices.
+fn facts<'p>(
+    profile: &'p Profile,
+    ops: impl Iterator<Item = (DeviceId, Vec<OpMeta<'p>>)>,
+) -> BTreeMap<Op, Known> {
+    let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
+    let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
+    for (device, ops) in ops {
+        let costs = Costs::new(profile, profile.device(device));
+        for meta in ops {
+            let key = key(&meta);
+            if found.contains_key(&key) {
+                continue;
+            }
+            let module = meta.program_id.and_then(|id| costs.program(id));
+            let Some(groups) = Groups::of(module, &meta, None) else { continue };
+            let instruction = module.and_then(|m| Some((m, message::collective(m, &meta.name)?)));
+            let size = instruction
+                .and_then(|(m, i)| message::bytes(m, i))
+                .or_else(|| message::bytes_of_text(&meta.expression));
+            let word = message::word(&meta);
+            let kind = if word.is_empty() {
+                instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
+            } else {
+                word.to_owned()
+            };
+            bytes.insert(key.clone(), (kind, size));
+            found.insert(key, (meta, groups, module.map(Extent::of)));
+        }
     }
-    let small = against.into_iter().max_by(|a, b| a.sum_ps.total_cmp(&b.sum_ps))?;
-    let told = |one: &Large<'_>| (one.op.1.clone(), one.time_ps, bytes(one));
-    Some((told(small), told(pair(&small)?)))
+    let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
+    let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
+        let (kind, size) = bytes.remove(&key).unwrap_or_default();
+        let known = Known {
+            axis: axes_of(&groups, mesh.as_ref()),
+            kind,
+            members: groups.size.unwrap_or(0),
+            bytes: size,
+            is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
+        };
+        (key, known)
+    };
+    found.into_iter().map(one).collect()
 }
 
 impl SlowLinks {

@@ -60,6 +60,8 @@ pub struct Late {
 
 /// Where every device waits so many times as long as one is late beyond that, it may be chance that it is that one.
 const COMMON: f64 = 3.0;
+/// Launches of one loop on several hosts differ by so much, now one last and now another, picoseconds: their threads' turns.
+pub const JITTER_PS: f64 = 100e6;
 
 impl Late {
     /// Whether all devices wait before their work, and who begins last is by how much these waits differ: an effect of what all
@@ -67,10 +69,16 @@ impl Late {
     /// most of some steps, which may be chance, from `COMMON` times as much on; never where it is one in all steps.
     #[must_use]
     pub fn is_spread(&self) -> bool {
-        let common = mean(&self.steps.iter().map(|one| one.common_ps).collect::<Vec<_>>()).unwrap_or(0.0);
         let is_one = self.host.is_some() || self.device.is_some();
+        let common = mean(&self.steps.iter().map(|one| one.common_ps).collect::<Vec<_>>()).unwrap_or(0.0);
         let is_always = is_one && self.pattern == Pattern::Constant;
         !is_always && common >= self.mean_ps() * if is_one { COMMON } else { 1.0 }
+    }
+
+    /// Whether now one host is last and now another, by no more than their launches differ: nobody has done anything.
+    #[must_use]
+    pub fn is_jitter(&self) -> bool {
+        self.host.is_none() && self.device.is_none() && self.mean_ps() < JITTER_PS
     }
 
     /// The share of `devices` devices that are late, 0 to 1: a mean over the steps in which some are.

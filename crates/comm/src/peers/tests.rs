@@ -248,7 +248,7 @@ fn collectives_that_are_long_whatever_they_carry_wait_for_a_member_that_was_not_
         assert!(links.is_empty(), "{links:?}");
         let found = links.uncaptured.unwrap();
         assert_eq!(found.captured, (8, 16));
-        assert_eq!((found.small.0.as_str(), found.large.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+        assert_eq!((found.slow.0.as_str(), found.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
         // Both messages take 98.3 us at 85% of the links, which carry 8.36 MB of 16 members.
         assert!((found.excess_share - (900.0 - 98.3) / 1400.0).abs() < 2e-3, "{found:?}");
     });
@@ -316,4 +316,107 @@ fn short_waits_that_are_always_for_the_same_device_are_unexplained_too() {
     // Near miss: groups that explain all waits, a slow device among them.
     let profile = self::profile([0; 8], work, [40; 4]);
     with(&profile, |peers| assert!(peers.unexplained_by(&[DeviceId(0)]) < 1e-3));
+}
+
+/// Eight devices as two by four that meet along either axis, for so long, microseconds, 4 MiB each: four by an all-reduce, two by
+/// an op of this kind; or the other way around, eight as four by two.
+fn two_axes(meets: [i64; 2], kind: &str, is_square: bool) -> SlowLinks {
+    let rest = "channel_id=1, use_global_device_ids=true";
+    let pairs = if is_square { "{{0,2,4,6},{1,3,5,7}}" } else { "{{0,4},{1,5},{2,6},{3,7}}" };
+    let texts = [("all-reduce", "{{0,1,2,3},{4,5,6,7}}", 1), (kind, pairs, 2)].map(|(kind, groups, at)| {
+        (
+            format!("{kind}.{at}"),
+            format!("%{kind}.{at} = f32[1048576]{{0}} {kind}(%a), replica_groups={groups}, {rest}"),
+        )
+    });
+    let ops = [
+        OPS[0],
+        (texts[0].0.as_str(), "all-reduce", texts[0].1.as_str()),
+        (texts[1].0.as_str(), kind, texts[1].1.as_str()),
+    ];
+    let whole = (500 + meets[0] + meets[1]) * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            ops.events.push(Event::at(1, now, 500 * US));
+            ops.events.push(Event::at(2, now + 500 * US, meets[0] * US));
+            ops.events.push(Event::at(3, now + (500 + meets[0]) * US, meets[1] * US));
+        }
+        [steps, ops]
+    });
+    let profile = made(&ops, lines.collect());
+    with(&profile, |peers| peers.slow_links(&profile))
+}
+
+#[test]
+fn an_axis_that_carries_less_by_design_is_not_slow() {
+    // All-reduces move 6.29 MB among four and 4.19 MB among two: in 80 us and 107 us that is twice the rate.
+    assert!(two_axes([80, 107], "all-reduce", false).axis.is_none());
+    assert!(two_axes([80, 160], "all-reduce", true).axis.is_some(), "four and four of one kind");
+    // Three times the rate is slow with two members and another kind too.
+    assert!(two_axes([80, 160], "all-reduce", false).axis.is_some());
+    assert!(two_axes([80, 90], "all-gather", true).axis.is_none());
+}
+
+#[test]
+fn collectives_of_one_message_that_take_unlike_times_wait_for_a_member_that_was_not_captured() {
+    let same = [("all-reduce.1", 1 << 20), ("all-reduce.2", 1 << 20)];
+    let profile = meeting([100, 300], same, 16);
+    with(&profile, |peers| {
+        let links = peers.slow_links(&profile);
+        assert!(links.is_empty(), "{links:?}");
+        let found = links.uncaptured.unwrap();
+        assert_eq!(found.captured, (8, 16));
+        assert_eq!((found.slow.0.as_str(), found.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+        assert!((found.excess_share - 200.0 / 900.0).abs() < 2e-3, "{found:?}");
+    });
+    // Near misses: all members captured; a little longer; messages of two sizes.
+    let sizes = [("all-reduce.1", 1 << 20), ("all-reduce.2", 3 << 18)];
+    for profile in
+        [meeting([100, 300], same, 8), meeting([100, 140], same, 16), meeting([100, 300], sizes, 16)]
+    {
+        with(&profile, |peers| assert!(peers.slow_links(&profile).uncaptured.is_none()));
+    }
+}
+
+/// Eight devices that all meet four times a step: twice in an all-reduce of 4 MiB, twice in an exchange of all with all, for so long each,
+/// microseconds.
+fn two_kinds(meets: [i64; 2]) -> SlowLinks {
+    let names = ["all-reduce.1", "all-reduce.2", "all-to-all.1", "all-to-all.2"];
+    let kind = |name: &'static str| name.split('.').next().unwrap();
+    let texts = names.map(|name| {
+        let groups = "replica_groups={{0,1,2,3,4,5,6,7}}, channel_id=1, use_global_device_ids=true";
+        format!("%{name} = f32[1048576]{{0}} {}(%a), {groups}", kind(name))
+    });
+    let mut ops = vec![OPS[0]];
+    ops.extend(names.iter().zip(&texts).map(|(name, text)| (*name, kind(name), text.as_str())));
+    let whole = (500 + 2 * meets[0] + 2 * meets[1]) * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            for (op, long) in (1_i64..).zip([500, meets[0], meets[0], meets[1], meets[1]]) {
+                ops.events.push(Event::at(op, now, long * US));
+                now += long * US;
+            }
+        }
+        [steps, ops]
+    });
+    let profile = made(&ops, lines.collect());
+    with(&profile, |peers| peers.slow_links(&profile))
+}
+
+#[test]
+fn one_kind_may_be_slow_where_another_is_not() {
+    // An all-reduce moves 7.34 MB, an exchange 3.67: on a ring of eight half of the links' 100 GB/s is what it can have.
+    let links = two_kinds([80, 250]);
+    let all = links.all.as_ref().unwrap();
+    assert_eq!(all.kinds, ["all-to-all"]);
+    assert!((all.rate / all.could - 14.68 / 50.0).abs() < 2e-3, "{all:?}");
+    assert!(all.beside.is_some_and(|rate| (rate / 91.75e9 - 1.0).abs() < 1e-2), "{all:?}");
+    // Near miss: 49% of what it can have. All are slow: no kind is named.
+    assert!(two_kinds([80, 150]).is_empty());
+    let all = two_kinds([400, 250]).all.unwrap();
+    assert_eq!((all.kinds.len(), all.beside), (2, None));
 }

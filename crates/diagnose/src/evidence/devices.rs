@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use haloscope_comm::analysis;
-use haloscope_comm::hosts::late::Late;
+use haloscope_comm::hosts::late::{JITTER_PS, Late};
 use haloscope_comm::hosts::measure::{Measured, OfDevice};
 use haloscope_comm::last::Last;
-use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks, Uncaptured};
+use haloscope_comm::peers::{Change, Gain, Peers, SlowLinks, Uncaptured, of_one};
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
 use haloscope_time::account::{Class, Group};
@@ -103,7 +103,9 @@ impl<'p> Evidence<'p> {
     }
 
     fn find_waits(&self) -> Waits {
-        let Ok(measured) = self.measured() else { return Waits::default() };
+        let Ok(measured) = self.measured() else {
+            return Waits { uncaptured: self.uncaptured_of_one(), ..Waits::default() };
+        };
         let whole = self.share_of_steps();
         let devices: Vec<_> = measured.devices.iter().map(|d| d.device).collect();
         let executions = self.ops().iter().map(|op| op.occurrences).sum();
@@ -131,7 +133,10 @@ impl<'p> Evidence<'p> {
             // Links are known by the collectives alone; what they cost by their own excess.
             let links = peers.as_ref().map(|peers| peers.slow_links(self.profile));
             return Waits {
-                uncaptured: links.as_ref().and_then(|links| uncaptured(links, whole)),
+                uncaptured: links
+                    .as_ref()
+                    .and_then(|links| uncaptured(links, whole))
+                    .or_else(|| self.uncaptured_of_one()),
                 links: links.filter(|links| !links.is_empty()).map(|links| {
                     let saved = links.excess_share * whole;
                     (links, Cost { saved, communication: saved, is_projected: false })
@@ -182,6 +187,18 @@ impl<'p> Evidence<'p> {
         }));
         found.waiting = Some(cost(peers.gain(&[Change::Even])).communication);
         found
+    }
+
+    /// Where one device only was captured: its waits for members of its groups that were not, with their share of the active window.
+    fn uncaptured_of_one(&self) -> Option<(Uncaptured, f64)> {
+        let [device] = self.selection.devices[..] else { return None };
+        // Others that were captured and not asked about may be the ones that it waits for.
+        if self.profile.devices.iter().filter(|other| other.active).count() > 1 {
+            return None;
+        }
+        let found = of_one(self.profile, device.id, self.ops(), self.active_ps())?;
+        let share = found.excess_share;
+        Some((found, share))
     }
 
     /// What devices communicate longer than these do, a share of the active window: without groups, the wait for them.
@@ -258,6 +275,13 @@ impl<'p> Evidence<'p> {
     /// Whether all hosts wait before their work, and who begins last is how much these waits differ.
     pub(crate) fn is_late_by_spread(&self) -> bool {
         self.measured().ok().and_then(|measured| measured.late.as_ref()).is_some_and(Late::is_spread)
+    }
+
+    /// Whether what a step has more is no more than launches on several hosts differ by, now on one and now on another.
+    pub(crate) fn is_launch_jitter(&self, extra_ps: f64) -> bool {
+        let late = self.measured().ok().and_then(|measured| measured.late.as_ref());
+        // Who is late holds up the step, and the next launch of the others as well.
+        late.is_some_and(Late::is_jitter) && extra_ps <= 2.0 * JITTER_PS
     }
 
     /// When the devices of a host stood without an op in a step.

@@ -1,5 +1,5 @@
 //! Members of collectives come at different times, now one last, now another, and nobody is to blame; or one comes late that was
-//! not captured.
+//! not captured: then collectives of one message take unlike times, or small ones longer than large ones.
 //!
 //! What it costs is known from the steps run again. Where these cannot be run again, because measured times contradict the order of the
 //! collectives, the waits themselves are known still ([`haloscope_comm::last`]).
@@ -8,10 +8,11 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
-use haloscope_comm::peers::Uncaptured;
+use haloscope_comm::peers::{Told, Uncaptured};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
 
 pub(super) static RULE: Rule = Rule {
     id: "late_members",
@@ -26,6 +27,11 @@ pub(super) static RULE: Rule = Rule {
 const WORTH: f64 = 0.03;
 /// and of waits as measured.
 const WAITS_WORTH: f64 = 0.015;
+
+/// Time between programs that is worth a word, a share of the active window,
+const LAUNCHES_WORTH: f64 = 0.02;
+/// and the part of it that waits take at least for it to go with them.
+const WAITS_OF_LAUNCHES: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
@@ -75,30 +81,56 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// All members that were captured wait for one that was not.
 fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Outcome {
     let (captured, of) = found.captured;
-    let told = |(op, time_ps, bytes): &(String, f64, f64)| {
+    let told = |(op, time_ps, bytes): &Told| {
         format!("{op} takes {} for {}", units::duration_ps(*time_ps), units::bytes(*bytes))
     };
     let said = format!(
         "Collectives wait for members that were not captured ({captured} of {of} were) for {} of the active window",
         units::share(share)
     );
+    let launches = launches(evidence, share);
+    let besides = if launches > 0.0 {
+        format!(
+            "; devices have no program for {} of the active window besides, which they would not if hosts launched ahead, as they can where none holds up the others",
+            units::share(launches)
+        )
+    } else {
+        String::new()
+    };
     let finding = Cause {
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "all captured members stand in them alike, and not the longer the more these carry: {}, {}",
-            told(&found.small),
-            told(&found.large)
+            "all captured members stand in them alike, and not the longer the more these carry: {}, {}{besides}",
+            told(&found.slow),
+            told(&found.quick)
         ),
-        saved: Some(share),
+        saved: Some((share + launches).min(1.0)),
         assuming: "if collectives took what their messages need".into(),
         recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the one that comes last stands in no collective".into(),
         falsifier: "in a capture of all members none works longer or begins later than the others".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("ops"), Link::to("inspect")],
     };
-    let finding = finding.into_finding(evidence).explaining("exposed_communication", share);
+    let mut finding = finding.into_finding(evidence).explaining("exposed_communication", share);
+    if launches > 0.0 {
+        for rule in ["input_bound", "host_bound", "launch_bound", "blocking_reads"] {
+            finding = finding.explaining(rule, launches);
+        }
+    }
     Outcome::found(said, vec![finding])
+}
+
+/// The share of the active window between programs, where it goes with waits for a member that was not captured, which take `share`:
+/// these take half as much at least, and launching takes less than what programs run.
+fn launches(evidence: &Evidence<'_>, share: f64) -> f64 {
+    let between = evidence.share(Class::Between) + evidence.share(Class::Input);
+    let runs = 1.0 - share - between;
+    if between >= LAUNCHES_WORTH && share >= WAITS_OF_LAUNCHES * between && between <= runs {
+        between
+    } else {
+        0.0
+    }
 }
 
 /// What is waited, as measured, and the part of it that neither a slow device nor a late host explains.
@@ -154,22 +186,34 @@ mod tests {
 
     /// Eight of sixteen members that stand in 4 MiB for so long and in 256 KiB for so long, microseconds.
     fn half_captured(meets: [i64; 2]) -> Vec<Made> {
+        captured(8, [1 << 20, 1 << 16], meets)
+    }
+
+    /// So many of sixteen members, with two all-reduces of so many 32-bit numbers.
+    fn captured(devices: i64, numbers: [u64; 2], meets: [i64; 2]) -> Vec<Made> {
+        launched(devices, numbers, meets, 0)
+    }
+
+    /// The same where each step begins with so many microseconds without a program.
+    fn launched(devices: i64, numbers: [u64; 2], meets: [i64; 2], idle: i64) -> Vec<Made> {
         let group = (0..16).map(|d| d.to_string()).collect::<Vec<_>>().join(",");
         let device = |d: i64| {
             let mut tpu = Made::tpu(d);
-            for (name, numbers) in [("all-reduce.1", 1 << 20), ("all-reduce.2", 1 << 16)] {
+            for (name, numbers) in ["all-reduce.1", "all-reduce.2"].into_iter().zip(numbers) {
                 let text = format!(
                     "%{name} = f32[{numbers}]{{0}} all-reduce(%a), replica_groups={{{{{group}}}}}, channel_id=1, use_global_device_ids=true"
                 );
                 tpu.op(name, "all-reduce", &text, &[]);
             }
-            let whole = (500 + meets[0] + meets[1]) * US;
+            let whole = (idle + 500 + meets[0] + meets[1]) * US;
             let steps: Vec<_> = (0..6).map(|n| (n, n * whole, whole)).collect();
             tpu.steps(&steps);
-            tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
-            let ops = steps.iter().flat_map(|(_, at, _)| {
+            let programs =
+                steps.iter().map(|(_, at, long)| ("jit_step(7)", at + idle * US, long - idle * US));
+            tpu.programs(&programs.collect::<Vec<_>>());
+            let ops = steps.iter().map(|(_, at, _)| at + idle * US).flat_map(|at| {
                 [
-                    ("fusion.1", "loop fusion", *at, 500 * US),
+                    ("fusion.1", "loop fusion", at, 500 * US),
                     ("all-reduce.1", "all-reduce", at + 500 * US, meets[0] * US),
                     ("all-reduce.2", "all-reduce", at + (500 + meets[0]) * US, meets[1] * US),
                 ]
@@ -177,7 +221,7 @@ mod tests {
             tpu.ops(&ops.collect::<Vec<_>>());
             tpu
         };
-        (0..8).map(device).collect()
+        (0..devices).map(device).collect()
     }
 
     #[test]
@@ -195,6 +239,40 @@ mod tests {
         assert_eq!(check(&super::RULE, half_captured([600, 300])).verdict, Verdict::Clear);
         let link = check(&crate::rules::slow_link::RULE, half_captured([600, 300]));
         assert!(link.findings[0].evidence.contains("8 of 16 members were captured"), "{link:?}");
+    }
+
+    #[test]
+    fn messages_of_one_size_that_take_unlike_times_wait_for_one_that_was_not_captured() {
+        for (devices, words) in [(8, "(8 of 16 were)"), (1, "(1 of 16 were)")] {
+            let found = check(&super::RULE, captured(devices, [1 << 20; 2], [100, 300]));
+            assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+            let finding = &found.findings[0];
+            assert!(finding.claim.contains(words), "{}", finding.claim);
+            assert!((finding.speedup.unwrap() - 900.0 / 700.0).abs() < 0.01, "{finding:?}");
+            // Near misses: 1.4 times as long; the larger message is the longer one.
+            for near in [
+                captured(devices, [1 << 20; 2], [100, 140]),
+                captured(devices, [1 << 18, 1 << 20], [100, 300]),
+            ] {
+                assert_ne!(check(&super::RULE, near).verdict, Verdict::Found);
+            }
+        }
+    }
+
+    #[test]
+    fn launches_that_a_late_member_holds_up_go_with_it() {
+        let found = |meets: [i64; 2], idle: i64| {
+            let found = check(&super::RULE, launched(8, [1 << 20; 2], meets, idle));
+            found.findings[0].clone()
+        };
+        let late = found([100, 300], 100);
+        // 200 us of waits of steps of 1000, and between six programs five times 100 us.
+        assert!((late.speedup.unwrap() - 1.0 / (0.8 - 500.0 / 5900.0)).abs() < 0.01, "{late:?}");
+        assert!(late.explains.iter().any(|one| one.rule == "launch_bound"), "{late:?}");
+        // Near misses: launches take several times as long as the waits; as good as nothing.
+        let late = found([100, 300], 600);
+        assert!((late.speedup.unwrap() - 1500.0 / 1300.0).abs() < 0.03, "{late:?}");
+        assert!(!found([100, 300], 10).evidence.contains("besides"));
     }
 
     #[test]

@@ -127,12 +127,21 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
 
 fn words_of_all(links: &SlowLinks) -> (String, String) {
     let Some(all) = &links.all else { return ("No link is slow".into(), String::new()) };
-    (
-        format!(
+    let claim = match (all.beside, all.kinds.first()) {
+        (Some(beside), Some(kind)) => format!(
+            "Collectives of one kind are slow: large {kind} ops carry {}, {} of what they can over the two links of an axis, others {}; 80% to 95% is usual",
+            rate(all.rate),
+            units::share(all.rate / all.could),
+            rate(beside)
+        ),
+        _ => format!(
             "Collectives are slow on all links: large ones carry {}, {} of what the two links of an axis can; 80% to 95% is usual",
             rate(all.rate),
             units::share(all.rate / all.could)
         ),
+    };
+    (
+        claim,
         format!(
             "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why{}",
             counted(all.ops as u64, "large synchronous op"),

@@ -5,7 +5,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::thresholds::{DATA_FORMATTING, OP_WORTH};
+use crate::thresholds::DATA_FORMATTING;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
 
@@ -23,12 +23,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if !movers.is_empty() && movers.iter().all(|mover| mover.purpose == Purpose::Unknown) {
         return Outcome::unknown("the profile does not hold the HLO of the programs that copy");
     }
-    let all = evidence.of_active(movers.iter().map(|mover| mover.time_ps).sum());
     let own = group(evidence, movers, |purpose| matches!(purpose, Purpose::Relayout { .. }));
     let said = format!("such relayouts take {} of the active window", units::share(own.share));
-    // Compilers leave a few of them in any program.
-    let is_worth = own.share >= OP_WORTH.good && all >= DATA_FORMATTING.good;
-    let Some(first) = own.movers.first().filter(|_| is_worth) else {
+    // Compilers leave some of them in any program: around exchanges of experts and in optimizers up to 4% of a step.
+    let Some(first) = own.movers.first().filter(|_| own.share >= DATA_FORMATTING.good) else {
         return Outcome::clear(said);
     };
     let Purpose::Relayout { what, feeds } = &first.purpose else { return Outcome::clear(said) };
@@ -88,12 +86,19 @@ ENTRY e {
 
     #[test]
     fn the_few_that_compilers_leave_are_clear() {
-        // Near miss: 3% of the time.
-        let mut tpu = Made::tpu(0);
-        tpu.programs(&[("jit_step(7)", 0, 1000 * US)]);
-        tpu.ops(&[("d", "custom-call", 0, 970 * US), ("turned", "data formatting", 970 * US, 30 * US)]);
-        let found = check(&super::RULE, vec![tpu, Made::program(PROGRAM)]);
-        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        // Near misses: 3% of the time; 4%, and as much again in copies for other reasons.
+        for (turned, other) in [(30, 0), (40, 40)] {
+            let mut tpu = Made::tpu(0);
+            tpu.programs(&[("jit_step(7)", 0, 1000 * US)]);
+            let works = (1000 - turned - other) * US;
+            tpu.ops(&[
+                ("d", "custom-call", 0, works),
+                ("turned", "data formatting", works, turned * US),
+                ("copy.9", "copy", works + turned * US, other * US),
+            ]);
+            let found = check(&super::RULE, vec![tpu, Made::program(PROGRAM)]);
+            assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        }
     }
 
     #[test]

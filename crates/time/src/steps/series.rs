@@ -44,15 +44,28 @@ pub struct OnDevice {
     pub work_ps: f64,
 }
 
+/// Stalls are of one kind where one is at most so many times as long as another.
+const ALIKE: f64 = 1.5;
 /// Steps listed by number before the rest is summed up.
 const LISTED: usize = 8;
 
 impl StepSeries {
-    /// The series of steps; `None` where there are too few that are neither cut nor warm-up.
+    /// The series of steps; `None` where there are too few that are neither cut nor warm-up. Slow steps at the start are no warm-up
+    /// where they are the first of stalls that come back.
     #[must_use]
     pub fn of(steps: &Steps, accounts: &[Option<Account>]) -> Option<Self> {
-        let counts = |step: &&Step| !matches!(step.class, StepClass::Edge | StepClass::WarmUp);
-        let steps: Vec<Step> = steps.rows.iter().filter(counts).cloned().collect();
+        let all = || steps.rows.iter().filter(|step| step.class != StepClass::Edge);
+        let warm = all().filter(|step| step.class == StepClass::WarmUp).count();
+        if warm > 0
+            && let Some(whole) = Self::over(all().cloned().collect(), accounts)
+            && whole.stalls_from_start(warm)
+        {
+            return Some(whole);
+        }
+        Self::over(all().filter(|step| step.class != StepClass::WarmUp).cloned().collect(), accounts)
+    }
+
+    fn over(steps: Vec<Step>, accounts: &[Option<Account>]) -> Option<Self> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
         let mut kinds = Vec::with_capacity(steps.len());
         for step in &steps {
@@ -65,6 +78,21 @@ impl StepSeries {
         let samples: Vec<Sample> = steps.iter().zip(&kinds).map(sample).collect();
         let series = Series::of(&samples)?;
         Some(Self { steps, series, kinds, programs })
+    }
+
+    /// Whether so many steps at the start belong to stalls that come back behind them, and are about as large: warming up is
+    /// done once, and takes as long as it takes.
+    fn stalls_from_start(&self, warm: usize) -> bool {
+        let Some(period) = self.stalls() else { return false };
+        let extra =
+            |at: usize| self.series.spikes.iter().find(|spike| spike.at == at).map(|spike| spike.extra);
+        let later: Vec<f64> =
+            period.starts.iter().filter(|at| **at >= warm).filter_map(|at| extra(*at)).collect();
+        let usual = later.iter().sum::<f64>() / later.len().max(1) as f64;
+        let is_alike = |own: f64| own <= ALIKE * usual && usual <= ALIKE * own;
+        !later.is_empty()
+            && (0..warm).all(|at| period.members.contains(&at))
+            && period.starts.iter().filter(|at| **at < warm).all(|at| extra(*at).is_some_and(is_alike))
     }
 
     /// The mean of the steps' times, picoseconds.
@@ -328,6 +356,36 @@ mod tests {
         assert!(words.starts_with("every 4th step, from step 3, takes 499."), "{words}");
         assert_eq!(series.outliers(0.05, 4.0).count(), 0);
         assert_eq!(series.beside(&[3, 7, 11]).len(), 11);
+    }
+
+    /// Steps of which the first is slow: `warm_up` of them at the start are classed so.
+    fn warming(lengths: &[i64], warm_up: usize) -> StepSeries {
+        let mut steps = steps(lengths);
+        steps.rows.iter_mut().take(warm_up).for_each(|step| step.class = StepClass::WarmUp);
+        StepSeries::of(&steps, &[]).unwrap()
+    }
+
+    #[test]
+    fn a_stall_that_the_capture_begins_with_is_no_warm_up() {
+        let lengths: Vec<i64> = (0..16).map(|i| if i % 5 == 0 { 1500 } else { 1000 + i % 3 }).collect();
+        let series = warming(&lengths, 1);
+        assert_eq!(series.steps.len(), 16);
+        assert_eq!(series.stalls().unwrap().starts, [0, 5, 10, 15]);
+    }
+
+    #[test]
+    fn a_compilation_at_the_start_is_warm_up_and_so_is_a_first_step_beside_the_period() {
+        // Near misses: on the period's grid and four times as long; as long and beside it; and no period at all.
+        let on_grid = |first: i64| -> Vec<i64> {
+            (0..16)
+                .map(|i| if i == 0 { first } else { 1000 + i % 3 + if i % 5 == 0 { 500 } else { 0 } })
+                .collect()
+        };
+        assert_eq!(warming(&on_grid(3000), 1).steps.len(), 15);
+        let beside: Vec<i64> =
+            (0..16).map(|i| 1000 + i % 3 + if i == 0 || i % 5 == 3 { 500 } else { 0 }).collect();
+        assert_eq!(warming(&beside, 1).steps.len(), 15);
+        assert_eq!(warming(&[1500, 1000, 1001, 999, 1000, 1002, 1001, 1000], 1).steps.len(), 7);
     }
 
     #[test]

@@ -1,0 +1,201 @@
+//! Members that were not captured and come late: those that were stand in collectives together, for as long as the others work longer,
+//! and not for as long as messages take.
+
+use std::collections::BTreeMap;
+
+use haloscope_profile::{DeviceId, Profile};
+use haloscope_time::account::Class;
+use haloscope_time::ops::Op as TimedOp;
+
+use super::all::Large;
+use super::{Change, Known, Members, Op, Peers, SlowLinks, key, median};
+
+/// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
+/// they carry: they wait for a member that was not captured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncaptured {
+    /// How many members of their groups were captured, of how many.
+    pub captured: (usize, u64),
+    /// What they take beyond what their messages would at the usual rate: a share of the steps' time.
+    pub excess_share: f64,
+    /// The op that takes longest for what it carries.
+    pub slow: Told,
+    /// One that carries as much or more and takes less.
+    pub quick: Told,
+}
+
+/// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
+const LONGER: f64 = 1.3;
+/// ... and carries this part of it at most.
+const FEWER_BYTES: f64 = 0.5;
+/// That must be so of ops with this share of their time.
+const CONTRADICT: f64 = 0.2;
+
+/// Collectives of one message take unlike times where one takes so many times as long as the quickest...
+const UNLIKE: f64 = 1.5;
+/// ... and by more than latency differs, picoseconds.
+const UNLIKE_PS: f64 = 10e6;
+/// What they take beyond the quickest is this share of the steps' time at least.
+const UNLIKE_SHARE: f64 = 0.02;
+
+/// Ops that send the same: kind, axis, members, bytes over the links of a device; and the group, which may be slow for its links. Hops of
+/// permutes are held against each other.
+type Message<'k> = (&'k str, &'k str, u64, u64, &'k [u32]);
+
+/// What an op of a message takes in one group: the usual time of an execution, picoseconds, and how many there are.
+struct Taken<'k> {
+    op: &'k Op,
+    /// The members that were captured.
+    group: &'k [u32],
+    time_ps: f64,
+    runs: f64,
+    is_asynchronous: bool,
+}
+
+/// Collectives of groups that were not wholly captured.
+#[derive(Default)]
+struct Messages<'k> {
+    same: BTreeMap<Message<'k>, Vec<Taken<'k>>>,
+    captured: (usize, u64),
+}
+
+/// Ops that send the same and take unlike times.
+struct Unlike<'m, 'k> {
+    /// What those of one group take beyond the quickest, picoseconds: of the group with most.
+    excess_ps: f64,
+    /// The op that costs most, and the quickest that sends the same.
+    worst: Option<(Told, Told)>,
+    /// Every op that takes longer than the quickest, and by which factor that one is quicker.
+    slower: Vec<(&'m Taken<'k>, f64)>,
+}
+
+impl<'k> Messages<'k> {
+    /// An op of whose groups so many members were captured at most.
+    fn push(&mut self, taken: Taken<'k>, one: &'k Known, captured: usize) {
+        let Some(moved) = one.moved().filter(|_| !one.is_fused) else { return };
+        let is_hop = one.kind == "collective-permute";
+        if !is_hop {
+            self.captured = self.captured.max((captured, one.members));
+        }
+        let group = if is_hop { &[] } else { taken.group };
+        let message = (one.kind.as_str(), one.axis.as_str(), one.members, moved as u64, group);
+        self.same.entry(message).or_default().push(taken);
+    }
+
+    /// Which take unlike times.
+    fn unlike(&self) -> Unlike<'_, 'k> {
+        let (mut excess, mut slower) = (BTreeMap::<&[u32], f64>::new(), Vec::new());
+        let mut worst: Option<(f64, Told, Told)> = None;
+        for (message, all) in &self.same {
+            let Some(least) = all.iter().min_by(|a, b| a.time_ps.total_cmp(&b.time_ps)) else { continue };
+            let told = |one: &Taken<'_>| (one.op.1.clone(), one.time_ps, message.3 as f64);
+            for one in all.iter().filter(|one| one.time_ps > least.time_ps) {
+                let more_ps = one.time_ps - least.time_ps;
+                let is_unlike = one.time_ps >= UNLIKE * least.time_ps && more_ps >= UNLIKE_PS;
+                slower.push((one, least.time_ps / one.time_ps));
+                // Those that go on beside others share the links with them, and hops are unlike by design: that they take longer
+                // tells nothing by itself.
+                if !is_unlike || one.is_asynchronous || message.0 == "collective-permute" {
+                    continue;
+                }
+                *excess.entry(one.group).or_default() += more_ps * one.runs;
+                if worst.as_ref().is_none_or(|(most, ..)| more_ps * one.runs > *most) {
+                    worst = Some((more_ps * one.runs, told(one), told(least)));
+                }
+            }
+        }
+        // Groups wait side by side.
+        let most = excess.into_values().fold(0.0, f64::max);
+        Unlike { excess_ps: most, worst: worst.map(|(_, slow, quick)| (slow, quick)), slower }
+    }
+}
+
+/// Collectives of one device, the only one of their groups that was captured, that send the same along the same axis and take unlike
+/// times, with what they take beyond the quickest, picoseconds; `window_ps` is the time in which they ran.
+#[must_use]
+pub fn of_one<'p>(
+    profile: &'p Profile,
+    device: DeviceId,
+    ops: &[TimedOp<'p>],
+    window_ps: f64,
+) -> Option<Uncaptured> {
+    // What only begins or ends there goes on beside other ops.
+    let is_synchronous = |op: &&TimedOp<'p>| {
+        let name = op.meta.name.as_ref();
+        Class::of(&op.meta) == Class::Communication && !name.contains("-start") && !name.contains("-done")
+    };
+    let ops: Vec<&TimedOp<'p>> = ops.iter().filter(|op| op.occurrences > 0).filter(is_synchronous).collect();
+    let known =
+        super::facts(profile, std::iter::once((device, ops.iter().map(|op| op.meta.clone()).collect())));
+    let mut messages = Messages::default();
+    for op in ops {
+        let Some((own, one)) = known.get_key_value(&key(&op.meta)).filter(|(_, one)| one.members > 1) else {
+            continue;
+        };
+        let runs = op.occurrences as f64;
+        let time_ps = op.total_ps as f64 / runs;
+        let taken = Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false };
+        messages.push(taken, one, 1);
+    }
+    let Unlike { excess_ps: excess, worst, .. } = messages.unlike();
+    let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * window_ps)?;
+    Some(Uncaptured { captured: messages.captured, excess_share: excess / window_ps.max(1.0), slow, quick })
+}
+
+impl Peers<'_> {
+    /// Collectives that send the same along the same axis and take unlike times, of groups that were not wholly captured: `all_ps` is
+    /// the time of the steps, picoseconds. A slow link makes all of them slow alike; what comes before them makes one wait for a
+    /// late member and not another.
+    pub(super) fn unlike(&self, known: &BTreeMap<Op, Known>, all_ps: f64) -> Option<Uncaptured> {
+        let mut messages = Messages::default();
+        for (op, one) in known {
+            for (group, lengths) in self.parts_of(op, one) {
+                let taken = Taken {
+                    op,
+                    group,
+                    time_ps: median(lengths),
+                    runs: lengths.len() as f64,
+                    is_asynchronous: self.asynchronous.contains(op),
+                };
+                messages.push(taken, one, group.len());
+            }
+        }
+        let Unlike { excess_ps: excess, worst, slower } = messages.unlike();
+        let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * all_ps)?;
+        let mut links = SlowLinks::default();
+        for (taken, by) in slower {
+            links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
+        }
+        let excess_share = (excess / all_ps.max(1.0)).max(self.gain(&[Change::Links(&links)]).saved_share);
+        Some(Uncaptured { captured: messages.captured, excess_share, slow, quick })
+    }
+
+    /// The groups of an op of which some members were not captured, with the lengths of its executions in them, picoseconds.
+    fn parts_of<'s>(&'s self, op: &Op, known: &Known) -> impl Iterator<Item = (&'s Members, &'s Vec<f64>)> {
+        let members = known.members;
+        self.lengths.get(op).into_iter().flatten().filter(move |(own, _)| (own.len() as u64) < members)
+    }
+}
+
+/// An op with its time in picoseconds and its bytes over the links of a device, in one execution.
+pub type Told = (String, f64, f64);
+
+/// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
+/// the time: what takes long is not the way then. Ops that compute as well say nothing.
+pub(super) fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
+    let bytes = |one: &Large<'_>| one.moved * one.time_ps / one.sum_ps.max(1.0);
+    let is_against = |small: &Large<'_>, large: &Large<'_>| {
+        small.known.axis == large.known.axis
+            && small.time_ps >= LONGER * large.time_ps
+            && bytes(small) <= FEWER_BYTES * bytes(large)
+    };
+    let plain: Vec<&Large<'_>> = all.iter().filter(|one| !one.known.is_fused).collect();
+    let pair = |small: &&Large<'_>| plain.iter().copied().find(|large| is_against(small, large));
+    let against: Vec<&Large<'_>> = plain.iter().copied().filter(|one| pair(one).is_some()).collect();
+    if against.iter().map(|one| one.sum_ps).sum::<f64>() < CONTRADICT * time_all {
+        return None;
+    }
+    let small = against.into_iter().max_by(|a, b| a.sum_ps.total_cmp(&b.sum_ps))?;
+    let told = |one: &Large<'_>| (one.op.1.clone(), one.time_ps, bytes(one));
+    Some((told(small), told(pair(&small)?)))
+}
