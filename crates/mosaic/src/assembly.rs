@@ -7,10 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::attribute::Attribute;
-use crate::decode::DEEPEST;
 use crate::error::Error;
 use crate::ids::{AttributeId, BlockId, OpId, RegionId, StringId, TypeId, ValueId};
-use crate::module::{Block, Module, Op, Origin, Region, Value};
+use crate::module::{Block, DEEPEST, Module, Op, Origin, Region, Value};
 use crate::types::{DYNAMIC, Signedness, Type, float_named};
 
 /// Operations whose operands have words around them that say what each is for: read without those, their work would be wrong.

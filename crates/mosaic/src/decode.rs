@@ -8,12 +8,10 @@ use crate::attribute::{self, Attribute};
 use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::ids::{AttributeId, BlockId, OpId, RegionId, TypeId, ValueId};
-use crate::module::{Block, Module, Op, Origin, Region, Value};
+use crate::module::{Block, DEEPEST, Module, Op, Origin, Region, Value};
 use crate::types::{self, Type};
 
 const MAGIC: &[u8; 4] = b"ML\xefR";
-/// The deepest nesting of regions that is read. Kernels have below ten; what walks a module may use the stack.
-pub(crate) const DEEPEST: usize = 64;
 
 const STRINGS: (usize, &str) = (0, "strings");
 const DIALECTS: (usize, &str) = (1, "dialects");
