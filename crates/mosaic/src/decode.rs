@@ -3,16 +3,15 @@
 //! The format is described at <https://mlir.llvm.org/docs/BytecodeFormat>. Version 0 has neither properties nor lazily loaded
 //! regions, and says where every block argument was written.
 
+use crate::assembly;
 use crate::attribute::{self, Attribute};
 use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::ids::{AttributeId, BlockId, OpId, RegionId, TypeId, ValueId};
-use crate::module::{Block, Module, Op, Origin, Region, Value};
+use crate::module::{Block, DEEPEST, Module, Op, Origin, Region, Value};
 use crate::types::{self, Type};
 
 const MAGIC: &[u8; 4] = b"ML\xefR";
-/// The deepest nesting of regions that is read. Kernels have below ten; what walks a module may use the stack.
-pub(crate) const DEEPEST: usize = 64;
 
 const STRINGS: (usize, &str) = (0, "strings");
 const DIALECTS: (usize, &str) = (1, "dialects");
@@ -27,12 +26,15 @@ const HAS_SUCCESSORS: u8 = 8;
 const HAS_REGIONS: u8 = 16;
 
 impl Module {
-    /// Reads a module of version 0. Memory is at most a small multiple of the bytes; regions stand at most 64 deep.
+    /// Reads a module of version 0, or its text. Memory is at most a small multiple of the bytes; regions stand at most 64 deep.
     ///
     /// # Errors
     /// What is wrong with the bytes, and where.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
+            if let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| assembly::is_text(bytes)) {
+                return assembly::read(text);
+            }
             return Err(Error::NotBytecode { found: bytes.iter().take(4).copied().collect() });
         };
         let mut head = Bytes::new(rest, "the head");

@@ -10,6 +10,14 @@ pub enum Error {
         /// Up to four first bytes.
         found: Vec<u8>,
     },
+    /// A line of a module's text is not what can be read.
+    #[error("line {line} of the kernel's text: expected {expected}")]
+    Text {
+        /// From 1.
+        line: usize,
+        /// What was expected there.
+        expected: &'static str,
+    },
     /// Another version of the format.
     #[error("expected MLIR bytecode of version 0, which kernels are kept in, found version {found}")]
     Version {

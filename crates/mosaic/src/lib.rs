@@ -1,7 +1,7 @@
 //! Mosaic modules: what a Pallas kernel for TPUs is, before libtpu compiles it.
 //!
-//! A program's HLO keeps each kernel as MLIR bytecode in the backend configuration of its `tpu_custom_call`. This crate reads
-//! that bytecode, which needs neither MLIR nor libtpu, and answers:
+//! A program's HLO keeps each kernel as MLIR bytecode in the backend configuration of its `tpu_custom_call`; of kernels that XLA
+//! writes itself it keeps MLIR's text. This crate reads both, which needs neither MLIR nor libtpu, and answers:
 //!
 //! - **What is it?** [`Module`]: operations, regions, attributes and types; [`Module::text`] writes them as MLIR's generic text.
 //! - **How is it cut up?** [`Kernel`]: grid, blocks and how they move, scratch, memories, loops and products.
@@ -15,6 +15,7 @@
 //! - Unknown is not zero: a [`Range`] without an upper end says so.
 
 mod account;
+mod assembly;
 mod attribute;
 mod bytes;
 mod config;

@@ -97,6 +97,8 @@ pub enum Origin {
     Argument(BlockId, usize),
 }
 
+/// The deepest nesting of regions that is read. Kernels have below ten; what walks a module may use the stack.
+pub(crate) const DEEPEST: usize = 64;
 /// What kernels' own dialects put before the names of all others when they are kept.
 const STABLE: &str = "stable_mosaic.";
 

@@ -142,6 +142,12 @@ fn float(code: u64) -> Option<Float> {
     })
 }
 
+/// The float of a name.
+pub(crate) fn float_named(name: &str) -> Option<Float> {
+    // The builtin dialect's codes are below 40.
+    (0..40).filter_map(float).find(|float| float.name == name)
+}
+
 /// Reads a type of the builtin dialect. `counts` are the numbers of attributes and of types.
 pub(crate) fn read(bytes: &mut Bytes<'_>, counts: [usize; 2]) -> Result<Type, Error> {
     let attribute = |b: &mut Bytes<'_>| b.index(counts[0], "an attribute").map(AttributeId);

@@ -2,7 +2,7 @@
 //! `tpu_enable_kernel_profiling`).
 
 use crate::select::Selection;
-use haloscope_profile::{DeviceKind, Profile};
+use haloscope_profile::{DeviceKind, LineKind, PlaneId, Profile};
 use haloscope_report::units;
 
 /// A unit of the core, while such kernels ran.
@@ -27,9 +27,20 @@ impl KernelUnit {
     /// The units of the selected TPUs' cores, busiest first; none where the profile has no counters of kernels.
     #[must_use]
     pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Self> {
+        Self::read(profile, selection, None)
+    }
+
+    /// The same while an op of this name ran, such as `matmul.1`: of samples whose middle lies in one of its executions.
+    #[must_use]
+    pub fn of_op(profile: &Profile, selection: &Selection<'_>, op: &str) -> Vec<Self> {
+        Self::read(profile, selection, Some(op))
+    }
+
+    fn read(profile: &Profile, selection: &Selection<'_>, op: Option<&str>) -> Vec<Self> {
         let mut samples: Vec<(String, Vec<Sample>)> = Vec::new();
         let devices = selection.devices.iter().enumerate().filter(|(_, d)| d.kind == DeviceKind::Tpu);
         for (position, device) in devices {
+            let executions = op.map(|op| executions(profile, device.plane, op));
             for line in profile.lines_of(device.plane).filter(|line| line.name == "_counters_") {
                 let plane = profile.plane(line.plane);
                 let source = profile.source_of(plane);
@@ -38,6 +49,10 @@ impl KernelUnit {
                 let events = profile.events(line);
                 for event in events.iter() {
                     if cut.is_some_and(|c| c.overlap(event.start_ps, event.end_ps) == 0) {
+                        continue;
+                    }
+                    let middle = event.start_ps + (event.end_ps - event.start_ps) / 2;
+                    if executions.as_ref().is_some_and(|all| !is_inside(all, middle)) {
                         continue;
                     }
                     let used = events.stats(source, event.index).find(|s| s.metadata_id == key);
@@ -59,6 +74,28 @@ impl KernelUnit {
         units.sort_by(|a, b| b.used.total_cmp(&a.used).then(a.name.cmp(&b.name)));
         units
     }
+}
+
+/// Starts and ends of an op's executions on a plane, picoseconds, in order.
+fn executions(profile: &Profile, plane: PlaneId, op: &str) -> Vec<(i64, i64)> {
+    let mut all = Vec::new();
+    for line in profile.lines_of(plane).filter(|line| line.kind == LineKind::XlaOps) {
+        let plane = profile.plane(line.plane);
+        let source = profile.source_of(plane);
+        // Without a short name the instruction is there as HLO text.
+        let is_op = |label: &str| label.trim_start_matches('%').split(" = ").next() == Some(op);
+        let events = profile.events(line);
+        let of_op = events.iter().filter(|event| is_op(&plane.meta_label(source, event.meta)));
+        all.extend(of_op.map(|event| (event.start_ps, event.end_ps)));
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Whether an instant lies in one of these executions, which do not overlap.
+fn is_inside(executions: &[(i64, i64)], at: i64) -> bool {
+    let next = executions.partition_point(|(start, _)| *start <= at);
+    next.checked_sub(1).is_some_and(|index| at < executions[index].1)
 }
 
 /// The mean of a unit's samples that can be.
@@ -103,8 +140,12 @@ mod tests {
             counters.events.push(Event { stats, ..Event::at(meta, at * 1_000_000, us * 1_000_000) });
         }
         counters.events.push(Event::at(1, 40_000_000, 1));
-        let mut plane = Plane { name: "/device:TPU:0".into(), lines: vec![counters], ..Plane::default() };
-        for (id, name) in [(1, "MXU"), (2, "Vector Spills")] {
+        let mut ops = Line::new(2, "XLA Ops");
+        ops.events = vec![Event::at(3, 5_000_000, 20_000_000), Event::at(4, 25_000_000, 20_000_000)];
+        let lines = vec![counters, ops];
+        let mut plane = Plane { name: "/device:TPU:0".into(), lines, ..Plane::default() };
+        let named = [(1, "MXU"), (2, "Vector Spills"), (3, "one.1"), (4, "%two.1 = f32[] custom-call()")];
+        for (id, name) in named {
             plane.event_metadata.push((id, EventMetadata { id, name: name.into(), ..Default::default() }));
         }
         for (id, name) in [(1, "% util"), (2, "spills")] {
@@ -122,6 +163,16 @@ mod tests {
         assert_eq!(all.len(), 1, "{all:?}");
         assert_eq!((all[0].name.as_str(), all[0].samples), ("MXU", 3));
         assert!((all[0].used - 0.3).abs() < 1e-9, "a quarter of the time at 60%, the rest at 20%: {all:?}");
+        // The middle of the second sample lies in the one op, that of the third in the other.
+        let of_op = |op: &str| {
+            let asked = Scoped::new(&profile, &scope);
+            KernelUnit::of_op(&profile, asked.selection().unwrap(), op)
+        };
+        for op in ["one.1", "two.1"] {
+            let found = of_op(op);
+            assert!((found[0].used - 0.2).abs() < 1e-9 && found[0].samples <= 2, "{op}: {found:?}");
+        }
+        assert!(of_op("one").is_empty() && of_op("three.1").is_empty());
         // Of a part two samples are left, and the second is longer than what their starts allow.
         let cut = units(&Scope { window_ps: Some((0, 12_000_000)), ..Scope::default() });
         assert_eq!((cut.len(), cut[0].samples, cut[0].malformed), (1, 1, 1), "{cut:?}");

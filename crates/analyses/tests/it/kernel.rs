@@ -26,6 +26,17 @@ fn open(name: &str) -> Profile {
 
 /// A kernel with a timeline: its op in each of these programs, for so long each time.
 fn timed(name: &str, op: &str, programs: &[(&str, i64)], each_ps: &[i64]) -> Profile {
+    counted(name, op, programs, each_ps, &[])
+}
+
+/// The same with samples of units: the unit, start, duration, and its use in percent.
+fn counted(
+    name: &str,
+    op: &str,
+    programs: &[(&str, i64)],
+    each_ps: &[i64],
+    samples: &[(&str, i64, i64, f64)],
+) -> Profile {
     let mut packed = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path(name)).unwrap()).read_to_end(&mut packed).unwrap();
     let mut space = Space::from(&SpaceView::parse(&packed));
@@ -45,6 +56,11 @@ fn timed(name: &str, op: &str, programs: &[(&str, i64)], each_ps: &[i64]) -> Pro
     }
     tpu.line("XLA Modules", 0, &lines[0]);
     tpu.line("XLA Ops", 0, &lines[1]);
+    tpu.line("_counters_", 0, &[]);
+    for (index, (unit, start, duration, used)) in samples.iter().enumerate() {
+        tpu.event(unit, *start, *duration, &[]);
+        tpu.tag(index, "% util", haloscope_xspace::write::Value::Double(*used));
+    }
     let device = bytes(vec![tpu]);
     space.planes.extend(Space::from(&SpaceView::parse(&device)).planes);
     load::from_bytes("host.xplane.pb", space.to_bytes()).unwrap()
@@ -141,6 +157,29 @@ fn what_was_measured_stands_beside_what_is_modelled() {
     let row = row_of(&list.tables[0], "jit_product(0)::product.1");
     assert_eq!(list.tables[0].cell(row, "total_ps"), Some(&Cell::Int(30 * US)));
     assert_eq!(list.tables[0].cell(row, "occurrences"), Some(&Cell::Int(2)));
+}
+
+#[test]
+fn counters_of_a_kernel_stand_in_its_report() {
+    // Two executions, at 0 and at 11 us; the last two samples lie between them and behind.
+    let samples = [
+        ("MXU", 0, 4 * US, 60.0),
+        ("MXU", 4 * US, 6 * US, 10.0),
+        ("MXU", 11 * US, 10 * US, 30.0),
+        ("MXU", 10 * US, US, 90.0),
+        ("MXU", 31 * US, 2 * US, 90.0),
+    ];
+    let programs = [("jit_product", 7)];
+    let profile = counted("product.v6e", "product.1", &programs, &[10 * US, 20 * US], &samples);
+    let report = asked(&profile, "kernel", &[]).unwrap();
+    let units = report.table("measured_units").unwrap();
+    assert_eq!(units.rows.len(), 1);
+    let used = (4.0 * 0.6 + 6.0 * 0.1 + 10.0 * 0.3) / 20.0;
+    near(column(units, "used")[0], used, 1e-9, "weighted by time");
+    assert_eq!(column(units, "samples"), [3.0]);
+    // Without counters there is no table, and nothing is 0.
+    let profile = timed("product.v6e", "product.1", &programs, &[10 * US]);
+    assert!(asked(&profile, "kernel", &[]).unwrap().table("measured_units").is_none());
 }
 
 #[test]

@@ -315,10 +315,15 @@ fn kernels_are_diagnosed_without_a_timeline() {
     }
     assert_eq!(verdict(&report(&kernel("turned.v5e")), "kernel_relayouts"), "found");
     assert_eq!(verdict(&wide, "kernel_relayouts"), "clear");
+    // Twelve arrays are read for each product.
+    let summed = report(&kernel("summed.v5e"));
+    assert_eq!(verdict(&summed, "kernel_loads"), "found");
+    assert_eq!(verdict(&wide, "kernel_copies"), "clear");
     // A spill alone is no finding: what it costs is known of a dump.
     assert_eq!(verdict(&report(&kernel("crowded.v5e")), "kernel_spill_cost"), "unknown");
     let norm = report(&dump("norm.v5e"));
     assert!(found(&norm).contains(&"kernel_spill_cost"));
+    assert_eq!(verdict(&norm, "kernel_copies"), "found", "4 MiB in and 4 MiB out for little work");
     // What XLA made has no blocks of its author's.
     let fusion = report(&kernel("bias.v5p"));
     for rule in ["kernel_mxu_shape", "kernel_small_blocks", "kernel_copies", "kernel_loads"] {

@@ -147,6 +147,8 @@ def main():
             # The annotations are those of GSPMD.
             settings.executable_build_options.use_spmd_partitioning = True
             settings.executable_build_options.use_shardy_partitioner = False
+            # Results stay where they are computed, as jit leaves them without out_shardings: gathered they would not fit.
+            settings.executable_build_options.allow_spmd_sharding_propagation_to_output = [True]
         with mlir.make_ir_context():
             module = ir.Module.parse(to_stablehlo(proto))
             done = client.compile(module, xc.DeviceList(tuple(devices[:partitions])), settings)

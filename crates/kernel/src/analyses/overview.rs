@@ -3,6 +3,7 @@
 use haloscope_llo::{Space, UNITS};
 use haloscope_report::{Columns, Error, Notes, Report, Row, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
+use haloscope_time::kernel_units::KernelUnit;
 use haloscope_time::select::Scoped;
 
 use crate::chip;
@@ -38,16 +39,45 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             count("floor_bundles", "Floor", "Bundles that it alone would need for what it does.", inside.floor(unit)),
         ]
     });
-    let tables = vec![
+    let mut tables = vec![
         Table::of("units", "Units in the hot loop", units),
         Table::of("loops", "Loops", subject.model.loops.iter().map(loop_row)),
         Table::of("memory", "Memory", memory(&subject)),
     ];
+    tables.extend(measured_units(asked, &subject));
     let mut values = subject.values();
     values.extend(of_loop(&subject, hot, inside));
     values.extend(of_time(&subject));
     values.extend(of_memory(&subject));
     Ok(Report { values, tables, ..Report::default() })
+}
+
+/// How busy units were while it ran, by the counters that a kernel writes where it was compiled with them; `None` where it has none,
+/// or other programs have an op of its name.
+fn measured_units(asked: &Scoped<'_>, subject: &Subject<'_>) -> Option<Table> {
+    subject.measured?;
+    let op = subject.name.rsplit_once("::").map_or(subject.name.as_str(), |(_, op)| op);
+    let units = KernelUnit::of_op(asked.profile, asked.selection().ok()?, op);
+    let rows = units.iter().map(|unit| {
+        row![
+            text("unit", "Unit", "The unit of the core, as the kernel's counters name it.", unit.name.as_str()),
+            share(
+                "used",
+                "Used",
+                "Mean use in its executions, weighted by the samples' time: the compiler's schedule laid over measured time.",
+                unit.used
+            ),
+            duration("time_ps", "Time", "Time of the samples that count.", unit.time_ps),
+            count("samples", "Samples", "Samples that count.", unit.samples),
+            count(
+                "malformed",
+                "Malformed",
+                "Samples that cannot be and do not count: without length, or longer than all together.",
+                unit.malformed
+            ),
+        ]
+    });
+    (!units.is_empty()).then(|| Table::of("measured_units", "Units while it ran", rows))
 }
 
 fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value> {

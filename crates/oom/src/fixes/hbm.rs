@@ -17,6 +17,8 @@ const WORTH_SHARE: f64 = 0.02;
 const SMALL_BYTES: i64 = 1 << 20;
 /// Trips from which a leading extent is taken for that of a loop over layers or steps.
 const TRIPS: i64 = 4;
+/// More are no trips of a loop where nothing else says that there is one.
+const MOST_TRIPS: i64 = 4096;
 /// Extents from which two equal ones are taken for a matrix of all pairs.
 const PAIRS: i64 = 1024;
 
@@ -165,13 +167,18 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
     }
     let is_of_loop = |stacks: &[(usize, &Buffer)]| {
         let large = stacks.iter().filter(|(_, buffer)| bytes(buffer) >= least(case)).count();
-        let says = stacks.iter().any(|(_, buffer)| {
-            ["while", "scan", "jvp(", "transpose("].iter().any(|word| buffer.op_name.contains(word))
-                || ["while", "dynamic-update-slice", "AllocateBuffer"]
-                    .iter()
-                    .any(|word| buffer.name.contains(word))
-        });
-        large >= 2 || (large == 1 && says)
+        let has = |of: fn(&Buffer) -> &str, words: &[&str]| {
+            stacks.iter().any(|(_, buffer)| words.iter().any(|word| of(buffer).contains(word)))
+        };
+        let says = has(|buffer| &buffer.op_name, &["while", "scan"])
+            || has(|buffer| &buffer.name, &["while", "dynamic-update-slice", "AllocateBuffer"]);
+        let is_of_gradient = has(|buffer| &buffer.op_name, &["jvp(", "transpose("]);
+        // Nobody says that there is a loop: rows of a batch come first too, and are more than trips, or of matrices.
+        let may_be = stacks
+            .iter()
+            .filter(|(_, buffer)| bytes(buffer) >= least(case))
+            .all(|(_, buffer)| array(&buffer.shape).is_some_and(|(_, n)| n.len() > 2 && n[0] <= MOST_TRIPS));
+        large >= 1 && (says || (may_be && (large >= 2 || is_of_gradient)))
     };
     let Some((n, stacks)) =
         loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))

@@ -87,6 +87,16 @@ fn values_of_a_loop_are_computed_again() {
     assert_eq!(grouped.fits, Some(true));
     assert_eq!(grouped.saves_bytes, Some(64 * GIB - 46 * 64 * MIB));
     assert!(grouped.what.contains("one trip of 23 begins"));
+    // Rows of a batch come first too: many layers' values of one shape are of no loop.
+    let row = |name: &str| buffer(What::Temporary, 8 * GIB, "bf16[524288,8192]", name);
+    let held = Holding {
+        buffers: vec![row("fusion.1"), row("fusion.2"), row("fusion.3")],
+        temporary_bytes: 24 * GIB,
+        ..Holding::default()
+    };
+    assert!(
+        all(&hbm(&message, &held, 24 * GIB, 16 * GIB)).iter().all(|fix| !fix.id.starts_with("checkpoint"))
+    );
     // One large temporary of no loop is none.
     let held = Holding {
         buffers: vec![buffer(What::Temporary, 32 * GIB, "bf16[512,16384,2048]", "dot.1")],
