@@ -186,6 +186,18 @@ pub struct SlowAxis {
     pub kinds: Vec<String>,
 }
 
+/// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
+#[derive(Clone, Copy)]
+struct Large<'k> {
+    op: &'k Op,
+    known: &'k Known,
+    moved: f64,
+    /// Median over executions.
+    time_ps: f64,
+    /// All executions of one group.
+    sum_ps: f64,
+}
+
 /// What is known of a collective.
 struct Known {
     axis: String,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{BANDWIDTH_PS, Known, Op, Peers, SlowLinks, median};
+use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SlowLinks, median};
 
 /// All links are slow where large collectives along single axes carry less than this share of what the two links of an axis can...
 const SLOW_ALL: f64 = 0.40;
@@ -31,18 +31,6 @@ pub struct SlowAll {
     pub beside: Option<f64>,
     /// How many members of their groups were captured, of how many.
     pub captured: (usize, u64),
-}
-
-/// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
-#[derive(Clone, Copy)]
-pub(super) struct Large<'k> {
-    pub op: &'k Op,
-    pub known: &'k Known,
-    pub moved: f64,
-    /// Median over executions.
-    pub time_ps: f64,
-    /// All executions of one group.
-    pub sum_ps: f64,
 }
 
 impl Peers<'_> {
