@@ -102,13 +102,22 @@ impl HostDoing {
         let with_it = evidence.goes_with(self.doing);
         let more: f64 = with_it.iter().map(|(_, share)| share).sum();
         let beyond: f64 = also.iter().map(|(_, share)| share).sum();
+        let saved = (share + more + beyond).min(1.0);
+        // What takes longer than all else of a step cannot be hidden behind it.
+        let assuming = match self.doing {
+            Doing::Transfer if saved > 0.5 => format!(
+                "if nothing had to move; if it moved beside programs, a step would be {:.2}x as fast at most",
+                1.0 / saved
+            ),
+            _ => self.assuming.to_owned(),
+        };
         let finding = Cause {
             id: self.id,
             claim,
             evidence: if first.is_empty() { events } else { format!("{first}; {events}") }
                 + &rest_of_gaps(more),
-            saved: Some((share + more + beyond).min(1.0)),
-            assuming: self.assuming.into(),
+            saved: Some(saved),
+            assuming,
             recommendation,
             falsifier: self.falsifier.into(),
             status: Status::Derived,

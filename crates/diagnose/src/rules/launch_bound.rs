@@ -25,12 +25,20 @@ static ON_GPU: Fix = Fix {
     any: "launch kernels in graphs (CUDA graphs), fuse small ones, or compile more of the program at once",
 };
 
-/// Where kernels are launched in graphs already, or programs and not their kernels keep the device waiting.
+/// Where programs and not their kernels keep the device waiting.
 static AHEAD: Fix = Fix {
     jax: "launch ahead of the device: do not wait for the result of each step, and put several steps into one program (lax.scan) where a launch takes longer than what it runs",
     tensorflow: "launch ahead of the device: do not read results in each step, and put several steps into one call (steps_per_execution of Keras)",
     pytorch: "launch ahead of the device: do not read tensors in each step, and put more of a step into one graph",
     any: "launch ahead of the device: do not wait for the result of each step, and put more work into one launch",
+};
+
+/// Where the gaps lie between the kernels of one program, and kernels are launched in graphs as far as they can be.
+static INSIDE: Fix = Fix {
+    jax: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`jax.vmap`, a batched product), several iterations at a time (`unroll` of `lax.scan` and `lax.map`'s `batch_size`)",
+    tensorflow: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`tf.vectorized_map`, a batched product), a larger batch",
+    pytorch: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`torch.vmap`, a batched product), a larger batch",
+    any: "give each kernel more to do: one op over all iterations in place of a loop of small ones, a larger batch",
 };
 
 static ON_TPU: Fix = Fix {
@@ -53,19 +61,30 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     );
     LAUNCHES.judge(evidence, (&part, share, said), || {
         let is_gpu = evidence.is_gpu();
+        let is_inside = is_gpu && inside > share - inside;
         let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
         let each = each.map_or_else(String::new, |ps| format!(", which takes {}", units::duration_ps(ps)));
         Words {
-            claim: format!(
-                "Devices wait for the host's next launch{each}, for {} of the active window",
-                units::share(share)
-            ),
-            evidence: what_ran(evidence, is_gpu, inside),
-            recommendation: match is_gpu {
-                true if inside > share - inside && !launches_graphs(evidence) => evidence.fix(&ON_GPU),
-                true => evidence.fix(&AHEAD),
-                false => evidence.fix(&ON_TPU),
+            claim: if is_inside {
+                format!(
+                    "Devices wait for the next kernel of the same program for {} of the active window: {} kernels of {} on average are launched one after another",
+                    units::share(inside),
+                    kernels(evidence).0,
+                    units::duration_ps(kernels(evidence).1),
+                )
+            } else {
+                format!(
+                    "Devices wait for the host's next launch{each}, for {} of the active window",
+                    units::share(share)
+                )
             },
+            evidence: what_ran(evidence, is_gpu, inside),
+            recommendation: evidence.fix(match is_gpu {
+                true if is_inside && launches_graphs(evidence) => &INSIDE,
+                true if is_inside => &ON_GPU,
+                true => &AHEAD,
+                false => &ON_TPU,
+            }),
             also: Vec::new(),
         }
     })
@@ -87,17 +106,20 @@ fn what_ran(evidence: &Evidence<'_>, is_gpu: bool, inside: f64) -> String {
         ran.push(format!("{} programs with a median of {median}", lengths.len()));
     }
     if is_gpu {
-        let count: u64 = evidence.ops().iter().map(|op| op.occurrences).sum();
-        let total: f64 = evidence.ops().iter().map(|op| op.total_ps as f64).sum();
-        ran.push(format!(
-            "{count} kernels of {} on average",
-            units::duration_ps(total / count.max(1) as f64)
-        ));
+        let (count, each) = kernels(evidence);
+        ran.push(format!("{count} kernels of {} on average", units::duration_ps(each)));
         if inside > 0.0 {
             ran.push(format!("{} of it between kernels of one program", units::share(inside)));
         }
     }
     ran.join(", ")
+}
+
+/// How many kernels ran, and how long one takes on average, picoseconds.
+fn kernels(evidence: &Evidence<'_>) -> (u64, f64) {
+    let count: u64 = evidence.ops().iter().map(|op| op.occurrences).sum();
+    let total: f64 = evidence.ops().iter().map(|op| op.total_ps as f64).sum();
+    (count, total / count.max(1) as f64)
 }
 
 #[cfg(test)]
@@ -139,6 +161,33 @@ mod tests {
         let speedup = found.findings[0].speedup.unwrap();
         assert!((speedup - 1.0 / (1.0 - 1140.0 / 1940.0)).abs() < 1e-6, "{found:?}");
         assert!(found.findings[0].evidence.contains("20 programs with a median of 40.00 us"), "{found:?}");
+    }
+
+    #[test]
+    fn gaps_between_the_kernels_of_one_program_are_told_as_such() {
+        let mut gpu = Made::named("/device:GPU:0");
+        gpu.line("Stream #1(compute)");
+        for i in 0..20 {
+            let name = format!("k.{i}");
+            let stats = [
+                ("hlo_op", haloscope_xspace::write::Value::Str(name.clone())),
+                ("hlo_module", haloscope_xspace::write::Value::Str("jit_step".into())),
+                ("program_id", haloscope_xspace::write::Value::Uint(7)),
+            ];
+            gpu.event(&name, i * 20 * US, 5 * US, &stats);
+        }
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        host.event("PjitFunction(step)", 0, 400 * US, &[]);
+        let found = check(&super::RULE, vec![gpu, host]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(
+            finding.claim.starts_with("Devices wait for the next kernel of the same program"),
+            "{finding:?}"
+        );
+        assert!(finding.claim.contains("20 kernels of 5.000 us on average"), "{finding:?}");
+        assert!(finding.recommendation.contains("command buffers"), "{finding:?}");
     }
 
     #[test]
