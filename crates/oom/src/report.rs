@@ -446,7 +446,7 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
             }
             _ => format!("{}; nothing tells whether it fits then", fix.what),
         },
-        None => "nothing tells".to_owned(),
+        None => "not known: the numbers show no change that would make it fit".to_owned(),
     };
     let dump = "compile once more with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" (no device is needed), then give --dump DIR: \
                 it has the buffers";

@@ -38,6 +38,8 @@ impl KernelUnit {
 
     fn read(profile: &Profile, selection: &Selection<'_>, op: Option<&str>) -> Vec<Self> {
         let mut samples: Vec<(String, Vec<Sample>)> = Vec::new();
+        // Of all samples, those of other ops too.
+        let mut starts: Option<(i64, i64)> = None;
         let devices = selection.devices.iter().enumerate().filter(|(_, d)| d.kind == DeviceKind::Tpu);
         for (position, device) in devices {
             let executions = op.map(|op| executions(profile, device.plane, op));
@@ -51,12 +53,14 @@ impl KernelUnit {
                     if cut.is_some_and(|c| c.overlap(event.start_ps, event.end_ps) == 0) {
                         continue;
                     }
+                    let used = events.stats(source, event.index).find(|s| s.metadata_id == key);
+                    let Some(used) = used.and_then(|s| s.value?.as_f64()) else { continue };
+                    let (first, last) = starts.unwrap_or((event.start_ps, event.start_ps));
+                    starts = Some((first.min(event.start_ps), last.max(event.start_ps)));
                     let middle = event.start_ps + (event.end_ps - event.start_ps) / 2;
                     if executions.as_ref().is_some_and(|all| !is_inside(all, middle)) {
                         continue;
                     }
-                    let used = events.stats(source, event.index).find(|s| s.metadata_id == key);
-                    let Some(used) = used.and_then(|s| s.value?.as_f64()) else { continue };
                     let sample = (event.start_ps, event.end_ps - event.start_ps, used / 100.0);
                     let name = plane.meta_label(source, event.meta);
                     match samples.iter_mut().find(|(own, _)| *own == name) {
@@ -67,8 +71,7 @@ impl KernelUnit {
             }
         }
         // Starts alone say how long a sample may be, so that a malformed one cannot vouch for itself.
-        let starts = || samples.iter().flat_map(|(_, own)| own.iter().map(|sample| sample.0));
-        let longest = starts().max().zip(starts().min()).map_or(0, |(last, first)| last - first);
+        let longest = starts.map_or(0, |(first, last)| last - first);
         let mut units: Vec<Self> =
             samples.iter().filter_map(|(name, own)| unit(name, own, longest)).collect();
         units.sort_by(|a, b| b.used.total_cmp(&a.used).then(a.name.cmp(&b.name)));
@@ -141,7 +144,7 @@ mod tests {
         }
         counters.events.push(Event::at(1, 40_000_000, 1));
         let mut ops = Line::new(2, "XLA Ops");
-        ops.events = vec![Event::at(3, 5_000_000, 20_000_000), Event::at(4, 25_000_000, 20_000_000)];
+        ops.events = vec![Event::at(3, 6_000_000, 19_000_000), Event::at(4, 25_000_000, 20_000_000)];
         let lines = vec![counters, ops];
         let mut plane = Plane { name: "/device:TPU:0".into(), lines, ..Plane::default() };
         let named = [(1, "MXU"), (2, "Vector Spills"), (3, "one.1"), (4, "%two.1 = f32[] custom-call()")];
