@@ -482,12 +482,13 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_compiler_that_takes_too_long_is_ended_and_what_it_said_counts() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let python = folder.path().join("python");
+        let (text, python) = (folder.path().join("text"), folder.path().join("python"));
         let ready = r#"{"id":"setup","verdict":"ready"}"#;
-        fs::write(&python, format!("#!/bin/sh\necho '{MARK}{ready}'\nexec sleep 600\n")).unwrap();
-        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&text, format!("#!/bin/sh\necho '{MARK}{ready}'\nexec sleep 600\n")).unwrap();
+        // Not written here: a file that a thread has open as another starts a process is busy, and does not run.
+        let installed = Command::new("install").args(["-m", "755"]).args([&text, &python]).status();
+        assert!(installed.unwrap().success());
         let (answers, is_late) = ask(&python, "{}", Duration::from_secs(1)).unwrap();
         assert!(is_late && answers.len() == 1, "{answers:?}");
     }

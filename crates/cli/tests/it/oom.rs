@@ -72,8 +72,6 @@ fn a_run_is_held_against_its_device() {
 #[cfg(unix)]
 #[test]
 fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
-    use std::os::unix::fs::PermissionsExt;
-
     let folder = tempfile::tempdir().unwrap();
     let from = root().join("fixtures/oom/decode_cache_v5e.buffer-assignment.txt.gz");
     let stem = "module_0001.jit_write.cl_1";
@@ -88,8 +86,7 @@ fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
 
     let python = |name: &str, body: &str| {
         let path = folder.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        crate::support::script(&path, body);
         path.to_str().unwrap().to_owned()
     };
     let say = |json: &str| format!("echo 'haloscope-oom-try {json}'\n");

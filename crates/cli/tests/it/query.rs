@@ -1,7 +1,5 @@
 //! `haloscope query` is a program of its own, found on PATH: here a script stands for it.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 fn haloscope() -> Command {
@@ -23,8 +21,7 @@ fn without_the_program_one_line_says_how_to_get_it() {
 fn the_program_gets_every_word_and_its_code_is_ours() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("haloscope-query");
-    fs::write(&program, "#!/bin/sh\nprintf '%s|' \"$@\" \"$HALOSCOPE_MEMORY_LIMIT\"\nexit 4\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    crate::support::script(&program, "printf '%s|' \"$@\" \"$HALOSCOPE_MEMORY_LIMIT\"\nexit 4");
     let words = [
         "--memory-limit",
         "1KiB",

@@ -43,6 +43,15 @@ pub(crate) fn line<'a>(analysis: &Analysis, rest: &[&'a str]) -> Vec<&'a str> {
     words
 }
 
+/// Makes `program` a shell script. It is not written here: a file that a thread has open as another starts a process is busy,
+/// and does not run.
+#[cfg(unix)]
+pub(crate) fn script(program: &Path, body: &str) {
+    let text = program.with_extension("text");
+    std::fs::write(&text, format!("#!/bin/sh\n{body}\n")).unwrap();
+    assert!(Command::new("install").args(["-m", "755"]).arg(text).arg(program).status().unwrap().success());
+}
+
 /// What comes of a command.
 pub(crate) fn outcome(command: &mut Command) -> Outcome {
     let output = command.output().unwrap();

@@ -1,6 +1,5 @@
 //! SQL over HTTP: who may ask it and how much of it. The program that answers is a stand-in here; `tests/query` has the real one.
 
-use std::os::unix::fs::PermissionsExt;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 #[cfg(target_os = "linux")]
@@ -31,10 +30,12 @@ printf '{"columns":[{"name":"words","kind":"text"}],"is_cut":false,"rows":[["%s"
 /// A server with SQL, and the folder of the stand-in.
 fn start(change: impl FnOnce(&mut haloscope_serve::Config)) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("haloscope-query");
+    let (text, file) = (folder.path().join("text"), folder.path().join("haloscope-query"));
     let script = STAND_IN.replace("VERSION", env!("CARGO_PKG_VERSION"));
-    std::fs::write(&file, script.replace("FOLDER", &folder.path().display().to_string())).unwrap();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&text, script.replace("FOLDER", &folder.path().display().to_string())).unwrap();
+    // Not written here: a file that a thread has open as another starts a process is busy, and does not run.
+    let installed = std::process::Command::new("install").args(["-m", "755"]).args([&text, &file]).status();
+    assert!(installed.unwrap().success());
     let server = TestServer::with(|config| {
         config.sql = Some(Sql::new(Program::at(file)).unwrap());
         change(config);
