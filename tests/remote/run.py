@@ -78,6 +78,13 @@ def store(name, ask, out, python):
         again, _ = ask("overview", f"{url}/logs", "--format", "json", cache=cache, **env(link.port))
         small = link.passed - before < files_of(NEW)[0].stat().st_size
         failed += check(f"{name}: unchanged, it is not brought again", again.stdout == there.stdout and small, link.passed - before)
+        fleet, _ = ask("fleet", f"{url}/logs", "--format", "json", cache=cache, **env(link.port))
+        table = fleet.returncode == 0 and json.loads(fleet.stdout)["tables"][0]
+        failed += check(f"{name}: both runs of the fleet", table and len(table["rows"]) == 2 and "reading a-old" in fleet.stderr, fleet.stderr)
+        known, _ = ask("fleet", f"{url}/logs", "--format", "json", cache=cache, **env(link.port))
+        same = known.returncode == 0 and json.loads(known.stdout)["tables"] == [table]
+        # A run that is read in an instant is read again.
+        failed += check(f"{name}: the fleet is read once", same and "reading a-old" not in known.stderr, known.stderr)
         one, _ = ask("overview", f"{session}/{files_of(NEW)[0].name}", "--format", "json", **env(link.port))
         failed += check(f"{name}: one object", one.returncode == 0, one.stderr)
         off, _ = ask("overview", session, "--format", "json", cache="off", **env(link.port))

@@ -65,6 +65,15 @@ impl Summary {
         }
         Ok(summary)
     }
+
+    /// The first cause in words, `none found` where there was none; unknown where the run could not be diagnosed.
+    fn cause(&self) -> Option<String> {
+        match (&self.first_cause, &self.verdict) {
+            (Some(id), _) => Some(id.replace('_', " ")),
+            (None, Some(_)) => Some("none found".to_owned()),
+            (None, None) => None,
+        }
+    }
 }
 
 /// A run of the place.
@@ -96,10 +105,10 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             text("run", "Run", "The session, by its path below the place.", run.name.as_str()),
             text("time", "Written", "When its newest file was written, UTC.", run.time.to_minute()),
             duration(
-                "step_time_p50_ps",
+                "step_time_mean_ps",
                 "Step",
-                "Median step time.",
-                number("step_time_p50_ps").map(|ps| ps as i64)
+                "Mean step time.",
+                number("step_time_mean_ps").map(|ps| ps as i64)
             ),
             share("mfu", "MFU", "FLOPs of the model over those that the devices can do.", number("mfu")),
             share(
@@ -111,8 +120,8 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             text(
                 "first_cause",
                 "First cause",
-                "What `diagnose` names first.",
-                summary.and_then(|summary| summary.first_cause.as_deref()).map(|id| id.replace('_', " "))
+                "What `diagnose` names first; `none found` where it names none.",
+                summary.and_then(Summary::cause)
             ),
             float(
                 "first_speedup",
@@ -184,7 +193,7 @@ mod tests {
         let summary = Summary {
             device_type: Some("TPU v5e".into()),
             device_count: Some(4),
-            numbers: [("step_time_p50_ps".to_owned(), 2e9)].into(),
+            numbers: [("step_time_mean_ps".to_owned(), 2e9)].into(),
             first_cause: Some("late_host".into()),
             first_speedup: Some(1.5),
             verdict: Some("host 1 is late".into()),
@@ -198,9 +207,15 @@ mod tests {
         };
         let report = report("logs", &[run("a", Ok(summary.clone())), run("b", Err("cut".into()))], 1);
         let table = &report.tables[0];
-        assert_eq!(table.cell(0, "step_time_p50_ps"), Some(&Cell::Int(2_000_000_000)));
+        assert_eq!(table.cell(0, "step_time_mean_ps"), Some(&Cell::Int(2_000_000_000)));
         assert_eq!(table.cell(0, "mfu"), Some(&Cell::Unknown));
         assert_eq!(table.cell(0, "first_cause"), Some(&"late host".into()));
+        let of = |cause: Option<&str>, verdict: Option<&str>| {
+            let (first_cause, verdict) = (cause.map(str::to_owned), verdict.map(str::to_owned));
+            Summary { first_cause, verdict, ..summary.clone() }.cause()
+        };
+        assert_eq!(of(None, Some("limited by memory")).as_deref(), Some("none found"));
+        assert_eq!(of(None, None), None);
         assert_eq!(table.cell(0, "devices"), Some(&"4 TPU v5e".into()));
         assert_eq!(table.cell(0, "unread"), Some(&Cell::Unknown));
         assert_eq!(table.cell(1, "unread"), Some(&"cut".into()));

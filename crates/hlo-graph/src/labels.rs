@@ -42,7 +42,7 @@ pub(crate) fn name(instruction: &Instruction) -> String {
     }
     match instruction.opcode {
         Opcode::Fusion => {
-            let kind = kind_name(instruction.attributes().fusion_kind.as_ref());
+            let kind = instruction.attributes().fusion_kind.as_ref().map_or("", FusionKind::name);
             format!("<b>{name}</b><br/>{opcode}:{kind}")
         }
         _ => format!("<b>{name}</b><br/>{opcode}"),
@@ -172,17 +172,5 @@ pub(crate) fn trivial(module: &Module, computation: ComputationIdx) -> Option<&'
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// The name of a fusion's kind.
-fn kind_name(kind: Option<&FusionKind>) -> &str {
-    match kind {
-        Some(FusionKind::Loop) => "kLoop",
-        Some(FusionKind::Input) => "kInput",
-        Some(FusionKind::Output) => "kOutput",
-        Some(FusionKind::Custom) => "kCustom",
-        Some(FusionKind::Other(other)) => other,
-        None => "",
     }
 }

@@ -80,6 +80,20 @@ pub enum FusionKind {
     Other(String),
 }
 
+impl FusionKind {
+    /// As HLO text has it: `kLoop`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Loop => "kLoop",
+            Self::Input => "kInput",
+            Self::Output => "kOutput",
+            Self::Custom => "kCustom",
+            Self::Other(other) => other,
+        }
+    }
+}
+
 /// Attributes that only some opcodes have. Absent ones are `None`, empty or false.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {

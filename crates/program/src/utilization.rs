@@ -110,33 +110,9 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     }
     let mut tables = vec![Table::of("units", "Units", rows)];
     if !units.is_empty() {
-        tables.push(kernel_units(&units));
+        tables.push(KernelUnit::table("kernel_units", "Units inside of kernels", &units));
     }
     Ok(Report { values: values(&gauges, samples), tables, ..Report::default() })
-}
-
-/// The table of the units of the core, inside of kernels.
-fn kernel_units(units: &[KernelUnit]) -> Table {
-    let rows = units.iter().map(|unit| {
-        row![
-            text("unit", "Unit", "The unit of the core, as the compiler names it.", unit.name.as_str()),
-            share(
-                "used",
-                "Used",
-                "Mean use while kernels with counters ran, weighted by time: the compiler's schedule laid over measured time.",
-                unit.used
-            ),
-            duration("time_ps", "Time", "Time of the samples that count, summed over devices.", unit.time_ps),
-            count("samples", "Samples", "Samples that count.", unit.samples),
-            count(
-                "malformed",
-                "Malformed",
-                "Samples that cannot be and do not count: without length, or longer than all together.",
-                unit.malformed
-            ),
-        ]
-    });
-    Table::of("kernel_units", "Units inside of kernels", rows)
 }
 
 /// The units of the selected devices, and how many samples there are.

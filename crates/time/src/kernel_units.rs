@@ -3,7 +3,7 @@
 
 use crate::select::Selection;
 use haloscope_profile::{DeviceKind, LineKind, PlaneId, Profile};
-use haloscope_report::units;
+use haloscope_report::{Table, row, units};
 
 /// A unit of the core, while such kernels ran.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,36 @@ impl KernelUnit {
     #[must_use]
     pub fn of_op(profile: &Profile, selection: &Selection<'_>, op: &str) -> Vec<Self> {
         Self::read(profile, selection, Some(op))
+    }
+
+    /// Units as a table of this id and title.
+    #[must_use]
+    pub fn table(id: &'static str, title: &'static str, units: &[Self]) -> Table {
+        let row = |unit: &Self| {
+            row![
+                text("unit", "Unit", "The unit of the core, as the compiler names it.", unit.name.as_str()),
+                share(
+                    "used",
+                    "Used",
+                    "Mean use while it was sampled, weighted by time: the compiler's schedule laid over measured time.",
+                    unit.used
+                ),
+                duration(
+                    "time_ps",
+                    "Time",
+                    "Time of the samples that count, summed over devices.",
+                    unit.time_ps
+                ),
+                count("samples", "Samples", "Samples that count.", unit.samples),
+                count(
+                    "malformed",
+                    "Malformed",
+                    "Samples that cannot be and do not count: without length, or longer than all together.",
+                    unit.malformed
+                ),
+            ]
+        };
+        Table::of(id, title, units.iter().map(row))
     }
 
     fn read(profile: &Profile, selection: &Selection<'_>, op: Option<&str>) -> Vec<Self> {

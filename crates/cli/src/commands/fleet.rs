@@ -89,6 +89,12 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
 
 /// What is known of a run: as it was kept, else `read` is called and the run is read.
 fn summary(store: &Store, info: &RunInfo, read: &mut dyn FnMut()) -> Result<Summary, Error> {
+    // What lies elsewhere is known by its files here, however long it takes to bring them.
+    while let Err(error) = store.files_here(&info.id) {
+        if !matches!(error, Error::Downloading { .. }) {
+            return Err(error);
+        }
+    }
     let words = format!("summary {}", fleet::VERSION);
     let body = store.body(&info.id, ("fleet", Some(&words)), |run| -> Result<Body, Error> {
         read();

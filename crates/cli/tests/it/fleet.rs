@@ -53,11 +53,11 @@ fn runs_are_rows_and_only_new_ones_are_read() {
     };
     let number = |value: &Value| value.as_f64().unwrap();
     let (fleet, overview) =
-        (&row("b")[place("step_time_p50_ps")], &own["values"]["step_time_p50_ps"]["value"]);
+        (&row("b")[place("step_time_mean_ps")], &own["values"]["step_time_mean_ps"]["value"]);
     assert!((number(fleet) - number(overview)).abs() < 1.0, "{fleet} {overview}");
     assert_eq!(row("b")[place("first_cause")], "input bound");
     assert!(number(&row("b")[place("first_speedup")]) > 1.0);
-    assert!(row("c")[place("step_time_p50_ps")].is_null() && row("c")[place("unread")].is_string());
+    assert!(row("c")[place("step_time_mean_ps")].is_null() && row("c")[place("unread")].is_string());
     assert_eq!(
         (&report["values"]["read_now"]["value"], &report["values"]["unread"]["value"]),
         (&2.into(), &1.into())

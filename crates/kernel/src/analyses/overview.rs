@@ -58,26 +58,7 @@ fn measured_units(asked: &Scoped<'_>, subject: &Subject<'_>) -> Option<Table> {
     subject.measured?;
     let op = subject.name.rsplit_once("::").map_or(subject.name.as_str(), |(_, op)| op);
     let units = KernelUnit::of_op(asked.profile, asked.selection().ok()?, op);
-    let rows = units.iter().map(|unit| {
-        row![
-            text("unit", "Unit", "The unit of the core, as the kernel's counters name it.", unit.name.as_str()),
-            share(
-                "used",
-                "Used",
-                "Mean use in its executions, weighted by the samples' time: the compiler's schedule laid over measured time.",
-                unit.used
-            ),
-            duration("time_ps", "Time", "Time of the samples that count.", unit.time_ps),
-            count("samples", "Samples", "Samples that count.", unit.samples),
-            count(
-                "malformed",
-                "Malformed",
-                "Samples that cannot be and do not count: without length, or longer than all together.",
-                unit.malformed
-            ),
-        ]
-    });
-    (!units.is_empty()).then(|| Table::of("measured_units", "Units while it ran", rows))
+    (!units.is_empty()).then(|| KernelUnit::table("measured_units", "Units while it ran", &units))
 }
 
 fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value> {

@@ -6,13 +6,7 @@ use std::fmt;
 
 use super::escape::Name;
 use super::{TextOptions, escape, number, sharding, wrapped::wrapped};
-use crate::{
-    index::ComputationIdx,
-    instruction::{FusionKind, Instruction},
-    module::Module,
-    opcode::Opcode,
-    rare::Rare,
-};
+use crate::{index::ComputationIdx, instruction::Instruction, module::Module, opcode::Opcode, rare::Rare};
 
 /// All attributes in the order in which XLA writes them.
 pub(super) fn all(module: &Module, instruction: &Instruction, options: &TextOptions) -> Vec<String> {
@@ -159,17 +153,6 @@ pub(super) fn frontend_attributes(attributes: &std::collections::BTreeMap<String
     let items: Vec<String> =
         attributes.iter().map(|(key, value)| format!("{key}={}", escape::value(value.as_bytes()))).collect();
     format!("{{{}}}", items.join(","))
-}
-
-fn fusion_kind(kind: Option<&FusionKind>) -> &str {
-    match kind {
-        Some(FusionKind::Loop) => "kLoop",
-        Some(FusionKind::Input) => "kInput",
-        Some(FusionKind::Output) => "kOutput",
-        Some(FusionKind::Custom) => "kCustom",
-        Some(FusionKind::Other(other)) => other,
-        None => "",
-    }
 }
 
 /// Word number `number` of a list; empty past its end.

@@ -8,8 +8,13 @@ use super::super::{
     literal, number, sharding,
     wrapped::wrapped,
 };
-use super::{API_VERSIONS, DOT_ALGORITHMS, List, fusion_kind, name_of};
-use crate::{instruction::OutputOperandAlias, opcode::Opcode, rare::Rare, replica_groups::ReplicaGroups};
+use super::{API_VERSIONS, DOT_ALGORITHMS, List, name_of};
+use crate::{
+    instruction::{FusionKind, OutputOperandAlias},
+    opcode::Opcode,
+    rare::Rare,
+    replica_groups::ReplicaGroups,
+};
 
 impl List<'_> {
     /// Attributes that the opcode calls for.
@@ -92,7 +97,7 @@ impl List<'_> {
             }
             O::Slice => self.add("slice", dims::slice(&attributes.slice)),
             O::Fusion => {
-                self.add("kind", fusion_kind(attributes.fusion_kind.as_ref()));
+                self.add("kind", attributes.fusion_kind.as_ref().map_or("", FusionKind::name));
                 self.aliasing(&attributes.output_operand_aliasing);
             }
             O::Rng => {
