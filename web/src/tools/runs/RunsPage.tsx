@@ -141,7 +141,7 @@ function Row({ run, facts, onAsk }: RowProps) {
     <tr class={isOpen ? "selected" : ""}>
       <td>
         <a href={hrefOf({ run: run.id, page: "overview" })} data-nav="overview" aria-current={isOpen ? "true" : undefined}>
-          {run.name}
+          {run.name.split("/").map((part, i) => (i === 0 ? part : ["/", <wbr />, part]))}
         </a>
       </td>
       <td>{formatDate(run.modified_ms)}</td>
