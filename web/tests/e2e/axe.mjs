@@ -29,15 +29,17 @@ export async function violations(page, where, only = null) {
     );
 }
 
-/** Serious and critical findings on every page of a run, and on what opens over them, in both themes. */
-export async function audit(browser, origin, run) {
+/** Serious and critical findings on every page of a run, and on what opens over them: in both themes, or in each by turns. */
+export async function audit(browser, origin, run, isWhole) {
   const { page, close } = await openPage(browser);
   const found = [];
+  let turn = 0;
   const look = async (where) => {
-    for (const colorScheme of ["light", "dark"]) {
+    const themes = isWhole ? ["light", "dark"] : [["light", "dark"][turn++ % 2]];
+    for (const colorScheme of themes) {
       await page.emulateMedia({ colorScheme });
       await rest(page);
-      found.push(...(await violations(page, `${where}, ${colorScheme}`, colorScheme === "light" ? null : BY_THEME)));
+      found.push(...(await violations(page, `${where}, ${colorScheme}`, colorScheme === themes[0] ? null : BY_THEME)));
     }
   };
   for (const id of await menu(page, origin, run)) {

@@ -1,6 +1,8 @@
 // Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
-// `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers.
+// `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers. `--whole` looks at every page
+// of two runs at both sizes in both themes, and holds every page against axe in both; without it each is seen in two of the four, and
+// axe takes the themes in turn.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -20,11 +22,17 @@ import { reportChecks } from "./report.mjs";
 import { ask, binary, logFolder, start, traces, web, wireBytes } from "./server.mjs";
 import { compareShots } from "./shots.mjs";
 import { timelineSteps } from "./timeline.mjs";
-import { walkParts, walkRun } from "./walk.mjs";
+import { OWN, walkParts, walkRun } from "./walk.mjs";
 import { whySteps } from "./why.mjs";
 
-/** Runs whose every page is seen at every size and in both themes; of the others the pages of our own, twice each. */
+/** Everything, as before a release. */
+const WHOLE = process.argv.includes("--whole");
+
+/** Runs whose every page is seen; of the others the pages of our own. */
 const WALKED = /^(tpu-train|gpu-train)\//;
+
+/** Runs of one program, which look alike: one of them stands for all where not everything is looked at. */
+const ALIKE = /^tpu-gate-/;
 
 /** Of the profiles beside the checkout: a large forged one with many hosts, and a real one. `--all` takes every one. */
 const BESIDE = process.argv.includes("--all") ? /^(?!corrupt)/ : /straggler_v6e32|cpu-jax-train/;
@@ -56,12 +64,12 @@ async function actAll(browser, origin, steps, ...rest) {
 }
 
 /** Runs are walked over two at a time: while one waits for the server the other draws. */
-async function walkAll(browser, origin, runs, name, brief) {
+async function walkAll(browser, origin, runs, name, kind) {
   const queue = [...runs];
   const walker = async () => {
     for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
       const id = run.id;
-      await check(`${name} ${id}: every page`, () => walkRun(browser, origin, id, `${name}-${id}`, brief));
+      await check(`${name} ${id}: every page`, () => walkRun(browser, origin, id, `${name}-${id}`, kind));
     }
   };
   await Promise.all([walker(), walker()]);
@@ -111,19 +119,20 @@ async function looks(browser, serve, log) {
   const demo = await serve("demo");
   await check("the page is the built one", () => pageIsCurrent(demo));
   await check("the first page is small and loads nothing of the others", () => pageIsSmall(browser, demo));
-  await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", true);
+  await walkAll(browser, demo, (await ask(demo, "runs")).body.runs, "demo", { pages: OWN });
 
   const folder = await serve("serve", log.folder);
   const { runs } = (await ask(folder, "runs")).body;
   const whole = runs.filter((run) => !run.id.startsWith("broken/"));
-  const [full, brief] = [whole.filter((run) => WALKED.test(run.id)), whole.filter((run) => !WALKED.test(run.id))];
+  const full = whole.filter((run) => WALKED.test(run.id));
+  const others = whole.filter((run) => !WALKED.test(run.id) && (WHOLE || !ALIKE.test(run.id)));
   // Side by side the audit and the walks leave no core without work.
   const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
   const serious = check("nothing serious for axe, light and dark", async () =>
-    assert.deepEqual(await audit(browser, folder, audited.id), []),
+    assert.deepEqual(await audit(browser, folder, audited.id, WHOLE), []),
   );
-  await walkAll(browser, folder, full, "fixture", false);
-  await walkAll(browser, folder, brief, "fixture", true);
+  await walkAll(browser, folder, full, "fixture", { isWhole: WHOLE });
+  await walkAll(browser, folder, others, "fixture", { pages: OWN });
   await serious;
   const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
   await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
@@ -134,7 +143,7 @@ async function looks(browser, serve, log) {
   if (existsSync(traces)) {
     const beside = await serve("serve", traces);
     const all = (await ask(beside, "runs")).body.runs.filter((run) => BESIDE.test(run.id));
-    await walkAll(browser, beside, all, "trace", true);
+    await walkAll(browser, beside, all, "trace", { pages: OWN });
   } else {
     process.stdout.write("skip the walk over profiles beside the checkout: there are none\n");
   }

@@ -7,7 +7,7 @@ import { DESK, PHONE, assertShows, openPage, overflow, settled, visit } from "./
 import { ask, web } from "./server.mjs";
 
 /** Pages whose numbers are held against the API's, one by one. */
-const OWN = [
+export const OWN = [
   "overview",
   "diagnose",
   "timeline",
@@ -77,8 +77,8 @@ export async function walkParts(browser, origin, run) {
 }
 const SHOTS = join(web, "test-results/e2e");
 
-/** Walks over every page of a run. `brief` looks at the pages of our own alone, at a light desk and on a dark phone. */
-export async function walkRun(browser, origin, run, name, brief = false) {
+/** Walks over these pages of a run, else over every one: at a light desk and on a dark phone, where `isWhole` in each theme on both. */
+export async function walkRun(browser, origin, run, name, { pages, isWhole = false }) {
   const { page, problems, close } = await openPage(browser);
   const folder = join(SHOTS, name.replace(/[^\w.-]+/g, "_"));
   mkdirSync(folder, { recursive: true });
@@ -89,23 +89,23 @@ export async function walkRun(browser, origin, run, name, brief = false) {
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await page.screenshot({ path: join(folder, `${id}-${view}.png`) });
   };
-  const ids = brief ? OWN : await menu(page, origin, run);
+  const ids = pages ?? (await menu(page, origin, run));
   for (const id of ids) {
     await page.setViewportSize(DESK);
     await page.emulateMedia({ colorScheme: "light" });
     await visit(page, origin, { run, page: id });
     if (OWN.includes(id)) await checkNumbers(page, origin, run, id, problems);
     await look(id, "desk-light");
-    if (!brief) {
+    if (isWhole) {
       await page.emulateMedia({ colorScheme: "dark" });
       await look(id, "desk-dark");
     }
     await page.setViewportSize(PHONE);
     await page.emulateMedia({ colorScheme: "dark" });
-    if (!brief) await page.reload();
+    if (isWhole) await page.reload();
     await settled(page);
     await look(id, "phone-dark");
-    if (!brief) {
+    if (isWhole) {
       await page.emulateMedia({ colorScheme: "light" });
       await look(id, "phone-light");
     }

@@ -131,7 +131,9 @@ fn all() -> Vec<Stage> {
             "{xtask} web-hash",
         ))
         .needs(&["node-packages"]),
-        Stage::new("page-looks", Busy, 300, "cd web\nnpm run e2e -- --looks").needs(&["program", "node-packages"]),
+        Stage::new("page-looks", Busy, 200, "cd web\nnpm run e2e -- --looks")
+            .nightly("cd web\nnpm run e2e -- --looks --whole")
+            .needs(&["program", "node-packages"]),
         Stage::new("page-acts", Busy, 300, "cd web\nnpm run e2e -- --acts").needs(&["program", "node-packages"]),
         Stage::new("timeline-frames", Alone, 40, concat!(
             "big=target/big/2-million/plugins/profile/run/big.xplane.pb\n",
