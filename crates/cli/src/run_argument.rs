@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use haloscope_profile::load::{Part, Run};
-use haloscope_report::Error;
+use haloscope_report::{Error, units};
 use tempfile::TempDir;
 
 use crate::{Printer, progress};
@@ -80,13 +80,42 @@ fn from_stdin() -> Result<PathBuf, Error> {
             let _ = to.try_lock();
         }
         to.write_all(&head)?;
-        io::copy(&mut from, &mut to)?;
-        Ok((FromStdin { folder, _locked: to }, path))
+        let most = free_space(folder.path()) / 2;
+        let is_whole = copy(&mut from, &mut to, most)?;
+        Ok((FromStdin { folder, _locked: to }, path, is_whole.then_some(()).ok_or(most)))
     };
-    let (read, path) = read().map_err(|source| Error::Io { path: "stdin".into(), source })?;
+    let (read, path, whole) = read().map_err(|source| Error::Io { path: "stdin".into(), source })?;
+    whole.map_err(|most| too_much(&std::env::temp_dir(), most))?;
     haloscope_report::naming::show_as(path.clone(), "stdin".to_owned());
     *held = Some(read);
     Ok(path)
+}
+
+/// Copies so many bytes at most; whether that was all.
+fn copy(from: &mut impl Read, to: &mut impl Write, most: u64) -> io::Result<bool> {
+    Ok(io::copy(&mut from.by_ref().take(most), to)? < most || from.read(&mut [0])? == 0)
+}
+
+/// The refusal of what comes without end: others need the disk too.
+fn too_much(temporary: &Path, most: u64) -> Error {
+    let message = format!(
+        "more than {} came, half of what is free in {}: write it to a file and name that as RUN, or set TMPDIR to a folder on a larger disk",
+        units::bytes(most as f64),
+        temporary.display()
+    );
+    Error::Input { path: "stdin".into(), message }
+}
+
+/// Bytes that are free on the disk of a folder; without bound where nothing says so.
+fn free_space(folder: &Path) -> u64 {
+    #[cfg(unix)]
+    let free = rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    #[cfg(not(unix))]
+    let free = {
+        let _ = folder;
+        None
+    };
+    free.unwrap_or(u64::MAX)
 }
 
 /// Removes what came from stdin.
@@ -147,6 +176,22 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn what_comes_without_end_is_left() {
+        let copied = |mut from: &[u8]| {
+            let mut to = Vec::new();
+            (copy(&mut from, &mut to, 3).unwrap(), to.len())
+        };
+        assert_eq!(
+            [copied(b""), copied(b"12"), copied(b"123"), copied(b"1234")],
+            [(true, 0), (true, 2), (true, 3), (false, 3)]
+        );
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_space(folder.path()) > 0);
+        let said = too_much(Path::new("/tmp"), 1 << 30).to_string();
+        assert!(said.contains("stdin") && said.contains("1.000 GiB") && said.contains("TMPDIR"), "{said}");
+    }
 
     #[test]
     fn what_a_process_left_of_stdin_is_removed_and_what_one_reads_is_not() {

@@ -8,6 +8,9 @@ use haloscope_mcp::{Context, Http, Server, http};
 use crate::app::App;
 use crate::page;
 
+/// So many bytes a message may have.
+pub(crate) const BODY: usize = 4 << 20;
+
 /// The service; [`crate::guard`] has looked at a request before it gets here.
 pub(crate) fn service(app: &Arc<App>, addr: SocketAddr) -> Http {
     // Without the token: what an agent is told may end up in places where a secret should not be.

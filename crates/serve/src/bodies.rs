@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -36,6 +37,22 @@ pub(crate) async fn in_time(State(longest): State<Duration>, request: Request, n
     // What still comes is not read.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Reads the body before anything else looks at the request: one that is cut or garbled is the sender's fault, and one above the
+/// router's [`DefaultBodyLimit`](axum::extract::DefaultBodyLimit) of `most` bytes is refused as such.
+pub(crate) async fn whole(State(most): State<usize>, request: Request, next: Next) -> Response {
+    if request.body().size_hint().lower() > most as u64 {
+        return Failure::too_large(most).into_response();
+    }
+    let (parts, body) = request.into_parts();
+    match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Failure::too_large(most).into_response()
+        }
+        Err(_) => Failure::usage("the body did not come whole", "send all of it").into_response(),
+    }
 }
 
 /// A body that fails where it takes too long.

@@ -51,8 +51,12 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
         .layer(middleware::from_fn(retry_unfinished))
         .layer(token())
         .layer(reading());
-    let agents =
-        Router::new().route_service("/mcp", agents::service(app, addr)).layer(token()).layer(reading());
+    let agents = Router::new()
+        .route_service("/mcp", agents::service(app, addr))
+        .layer(middleware::from_fn_with_state(agents::BODY, bodies::whole))
+        .layer(DefaultBodyLimit::max(agents::BODY))
+        .layer(token())
+        .layer(reading());
     let router = Router::new()
         .nest("/api", api)
         .merge(agents)

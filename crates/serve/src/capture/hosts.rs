@@ -15,7 +15,7 @@ pub enum CaptureHosts {
     Unsaid,
     /// None: nothing is captured from the page.
     Nobody,
-    /// Any.
+    /// Any but link-local addresses, where clouds answer with the secrets of the machine.
     Any,
     /// Those that one of the rules names.
     Only(Vec<HostRule>),
@@ -62,6 +62,13 @@ impl Address {
     fn ip(&self) -> Option<IpAddr> {
         self.host.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
     }
+
+    pub(crate) fn is_link_local(&self) -> bool {
+        self.ip().is_some_and(|ip| match ip {
+            IpAddr::V4(ip) => ip.is_link_local(),
+            IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        })
+    }
 }
 
 impl CaptureHosts {
@@ -77,7 +84,7 @@ impl CaptureHosts {
     pub(crate) fn allows(&self, address: &Address) -> bool {
         match self {
             Self::Unsaid | Self::Nobody => false,
-            Self::Any => true,
+            Self::Any => !address.is_link_local(),
             Self::Only(rules) => rules.iter().any(|rule| rule.names(address)),
         }
     }
@@ -244,11 +251,15 @@ mod tests {
             ("[fd12::1]:8466", "[fd12::1]:8466"),
             ("fd12::1", "[fd12::1]:9"),
             ("0.0.0.0/0", "8.8.8.8:1"),
+            ("169.254.0.0/16", "169.254.169.254:80"),
         ] {
             assert!(allows(rules, address), "{rules} {address}");
         }
         for (rules, address) in [
             ("none", "localhost:9999"),
+            ("any", "169.254.169.254:80"),
+            ("any", "[::ffff:169.254.169.254]:80"),
+            ("any", "[fe80::1]:8466"),
             ("localhost", "evil.example:9999"),
             ("localhost", "localhost.evil.example:9999"),
             ("localhost:9999", "localhost:22"),

@@ -124,8 +124,12 @@ fn checked(servers: &[String], hosts: &CaptureHosts) -> Result<Vec<String>, Fail
             return Err(usage(format!("expected a server as host:port, found `{name}`"), HINT));
         };
         if !hosts.allows(&address) {
-            let rules = hosts.rules().join(", ");
-            let error = format!("this server may not ask `{name}` for a profile; it may ask: {rules}");
+            let error = if *hosts == CaptureHosts::Any {
+                format!("`{name}` is a link-local address: it is asked only where --capture-hosts names it")
+            } else {
+                let rules = hosts.rules().join(", ");
+                format!("this server may not ask `{name}` for a profile; it may ask: {rules}")
+            };
             return Err(Failure::forbidden(
                 error,
                 "`haloscope serve --capture-hosts` says which servers may be asked",

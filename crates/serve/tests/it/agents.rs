@@ -1,7 +1,7 @@
 //! `/mcp`: the tools for agents, behind the same checks as everything else. What the tools say is tested where they live.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 
 use serde_json::{Value, json};
 
@@ -73,4 +73,27 @@ fn agents_are_held_against_the_same_rules_as_pages() {
     // Nothing else takes POST, and there is nothing to read at /mcp.
     assert_eq!(status("/api/runs?token=secret-secret-16", "localhost", ""), 405);
     assert_eq!(server.get("/mcp?token=secret-secret-16").status, 405);
+}
+
+#[test]
+fn a_message_that_does_not_come_whole_is_the_senders_fault() {
+    let server = TestServer::start();
+    let sent = |headers: &str, body: &[u8]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.addr.port())).unwrap();
+        let host = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
+        let accept = "Accept: application/json, text/event-stream\r\n";
+        write!(stream, "POST /mcp HTTP/1.1\r\n{host}{accept}{headers}\r\n").unwrap();
+        // Of what is too much not all is taken.
+        let _ = stream.write_all(body);
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8(bytes).unwrap()
+    };
+    let cut = sent("Content-Length: 100\r\n", b"{\"js");
+    assert!(cut.starts_with("HTTP/1.1 400 ") && cut.contains("\"error\""), "{cut}");
+    let garbled = sent("Transfer-Encoding: chunked\r\n", b"4\r\n{\"js\r\nzz\r\n");
+    assert!(garbled.starts_with("HTTP/1.1 400 "), "{garbled}");
+    let large = sent(&format!("Content-Length: {}\r\n", (4 << 20) + 1), b"{");
+    assert!(large.starts_with("HTTP/1.1 413 ") && large.contains("4 MiB"), "{large}");
 }
