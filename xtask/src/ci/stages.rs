@@ -242,7 +242,10 @@ fn all() -> Vec<Stage> {
             .needs(&["program"]),
         Stage::new("names", Busy, 40, "python3 tests/hostile/names.py --bin {bin}").needs(&["program"]),
         Stage::new("hostile", Alone, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
-            .nightly("python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole")
+            .nightly(concat!(
+                "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole\n",
+                "python3 tests/hostile/run.py --bin {bin} --served 1300",
+            ))
             .needs(&["program"]),
         // What programs on the CPU take, against a clock: nothing else may run meanwhile.
         Stage::at_night("programs", Alone, 300, "python3 tests/programs/run.py --bin {bin} --python target/peers/xprof/bin/python")
