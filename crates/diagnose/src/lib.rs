@@ -78,6 +78,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
             rule.apply(&evidence)
         })
         .collect();
+    host_clock(&evidence, notes);
     let ranked = ranking::ranked(&checked);
     let causes: Vec<Finding> =
         ranked.iter().filter(|(s, _)| s.costs_time()).map(|(_, f)| f.clone()).collect();
@@ -97,6 +98,26 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
         findings: ranked.into_iter().map(|(_, finding)| finding).collect(),
         ..Report::default()
     })
+}
+
+/// A difference of clocks that is told, picoseconds.
+const CLOCKS_APART_PS: i64 = 10_000_000;
+
+/// The clocks of hosts and devices, where they are apart.
+fn host_clock(evidence: &Evidence<'_>, notes: &mut Notes) {
+    let behind_ps = evidence.host().behind_ps;
+    if behind_ps > CLOCKS_APART_PS {
+        notes.add(
+            "host_clock_apart",
+            Severity::Info,
+            format!(
+                "a program begins {} before its host has queued it: the clocks of host and device are apart",
+                haloscope_report::units::duration_ps(behind_ps as f64)
+            ),
+            "what the host did in a gap of the device was looked up that much later",
+            "",
+        );
+    }
 }
 
 /// Of a run that says nothing of time: what its compiled kernels show.

@@ -40,6 +40,12 @@ impl Intervals {
         Self(parts)
     }
 
+    /// The set, earlier by so much.
+    #[must_use]
+    pub fn earlier(&self, by: i64) -> Self {
+        Self(self.0.iter().map(|&(start, end)| (start.saturating_sub(by), end.saturating_sub(by))).collect())
+    }
+
     /// What is in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {

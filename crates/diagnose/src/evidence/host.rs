@@ -50,6 +50,8 @@ pub(crate) struct Stretch {
 pub(crate) struct HostTime {
     /// Whether any host thread recorded an event.
     pub has_events: bool,
+    /// By how much the clock of a host's devices is behind its own, at most of all hosts, picoseconds.
+    pub behind_ps: i64,
     parts: BTreeMap<Doing, Part>,
     /// What of [`Doing::Launch`] lies inside programs: gaps between kernels of a GPU.
     pub launch_inside_ps: i64,
@@ -123,6 +125,7 @@ impl Evidence<'_> {
             let Some(Some(account)) = self.accounts().get(position) else { continue };
             let host = events.entry(device.host).or_insert_with(|| HostEvents::of(self.profile, device.host));
             time.has_events |= host.has_events;
+            time.behind_ps = time.behind_ps.max(host.behind_ps);
             time.launchers.extend(host.main.map(|line| (device.host, line)));
             let parts = parts(device, account, self.selection.window(position), host);
             for (doing, set) in &parts.by_doing {
@@ -171,7 +174,10 @@ impl Evidence<'_> {
         let longest = time.parts.get(&Doing::Other).and_then(|part| part.longest);
         time.meanwhile = longest.and_then(|stretch| {
             let host = self.profile.device(stretch.device).host;
-            super::host_events::covering(self.profile, host, stretch.start_ps, stretch.end_ps)
+            let behind_ps = events.get(&host).map_or(0, |events| events.behind_ps);
+            let (from, to) =
+                (stretch.start_ps.saturating_add(behind_ps), stretch.end_ps.saturating_add(behind_ps));
+            super::host_events::covering(self.profile, host, from, to)
         });
         time
     }
@@ -310,7 +316,7 @@ pub(super) fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &
     let calls = calls(events);
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     walk_innermost(events.iter(), |event, from, to| {
-        let inside = set.overlap(from, to);
+        let inside = set.overlap(from.saturating_sub(host.behind_ps), to.saturating_sub(host.behind_ps));
         if inside > 0 {
             let sum = sums.entry(event.meta).or_default();
             sum.0 = sum.0.saturating_add(inside);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::host_clock;
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
 use haloscope_time::compilations::is_compilation;
 use haloscope_time::input::input_work;
@@ -190,10 +191,12 @@ pub(crate) struct Puts {
     pub arguments: f64,
 }
 
-/// The events of one host that rules look at.
+/// The events of one host that rules look at, on the clock of its devices.
 #[derive(Debug, Default)]
 pub(super) struct HostEvents {
     pub has_events: bool,
+    /// By how much its devices' clock is behind its own, picoseconds: taken off all times here.
+    pub behind_ps: i64,
     /// The thread that launches programs: the one with step markers, else with most launches.
     pub main: Option<LineId>,
     /// Whether the launching thread itself fetches input.
@@ -216,7 +219,8 @@ struct Kept {
 
 impl HostEvents {
     pub(super) fn of(profile: &Profile, host: HostId) -> Self {
-        let mut all = Self::default();
+        let behind_ps = host_clock::behind_ps(profile, host);
+        let mut all = Self { behind_ps, ..Self::default() };
         let mut best = (0, 0);
         for plane in profile.planes_of(host).filter(|p| !p.kind.is_device()) {
             let source = profile.source_of(plane);
@@ -233,7 +237,8 @@ impl HostEvents {
                 all.has_events |= !events.is_empty();
                 let (mut steps, mut launches) = (0, 0);
                 for event in events.iter() {
-                    let (start_ps, end_ps) = (event.start_ps, event.end_ps);
+                    let (start_ps, end_ps) =
+                        (event.start_ps.saturating_sub(behind_ps), event.end_ps.saturating_sub(behind_ps));
                     steps += u64::from(events.has(event.index, Mark::Step));
                     let input = events.has(event.index, Mark::InputStage) || iterators[event.meta as usize];
                     let kind = if input { Some((Doing::Input, false)) } else { kinds[event.meta as usize] };
@@ -271,11 +276,11 @@ impl HostEvents {
             all.spans.insert(Doing::Transfer, transfer.union(&queued));
         }
         if let Some(compile) = all.spans.get(&Doing::Compile) {
-            let calls = Intervals::union_of(compiling_calls(profile, host));
+            let calls = Intervals::union_of(compiling_calls(profile, host)).earlier(behind_ps);
             all.spans.insert(Doing::Compile, compile.union(&calls));
         }
         if !all.fetches {
-            all.spans.insert(Doing::Input, input_work(profile, host));
+            all.spans.insert(Doing::Input, input_work(profile, host).earlier(behind_ps));
         }
         all
     }

@@ -6,6 +6,7 @@ pub(super) mod copies;
 pub(super) mod devices;
 pub(super) mod experts;
 pub(super) mod host;
+mod host_clock;
 mod host_counts;
 pub(super) mod host_events;
 pub(super) mod host_ops;
