@@ -44,8 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages =
-        vec![root.join("README.md"), docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
+    let mut pages = vec![docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.slug()));
         if !page.exists() && args.write {
@@ -100,7 +99,6 @@ fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
     match *marker {
         Marker::Example(command) => example::render(command, &root()),
         Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
-            Some("README") if page.parent() == Some(&root()) => Ok(commands()),
             Some("README") => Ok(index()),
             Some("mcp") => Ok(tools()),
             Some("xprof") => xprof::render(&root()),
@@ -118,16 +116,6 @@ fn index() -> String {
     let mut out = String::from("| analysis | the question it answers |\n|---|---|\n");
     for analysis in analyses::ALL {
         out += &format!("| [`{}`](analyses/{}.md) | {} |\n", analysis.id, analysis.slug(), analysis.question);
-    }
-    out
-}
-
-/// The table of commands, for who has not read anything yet.
-fn commands() -> String {
-    let mut out = String::from("| command | question |\n|---|---|\n");
-    for analysis in analyses::ALL {
-        let (example, slug) = (reference::cell(analysis.example), analysis.slug());
-        out += &format!("| [`{example}`](docs/analyses/{slug}.md) | {} |\n", analysis.question);
     }
     out
 }
@@ -197,8 +185,7 @@ mod tests {
 
     #[test]
     fn the_index_names_every_analysis() {
-        for text in [index(), commands()] {
-            assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.slug()))));
-        }
+        let text = index();
+        assert!(analyses::ALL.iter().all(|a| text.contains(&format!("analyses/{}.md", a.slug()))));
     }
 }

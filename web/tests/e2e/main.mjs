@@ -137,7 +137,9 @@ async function looks(browser, serve, log) {
   const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;
   await check("every tab, and analyses without a page", () => walkParts(browser, folder, program));
   await onEachScreen(browser, folder, audited.id, check);
-  await check("the pictures are those that are kept", async () => assert.deepEqual(await compareShots(browser, folder, audited.id), []));
+  await check("the pictures are those that are kept", async () =>
+    assert.deepEqual(await compareShots(browser, { origin: folder, run: audited.id }, demo), []),
+  );
   await reportChecks(browser, log.folder, check);
 
   if (existsSync(traces)) {

@@ -1,4 +1,4 @@
-// Pictures of a few pages against those that are committed in `shots/`. `npm run e2e -- --update` takes them anew. What differs is
+// Pictures of a few pages against those that are committed in `shots/` and in the docs. `npm run e2e -- --update` takes them anew. What differs is
 // written to ../target/e2e-shots, with the difference beside it.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,6 +23,9 @@ const VIEWS = [
   { name: "phone-dark", viewport: PHONE, colorScheme: "dark", deviceScaleFactor: 0.5 },
 ];
 
+/** Pictures in the docs: pages of the demo, as a newcomer sees them. */
+const DOCS = [{ path: "docs/images/diagnose.png", page: "diagnose", viewport: { width: 1240, height: 780 } }];
+
 /** Another version of the browser draws letters differently: so much may differ, a part missing or moved is more. */
 const MOST = 0.02;
 /** How far a pixel may be off before it counts, 0 to 1. */
@@ -37,8 +40,7 @@ async function picture(page) {
 }
 
 /** The share of pixels that differ; writes both pictures where it is too large. */
-function compare(name, taken) {
-  const path = join(kept, `${name}.png`);
+function compare(name, path, taken) {
   if (!existsSync(path)) return `${name}: no picture to compare with: run \`npm run e2e -- --update\``;
   const [was, is] = [PNG.sync.read(readFileSync(path)), PNG.sync.read(taken)];
   mkdirSync(differing, { recursive: true });
@@ -56,20 +58,28 @@ function compare(name, taken) {
   return `${name}: ${(share * 100).toFixed(1)}% of the pixels differ: see target/e2e-shots, or \`npm run e2e -- --update\` where it is meant`;
 }
 
-/** What differs on a run's pages, in words; nothing after an update. */
-export async function compareShots(browser, origin, run) {
+/** What differs on a run's pages and on those of the demo, in words; nothing after an update. */
+export async function compareShots(browser, { origin, run }, demo) {
   rmSync(differing, { recursive: true, force: true });
   mkdirSync(kept, { recursive: true });
   const problems = [];
+  const look = (name, path, taken) => {
+    if (update) writeFileSync(path, taken);
+    else problems.push(compare(name, path, taken));
+  };
   for (const { name: view, ...options } of VIEWS) {
     const { page, close } = await openPage(browser, options);
     for (const id of PAGES) {
       await visit(page, origin, { run, page: id });
-      const taken = await picture(page);
       const name = `${id}-${view}`;
-      if (update) writeFileSync(join(kept, `${name}.png`), taken);
-      else problems.push(compare(name, taken));
+      look(name, join(kept, `${name}.png`), await picture(page));
     }
+    await close();
+  }
+  for (const { path, page: id, viewport } of DOCS) {
+    const { page, close } = await openPage(browser, { viewport, colorScheme: "light" });
+    await visit(page, demo, { page: id });
+    look(`${id}-docs`, join(web, "..", path), await picture(page));
     await close();
   }
   return problems.filter((problem) => problem !== null);
