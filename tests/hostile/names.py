@@ -43,16 +43,16 @@ QUESTIONS = (
 )
 # Each is followed by a run.
 WRONG = (
-    ("export", "--format", WORD), ("report", "-o", "/nonexistent/" + WORD), ("slice", "-o", "/nonexistent/" + WORD),
-    ("redact", "-o", "/nonexistent/" + WORD), ("kernel", WORD), ("hlo", "text", "--module", WORD), ("timeline", "--track", WORD),
+    ("export", "--format", WORD), ("report", "-o", "/dev/null/" + WORD), ("slice", "-o", "/dev/null/" + WORD),
+    ("redact", "-o", "/dev/null/" + WORD), ("kernel", WORD), ("hlo", "text", "--module", WORD), ("timeline", "--track", WORD),
     ("timeline", "--name", WORD), ("ops", "--devices", WORD), ("ops", "--window", WORD), ("ops", "--steps", WORD), ("ops", "--table", WORD),
-    ("ops", "--limit", PART), ("ops", "--memory-limit", PART), ("ops", "--also", WORD), ("ops", "--also", "json=/nonexistent/" + WORD),
+    ("ops", "--limit", PART), ("ops", "--memory-limit", PART), ("ops", "--also", WORD), ("ops", "--also", "json=/dev/null/" + WORD),
     ("ops", "--" + PART), (PART,), ("--" + PART,), ("check", "--claim", WORD), ("check", "--budget", WORD), ("check", "--baseline", WORD),
     ("comm", "--mesh", WORD), ("roofline", "--chip", WORD), ("hlo", "search", "--query", WORD), ("xprof", WORD), ("serve", "--host", PART),
 )
 ALONE = (
-    ("overview", WORD), ("overview", "http://127.0.0.1:1/" + WORD), ("mcp", "/nonexistent/" + WORD), ("oom", WORD),
-    ("help", PART), ("completions", PART), ("skill", PART), ("version", PART), ("ledger", "--ledger", "/nonexistent/" + WORD), ("fleet", "/nonexistent/" + WORD), ("fleet", "--since", PART),
+    ("overview", WORD), ("overview", "http://127.0.0.1:1/" + WORD), ("mcp", "/dev/null/" + WORD), ("oom", WORD),
+    ("help", PART), ("completions", PART), ("skill", PART), ("version", PART), ("ledger", "--ledger", "/dev/null/" + WORD), ("fleet", "/dev/null/" + WORD), ("fleet", "--since", PART),
 )
 
 
