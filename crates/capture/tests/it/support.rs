@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use haloscope_capture::{Captured, Destination, Error, Request, Silent, Stop, capture};
 
-/// A request of short times.
+/// A short request, whose servers are waited for as long as a busy machine takes.
 pub(crate) fn request<S: Into<String>>(servers: impl IntoIterator<Item = S>) -> Request {
-    Request { duration: Duration::from_millis(50), timeout: Duration::from_secs(2), ..Request::new(servers) }
+    Request { duration: Duration::from_millis(50), timeout: Duration::from_secs(60), ..Request::new(servers) }
 }
 
 pub(crate) fn into(folder: &Path, request: &Request) -> Result<Captured, Error> {

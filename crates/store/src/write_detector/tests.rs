@@ -122,6 +122,6 @@ fn a_profile_that_is_written_in_pieces_is_answered_whole_or_not() {
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    assert!(refused > 10, "{refused}");
+    assert!(refused > 2, "{refused}");
     assert!(!store.list().unwrap()[0].writing);
 }
