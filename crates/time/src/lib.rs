@@ -61,4 +61,5 @@ pub mod tensor_cores;
 pub mod transfers;
 pub mod typed_peak;
 pub mod usage;
+pub mod virtual_devices;
 pub mod window_index;

@@ -101,6 +101,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     quality::steps(profile, &measured.steps, notes);
     quality::events(profile, selection, notes);
+    virtual_devices(profile, selection, comm, notes);
     let seen = |d: &&&haloscope_profile::Device| !comm.devices.iter().any(|one| one.device == d.id);
     let silent: Vec<&str> = selection.devices.iter().filter(seen).map(|d| d.name.as_str()).collect();
     quality::devices_without_ops(&silent, notes);
@@ -139,6 +140,30 @@ fn unpaired(comm: &Communication<'_>) -> (usize, usize) {
     let asynchronous = |one: &&Collective<'_>| matches!(one.form, Form::Asynchronous | Form::SparseCore);
     let executions = comm.collectives.iter().filter(asynchronous).flat_map(|one| &one.executions);
     executions.fold((0, 0), |(all, lacking), e| (all + 1, lacking + usize::from(e.unpaired.is_some())))
+}
+
+/// Devices that share a plane: what they wait for each other is not seen.
+fn virtual_devices(
+    profile: &Profile,
+    selection: &Selection<'_>,
+    comm: &Communication<'_>,
+    notes: &mut Notes,
+) {
+    if comm.collectives.is_empty() {
+        return;
+    }
+    for device in &selection.devices {
+        let count = haloscope_time::virtual_devices::of(profile, device);
+        if count > 1 {
+            notes.add(
+                "virtual_devices",
+                Severity::Warning,
+                format!("{} stands for {count} devices of the program, whose ops are on one plane", device.name),
+                "what one of them waits in a collective is hidden by what another computes: exposed communication is that of all together",
+                "",
+            );
+        }
+    }
 }
 
 fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {

@@ -6,6 +6,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_profile::HloModule;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::virtual_devices;
 
 pub(super) static RULE: Rule = Rule {
     id: "few_devices_profiled",
@@ -39,7 +40,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ));
     };
     let wanted = partitions.saturating_mul(decoded.module.replica_count().unwrap_or(1).max(1));
-    let recorded = evidence.accounts().iter().flatten().count() as u64;
+    let devices = evidence.selection.devices.iter().zip(evidence.accounts()).filter(|(_, own)| own.is_some());
+    // One CPU may stand for all of them.
+    let recorded: usize = devices.map(|(device, _)| virtual_devices::of(profile, device)).sum();
+    let recorded = recorded as u64;
     let said = format!("{recorded} of the {wanted} devices that {} runs on", module.name);
     // Several chips may share a program that is compiled for one: nobody knows how many there are.
     if recorded >= wanted {
@@ -71,6 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 mod tests {
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
+    use haloscope_xspace::write::Value;
 
     fn tpu(ordinal: i64) -> Made {
         let mut tpu = Made::tpu(ordinal);
@@ -97,6 +102,27 @@ mod tests {
     #[test]
     fn all_devices_are_clear() {
         assert_eq!(check(&super::RULE, vec![tpu(0), tpu(1), program(2)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn a_cpu_stands_for_all_devices_that_the_framework_makes_of_it() {
+        let cpu = |devices: u64| {
+            let mut made = Made::named("/host:CPU");
+            for ordinal in 0..devices {
+                made.line(&format!("tf_XLAPjRtCpuClient/{ordinal}"));
+                let stats = [
+                    ("hlo_op", Value::Str("dot.1".into())),
+                    ("hlo_module", Value::Str("jit_step".into())),
+                    ("program_id", Value::Uint(7)),
+                    ("device_ordinal", Value::Uint(ordinal)),
+                ];
+                made.event("dot.1", 0, 400 * US, &stats);
+            }
+            made
+        };
+        assert_eq!(check(&super::RULE, vec![cpu(8), program(8)]).verdict, Verdict::Clear);
+        let found = check(&super::RULE, vec![cpu(4), program(8)]);
+        assert!(found.findings[0].claim.starts_with("The profile holds 4 of the 8 devices"), "{found:?}");
     }
 
     #[test]
