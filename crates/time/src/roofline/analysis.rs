@@ -41,7 +41,7 @@ macro_rules! line_row {
         row![
             $($first)*,
             duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps.", $line.work.time_ps.round() as i64),
-            share("time_share", "Share", "Of all time in this table.", $line.time_share()),
+            share("time_share", "Share", "Of all time in this table; of a step the part between the first op and the last.", $line.time_share()),
             text("bound_by", "Bound by", "The nearer limit: compute or memory.", $line.limits.bound.map(|b| b.word())),
             share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof.", $line.limits.efficiency),
             duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth).", $line.limits.gap_ps),
@@ -264,14 +264,20 @@ fn steps_table(
     total: &Sums,
     peaks: &Peaks,
 ) -> Table {
-    let span_of = |position: usize| {
-        let (from, to) = busy::intervals(profile, selection.devices[position]).hull().unwrap_or_default();
-        selection.window(position).map_or(to - from, |window| window.overlap(from, to))
+    // From the first op to the last: a step may begin before its first op, and its share is of this time all the same.
+    let hulls: Vec<(i64, i64)> =
+        selection.devices.iter().map(|d| busy::intervals(profile, d).hull().unwrap_or_default()).collect();
+    let within = |position: usize, start: i64, end: i64| {
+        let (from, to) = (start.max(hulls[position].0), end.min(hulls[position].1));
+        let cut = || selection.window(position).map_or(to - from, |window| window.overlap(from, to));
+        if from < to { cut() } else { 0 }
     };
-    let spans = units::sum((0..selection.devices.len()).map(span_of)) as f64;
+    let spans = units::sum((0..hulls.len()).map(|at| within(at, hulls[at].0, hulls[at].1))) as f64;
     let mut lines = Vec::new();
-    let mut push = |name: String, work: Work| lines.push(Line::new(name, work, peaks, spans));
-    push("total".into(), Work { time_ps: spans, ..total.work() });
+    let mut push = |name: String, work: Work, within_ps: f64| {
+        lines.push(Line { within_ps, ..Line::new(name, work, peaks, spans) })
+    };
+    push("total".into(), Work { time_ps: spans, ..total.work() }, spans);
     let mut steps = Steps::find(profile, &selection.devices);
     steps.rows.retain(|step| {
         scope.steps.as_ref().is_none_or(|range| range.contains(step.number))
@@ -280,8 +286,8 @@ fn steps_table(
                 .window_ps
                 .is_none_or(|(from, to)| step.instances.iter().any(|i| i.start_ps < to && i.end_ps > from))
     });
-    let mut works = vec![Work::default(); steps.rows.len()];
-    for device in &selection.devices {
+    let mut works = vec![(Work::default(), 0.0); steps.rows.len()];
+    for (position, device) in selection.devices.iter().enumerate() {
         let here = steps.rows.iter().enumerate().filter_map(|(row, step)| Some((row, step.on(device.id)?)));
         // Of a step that the window cuts, the part in it.
         let (first, last) = scope.window_ps.unwrap_or((i64::MIN, i64::MAX));
@@ -295,18 +301,20 @@ fn steps_table(
         let spans: Vec<(i64, i64)> = windows.iter().map(|w| (w.0, w.1)).collect();
         let parts = ops::work_in_windows(profile, device, &spans, |module| selection.takes_module(module));
         for ((start, end, row), part) in windows.into_iter().zip(parts) {
-            let work = &mut works[row];
+            let (work, within_ps) = &mut works[row];
+            *within_ps += within(position, start, end) as f64;
             work.time_ps += (end - start) as f64;
             add_known(&mut work.flops, part.flops);
             add_known(&mut work.hbm_bytes, part.hbm_bytes);
         }
     }
-    let counted: Vec<&Work> =
+    let counted: Vec<&(Work, f64)> =
         steps.rows.iter().zip(&works).filter(|(s, _)| s.class != StepClass::Edge).map(|(_, w)| w).collect();
     if !counted.is_empty() {
         let n = counted.len() as f64;
-        let mut sum = Work::default();
-        for work in &counted {
+        let (mut sum, mut sum_within_ps) = (Work::default(), 0.0);
+        for (work, within_ps) in &counted {
+            sum_within_ps += within_ps;
             sum.time_ps += work.time_ps;
             add_known(&mut sum.flops, work.flops);
             add_known(&mut sum.hbm_bytes, work.hbm_bytes);
@@ -315,10 +323,11 @@ fn steps_table(
         push(
             "average".into(),
             Work { time_ps: sum.time_ps / n, flops: mean(sum.flops), hbm_bytes: mean(sum.hbm_bytes) },
+            sum_within_ps / n,
         );
     }
-    for (step, work) in steps.rows.iter().zip(works) {
-        push(step.number.to_string(), work);
+    for (step, (work, within_ps)) in steps.rows.iter().zip(works) {
+        push(step.number.to_string(), work, within_ps);
     }
     let row = |line: Line| {
         line_row!(
@@ -339,6 +348,8 @@ fn steps_table(
 struct Line {
     name: String,
     work: Work,
+    /// What of its time is of the whole table's, picoseconds.
+    within_ps: f64,
     /// The time of the whole table, picoseconds.
     all_ps: f64,
     limits: Limits,
@@ -347,11 +358,11 @@ struct Line {
 impl Line {
     fn new(name: String, work: Work, peaks: &Peaks, all_ps: f64) -> Self {
         let limits = work.against(peaks);
-        Self { name, work, all_ps, limits }
+        Self { name, within_ps: work.time_ps, work, all_ps, limits }
     }
 
     fn time_share(&self) -> Option<f64> {
-        (self.all_ps > 0.0).then(|| self.work.time_ps / self.all_ps)
+        (self.all_ps > 0.0).then(|| self.within_ps / self.all_ps)
     }
 
     fn gap_share(&self) -> Option<f64> {
