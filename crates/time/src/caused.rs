@@ -29,7 +29,7 @@ pub(super) struct Marker {
 }
 
 /// From the first start to the last end, picoseconds.
-type Span = (i64, i64);
+pub(super) type Span = (i64, i64);
 
 /// What says which marker an event of a GPU goes back to.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ fn note_launches(profile: &Profile, marker: &Marker, at: usize, of_launch: &mut 
 }
 
 /// When the step of each marker was, by when its work ran and when foreign kernels did (by start).
-fn spans(markers: &[Marker], work: &[Option<Span>], foreign: &[Span]) -> Vec<Option<Span>> {
+pub(super) fn spans(markers: &[Marker], work: &[Option<Span>], foreign: &[Span]) -> Vec<Option<Span>> {
     if work.iter().all(Option::is_none) {
         return vec![None; markers.len()];
     }

@@ -7,6 +7,7 @@ pub mod account;
 pub mod analysis;
 pub mod async_parts;
 pub mod busy;
+mod called;
 mod caused;
 pub mod ceiling;
 pub mod compilations;

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::busy;
+use super::called;
 use super::caused::{Causes, Marker};
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
@@ -37,7 +38,7 @@ pub enum StepSource {
     DeviceLine,
     /// Host markers (`jax.profiler.StepTraceAnnotation`, TensorFlow's train function): events with stat `step_num`.
     HostMarkers,
-    /// The same of hosts that launch asynchronously: on a GPU a step lasts until the work is done that its marker launched.
+    /// The same of hosts that launch asynchronously: on a GPU or CPU a step lasts until the work is done that its marker launched.
     Caused,
     /// No marker: each launch of this module, the one that took most time, begins a step.
     Launches(String),
@@ -97,6 +98,10 @@ const FEWEST_PATTERNS: usize = 3;
 /// A step this much off the median, and by as many robust deviations, is not usual.
 const OUTLIER_SHARE: f64 = 0.05;
 const OUTLIER_DEVIATIONS: f64 = 4.0;
+/// Markers that hold less of a device's busy time, of which nobody knows what they launched, say nothing of its steps.
+const MOST_INSIDE: f64 = 0.5;
+/// Where markers hold so much of a CPU's busy time, its steps are as long as they are.
+const ALL_INSIDE: f64 = 0.95;
 /// At most this many steps at the start are warm-up.
 const WARM_UP: usize = 3;
 
@@ -249,15 +254,16 @@ impl Steps {
             let known = causes.and_then(|causes| causes.spans(profile, &gpus, &markers));
             for device in devices {
                 let own = known.as_ref().zip(gpus.iter().position(|gpu| gpu.id == device.id));
-                let spans = match own {
-                    Some((known, at)) => known[at].clone(),
-                    None => {
-                        is_doubtful |= device.kind == DeviceKind::Gpu
-                            && !markers.is_empty()
-                            && !cover(profile, device, &markers);
-                        markers.iter().map(|m| Some((m.start_ps, m.end_ps))).collect()
-                    }
-                };
+                let own = own.map(|(known, at)| known[at].clone()).or_else(|| {
+                    let is_worth_it = device.kind == DeviceKind::Cpu
+                        && !markers.is_empty()
+                        && covered(profile, device, &markers) < ALL_INSIDE;
+                    if is_worth_it { called::steps(profile, device, &markers) } else { None }
+                });
+                let spans = own.unwrap_or_else(|| {
+                    is_doubtful |= !markers.is_empty() && covered(profile, device, &markers) < MOST_INSIDE;
+                    markers.iter().map(|m| Some((m.start_ps, m.end_ps))).collect()
+                });
                 for (marker, span) in markers.iter().zip(spans) {
                     let Some((start_ps, end_ps)) = span else { continue };
                     outlived |= end_ps > marker.end_ps;
@@ -414,12 +420,11 @@ fn markers(profile: &Profile, host: HostId) -> Vec<Marker> {
     found
 }
 
-/// Whether most of the time in which a device was busy lies inside of markers. Markers that hold less of it, of which nobody
-/// knows what they launched, say nothing of its steps.
-fn cover(profile: &Profile, device: &Device, markers: &[Marker]) -> bool {
+/// The share of the time in which a device was busy that lies inside of markers.
+fn covered(profile: &Profile, device: &Device, markers: &[Marker]) -> f64 {
     let busy = busy::intervals(profile, device);
     let marked = Intervals::union_of(markers.iter().map(|m| (m.start_ps, m.end_ps)).collect());
-    2 * busy.intersect(&marked).length() >= busy.length()
+    busy.intersect(&marked).length() as f64 / busy.length().max(1) as f64
 }
 
 /// A program by its name and id; by its name alone where it is compiled anew all the time.

@@ -275,7 +275,7 @@ fn steps_table(
     let spans = units::sum((0..hulls.len()).map(|at| within(at, hulls[at].0, hulls[at].1))) as f64;
     let mut lines = Vec::new();
     let mut push = |name: String, work: Work, within_ps: f64| {
-        lines.push(Line { within_ps, ..Line::new(name, work, peaks, spans) })
+        lines.push(Line { within_ps, ..Line::new(name, work, peaks, spans) });
     };
     push("total".into(), Work { time_ps: spans, ..total.work() }, spans);
     let mut steps = Steps::find(profile, &selection.devices);
