@@ -190,10 +190,26 @@ pub(crate) struct Puts {
     pub arguments: f64,
 }
 
+/// An event of the launching thread that launches lie in: the loop, or what it calls once a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoopFrame {
+    /// Such as `$train.py:31 step`.
+    pub name: String,
+    /// How often it was there, with launches in it; one inside of another of its name is the same.
+    pub rounds: u64,
+    /// Launches in it, those inside of a launch left out.
+    pub launches: u64,
+}
+
 /// The events of one host that rules look at.
 #[derive(Debug, Default)]
 pub(super) struct HostEvents {
     pub has_events: bool,
+    /// The events around launches, by metadata, and launches of the thread that launches.
+    pub frames: Vec<LoopFrame>,
+    pub launches: u64,
+    /// Whether Python's tracer recorded the launching thread.
+    pub is_traced: bool,
     /// The thread that launches programs: the one with step markers, else with most launches.
     pub main: Option<LineId>,
     /// Whether the launching thread itself fetches input.
@@ -255,6 +271,7 @@ impl HostEvents {
             }
         }
         let main = all.main;
+        all.find_frames(profile);
         all.fetches = all.kept.iter().any(|k| k.doing == Doing::Input && Some(k.line) == main);
         let fetches = all.fetches;
         all.kept.retain(|k| {
@@ -278,6 +295,43 @@ impl HostEvents {
             all.spans.insert(Doing::Input, input_work(profile, host));
         }
         all
+    }
+
+    /// Which events of the launching thread launches lie in.
+    fn find_frames(&mut self, profile: &Profile) {
+        let Some(line) = self.main.map(|line| profile.line(line)) else { return };
+        let plane = profile.plane(line.plane);
+        let label = |meta: u32| plane.meta_label(profile.source_of(plane), meta);
+        let mut kinds: FxHashMap<u32, Option<Doing>> = FxHashMap::default();
+        let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        // The events that are open: end, metadata, whether a launch was in it.
+        let mut open: Vec<(i64, u32, bool)> = Vec::new();
+        let mut launched_ps = i64::MIN;
+        for event in profile.events(line).iter() {
+            open.retain(|one| one.0 > event.start_ps);
+            let kind = *kinds.entry(event.meta).or_insert_with(|| {
+                self.is_traced |= label(event.meta).starts_with('$');
+                doing(&label(event.meta)).map(|one| one.0)
+            });
+            if kind == Some(Doing::Launch) && event.start_ps >= launched_ps {
+                launched_ps = event.end_ps;
+                self.launches += 1;
+                for at in 0..open.len() {
+                    let (_, meta, was_in) = open[at];
+                    if open[..at].iter().any(|outer| outer.1 == meta) {
+                        continue;
+                    }
+                    let sum = sums.entry(meta).or_default();
+                    *sum = (sum.0 + u64::from(!was_in), sum.1 + 1);
+                    open[at].2 = true;
+                }
+            } else if kind.is_none() && event.start_ps >= launched_ps {
+                open.push((event.end_ps, event.meta, false));
+            }
+        }
+        let frame =
+            |(meta, (rounds, launches))| LoopFrame { name: label(meta).into_owned(), rounds, launches };
+        self.frames = sums.into_iter().map(frame).collect();
     }
 
     /// When arrays that were put on the device waited for the thread that moves them: from the end of the call that put the last
