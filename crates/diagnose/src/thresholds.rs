@@ -82,6 +82,7 @@ thresholds! {
     MFU: "mfu", "FLOPs over peak, of the active window", Share, 0.50, 0.30, PRACTICE;
     WIDE_PRECISION: "wide_precision", "share of the active window in products of 32-bit operands (not on CPUs) and in ops of 64-bit floats", Share, 0.05, 0.30, OURS;
     ONE_HOT: "one_hot", "share of the active window in products with a one-hot operand", Share, 0.02, 0.20, OURS;
+    WHOLE_SORT: "whole_sort", "share of the active window in sorts of which a few values are used", Share, 0.02, 0.20, OURS;
     PADDING: "padding", "share of the active window that ops held up by the matrix unit or HBM spend on padding", Share, 0.05, 0.20, OURS;
     EXPERTS: "experts", "share of the active window in which devices wait for the one whose experts have most to do", Share, 0.01, 0.10, OURS;
     DONATION: "donation", "bytes of inputs that an output could take over, of the device's memory", Share, 0.02, 0.10, OURS;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Evidence;
+use crate::thresholds::{Grade, HOST_CAUSE};
 use haloscope_comm::analysis;
 use haloscope_comm::hosts::late::{JITTER_PS, Late};
 use haloscope_comm::hosts::measure::{Measured, OfDevice};
@@ -47,6 +48,9 @@ pub(crate) struct Cost {
     /// Whether the step was run again without it; else it is by how much it exceeds the others.
     pub is_projected: bool,
 }
+
+/// What a host does that launches.
+const LAUNCH_ITSELF: &str = "the launch itself";
 
 /// What the late host did where it was late.
 #[derive(Debug, Clone)]
@@ -265,6 +269,19 @@ impl<'p> Evidence<'p> {
         Some(Instead { event, others_ps, word })
     }
 
+    /// Where hosts launch no faster than devices work, now one and now another is last, in its launch, and the others wait for it in
+    /// collectives: for this share of the active window. `None` where it is always the same one, or does something else.
+    pub(crate) fn late_in_launches(&self) -> Option<f64> {
+        let measured = self.measured().ok()?;
+        let late = measured.late.as_ref().filter(|late| late.host.is_none() && late.device.is_none())?;
+        let of_launches = self.share_of(&self.host().part(Doing::Launch));
+        if measured.obstacle.is_some() || HOST_CAUSE.grade(of_launches) == Grade::Good {
+            return None;
+        }
+        let is_launch = self.instead(measured, late)?.word == LAUNCH_ITSELF;
+        is_launch.then_some(self.waits().late?.communication)
+    }
+
     /// Whether hosts that begin late wait for their input meanwhile.
     pub(crate) fn is_late_for_input(&self) -> bool {
         let Ok(measured) = self.measured() else { return false };
@@ -323,7 +340,7 @@ fn word(name: &str) -> &'static str {
         Some(Doing::Callback) => "a callback",
         Some(Doing::Read) => "a read of a result",
         Some(Doing::Transfer) => "a transfer",
-        Some(Doing::Launch) => "the launch itself",
+        Some(Doing::Launch) => LAUNCH_ITSELF,
         Some(Doing::Input) => "input",
         _ => "other work",
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
-use super::host_events::{Doing, HostEvents, Named, Puts};
+use super::host_events::{Doing, HostEvents, LoopFrame, Named, Puts};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, LineId, Profile};
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
@@ -74,6 +74,12 @@ pub(crate) struct HostTime {
     pub devices: Vec<OfDevice>,
     /// The thread of each host that launches programs.
     pub launchers: FxHashMap<HostId, LineId>,
+    /// The events of the launching threads that launches lie in.
+    frames: Vec<LoopFrame>,
+    /// Launches of these threads, of which devices run as many.
+    launches: u64,
+    /// Whether Python's tracer recorded the launching threads.
+    pub is_traced: bool,
 }
 
 /// When a device had no program to run, by what its host did.
@@ -100,6 +106,29 @@ impl HostTime {
     /// A part; empty where there is none.
     pub(crate) fn part(&self, doing: Doing) -> Cow<'_, Part> {
         self.parts.get(&doing).map_or_else(|| Cow::Owned(Part::default()), Cow::Borrowed)
+    }
+}
+
+impl HostTime {
+    /// Whether an event is of the loop that launches: what is around launches is around the gaps between programs too, and says nothing
+    /// of them.
+    pub(crate) fn is_loop(&self, name: &str) -> bool {
+        self.frames.iter().any(|frame| frame.name == name)
+    }
+
+    /// How often the loop went round, by the innermost event around nearly all launches that has `several` of them in it, mean over its
+    /// rounds. `None` where no event tells.
+    pub(crate) fn rounds(&self, several: f64) -> Option<u64> {
+        /// A start and an end are no round.
+        const FEWEST: u64 = 3;
+        /// Of the launches so many lie in it.
+        const NEARLY_ALL: f64 = 0.9;
+        let around = self.frames.iter().filter(|frame| {
+            frame.rounds >= FEWEST
+                && frame.launches as f64 >= several * frame.rounds as f64
+                && frame.launches as f64 >= NEARLY_ALL * self.launches as f64
+        });
+        around.map(|frame| frame.rounds).max()
     }
 }
 
@@ -152,6 +181,11 @@ impl Evidence<'_> {
             time.compiled.calls.extend(calls.filter(|name| name.starts_with("PjitFunction(")));
         }
         longest_first(&mut time.compiled.events);
+        time.is_traced = !events.is_empty() && events.values().all(|host| host.is_traced);
+        // Of several hosts each runs the same loop.
+        if let Some(host) = events.iter().min_by_key(|(id, _)| id.0).map(|(_, host)| host) {
+            (time.frames, time.launches) = (host.frames.clone(), host.launches);
+        }
         let puts = events.values().filter_map(|host| host.puts(self.profile));
         time.puts = puts.max_by(|a, b| (a.calls.1, &a.call).cmp(&(b.calls.1, &b.call)));
         for ((doing, id), set) in sets {

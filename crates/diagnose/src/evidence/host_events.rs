@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host_clock;
 use haloscope_profile::{HostId, LineId, LineKind, Mark, Profile};
@@ -191,12 +191,31 @@ pub(crate) struct Puts {
     pub arguments: f64,
 }
 
+/// Events around launches deeper than this are no program's.
+const DEEPEST: usize = 256;
+
+/// An event of the launching thread that launches lie in: the loop, or what it calls once a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoopFrame {
+    /// Such as `$train.py:31 step`.
+    pub name: String,
+    /// How often it was there, with launches in it; one inside of another of its name is the same.
+    pub rounds: u64,
+    /// Launches in it, those inside of a launch left out.
+    pub launches: u64,
+}
+
 /// The events of one host that rules look at, on the clock of its devices.
 #[derive(Debug, Default)]
 pub(super) struct HostEvents {
     pub has_events: bool,
     /// By how much its devices' clock is behind its own, picoseconds: taken off all times here.
     pub behind_ps: i64,
+    /// The events around launches, by metadata, and launches of the thread that launches.
+    pub frames: Vec<LoopFrame>,
+    pub launches: u64,
+    /// Whether Python's tracer recorded the launching thread.
+    pub is_traced: bool,
     /// The thread that launches programs: the one with step markers, else with most launches.
     pub main: Option<LineId>,
     /// Whether the launching thread itself fetches input.
@@ -260,6 +279,7 @@ impl HostEvents {
             }
         }
         let main = all.main;
+        all.find_frames(profile);
         all.fetches = all.kept.iter().any(|k| k.doing == Doing::Input && Some(k.line) == main);
         let fetches = all.fetches;
         all.kept.retain(|k| {
@@ -283,6 +303,44 @@ impl HostEvents {
             all.spans.insert(Doing::Input, input_work(profile, host).earlier(behind_ps));
         }
         all
+    }
+
+    /// Which events of the launching thread launches lie in.
+    fn find_frames(&mut self, profile: &Profile) {
+        let Some(line) = self.main.map(|line| profile.line(line)) else { return };
+        let plane = profile.plane(line.plane);
+        let label = |meta: u32| plane.meta_label(profile.source_of(plane), meta);
+        let mut kinds: FxHashMap<u32, Option<Doing>> = FxHashMap::default();
+        let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        // The events that are open: end, metadata, whether a launch was in it.
+        let mut open: Vec<(i64, u32, bool)> = Vec::new();
+        let (mut launched_ps, mut seen) = (i64::MIN, FxHashSet::default());
+        for event in profile.events(line).iter() {
+            while open.last().is_some_and(|one| one.0 <= event.start_ps) {
+                open.pop();
+            }
+            let kind = *kinds.entry(event.meta).or_insert_with(|| {
+                self.is_traced |= label(event.meta).starts_with('$');
+                doing(&label(event.meta)).map(|one| one.0)
+            });
+            if kind == Some(Doing::Launch) && event.start_ps >= launched_ps {
+                launched_ps = event.end_ps;
+                self.launches += 1;
+                seen.clear();
+                for (_, meta, has_launched) in &mut open {
+                    if seen.insert(*meta) {
+                        let sum = sums.entry(*meta).or_default();
+                        *sum = (sum.0 + u64::from(!*has_launched), sum.1 + 1);
+                        *has_launched = true;
+                    }
+                }
+            } else if kind.is_none() && event.start_ps >= launched_ps && open.len() < DEEPEST {
+                open.push((event.end_ps, event.meta, false));
+            }
+        }
+        let frame =
+            |(meta, (rounds, launches))| LoopFrame { name: label(meta).into_owned(), rounds, launches };
+        self.frames = sums.into_iter().map(frame).collect();
     }
 
     /// When arrays that were put on the device waited for the thread that moves them: from the end of the call that put the last

@@ -22,6 +22,8 @@ pub(crate) struct Ran {
 const SMALL: f64 = 4.0;
 /// Fewer launches on a device are no loop.
 const SEVERAL: u64 = 3;
+/// An event of the host is a round of a loop around launches where it has so many in it.
+const MANY: f64 = 8.0;
 
 impl Ran {
     /// Whether a launch of it executes hardly any ops.
@@ -81,7 +83,8 @@ impl Evidence<'_> {
     }
 
     /// How often the loop around the programs went round, summed over devices: its marked steps, else as often as the program
-    /// that was launched least of those that were launched several times. `None` where there are no marks and one program.
+    /// that was launched least of those that were launched several times, or as often as the event of the host that is around many
+    /// launches was there. `None` where nothing tells.
     pub(crate) fn rounds(&self, ran: &[Ran]) -> Option<u64> {
         let steps = self.steps();
         if !matches!(steps.source, StepSource::Launches(_) | StepSource::None) {
@@ -90,6 +93,8 @@ impl Evidence<'_> {
         let devices = self.selection.devices.len().max(1) as u64;
         let mut several: Vec<u64> = ran.iter().map(|one| one.launches).collect();
         several.retain(|launches| *launches >= SEVERAL * devices);
-        several.iter().min().copied().filter(|_| several.len() > 1)
+        let least = several.iter().min().copied().filter(|_| several.len() > 1);
+        let around = self.host().rounds(MANY).map(|rounds| rounds * devices);
+        least.into_iter().chain(around).min()
     }
 }

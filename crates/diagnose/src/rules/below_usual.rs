@@ -62,10 +62,10 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     let reached = uniform.reached;
     let said = format!("{} reach {} of {}; {range}", bound(roof), units::share(reached), roof.words());
     let memory = evidence.memory_rate().or_else(|| Some(evidence.usual(Roof::Hbm)?.high)).unwrap_or(1.0);
-    let held: Vec<(&Op<'_>, f64)> = evidence
-        .bound()
-        .filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, reached, usual.high, memory)?)))
-        .collect();
+    let matrix = evidence.usual(Roof::Matrix).map_or(1.0, |usual| usual.high);
+    let rates = Rates { reached, high: usual.high, memory, matrix };
+    let held: Vec<(&Op<'_>, f64)> =
+        evidence.bound().filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, rates)?))).collect();
     let saved = evidence.of_active(held.iter().map(|(_, saved)| saved).sum());
     let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good)
     else {
@@ -103,19 +103,37 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
+/// Shares of the peaks.
+#[derive(Clone, Copy)]
+struct Rates {
+    /// What the run's ops reach of the limit that is looked at, and the most that is usual of it.
+    reached: f64,
+    high: f64,
+    /// What the run's ops reach of HBM, else the most that is usual.
+    memory: f64,
+    /// The most that is usual of the matrix units.
+    matrix: f64,
+}
+
 /// What an op would take less if this limit let it run at `high` of the peak and not at `reached`; `None` where it is not this
 /// limit that holds it up. A product that memory limits, and that is slower than it by as much as the others are slower than
-/// usual, is held up by the same. `memory`: what the run's ops reach of HBM, else the most that is usual.
-fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, reached: f64, high: f64, memory: f64) -> Option<f64> {
+/// usual, is held up by the same.
+fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, rates: Rates) -> Option<f64> {
+    let Rates { reached, high, .. } = rates;
     let time_ps = op.self_ps as f64;
     let holds = |now_ps: f64| (HOLDS.0 * time_ps..=HOLDS.1 * time_ps).contains(&now_ps);
     let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
     let next = |memory: f64| {
-        let of = |other: Roof| limits.of(other) / if other == Roof::Hbm { memory } else { 1.0 };
+        let rate = |other: Roof| match other {
+            Roof::Hbm => memory,
+            Roof::Matrix => rates.matrix,
+            _ => 1.0,
+        };
+        let of = |other: Roof| limits.of(other) / rate(other);
         others.into_iter().filter(|other| *other != roof).map(of).fold(0.0, f64::max)
     };
     let own = limits.of(roof);
-    let usual = (own / high).max(next(memory));
+    let usual = (own / high).max(next(rates.memory));
     let slowed = roof == Roof::Matrix && own > 0.0 && holds(usual * high / reached.max(0.01));
     let saved = if slowed {
         time_ps - usual

@@ -34,7 +34,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: String::new(),
         recommendation: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
-        also: Vec::new(),
+        assuming: None,
+            also: Vec::new(),
     })
 }
 

@@ -55,6 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             ),
             evidence: said,
             recommendation: evidence.fix(&LEVER),
+            assuming: None,
             also: Vec::new(),
         }
     });

@@ -39,10 +39,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // One event that explains a fifth of the time is worth a name; a marker of steps explains nothing.
     let is_marker = |name: &str| evidence.steps().rows.iter().any(|step| step.name == name);
     let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
-    let is_dark = named.is_some_and(|named| is_marker(&named.name));
+    let is_loop = named.is_some_and(|named| host.is_loop(&named.name));
+    let is_dark = named.is_some_and(|named| is_marker(&named.name)) || is_loop && host.is_traced;
     let meanwhile = match (named, &host.meanwhile) {
-        (Some(named), _) if is_dark => {
+        (Some(named), _) if is_marker(&named.name) => {
             format!("; the host recorded nothing there but its step marker `{}`", named.name)
+        }
+        (Some(named), _) if is_dark => {
+            format!("; the host recorded nothing there but `{}`, which launches them", named.name)
         }
         (Some(named), _) => format!("; the host's loop is mostly in `{}` meanwhile", named.name),
         (None, Some(event)) => format!("; in the longest gap a thread of the host is in `{}`", event.name),
@@ -59,7 +63,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}; {}", evidence.words_of(&part)),
         saved: Some(share),
         assuming: "if the host launched the next program in time".into(),
-        recommendation: if is_dark {
+        recommendation: if is_dark && host.is_traced {
+            format!(
+                "if the loop waits for each step's result, launch ahead of the device; or run {}",
+                evidence.fix(&fix::STEPS_ON_DEVICE)
+            )
+        } else if is_dark {
             format!(
                 "capture with python_tracer_level 1 to see what the loop does there: if it waits for each step's result, launch ahead of the device; if it prepares input, logs or checkpoints, do that on another thread; or run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)
@@ -76,12 +85,21 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Derived,
         links: evidence.links_of(&part),
     };
+    // Python's tracer would have shown a function that the loop calls there.
+    if evidence.is_cpu() && is_dark && host.is_traced {
+        let finding = Cause {
+            saved: None,
+            assuming: "on a processor other programs and the scheduler make such gaps too".into(),
+            ..finding
+        };
+        return Outcome::found(said, vec![finding.into_finding(evidence)]).standing(Standing::Fact);
+    }
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::rule::Verdict;
+    use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
 
     fn tpu(busy: i64) -> Made {
@@ -115,6 +133,23 @@ mod tests {
     #[test]
     fn programs_one_after_the_other_are_clear() {
         assert_eq!(check(&super::RULE, vec![tpu(990), host()]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn on_a_traced_cpu_a_gap_in_which_the_loop_calls_nothing_is_no_cause() {
+        let run = |then| vec![Made::traced_cpu(&[(1000 * US, 600 * US, then); 20])];
+        let found = check(&super::RULE, run(None));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert_eq!((found.standing, found.findings[0].speedup), (Some(Standing::Fact), None), "{found:?}");
+        assert!(found.findings[0].claim.contains("nothing there but `$train.py:9 step`"), "{found:?}");
+        // What it calls there is a cause.
+        let found = check(&super::RULE, run(Some("$numpy sort")));
+        assert_eq!(found.standing, None, "{found:?}");
+        assert!(found.findings[0].speedup.is_some_and(|speedup| speedup > 1.5), "{found:?}");
+        assert!(found.findings[0].claim.contains("mostly in `$numpy sort`"), "{found:?}");
+        // Where Python was not traced nobody knows what it calls.
+        let found = check(&super::RULE, vec![Made::cpu(20, 1000 * US, 600 * US)]);
+        assert_eq!(found.standing, None, "{found:?}");
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(super) struct Words {
     pub evidence: String,
     /// What to try.
     pub recommendation: String,
+    /// What the ceiling assumes, where that is not what the table says.
+    pub assuming: Option<&'static str>,
     /// What other rules claim and goes with it, shares of the active window.
     pub also: Vec<(&'static str, f64)>,
 }
@@ -97,7 +99,7 @@ impl HostDoing {
         if self.limit(evidence).grade(share) == Grade::Good {
             return Outcome::clear(said);
         }
-        let Words { claim, evidence: first, recommendation, also } = words();
+        let Words { claim, evidence: first, recommendation, assuming, also } = words();
         let events = evidence.words_of(part);
         let with_it = evidence.goes_with(self.doing);
         let more: f64 = with_it.iter().map(|(_, share)| share).sum();
@@ -109,7 +111,7 @@ impl HostDoing {
                 "if nothing had to move; if it moved beside programs, a step would be {:.2}x as fast at most",
                 1.0 / saved
             ),
-            _ => self.assuming.to_owned(),
+            _ => assuming.unwrap_or(self.assuming).to_owned(),
         };
         let finding = Cause {
             id: self.id,

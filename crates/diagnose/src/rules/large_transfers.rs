@@ -49,6 +49,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 "put the next batch on the device while this one is computed; send fewer and larger arrays, narrower types, and keep on the device what does not change"
             }
             .into(),
+            assuming: None,
             // What is put there in each call is copied in each call.
             also: again.iter().map(|_| ("host_offload", copies_to_device(evidence))).collect(),
         }

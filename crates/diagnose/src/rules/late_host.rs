@@ -41,6 +41,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             late_words(evidence.profile, late)
         ));
     }
+    if evidence.late_in_launches().is_some() {
+        return Outcome::clear(format!(
+            "{}, in the launch itself: hosts launch no faster than devices work; see launch_bound",
+            late_words(evidence.profile, late)
+        ));
+    }
     let whole = steps_longer(evidence, late).filter(|whole| *whole > cost.saved);
     let common = waits_of_all(evidence, late);
     let saved = (whole.unwrap_or(cost.saved) + common).min(1.0);
@@ -230,6 +236,31 @@ mod tests {
             found.findings[0].claim.starts_with("Another host each time begins 300.0 us later"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn hosts_that_are_late_in_turn_in_their_launches_are_launch_bound() {
+        // The launch that takes longest is now on one host and now on another: it ends when the program begins.
+        let launching = |own: i64| {
+            let late = move |i: i64| if i % 3 == own { 310 } else { 10 };
+            let mut planes = host(late);
+            let mut cpu = Made::named("/host:CPU");
+            cpu.line("python");
+            for i in 0..8 {
+                cpu.event("PjitFunction(step)", i * 1000 * US, late(i) * US, &[]);
+            }
+            planes[1] = cpu;
+            planes
+        };
+        let hosts = || ["a", "b", "c"].into_iter().zip([0, 1, 2].map(launching)).collect::<Vec<_>>();
+        let found = check_hosts(&super::RULE, hosts());
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.ends_with("see launch_bound"), "{found:?}");
+        let found = check_hosts(&super::super::launch_bound::RULE, hosts());
+        let finding = &found.findings[0];
+        assert!(finding.evidence.contains("now one host and now another is last"), "{finding:?}");
+        // A third of the devices idles for 300 of 1000 us, and two thirds wait for them in collectives.
+        assert!(finding.speedup.is_some_and(|speedup| (1.35..1.5).contains(&speedup)), "{finding:?}");
     }
 
     #[test]

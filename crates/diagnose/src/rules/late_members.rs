@@ -101,7 +101,12 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "all captured members stand in them alike, and not the longer the more these carry: {}, {}{besides}",
+            "{}, and not the longer the more these carry: {}, {}{besides}",
+            if captured == 1 {
+                "the one captured member stands in them for long".to_owned()
+            } else {
+                format!("all {captured} captured members stand in them alike")
+            },
             told(&found.slow),
             told(&found.quick)
         ),

@@ -59,6 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         "devices have nothing to run while the host is in a launch for {} of the active window",
         units::share(share)
     );
+    let late = evidence.late_in_launches();
     LAUNCHES.judge(evidence, (&part, share, said), || {
         let is_gpu = evidence.is_gpu();
         let is_inside = is_gpu && inside > share - inside;
@@ -78,16 +79,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(share)
                 )
             },
-            evidence: what_ran(evidence, is_gpu, inside),
+            evidence: what_ran(evidence, is_gpu, inside) + &late.map_or_else(String::new, late_words),
             recommendation: evidence.fix(match is_gpu {
                 true if is_inside && launches_graphs(evidence) => &INSIDE,
                 true if is_inside => &ON_GPU,
                 true => &AHEAD,
                 false => &ON_TPU,
             }),
-            also: Vec::new(),
+            assuming: is_inside.then_some("if each kernel began where the one before it ends"),
+            also: late.map(|share| ("exposed_communication", share)).into_iter().collect(),
         }
     })
+}
+
+fn late_words(share: f64) -> String {
+    format!(
+        "; now one host and now another is last, in its launch, and the others wait for it in collectives for {} of the active window, which goes with it",
+        units::share(share)
+    )
 }
 
 /// Whether kernels are launched in graphs.
@@ -188,6 +197,10 @@ mod tests {
         );
         assert!(finding.claim.contains("20 kernels of 5.000 us on average"), "{finding:?}");
         assert!(finding.recommendation.contains("command buffers"), "{finding:?}");
+        assert!(
+            finding.ceiling.ends_with("if each kernel began where the one before it ends"),
+            "{finding:?}"
+        );
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod tracing_overhead;
 mod truncated_capture;
 mod unfused_relayouts;
 mod unknown_flops;
+mod whole_sort;
 mod wide_precision;
 
 use super::rule::Rule;
@@ -103,6 +104,7 @@ pub(super) static ALL: &[&Rule] = &[
     &below_usual::MEMORY,
     &below_usual::COMPUTE,
     &one_hot::RULE,
+    &whole_sort::RULE,
     &wide_precision::RULE,
     &padding_waste::RULE,
     &kernel_starved::RULE,

@@ -46,6 +46,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             None => format!("{over}, and none that take longer come at equal distances"),
         });
     };
+    // A processor's ops share it with all else that runs on the machine; where Python was traced, what the loop calls is known.
+    let host = evidence.host();
+    let is_named = meanwhile.as_ref().is_some_and(|event| !host.is_loop(&event.name));
+    if evidence.is_cpu() && host.is_traced && !is_named {
+        return Outcome::clear(format!(
+            "{over}; steps {} take longer, {} apart, and the loop calls nothing in them that it does not in the others: on a processor that is what other programs and the scheduler do",
+            series.listed(&period.starts),
+            period.every
+        ));
+    }
     let stalls = period.starts.len();
     let saved = evidence.share_of_steps_ps(period.extra * stalls as f64);
     let words = series.period_words().unwrap_or_default();
@@ -122,6 +132,23 @@ fn recommendation(event: &str) -> &'static str {
 mod tests {
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
+
+    #[test]
+    fn on_a_traced_cpu_stalls_in_which_the_loop_calls_nothing_are_the_scheduler_s() {
+        let run = |then| {
+            let round = |n: i64| {
+                let every = (if n % 5 == 4 { 1500 } else { 1000 } + (n * 7) % 4) * US;
+                (every, 900 * US, if n % 5 == 4 { then } else { None })
+            };
+            vec![Made::traced_cpu(&(0..28).map(round).collect::<Vec<_>>())]
+        };
+        let found = check(&super::RULE, run(None));
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
+        assert!(found.said.contains("other programs and the scheduler"), "{found:?}");
+        let found = check(&super::RULE, run(Some("$ckpt.py:7 save")));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].claim.contains("`$ckpt.py:7 save`"), "{found:?}");
+    }
 
     /// Steps of 1000 us, those in `late` begin with an idle stretch of so many us.
     fn tpu(count: i64, late: &[(i64, i64)]) -> Made {

@@ -10,6 +10,7 @@ use haloscope_profile::DeviceId;
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Status};
 use haloscope_time::account::Class;
+use haloscope_time::launches::Launch;
 use haloscope_time::series::Change;
 use haloscope_time::steps::series::{Growth, StepSeries};
 
@@ -43,7 +44,51 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if SLOWER_STEPS.grade(saved) == Grade::Good {
         return Outcome::clear(said);
     }
+    if evidence.is_cpu() && is_of_the_machine(evidence, series) {
+        return Outcome::clear(format!(
+            "{said}; nothing runs there that does not in the others: on a processor that is what other programs and the scheduler do"
+        ));
+    }
     Outcome::found(said, vec![finding(evidence, series, change, &words, saved)])
+}
+
+/// Whether slow steps run the same programs as often as good ones, and what they have more of is work of these, or gaps in which the
+/// host, whose Python was traced, does nothing that it does not in good ones.
+fn is_of_the_machine(evidence: &Evidence<'_>, series: &StepSeries) -> bool {
+    let slow: Vec<usize> = series.series.slow().collect();
+    let good: Vec<usize> = series.series.good().collect();
+    let each = |of: &[usize]| launched(evidence, series, of, |_| true).len() as f64 / of.len().max(1) as f64;
+    if other_programs(evidence, series, &slow, &good).is_some() || each(&slow) > 1.01 * each(&good) {
+        return false;
+    }
+    let growth = series.growth(&slow, &good, evidence.accounts());
+    let of = |classes: &[Class]| classes.iter().map(|c| growth.classes[*c as usize].max(0.0)).sum::<f64>();
+    let host = evidence.host();
+    if of(&[Class::Between, Class::Input, Class::Infeed]) <= MOST * of(&Class::ALL) {
+        return true;
+    }
+    host.is_traced && evidence.meanwhile(&slow, &good).is_none_or(|event| host.is_loop(&event.name))
+}
+
+/// The programs that were launched in some steps: name and id, one for each launch that `takes`, which is told its share of the step.
+fn launched(
+    evidence: &Evidence<'_>,
+    series: &StepSeries,
+    of: &[usize],
+    takes: impl Fn(f64) -> bool,
+) -> Vec<(String, Option<u64>)> {
+    let mut found = Vec::new();
+    for account in evidence.accounts().iter().flatten() {
+        for on in of.iter().filter_map(|at| series.steps.get(*at)?.on(account.device)) {
+            let begun = account.launches.partition_point(|launch| launch.start_ps < on.start_ps);
+            let own = account.launches[begun..].iter().take_while(|launch| launch.start_ps < on.end_ps);
+            let share =
+                |launch: &Launch| (launch.end_ps - launch.start_ps) as f64 / on.duration_ps.max(1) as f64;
+            let own = own.filter(|launch| takes(share(launch)));
+            found.extend(own.map(|launch| (launch.module.clone(), launch.program_id)));
+        }
+    }
+    found
 }
 
 /// Where a change is, and what it is like.
@@ -217,17 +262,10 @@ fn other_programs(
     slow: &[usize],
     good: &[usize],
 ) -> Option<String> {
-    let ids = |of: &[usize]| {
-        let mut found: BTreeSet<(String, Option<u64>)> = BTreeSet::new();
-        for account in evidence.accounts().iter().flatten() {
-            for on in of.iter().filter_map(|at| series.steps.get(*at)?.on(account.device)) {
-                let begun = account.launches.partition_point(|launch| launch.start_ps < on.start_ps);
-                let own = account.launches[begun..].iter().take_while(|launch| launch.start_ps < on.end_ps);
-                let worth = own.filter(|l| (l.end_ps - l.start_ps) * 5 > on.duration_ps);
-                found.extend(worth.map(|launch| (launch.module.clone(), launch.program_id)));
-            }
-        }
-        found
+    /// Smaller ones are helpers.
+    const WORTH: f64 = 0.2;
+    let ids = |of: &[usize]| -> BTreeSet<(String, Option<u64>)> {
+        launched(evidence, series, of, |share| share > WORTH).into_iter().collect()
     };
     let (slow, good) = (ids(slow), ids(good));
     let only = slow.difference(&good).next()?;
@@ -302,6 +340,27 @@ mod tests {
         assert_eq!(check(&super::RULE, vec![steps(&scattered, "alike")]).verdict, Verdict::Clear);
         let once = [1000, 1002, 999, 1000, 1001, 1900, 1001, 999, 1000, 1002];
         assert_eq!(check(&super::RULE, vec![steps(&once, "alike")]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn a_processor_that_is_slower_for_a_while_is_no_cause_unless_something_runs_there() {
+        let rounds = |slow: (i64, i64, Option<&'static str>)| {
+            let round = |n: usize| {
+                let off = [0, 2, -1, 1, 3][n % 5] * US;
+                let (every, runs, then) = if n < 10 { (1000 * US, 900 * US, None) } else { slow };
+                (every + off, runs, then)
+            };
+            vec![Made::traced_cpu(&(0..20).map(round).collect::<Vec<_>>())]
+        };
+        // The same program takes longer, or the loop calls nothing for longer: so do other programs on the machine make it.
+        for slow in [(1300 * US, 1200 * US, None), (1300 * US, 900 * US, None)] {
+            let found = check(&super::RULE, rounds(slow));
+            assert_eq!(found.verdict, Verdict::Clear, "{slow:?}: {found:?}");
+            assert!(found.said.contains("other programs and the scheduler"), "{slow:?}: {found:?}");
+        }
+        let found = check(&super::RULE, rounds((1300 * US, 900 * US, Some("$log.py:3 flush"))));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].claim.contains("`$log.py:3 flush`"), "{found:?}");
     }
 
     #[test]

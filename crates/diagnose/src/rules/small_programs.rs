@@ -288,6 +288,24 @@ mod tests {
     }
 
     #[test]
+    fn the_host_s_event_around_many_launches_is_a_round() {
+        let mut planes = run(&names(1, 20), false);
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for round in 0..10 {
+            host.event("$train.py:9 step", round * 4000 * US, 4000 * US, &[]);
+            for n in 0..20 {
+                host.event("PjitFunction(f)", round * 4000 * US + n * 200 * US + 100 * US, 100 * US, &[]);
+            }
+        }
+        planes[1] = host;
+        let [eager, looped] = both(&planes);
+        assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
+        assert!(looped.findings[0].claim.contains("launched 20 times a step"), "{looped:?}");
+        assert_eq!(eager.verdict, Verdict::Clear, "{eager:?}");
+    }
+
+    #[test]
     fn without_steps_or_programs_nobody_can_tell() {
         let [_, looped] = both(&run(&names(1, 20), false));
         assert_eq!(looped.verdict, Verdict::Unknown, "{looped:?}");

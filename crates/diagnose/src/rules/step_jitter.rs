@@ -57,7 +57,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
     if evidence.is_cpu() {
         let before = slow.len();
-        slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named());
+        slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named(evidence));
         if slow.is_empty() && before > 0 {
             return Outcome::clear(format!(
                 "{over}; {before} take longer, and nothing ran in them alone: on a processor that is what other programs and the scheduler do"
@@ -150,8 +150,8 @@ impl Grown {
     }
 
     /// Whether something ran in that step that runs in no usual one.
-    fn is_named(&self) -> bool {
-        self.event.is_some() || !self.extra.is_empty()
+    fn is_named(&self, evidence: &Evidence<'_>) -> bool {
+        self.event.as_ref().is_some_and(|event| !evidence.host().is_loop(event)) || !self.extra.is_empty()
     }
 
     fn words(&self, evidence: &Evidence<'_>) -> String {

@@ -99,6 +99,32 @@ impl Made {
         made
     }
 
+    /// A CPU whose Python was traced: the loop calls `step` for each of these rounds, which launches one program, waits for it, and calls
+    /// `then` for the rest of the round, where it is given. How long each round is and how long its program runs.
+    pub(crate) fn traced_cpu(rounds: &[(i64, i64, Option<&str>)]) -> Self {
+        let mut made = Self::named("/host:CPU");
+        let ends = || rounds.iter().scan(0, |at, round| Some(std::mem::replace(at, *at + round.0)));
+        made.line("python");
+        for (at, (every, runs, then)) in ends().zip(rounds) {
+            made.event("$train.py:9 step", at, *every, &[]);
+            made.event("PjitFunction(step)", at + US, US, &[]);
+            if let Some(then) = then {
+                made.event(then, at + 2 * US + runs, every - runs - 3 * US, &[]);
+            }
+        }
+        made.line("tf_XLAPjRtCpuClient/1");
+        for (run, (at, (_, runs, _))) in (0..).zip(ends().zip(rounds)) {
+            let stats = [
+                ("hlo_op", Value::Str("dot.1".into())),
+                ("hlo_module", Value::Str("jit_step".into())),
+                ("program_id", Value::Uint(7)),
+                ("run_id", Value::Uint(run)),
+            ];
+            made.event("dot.1", at + 2 * US, *runs, &stats);
+        }
+        made
+    }
+
     /// The line `Steps`: number, start, duration.
     pub(crate) fn steps(&mut self, steps: &[(i64, i64, i64)]) {
         self.line("Steps");
