@@ -17,7 +17,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         Verdict::Moderate => Severity::Warning,
         Verdict::No | Verdict::Unknown => return None,
     };
-    let share = measured.share()?.clamp(0.0, 0.99);
+    let share = measured.share()?.clamp(0.0, 1.0);
     let (step, input) = (measured.step_ps()?, measured.input_ps()?);
     let what = if measured.has_steps() { "step" } else { "active window" };
     let slowest = measured.slowest();
