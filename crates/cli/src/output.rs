@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use haloscope_report::present::{self, Layout};
-use haloscope_report::{Report, RunWords, Table, Tree, both_words, quoted};
+use haloscope_report::{Report, RunWords, Table, Tree, both_words, clean, quoted};
 
 use crate::args::{AnalysisArgs, Format};
 use crate::to_file::to_file;
@@ -15,6 +15,21 @@ const FILE_WIDTH: usize = 120;
 
 /// Writes a report as it was asked for.
 pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer) -> Result<(), Failure> {
+    write_headed(report, None, asked, printer)
+}
+
+/// Whether a report that is written so may begin with a sentence: see [`write_headed`].
+pub(crate) fn takes_headline(asked: &AnalysisArgs) -> bool {
+    matches!(asked.format, Format::Fitting | Format::Table) && asked.table.is_none()
+}
+
+/// The same, with a sentence above the tables of a terminal.
+pub(crate) fn write_headed(
+    report: &Report,
+    headline: Option<&str>,
+    asked: &AnalysisArgs,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
     if let Some(id) = &asked.table
         && report.table(id).is_none()
         && report.tree(id).is_none()
@@ -45,7 +60,15 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
         let layout = Layout { width: asked.width.unwrap_or(FILE_WIDTH), colour: false, ..layout };
         to_file(path, |out| form.put(report, &layout, out))?;
     }
-    printer.page(|out| form.put(report, &layout, out))?;
+    printer.page(|out| {
+        if let Some(text) = headline.filter(|_| takes_headline(asked)) {
+            for line in wrapped(&clean(text), layout.width) {
+                writeln!(out, "{line}")?;
+            }
+            writeln!(out)?;
+        }
+        form.put(report, &layout, out)
+    })?;
     // A table by itself has no place for what comes first.
     let is_bare = matches!(form, Form::Csv(_)) || asked.table.is_some();
     if is_bare && let Some(first) = report.findings.first().filter(|first| first.id == "file_not_whole") {
@@ -57,6 +80,21 @@ pub(crate) fn write(report: &Report, asked: &AnalysisArgs, printer: &mut Printer
         }
     }
     Ok(())
+}
+
+/// A sentence in lines of so many characters; a word that is longer has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// What the runs are called in commands that are printed, as they were typed: the run, and the runs to compare.
@@ -151,4 +189,16 @@ fn one_table<'a>(report: &'a Report, asked: &AnalysisArgs) -> Result<Rows<'a>, F
         let message = format!("`{}` gave no table for this profile", report.analysis);
         Failure::Nothing(message, "--format json has its other numbers".into())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn a_sentence_has_lines_no_longer_than_the_terminal() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one-that-is-long two", 5), ["one-that-is-long", "two"]);
+        assert!(wrapped("", 80).is_empty());
+    }
 }

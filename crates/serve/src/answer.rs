@@ -92,8 +92,7 @@ impl Failure {
     }
 
     pub(crate) fn method() -> Self {
-        let error =
-            "everything here is read with GET; /api/capture takes POST and DELETE too, /api/query POST";
+        let error = "everything here is read with GET; /api/capture takes POST and DELETE too, /api/query and /api/open POST";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Usage, error, "")
     }
 
@@ -161,7 +160,7 @@ impl Failure {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Nothing, error, hint)
     }
 
-    fn bug(what: &str) -> Self {
+    pub(crate) fn bug(what: &str) -> Self {
         Caught::Bug(what.to_owned()).into()
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct App {
     pub(crate) quick_thread: Workers,
     /// As many exports are written at once; the others wait.
     pub(crate) exports: Arc<Semaphore>,
+    /// One file at a time is taken from a page.
+    pub(crate) opening: Arc<Semaphore>,
     /// How long an answer may take.
     pub(crate) deadline: Option<Duration>,
     /// The reports that are being computed.
@@ -57,7 +59,19 @@ pub(crate) struct App {
 impl App {
     /// What a server at `config.addr` shares.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        let Config { addr, token: _, store, web_root, ui, sources, ledger, capture, sql, deadline } = config;
+        let Config {
+            addr,
+            token: _,
+            frame_ancestors: _,
+            store,
+            web_root,
+            ui,
+            sources,
+            ledger,
+            capture,
+            sql,
+            deadline,
+        } = config;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let other_page = ui.is_some();
         let page = Page::new(ui.or(web_root))?;
@@ -69,6 +83,7 @@ impl App {
             other_page,
             turns: Turns::new(cores),
             exports: Arc::new(Semaphore::new(cores.max(2))),
+            opening: Arc::new(Semaphore::new(1)),
             threads: Workers::new(cores)?,
             quick_thread: Workers::new(1)?,
             deadline,

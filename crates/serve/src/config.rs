@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use haloscope_profile::load::SourceRoot;
@@ -38,6 +39,8 @@ pub struct Config {
     pub capture: CaptureHosts,
     /// What answers SQL over the runs, if somebody may ask it.
     pub sql: Option<Sql>,
+    /// Pages of which sites may show the page in a frame; none by default.
+    pub frame_ancestors: Vec<FrameAncestor>,
     /// How long an answer may take before it is refused; `None` for as long as it does.
     pub deadline: Option<Duration>,
 }
@@ -56,7 +59,74 @@ impl Config {
             ledger: None,
             capture: CaptureHosts::default(),
             sql: None,
+            frame_ancestors: Vec::new(),
             deadline: Some(DEADLINE),
+        }
+    }
+}
+
+/// A site whose pages may show this one in a frame: `self`, or an origin such as `https://notebooks.example:8888`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrameAncestor(String);
+
+impl FrameAncestor {
+    /// As the content policy writes it.
+    pub(crate) fn word(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for FrameAncestor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "self" {
+            return Ok(Self("'self'".to_owned()));
+        }
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let is_host = |host: &str| {
+            let labels = host.strip_prefix("*.").unwrap_or(host);
+            !labels.is_empty() && labels.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+        };
+        let is_origin = rest.is_some_and(|rest| match rest.split_once(':') {
+            Some((host, port)) => is_host(host) && (port == "*" || port.parse::<u16>().is_ok()),
+            None => is_host(rest),
+        });
+        if is_origin {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "expected `self` or an origin such as https://notebooks.example or http://localhost:8888, found `{text}`"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FrameAncestor;
+
+    #[test]
+    fn a_site_is_an_origin_and_nothing_that_a_policy_would_read_otherwise() {
+        for (text, word) in [
+            ("self", "'self'"),
+            ("https://a.example", "https://a.example"),
+            ("http://localhost:8888", "http://localhost:8888"),
+            ("https://*.a.example:*", "https://*.a.example:*"),
+        ] {
+            assert_eq!(text.parse::<FrameAncestor>().unwrap().word(), word);
+        }
+        for text in [
+            "",
+            "*",
+            "a.example",
+            "https://",
+            "https://a.example/x",
+            "https://a; script-src *",
+            "data:",
+            "https://a:99999",
+        ] {
+            assert!(text.parse::<FrameAncestor>().is_err(), "{text}");
         }
     }
 }

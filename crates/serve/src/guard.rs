@@ -9,7 +9,8 @@
 //! - **Acting**: what does more than read also refuses a request that another page made a browser send. A picture or a link sends
 //!   no Origin with its GET, which XProf's route for captures takes; a browser says where such a request comes from all the same.
 //! - **Reading**: nothing is computed for a page of another site, which a browser says with a request too.
-//! - **Headers**: the page may load and reach this server only, and no other page may embed or read it.
+//! - **Headers**: the page may load and reach this server only, and no other page may read it, or embed it unless the server was told
+//!   which may.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -25,12 +26,13 @@ use subtle::ConstantTimeEq;
 
 use crate::answer::{Caught, Failure};
 use crate::asker;
+use crate::config::FrameAncestor;
 use crate::query::TOKEN;
 use crate::sessions::Sessions;
 use crate::throttle::Throttle;
 
 const CSP: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; \
-                   connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                   connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ";
 
 /// What XProf's own server allows its page, and no more: charts from gstatic, fonts, the graph drawer that it loads from
 /// jsdelivr, and Perfetto in a frame. Other sites may still not embed it.
@@ -54,10 +56,10 @@ const HEADERS: [(HeaderName, &str); 3] = [
 pub(crate) struct Guard {
     bound: IpAddr,
     token: Option<String>,
-    /// Whether another front end is served, in place of our page.
-    other: bool,
     sessions: Sessions,
     throttle: Throttle,
+    /// What the page may load, and who may show it.
+    policy: HeaderValue,
 }
 
 /// Why a request is let in.
@@ -72,9 +74,14 @@ enum Admitted {
 }
 
 impl Guard {
-    pub(crate) fn new(addr: SocketAddr, token: Option<String>, other: bool) -> Self {
+    pub(crate) fn new(
+        addr: SocketAddr,
+        token: Option<String>,
+        other: bool,
+        shown_in: &[FrameAncestor],
+    ) -> Self {
         let (sessions, throttle) = (Sessions::new(addr.port()), Throttle::default());
-        Self { bound: addr.ip().to_canonical(), token, other, sessions, throttle }
+        Self { bound: addr.ip().to_canonical(), token, sessions, throttle, policy: policy(other, shown_in) }
     }
 
     /// True for names of this machine. A server on all addresses is reached under names that it cannot know; there is a
@@ -193,6 +200,18 @@ impl Guard {
     }
 }
 
+/// What the page may load, and the sites whose pages may show it. Another front end is shown as its own server allows.
+fn policy(other: bool, shown_in: &[FrameAncestor]) -> HeaderValue {
+    if other {
+        return HeaderValue::from_static(XPROF_CSP);
+    }
+    let words: Vec<&str> = shown_in.iter().map(FrameAncestor::word).collect();
+    let ancestors = if words.is_empty() { "'none'".to_owned() } else { words.join(" ") };
+    // An origin has no character that a header could not hold.
+    HeaderValue::from_str(&format!("{CSP}{ancestors}"))
+        .unwrap_or(HeaderValue::from_static("default-src 'none'"))
+}
+
 /// The tokens of an address. An empty one is none.
 fn in_query(uri: &Uri) -> impl Iterator<Item = String> {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
@@ -252,7 +271,7 @@ pub(crate) async fn acting(request: Request, next: Next) -> Response {
     }
     let failure = Failure::forbidden(
         "this is asked for from the page of this server only",
-        "open the page and capture there, or use `haloscope capture`",
+        "open the page and do it there",
     );
     failure.into_response()
 }
@@ -284,8 +303,7 @@ pub(crate) async fn welcome(State(guard): State<Arc<Guard>>, request: Request, n
 }
 
 pub(crate) async fn headers(State(guard): State<Arc<Guard>>, mut response: Response) -> Response {
-    let csp = if guard.other { XPROF_CSP } else { CSP };
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(csp));
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, guard.policy.clone());
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
@@ -298,7 +316,7 @@ mod tests {
 
     fn own(bound: &str, token: Option<&str>, host: &str) -> bool {
         let addr = SocketAddr::new(bound.parse().unwrap(), 7070);
-        let guard = Guard::new(addr, token.map(str::to_owned), false);
+        let guard = Guard::new(addr, token.map(str::to_owned), false, &[]);
         guard.is_own_name(&host.parse().unwrap())
     }
 

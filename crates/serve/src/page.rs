@@ -16,7 +16,7 @@ static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"
 
 /// The page of `haloscope report`, into which its data are put; `None` in a build that has none.
 #[must_use]
-pub fn report_template() -> Option<&'static str> {
+pub(crate) fn report_template() -> Option<&'static str> {
     let (_, bytes) = EMBEDDED.iter().find(|(name, _)| *name == "report.html")?;
     std::str::from_utf8(bytes).ok()
 }

@@ -17,13 +17,21 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 use crate::answer::Failure;
 use crate::app::{App, AppState};
 use crate::bodies;
+use crate::config::FrameAncestor;
 use crate::guard::{self, Guard};
 use crate::retry_unfinished::retry_unfinished;
-use crate::{agents, answer, api, capture, docs, ledger, page, partial, source, sql, timeline, xprof};
+use crate::{
+    agents, answer, api, capture, docs, ledger, opened, page, partial, share, source, sql, timeline, xprof,
+};
 
 /// The router of a server that listens on `addr`.
-pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Router {
-    let guard = Arc::new(Guard::new(addr, token, app.other_page));
+pub(crate) fn new(
+    addr: SocketAddr,
+    token: Option<String>,
+    shown_in: &[FrameAncestor],
+    app: &Arc<App>,
+) -> Router {
+    let guard = Arc::new(Guard::new(addr, token, app.other_page, shown_in));
     let acting = || middleware::from_fn(guard::acting);
     let reading = || middleware::from_fn(guard::reading);
     let token = || middleware::from_fn_with_state(Arc::clone(&guard), guard::token);
@@ -46,6 +54,8 @@ pub(crate) fn new(addr: SocketAddr, token: Option<String>, app: &Arc<App>) -> Ro
             "/query",
             post(sql::ask).layer(acting()).get(sql::about).layer(DefaultBodyLimit::max(sql::BODY)),
         )
+        .route("/share", get(share::file))
+        .route("/open", post(opened::open).layer(acting()))
         .nest("/timeline", timeline::routes())
         .fallback(unknown)
         .layer(middleware::from_fn(retry_unfinished))
@@ -92,7 +102,7 @@ async fn page_file(State(app): AppState, uri: Uri, headers: HeaderMap) -> Respon
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture, /api/query and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture, /api/query, /api/share, /api/open and what docs/timeline.md lists below \
          /api/timeline",
     )
 }

@@ -53,8 +53,9 @@ impl Server {
         let listener = TcpListener::bind(addr).await.map_err(|source| Error::Listen { addr, source })?;
         let addr = listener.local_addr()?;
         let token = config.token.clone();
+        let shown_in = config.frame_ancestors.clone();
         let app = Arc::new(App::new(Config { addr, ..config })?);
-        Ok(Self { listener, addr, router: router::new(addr, token.clone(), &app), token, app })
+        Ok(Self { listener, addr, router: router::new(addr, token.clone(), &shown_in, &app), token, app })
     }
 
     /// The address it listens on, with the port that the system chose where 0 was asked for.

@@ -65,6 +65,13 @@ pub(crate) struct Analyses {
     pub(crate) sql: bool,
 }
 
+/// `POST /api/open`: the run that a file became.
+#[derive(Debug, Serialize)]
+pub(crate) struct Opened {
+    /// Its id.
+    pub(crate) run: String,
+}
+
 /// An analysis.
 #[derive(Debug, Serialize)]
 pub(crate) struct AnalysisInfo {

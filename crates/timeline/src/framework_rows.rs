@@ -70,8 +70,6 @@ pub(super) fn of_run(profile: &Profile, texts: &Texts) -> Vec<FrameworkTrack> {
         .devices
         .iter()
         .filter(|device| device.kind == DeviceKind::Tpu)
-        // Where the profiler derived lines by itself, they are lines like others.
-        .filter(|device| profile.lines_of(device.plane).all(|line| line.kind != LineKind::Derived))
         .flat_map(|device| profile.lines_of(device.plane).filter(|line| line.kind == LineKind::XlaOps))
         .collect();
     if lines.iter().map(|line| line.event_count).sum::<u64>() > MOST_OPS {
@@ -83,10 +81,16 @@ pub(super) fn of_run(profile: &Profile, texts: &Texts) -> Vec<FrameworkTrack> {
     let each = lines.iter().zip(made).flat_map(|(line, rows)| {
         Shows::ALL.into_iter().zip(rows).map(|(shows, rows)| (line.id, shows, rows))
     });
-    each.filter(|(.., rows)| !rows.is_empty())
+    each.filter(|(of, shows, rows)| !rows.is_empty() && !is_recorded(profile, *of, *shows))
         .zip(profile.lines.len() as u32..)
         .map(|((of, shows, rows), id)| FrameworkTrack { id: LineId(id), of, shows, rows })
         .collect()
+}
+
+/// Whether the profiler wrote the row itself: then it is a line like others. Some write the line and leave it empty.
+fn is_recorded(profile: &Profile, of: LineId, shows: Shows) -> bool {
+    let mut beside = profile.lines_of(profile.line(of).plane);
+    beside.any(|line| line.name == shows.name() && line.event_count > 0)
 }
 
 /// What the ops of one metadata entry are about, as numbers of [`Texts`].

@@ -14,11 +14,21 @@ const ANCHORS = new WeakMap<Column | Value, string>();
 
 /** The page of an analysis, or of what stands beside the analyses, by its id in addresses. */
 export function docsPage(id: string): string {
+  if (id === "glossary") return placed("/docs/concepts#glossary");
   return placed(BESIDE.includes(id) ? `/docs/${id}` : `/docs/analyses/${id}`);
+}
+
+/** Whether there is a server with its documentation: a file that stands alone has none. */
+let served = false;
+
+/** Where the glossary says what a word means; null without a server. */
+export function glossary(word: string): string | null {
+  return served ? placed(`/docs/concepts#term-${word.replaceAll(" ", "-")}`) : null;
 }
 
 /** Remembers where the numbers of a report are explained. */
 export function withAnchors(report: Report): Report {
+  served = true;
   const id = report.analysis.replaceAll(" ", "-");
   const page = docsPage(id);
   const at = (anchor: string): string => (BESIDE.includes(id) ? page : `${page}#${anchor}`);

@@ -55,13 +55,16 @@ function textField(body: unknown, key: string): string {
 interface Sent {
   readonly method: "POST" | "DELETE";
   readonly body?: unknown;
+  /** Sent as it is, in place of a body. */
+  readonly file?: Blob;
 }
 
 async function request(url: string, accept: string, signal?: AbortSignal, sent?: Sent): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (sent?.body !== undefined) headers["Content-Type"] = "application/json";
-  const how: RequestInit =
-    sent === undefined ? {} : { method: sent.method, ...(sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) };
+  if (sent?.file !== undefined) headers["Content-Type"] = "application/octet-stream";
+  const body = sent?.file ?? (sent?.body === undefined ? undefined : JSON.stringify(sent.body));
+  const how: RequestInit = sent === undefined ? {} : { method: sent.method, ...(body === undefined ? {} : { body }) };
   let response: Response;
   try {
     response = await fetch(placed(url), { ...how, headers, ...(signal ? { signal } : {}) });
@@ -129,6 +132,11 @@ export function getSourceState(signal?: AbortSignal): Promise<SourceState> {
 async function send<T>(url: string, sent: Sent): Promise<T> {
   const response = await request(url, "application/json", undefined, sent);
   return (await response.json()) as T;
+}
+
+/** Makes a run of a file of whoever looks at the page; it is in the server's memory until that ends. */
+export function openFile(file: File): Promise<{ readonly run: string }> {
+  return send(apiUrl("open", [["name", file.name]]), { method: "POST", file });
 }
 
 /** What SQL can ask. */

@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import type { Runs } from "../api/types";
 import { captureIsOpen } from "../state/capture";
 import { offer } from "../state/commands";
 import { setTheme } from "../state/theme";
-import { NO_SCOPE } from "../state/url";
+import { NO_SCOPE, formatRoute } from "../state/url";
 import { formatDate } from "../base/format";
 import { follow, go, hrefOf, page, route } from "../state/route";
 import { useAnalyses, useRuns } from "../state/resource";
@@ -13,6 +14,7 @@ import { UNSCOPED, pagesFor } from "../tools/pages";
 import { isTyping } from "../widgets/timeline/input";
 import { Empty, ErrorBox, Loading } from "../widgets/States";
 import { CaptureButton, CaptureLayer } from "./capture/CaptureButton";
+import { DropLayer } from "./DropLayer";
 import { FindButton, FindLayer } from "./find/Find";
 import { Help } from "./Help";
 import { LazyPage } from "./LazyPage";
@@ -20,6 +22,7 @@ import { LinkButton } from "./LinkButton";
 import { Menu } from "./Menu";
 import { ReadingBanner } from "./ReadingBanner";
 import { RunPicker } from "./RunPicker";
+import { SaveButton } from "./SaveButton";
 import { ScopeBar } from "./ScopeBar";
 import { ThemeButton } from "./ThemeButton";
 import { TipLayer } from "./TipLayer";
@@ -81,29 +84,20 @@ export function App() {
   }, []);
 
   const listed = runsSignal.value ?? runs.data;
+  const embedded = route.value.embed;
   const noRuns = listed !== null && listed.runs.length === 0 && route.value.run === "";
   return (
-    <div class="shell">
+    <div class={embedded ? "shell embedded" : "shell"}>
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <header class="top">
-        <a class="brand" href={hrefOf({ page: "overview" })} data-nav="overview" aria-label="Haloscope: overview">
-          <Mark />
-          <span>Haloscope</span>
+      {embedded && (
+        <a class="embed-out" href={formatRoute({ ...route.value, embed: false })} target="_blank" rel="noreferrer">
+          Open in a window of its own
         </a>
-        <RunPicker runs={listed} />
-        <div class="top-actions">
-          {analyses.data?.capture === true && <CaptureButton />}
-          <FindButton />
-          <LinkButton />
-          <ThemeButton />
-          <button type="button" class="quiet icon" onClick={() => setHelp(true)} aria-label="Help and keys" data-tip="Help and keys (?)">
-            ?
-          </button>
-        </div>
-      </header>
-      <Menu pages={pages} current={current} version={listed?.version ?? ""} />
+      )}
+      {!embedded && <Top runs={listed} canCapture={analyses.data?.capture === true} onHelp={() => setHelp(true)} />}
+      {!embedded && <Menu pages={pages} current={current} version={listed?.version ?? ""} />}
       <div class="content">
         {!UNSCOPED.has(page.value) && <ScopeBar />}
         <main id="main" tabIndex={-1}>
@@ -120,8 +114,32 @@ export function App() {
       <TipLayer />
       <CaptureLayer />
       <FindLayer pages={pages} />
+      <DropLayer />
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
+  );
+}
+
+/** The bar at the top: which run, and what can be done on every page. */
+function Top({ runs, canCapture, onHelp }: { readonly runs: Runs | null; readonly canCapture: boolean; readonly onHelp: () => void }) {
+  return (
+    <header class="top">
+      <a class="brand" href={hrefOf({ page: "overview" })} data-nav="overview" aria-label="Haloscope: overview">
+        <Mark />
+        <span>Haloscope</span>
+      </a>
+      <RunPicker runs={runs} />
+      <div class="top-actions">
+        {canCapture && <CaptureButton />}
+        <FindButton />
+        <LinkButton />
+        <SaveButton />
+        <ThemeButton />
+        <button type="button" class="quiet icon" onClick={onHelp} aria-label="Help and keys" data-tip="Help and keys (?)">
+          ?
+        </button>
+      </div>
+    </header>
   );
 }
 
@@ -140,7 +158,7 @@ function NoRuns({ logdir, canCapture }: { readonly logdir: string; readonly canC
       <p class="notice-title">No profiles found</p>
       <p>
         Nothing under <code>{logdir}</code> ends in <code>.xplane.pb</code>. Record one with <code>jax.profiler.trace("{logdir}")</code>, or
-        start with <code>haloscope demo</code>.
+        start with <code>haloscope demo</code>. A profile that you have can be dropped on this page.
       </p>
       {canCapture && (
         <button type="button" onClick={() => (captureIsOpen.value = true)}>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
+import { docsPage } from "../api/anchors";
 import { TIMELINE_KEYS } from "../widgets/timeline/keys";
 
 const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
@@ -109,8 +110,8 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         ))}
         <p>
           A number is <b>measured</b> (read from the profile), <b>derived</b> (computed from measured numbers) or <b>estimated</b> (from a
-          model). What was not recorded is called unknown, never zero. The scope bar applies to every page but the timeline; the address bar
-          holds the whole state and can be shared.
+          model). What was not recorded is called unknown, never zero. The scope bar applies to every page; the address bar holds the whole
+          state and can be shared. The <a href={docsPage("glossary")}>glossary</a> has the words.
         </p>
         <p>
           <a href="/licences.txt">Licences</a> of what this page contains.

@@ -11,7 +11,7 @@ const SAID_MS = 1500;
 export function LinkButton() {
   const [said, setSaid] = useState("");
   const copy = async (): Promise<void> => {
-    const query = formatRoute({ ...route.value, run: runId.value ?? "" });
+    const query = formatRoute({ ...route.value, run: runId.value ?? "", embed: false });
     const done = await copyText(new URL(query, location.href).href);
     setSaid(done ? "Copied" : "Not copied");
     setTimeout(() => setSaid(""), SAID_MS);

@@ -14,7 +14,7 @@ export interface DockPlace {
 }
 
 const KEY = "haloscope.dock";
-export const AT_FIRST: DockPlace = { side: "below", open: true, below: 280, beside: 400 };
+export const AT_FIRST: DockPlace = { side: "below", open: true, below: 330, beside: 400 };
 export const SMALLEST = 120;
 
 function size(value: unknown, otherwise: number): number {

@@ -19,6 +19,8 @@ export interface Route {
   /** Empty means the server's default run. */
   readonly run: string;
   readonly scope: Scope;
+  /** In a frame of another page: without the bar at the top and the menu. */
+  readonly embed: boolean;
   /** What belongs to the page alone: by, sort, q, sel, view. Dropped when the page changes. */
   readonly view: Readonly<Record<string, string>>;
 }
@@ -27,7 +29,7 @@ export const NO_SCOPE: Scope = { hosts: "", devices: "", modules: "", steps: "",
 
 const SCOPE_TEXT = ["hosts", "devices", "modules", "steps", "window"] as const;
 /** A token is the server's to take out of the address; what it left there was wrong, and goes into no link. */
-const SHARED = new Set<string>(["page", "run", "steady", "token", ...SCOPE_TEXT]);
+const SHARED = new Set<string>(["page", "run", "steady", "token", "embed", ...SCOPE_TEXT]);
 
 export const FIRST_PAGE = "overview";
 
@@ -41,6 +43,7 @@ export function parseRoute(search: string): Route {
   return {
     page: text("page") || FIRST_PAGE,
     run: text("run"),
+    embed: query.has("embed"),
     scope: {
       hosts: text("hosts"),
       devices: text("devices"),
@@ -63,6 +66,7 @@ export function formatRoute(route: Route): string {
     ["run", route.run],
     ["page", route.page === FIRST_PAGE ? "" : route.page],
     ...scopeParams(route.scope),
+    ["embed", route.embed ? "1" : ""],
     ...Object.keys(route.view)
       .sort()
       .map((key): [string, string] => [key, route.view[key] ?? ""]),
@@ -99,7 +103,7 @@ export function changeRoute(route: Route, change: RouteChange): Route {
   const newRun = run !== route.run;
   const keptView = newRun || page !== route.page ? {} : route.view;
   const view = Object.fromEntries(Object.entries({ ...keptView, ...change.view }).filter(([, value]) => value !== ""));
-  return { page, run, scope: { ...(newRun ? NO_SCOPE : route.scope), ...change.scope }, view };
+  return { page, run, embed: route.embed, scope: { ...(newRun ? NO_SCOPE : route.scope), ...change.scope }, view };
 }
 
 /** Picoseconds of a scope's window, however it is written. */

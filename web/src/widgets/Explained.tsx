@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { anchorOf } from "../api/anchors";
+import { anchorOf, glossary } from "../api/anchors";
 import type { Column, Value } from "../api/types";
 import { explain } from "../base/units";
 
@@ -13,13 +13,15 @@ export interface ExplainedProps {
   readonly id?: string | undefined;
   /** The number of a report that it names. */
   readonly of?: Column | Value | undefined;
+  /** A word of the glossary, where it names no number. */
+  readonly term?: string | undefined;
   readonly class?: string;
   readonly children: ComponentChildren;
 }
 
-export function Explained({ doc, unit, id, of, class: extra = "", children }: ExplainedProps) {
+export function Explained({ doc, unit, id, of, term, class: extra = "", children }: ExplainedProps) {
   const text = explain(doc, unit, id);
-  const href = anchorOf(of);
+  const href = anchorOf(of) ?? (term === undefined ? null : glossary(term));
   const classes = `term ${extra}`.trim();
   if (href !== null)
     return (

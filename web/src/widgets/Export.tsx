@@ -91,8 +91,8 @@ export function PictureExport({
   };
   return (
     <Menu
-      label={`Picture of ${title}`}
-      button="Picture"
+      label={`Save an image of ${title}`}
+      button="Save image"
       choices={[
         { label: "Download SVG", act: () => download(new Blob([svg()], { type: "image/svg+xml" }), `${name}.svg`) },
         { label: "Download PNG", act: async () => download(await rasterised(svg()), `${name}.png`) },

@@ -52,7 +52,7 @@ export function FindingParts({ finding, report }: { readonly finding: Finding; r
     <dl class="finding-parts">
       {parts.map(([key, text]) => (
         <div>
-          <dt>{PART_NAMES[key]}</dt>
+          <dt>{key === "evidence" ? PART_NAMES[key] : <Explained term={key}>{PART_NAMES[key]}</Explained>}</dt>
           <dd>
             <Said text={text} report={report} />
           </dd>

@@ -149,12 +149,12 @@ export const demoSteps = {
     await waitForParam(page, "into", /^$/);
   },
   "a chart leaves as SVG and as PNG": async (page) => {
-    const [svg] = await exported(page, "Picture", "Download SVG");
+    const [svg] = await exported(page, "Save image", "Download SVG");
     const text = await readFile(await svg.path(), "utf8");
     assert.match(text, /^<svg [^>]*xmlns="http:..www.w3.org.2000.svg"/);
     assert.match(text, /Self time, part by part/);
     await page.keyboard.press("Escape");
-    const [png] = await exported(page, "Picture", "Download PNG");
+    const [png] = await exported(page, "Save image", "Download PNG");
     const bytes = await readFile(await png.path());
     assert.equal(bytes.subarray(1, 4).toString(), "PNG");
     assert.ok(bytes.length > 2000, `${bytes.length} bytes`);

@@ -2,7 +2,7 @@
 // size, light and dark.
 //   node tests/e2e/habits.mjs        alone, on a fixture and on a decoding profile beside the checkout; HALOSCOPE_ONLY narrows
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -320,6 +320,159 @@ export const habitSteps = {
     await page.locator(".tl-sticky").waitFor();
     assert.ok((await page.locator(".tl-sticky button").getAttribute("title")).startsWith(first_.name));
   },
+  "the timeline of a TPU has the rows that XProf draws, one set a device": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const { groups } = await tracksOf(origin, id);
+    const devices = groups.filter((group) => group.kind === "device");
+    const labels = page.locator(".tl-labels .tl-track");
+    for (const name of ["Framework Name Scope", "Framework Ops", "Source code"]) {
+      for (const device of devices)
+        assert.equal(device.tracks.filter((track) => track.name === name).length, 1, `${name} of ${device.name}`);
+      await labels
+        .filter({ hasText: new RegExp(`^${name}$`) })
+        .first()
+        .waitFor();
+    }
+    // What such a row shows is drawn, and says where in the program it is.
+    const source = devices[0].tracks.find((track) => track.name === "Source code");
+    const { body } = await ask(origin, "timeline/event", { run: id, track: source.id, event: 0 });
+    assert.match(body.name, /:\d+$/);
+  },
+  "several events are picked together, and summed": async (page, origin, id) => {
+    const { steps } = (await ask(origin, "timeline/steps", { run: id })).body;
+    await visit(page, origin, { run: id, page: "timeline", view: `${steps[2].start_ps}..${steps[2].end_ps}` });
+    const tracks = await tracksOf(origin, id);
+    const ops = tracks.groups[0].tracks.find((track) => track.name === "XLA Ops");
+    const query = { run: id, start: steps[2].start_ps, end: steps[2].end_ps, px: 2000, tracks: ops.id };
+    const { slices } = (await ask(origin, "timeline/window", query)).body.tracks[0];
+    const label = await page.locator(`#tl-t${ops.id}`).boundingBox();
+    const box = await canvas(page).boundingBox();
+    const wide = slices.filter((slice) => slice[2] === 0).sort((a, b) => b[1] - a[1]);
+    const at = ([start, length]) => {
+      const middle = Math.min(start + length / 2, steps[2].end_ps) - steps[2].start_ps;
+      return [box.x + (middle / (steps[2].end_ps - steps[2].start_ps)) * box.width, label.y + 12];
+    };
+    await page.keyboard.down("Control");
+    for (const slice of wide.slice(0, 2)) await page.mouse.click(...at(slice));
+    await page.keyboard.up("Control");
+    await counts(page.locator(".tl-chosen tbody tr:not(.spacer)"), 2);
+    const sum = await page.locator(".tl-chosen [data-exact]").first().getAttribute("data-exact");
+    assert.equal(Number(sum), wide[0][1] + wide[1][1]);
+    await page.keyboard.down("Control");
+    await page.mouse.click(...at(wide[0]));
+    await page.keyboard.up("Control");
+    await counts(page.locator(".tl-chosen tbody tr:not(.spacer)"), 1);
+    await page.keyboard.press("Escape");
+    await page.locator(".tl-chosen").waitFor({ state: "detached" });
+  },
+  "the legend of the timeline fits, and says how many colours more there are": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline" });
+    const legend = page.locator(".tl-legend");
+    await legend.waitFor();
+    const more = legend.getByRole("button", { name: /more$/ });
+    await more.waitFor();
+    const right = await legend.evaluate((box) => box.getBoundingClientRect().right);
+    for (const entry of await legend.locator("button:not(.beyond)").all()) {
+      const one = await entry.boundingBox();
+      assert.ok(one.x + one.width <= right + 1, await entry.innerText());
+    }
+    const shown = await legend.locator("[data-entry]:not(.beyond)").count();
+    const hidden = await legend.locator("[data-entry].beyond").count();
+    assert.equal(await more.innerText(), `${hidden} more`);
+    await more.click();
+    await counts(legend.locator("[data-entry]:not(.beyond)"), shown + hidden);
+  },
+  "the ops of the scope's module stand out on the timeline": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "timeline", modules: "jit_train_step" });
+    await page.locator(".tl-legend [aria-pressed=true]", { hasText: "jit_train_step" }).waitFor();
+  },
+  "ops have columns of the usual step and of the longest": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "ops" });
+    await page.getByRole("checkbox", { name: "by step" }).check();
+    await waitForParam(page, "step", /^1$/);
+    await settled(page);
+    const { steps } = (await ask(origin, "timeline/steps", { run: id })).body;
+    const length = (step) => step.end_ps - step.start_ps;
+    const longest = steps.filter((step) => step.class !== "warm-up").sort((a, b) => length(b) - length(a))[0];
+    const heads = page.locator("table.data thead th");
+    await soon(async () => (await heads.allInnerTexts()).some((text) => text.trim() === `Step ${longest.number}`), "the step's column");
+    const column = (await heads.allInnerTexts()).findIndex((text) => text.trim() === `Step ${longest.number}`);
+    const cells = await page.locator("table.data tbody tr:not(.spacer)").first().locator("td").allInnerTexts();
+    const table = (await ask(origin, "report/ops", { run: id, steps: String(longest.number) })).body.tables[0];
+    const index = (name) => table.columns.findIndex((one) => one.id === name);
+    const row = table.rows.find((one) => one[0] === cells[0]);
+    assertShows(cells[column], { value: row[index("self_ps")] / row[index("devices")], kind: "duration_ps" }, cells[0]);
+  },
+  "an op leads to another run, where runs of the same program come first": async (page, origin, id) => {
+    const run = id.replace("tpu-train", "tpu-gate");
+    await visit(page, origin, { run, page: "ops" });
+    await page.locator("tbody tr:not(.spacer)").first().click();
+    await page.locator(".op-card").getByRole("link", { name: "Other run", exact: true }).click();
+    await waitForParam(page, "page", /^compare$/);
+    const sel = await waitForParam(page, "sel", /./);
+    const slower = page.locator(".compare-choices li", { hasText: "tpu-gate-slower" });
+    await slower.locator(".compare-like", { hasText: /^same program$/ }).waitFor();
+    await soon(async () => {
+      const all = await page.locator(".compare-like").allInnerTexts();
+      return all.length > 0 && all.every((text, i) => text === "same program" || !all.slice(i).includes("same program"));
+    }, "the same program comes first");
+    await slower.getByRole("button").click();
+    await waitForParam(page, "other", /tpu-gate-slower/);
+    await settled(page);
+    assert.equal(await param(page, "sel"), sel);
+    await page.locator(".compare-details .op-card").waitFor();
+  },
+  "in a frame of another page there is neither bar nor menu": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "steps", embed: "1" });
+    await counts(page.locator("header.top, .nav"), 0);
+    await page.locator(".findings a[data-nav], .card a").first().waitFor({ state: "attached" });
+    assert.equal(await overflow(page), 0);
+    const out = await page.getByRole("link", { name: "Open in a window of its own" }).getAttribute("href");
+    assert.ok(out.includes("page=steps") && !out.includes("embed"), out);
+  },
+  "a report, a part of the run and a run without names are saved": async (page, origin, id) => {
+    await visit(page, origin, { run: id, page: "overview", steps: "3" });
+    const { hosts } = (await ask(origin, "runs")).body.runs.find((run) => run.id === id);
+    const save = async (group, name) => {
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      const link = page.getByRole("group", { name: group, exact: true }).getByRole("link", { name, exact: true });
+      const [file] = await Promise.all([page.waitForEvent("download"), link.click()]);
+      await page.locator(".save-menu").waitFor({ state: "detached" });
+      return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+    };
+    const report = await save("Report", "One HTML file");
+    assert.ok(report.name.endsWith("-report.html") && report.bytes.includes('<script id="data"'), report.name);
+    const part = await save("Profile", hosts[0]);
+    assert.ok(part.name.endsWith("-slice.xplane.pb"), part.name);
+    const redacted = await save("Under other names", hosts[0]);
+    assert.ok(!redacted.bytes.includes("train_step"), "the program's name is in it");
+    const names = await save("Under other names", "What was replaced");
+    assert.ok(names.bytes.includes("train_step"));
+    // What is saved is a run: dropped on the page it opens.
+    const data = await page.evaluateHandle((bytes) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))], "part.xplane.pb"));
+      return transfer;
+    }, part.bytes.toString("base64"));
+    await page.dispatchEvent("main", "dragover", { dataTransfer: data });
+    await page.locator(".drop-over").waitFor();
+    await page.dispatchEvent("main", "drop", { dataTransfer: data });
+    const opened = await waitForParam(page, "run", /^\(opened\)/);
+    await settled(page);
+    const { body } = await ask(origin, "timeline/steps", { run: opened });
+    assert.deepEqual(
+      body.steps.map((step) => step.number),
+      [3],
+    );
+    const bad = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["no profile"], "notes.txt"));
+      return transfer;
+    });
+    await page.dispatchEvent("main", "drop", { dataTransfer: bad });
+    await page.locator(".drop-said", { hasText: "notes.txt was not opened" }).waitFor();
+    assert.equal(await param(page, "run"), opened);
+  },
   "axe finds nothing serious in what opens: the finder, the card, the details beside": async (page, origin, id) => {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
@@ -371,6 +524,7 @@ const TASKS = {
     assertShows(cells[1], { value: await onDevice(number), kind: "duration_ps" }, first);
     assertShows(cells[2], { value: await onDevice(other), kind: "duration_ps" }, first);
   },
+  "which host is late": (page, origin, id, act) => whichHost(page, origin, id, act),
   "the biggest buffer's line of the program": async (page, origin, id, act) => {
     const run = id.replace("tpu-train", "tpu-run-scan");
     await visit(page, origin, { run, page: "memory" });
@@ -457,11 +611,28 @@ const TASKS = {
   },
 };
 
+/** From the overview to the host that the others wait for, or to the words that there is none. */
+async function whichHost(page, origin, id, act) {
+  await visit(page, origin, { run: id });
+  const { values } = (await ask(origin, "report/hosts", { run: id })).body;
+  await act(() => page.locator('.nav a[data-nav="hosts"]').first().click());
+  await waitForParam(page, "page", /^hosts$/);
+  await settled(page);
+  if (values.straggler.value === null) {
+    const card = '.card[data-id="straggler_test"]';
+    assert.ok((await page.locator(card).innerText()).includes(String(values.straggler_test.value)));
+    return inWindow(page, `${card} .card-value`);
+  }
+  // The finding names it, above the numbers.
+  const finding = page.locator("main .finding", { hasText: String(values.straggler.value) }).first();
+  return inWindow(page, finding.getByText(String(values.straggler.value)).first());
+}
+
 /** An element lies inside of the window. */
-async function inWindow(page, selector) {
-  const box = await page.locator(selector).first().boundingBox();
+async function inWindow(page, what) {
+  const box = await (typeof what === "string" ? page.locator(what).first() : what).boundingBox();
   const { height } = page.viewportSize();
-  assert.ok(box.y >= 0 && box.y + box.height <= height, `${selector} at ${box.y} of ${height}`);
+  assert.ok(box.y >= 0 && box.y + box.height <= height, `${what} at ${box.y} of ${height}`);
 }
 
 export async function onEachScreen(browser, origin, id, check, only = "") {
@@ -548,6 +719,23 @@ async function main() {
     }
     await close();
     await onEachScreen(browser, origin, id, check, only);
+    const straggler = join(traces, "forged/straggler_v6e32");
+    if (existsSync(straggler) && "which host is late of 32".includes(only))
+      await check("which host is late of 32, desk and phone", async () => {
+        const own = await serve(straggler);
+        const { runs: all } = (await ask(own, "runs")).body;
+        for (const viewport of [DESK, PHONE]) {
+          const { page: tab, problems: trouble, close: end } = await openPage(browser, { viewport });
+          let actions = 0;
+          await whichHost(tab, own, all[0].id, async (hand) => {
+            actions += 1;
+            await hand();
+          });
+          assert.ok(actions <= 3);
+          assert.deepEqual(trouble, []);
+          await end();
+        }
+      });
     const decode = join(traces, "forged/decode_v5e4");
     if (existsSync(decode) && "opens on its work".includes(only))
       await check("a decoding run opens on its work", async () => {

@@ -8,14 +8,15 @@ use haloscope_analyses as analyses;
 use haloscope_profile::Profile;
 use haloscope_profile::load::{self, Part, Run};
 use haloscope_report::Error;
+use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Gate, Report};
 use haloscope_store::{Cache, Indexes, Question};
-use haloscope_time::analysis::{self, Analysis, LIMIT, Others, Param, ParamKind};
+use haloscope_time::analysis::{self, Analysis, LIMIT, Others, Param, ParamKind, Params};
 
 use super::{oom, oom_try, source_root};
 use crate::args::{AnalysisArgs, Format, brief_args, former_flag, output_args, scope_args};
-use crate::output::write;
+use crate::output::{takes_headline, write, write_headed};
 use crate::run_argument::{find, is_stdin, say_which};
 use crate::{Failure, Printer, cache_args, progress};
 
@@ -167,11 +168,13 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     let is_known = known.is_some();
     let (mut report, opened) = match known {
         Some(report) => (report, Vec::new()),
-        None => compute(analysis, &runs, &asked, cache)?,
+        None => compute(analysis, &runs, &asked.scope, &asked.params, cache)?,
     };
     if !is_known {
         say_memory(printer);
     }
+    let headline =
+        heads(analysis, &asked).then(|| verdict(&runs, &asked.scope, cache, &opened, printer)).flatten();
     let is_whole = opened.iter().all(|(profile, _)| profile.left_out.is_empty());
     let new = question.filter(|_| !is_known && is_whole);
     let keep = |report: &Report| {
@@ -195,7 +198,7 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
         }
         // Who asked need not wait for the next one.
         None => {
-            let written = write(&report, &asked, printer);
+            let written = write_headed(&report, headline.as_deref(), &asked, printer);
             keep(&report);
             written
         }
@@ -205,11 +208,56 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     Ok(report.gate.map_or(0, Gate::exit_code))
 }
 
+/// Whether an answer begins with the run's verdict, as the page's overview does.
+fn heads(analysis: &Analysis, asked: &AnalysisArgs) -> bool {
+    analysis.id == "overview" && takes_headline(asked)
+}
+
+/// The sentence that `diagnose` gives for the run, in the same scope.
+fn verdict(
+    runs: &[&Run],
+    scope: &Scope,
+    cache: Option<&Cache>,
+    opened: &[(Profile, Indexes)],
+    printer: &mut Printer,
+) -> Option<String> {
+    let diagnose = analyses::find("diagnose")?;
+    let params = Params::default();
+    let question = cache.and_then(|_| Question::new(diagnose, runs, scope, &params));
+    let known = cache.zip(question.as_ref()).and_then(|(cache, question)| cache.answer(question));
+    let answer = match (known, opened.first()) {
+        (Some(report), _) => Ok((report, false)),
+        (None, Some((profile, _))) => {
+            let ask = || analysis::run(diagnose, profile, scope, &params);
+            let answer = progress::while_doing("looking for causes", || Part::decoded(profile), ask);
+            answer.map(|report| (report, profile.left_out.is_empty())).map_err(Failure::from)
+        }
+        (None, None) => compute(diagnose, runs, scope, &params, cache).map(|(report, opened)| {
+            let is_whole = opened.iter().all(|(profile, _)| profile.left_out.is_empty());
+            (report, is_whole)
+        }),
+    };
+    match answer {
+        Ok((report, is_new)) => {
+            if let Some((cache, question)) = cache.zip(question.as_ref()).filter(|_| is_new) {
+                cache.keep(question, &report);
+            }
+            report.value("verdict")?.value.as_text().map(str::to_owned)
+        }
+        Err(failure) => {
+            let why = failure.message().unwrap_or_default();
+            printer.note(format_args!("there is no verdict: {why}"));
+            None
+        }
+    }
+}
+
 /// Opens the runs and asks.
 fn compute(
     analysis: &Analysis,
     runs: &[&Run],
-    asked: &AnalysisArgs,
+    scope: &Scope,
+    params: &Params,
     cache: Option<&Cache>,
 ) -> Result<(Report, Vec<(Profile, Indexes)>), Failure> {
     let opened = runs.iter().map(|run| open(run, cache)).collect::<Result<Vec<_>, _>>()?;
@@ -217,7 +265,7 @@ fn compute(
     let [profile, others @ ..] = profiles.as_slice() else {
         return Err(Failure::Nothing("no run was given".into(), String::new()));
     };
-    let ask = || analysis::run_with(analysis, profile, others, &asked.scope, &asked.params);
+    let ask = || analysis::run_with(analysis, profile, others, scope, params);
     let report = progress::while_doing("reading events", || Part::decoded(profile), ask)?;
     Ok((report, opened))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use haloscope_serve::{CaptureHosts, Config, Sql};
+use haloscope_serve::{CaptureHosts, Config, FrameAncestor, Sql};
 use haloscope_store::{Ledger, Store};
 
 use super::query::program;
@@ -63,6 +63,17 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("sql").long("sql").action(ArgAction::SetTrue).help(
             "Answers SQL over the runs too: a page for it, POST /api/query and a tool for agents, done by haloscope-query, a program of its own",
         ))
+        .arg(
+            Arg::new("frame-ancestors")
+                .long("frame-ancestors")
+                .value_name("LIST")
+                .value_delimiter(',')
+                .value_parser(value_parser!(FrameAncestor))
+                .help(
+                    "Sites whose pages may show this page in a frame, with commas: https://notebooks.example, http://localhost:8888 or \
+                     self. `?embed` in the address leaves the page's own bar and menu out. Without it no page may",
+                ),
+        )
         .arg(
             Arg::new("deadline")
                 .long("deadline")
@@ -152,6 +163,12 @@ pub(super) fn listen(matches: &ArgMatches, store: Store, printer: &mut Printer) 
         sources: source_root::from_matches(matches)?,
         ledger: ledger(matches)?,
         sql: sql(matches)?,
+        frame_ancestors: matches
+            .try_get_many::<FrameAncestor>("frame-ancestors")
+            .ok()
+            .flatten()
+            .map(|sites| sites.cloned().collect())
+            .unwrap_or_default(),
         capture: matches.try_get_one("capture-hosts").ok().flatten().cloned().unwrap_or_default(),
         ..store_only
     };

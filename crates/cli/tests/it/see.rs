@@ -61,7 +61,7 @@ fn every_see_of_every_finding_answers() {
     assert!(seen.len() > 20, "{}", seen.len());
 }
 
-/// A terminal of 80 columns and 45 lines: the verdict is still on it when the command ends.
+/// A terminal of 80 columns and 45 lines: the verdict is still on it when the command ends. `overview` begins with the same.
 #[test]
 fn diagnose_is_one_screen() {
     let mut read = 0;
@@ -77,6 +77,9 @@ fn diagnose_is_one_screen() {
         let verdict = report.value("verdict").and_then(|value| value.value.as_text()).unwrap();
         let one_line = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(one_line.contains(verdict), "{verdict}\n{}", outcome.stdout);
+        let overview = process(&["overview", run]).stdout;
+        let begins = overview.split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(begins, verdict.split_whitespace().collect::<Vec<_>>().join(" "), "{overview}");
         let whole = process(&["diagnose", run, "--all"]).stdout;
         assert!(whole.contains("What was checked") && !outcome.stdout.contains("What was checked"), "{run}");
         let markdown = process(&["diagnose", run, "--brief", "--format", "markdown"]).stdout;

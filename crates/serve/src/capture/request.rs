@@ -54,7 +54,7 @@ impl CaptureRequest {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             usage(
                 format!("the request is no capture: {error}"),
-                "docs/capture-from-the-page.md has an example",
+                "docs/capture.md#capture-from-the-page has an example",
             )
         })?;
         let options = Options::parse(body.options.iter().map(String::as_str));

@@ -66,6 +66,8 @@ enum Rows {
     Values,
     /// Columns of the table or tree with this id.
     Columns(String),
+    /// Words with their meaning.
+    Terms,
 }
 
 impl Marked {
@@ -91,7 +93,7 @@ impl Marked {
                         at.checked_sub(1).and_then(|i| events.get(i)),
                         Some(Event::Start(Tag::TableRow))
                     );
-                    if let (true, Some(Event::Code(id))) = (first, rest.get(1))
+                    if let (true, Some(Event::Code(id) | Event::Text(id))) = (first, rest.get(1))
                         && let Some(anchor) = self.row(id)
                     {
                         out.push(Event::InlineHtml(
@@ -106,7 +108,9 @@ impl Marked {
                 Event::End(TagEnd::TableCell) => {
                     // The last cell of a row of the reference leads on to the formula.
                     let last = matches!(rest.get(1), Some(Event::End(TagEnd::TableRow)));
-                    if let (true, Some(how), false) = (last, how, matches!(self.rows, Rows::Plain)) {
+                    if let (true, Some(how), false) =
+                        (last, how, matches!(self.rows, Rows::Plain | Rows::Terms))
+                    {
                         out.push(Event::InlineHtml(
                             format!(" <a class=\"how\" href=\"#{how}\">how</a>").into(),
                         ));
@@ -156,6 +160,7 @@ impl Marked {
             Rows::Plain => return None,
             Rows::Values => format!("value-{id}"),
             Rows::Columns(table) => format!("column-{table}-{id}"),
+            Rows::Terms => format!("term-{id}"),
         };
         let anchor = slug(&anchor);
         (!self.taken.contains_key(&anchor)).then(|| self.free(anchor))
@@ -169,10 +174,13 @@ impl Marked {
     }
 }
 
-/// What the tables under a heading describe: `Headline values`, ``Table `ops`: …``, ``Tree `calls`: …``.
+/// What the tables under a heading describe: `Headline values`, `Glossary`, ``Table `ops`: …``, ``Tree `calls`: …``.
 fn rows_below(events: &[Event<'_>], words: &str) -> Rows {
     if words == "Headline values" {
         return Rows::Values;
+    }
+    if words == "Glossary" {
+        return Rows::Terms;
     }
     match events {
         [_, Event::Text(what), Event::Code(id), ..] if matches!(what.trim(), "Table" | "Tree") => {

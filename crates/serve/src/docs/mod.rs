@@ -19,6 +19,24 @@ const INDEX: &str = "README";
 const STYLE: &str = include_str!("style.css");
 const STYLE_NAME: &str = "style.css";
 
+/// Pages that are a part of another one now, and where they stand there.
+const MOVED: [(&str, &str); 14] = [
+    ("cache", "performance#the-cache"),
+    ("capture-advice", "capture#what-to-ask-of-the-profiler"),
+    ("capture-from-the-page", "capture#capture-from-the-page"),
+    ("ci", "comparison#a-gate-in-ci"),
+    ("export", "share#exports"),
+    ("fleet", "ledger#many-runs-at-once"),
+    ("layouts", "runs#where-runs-lie-and-how-they-are-laid-out"),
+    ("many-hosts", "runs#runs-of-many-hosts-and-bounded-memory"),
+    ("mcp-tools", "mcp#tools-of-the-mcp-server-beyond-the-registry"),
+    ("object-stores", "runs#runs-in-object-stores"),
+    ("report", "share#reports-in-one-file"),
+    ("run", "capture#haloscope-run"),
+    ("tensorboard", "python#tensorboard"),
+    ("windows", "performance#windows-of-time"),
+];
+
 /// A page of the documentation as HTML, by its path below `/docs/`; the empty path is the index. `None` where there is no such page.
 #[must_use]
 pub fn docs_page(path: &str) -> Option<String> {
@@ -60,6 +78,10 @@ fn answer(path: &str, headers: &HeaderMap) -> Response {
     if let Some(name) = path.strip_suffix(".md").filter(|name| is_page(name)) {
         let to = if name == INDEX { "/docs/".to_owned() } else { format!("/docs/{name}") };
         return Redirect::permanent(&to).into_response();
+    }
+    let name = path.strip_suffix(".md").unwrap_or(path);
+    if let Some((_, to)) = MOVED.iter().find(|(old, _)| *old == name) {
+        return Redirect::permanent(&format!("/docs/{to}")).into_response();
     }
     match docs_page(path) {
         Some(text) => page::tagged(text.into_bytes(), "text/html; charset=utf-8", headers),
@@ -107,6 +129,24 @@ mod tests {
             }
         }
         assert!(seen > 500, "{seen} links");
+    }
+
+    #[test]
+    fn what_has_moved_is_found_where_it_is_now() {
+        for (old, to) in MOVED {
+            let (page, anchor) = to.split_once('#').unwrap();
+            let text = docs_page(page).unwrap();
+            assert!(text.contains(&format!("id=\"{anchor}\"")), "{to}");
+            assert!(!is_page(old), "{old}");
+        }
+    }
+
+    #[test]
+    fn every_word_of_the_glossary_has_an_anchor() {
+        let text = docs_page("concepts").unwrap();
+        for word in ["ceiling", "lever", "falsifier", "self-time", "steady"] {
+            assert_eq!(text.matches(&format!("id=\"term-{word}\"")).count(), 1, "{word}");
+        }
     }
 
     #[test]

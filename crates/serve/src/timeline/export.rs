@@ -88,11 +88,16 @@ fn ask(query: &Query) -> Result<Ask, Failure> {
     Ok(Ask { scope, tracks, stacks })
 }
 
-/// A name that every file system takes.
+/// What an export is saved as.
 fn file_name(run: &str, format: Format) -> String {
+    safe_name(run, format.ending())
+}
+
+/// A name that every file system takes, with this end.
+pub(crate) fn safe_name(run: &str, ending: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = run.chars().map(safe).take(100).collect();
-    format!("{}{}", name.trim_start_matches('.'), format.ending())
+    format!("{}{ending}", name.trim_start_matches('.'))
 }
 
 /// The end that is written to.

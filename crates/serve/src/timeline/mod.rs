@@ -1,6 +1,6 @@
 //! The routes of the timeline. Each reads its parameters, asks the core, and passes on what it says.
 
-mod export;
+pub(crate) mod export;
 
 use axum::Router;
 use axum::extract::State;

@@ -86,9 +86,20 @@ impl TestServer {
         self.wire(method, path, &(host + headers), body)
     }
 
+    /// The same with a body of any bytes.
+    pub(crate) fn send_bytes(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
+        let host = format!("Host: 127.0.0.1:{}\r\nContent-Length: {}\r\n", self.addr.port(), body.len());
+        self.wire_bytes(method, path, &(host + headers), body)
+    }
+
     fn wire(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        self.wire_bytes(method, path, headers, body.as_bytes())
+    }
+
+    fn wire_bytes(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.addr.port())).unwrap();
-        write!(stream, "{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n{body}").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n").unwrap();
+        stream.write_all(body).unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
         let split = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("an answer with headers");

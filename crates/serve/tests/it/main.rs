@@ -7,6 +7,7 @@ mod api;
 mod asked;
 mod capture;
 mod client;
+mod files;
 mod ledger;
 mod live;
 mod page;

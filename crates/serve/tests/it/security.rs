@@ -26,6 +26,16 @@ fn every_answer_has_the_security_headers() {
 }
 
 #[test]
+fn only_the_sites_that_were_named_may_show_the_page() {
+    let server = TestServer::with(|config| {
+        config.frame_ancestors = ["self", "http://localhost:8888"].map(|site| site.parse().unwrap()).into();
+    });
+    let policy = server.get("/").header("content-security-policy").to_owned();
+    assert!(policy.ends_with("; frame-ancestors 'self' http://localhost:8888"), "{policy}");
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+}
+
+#[test]
 fn a_name_of_another_machine_is_refused() {
     let server = TestServer::start();
     let port = server.addr.port();

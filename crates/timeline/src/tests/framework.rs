@@ -104,9 +104,14 @@ fn a_window_finds_what_a_look_at_every_stretch_finds() {
 #[test]
 fn where_the_profiler_made_such_lines_there_are_no_more() {
     let ops = line(1, "XLA Ops", &[(1, 0, 20)]);
+    // Some profilers write a line without events, and lines of other things that they derived.
     let own = line(2, "Framework Ops", &[(2, 0, 20)]);
-    let t = timeline(vec![tpu(&OPS, vec![ops, own])]);
-    assert_eq!(t.tracks().groups[0].tracks.len(), 2);
+    let empty = line(3, "Source code", &[]);
+    let other = line(4, "TC Overlay", &[(2, 0, 20)]);
+    let t = timeline(vec![tpu(&OPS, vec![ops, own, empty, other])]);
+    let mut names: Vec<_> = t.tracks().groups[0].tracks.iter().map(|track| track.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["Framework Name Scope", "Framework Ops", "Source code", "TC Overlay", "XLA Ops"]);
 }
 
 #[test]

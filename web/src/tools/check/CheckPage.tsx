@@ -14,7 +14,7 @@ import { WordTable } from "../../widgets/table/WordTable";
 import type { WordColumn } from "../../widgets/table/WordTable";
 import { Tone } from "../../widgets/Tone";
 import { MetricsPanel } from "../compare/MetricsPanel";
-import { ChooseRun } from "../compare/RunsBar";
+import { ChooseRun } from "../compare/ChooseRun";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";

@@ -1,11 +1,8 @@
 /** Which run is the baseline and which are held against it. */
 
-import type { RunInfo } from "../../api/types";
-import { formatDate } from "../../base/format";
 import { go, view } from "../../state/route";
 import { runId, runs } from "../../state/runs";
-import { Empty } from "../../widgets/States";
-import { experimentsOf, toggled, withBaseline, withExperiments } from "./address";
+import { experimentsOf, firstExperiment, toggled, withBaseline } from "./address";
 
 export function runName(id: string): string {
   return runs.value?.runs.find((run) => run.id === id)?.name ?? id;
@@ -60,7 +57,10 @@ export function RunsBar({ many }: { readonly many: boolean }) {
           <select
             aria-label={chosen.length === 0 ? "Choose the experiment" : "One more experiment"}
             value=""
-            onChange={(event) => go(toggled(chosen, event.currentTarget.value))}
+            onChange={(event) => {
+              const id = event.currentTarget.value;
+              go(chosen.length === 0 ? firstExperiment(id) : toggled(chosen, id));
+            }}
           >
             <option value="">{chosen.length === 0 ? "choose a run" : "one more"}</option>
             {free.map((run) => (
@@ -75,40 +75,6 @@ export function RunsBar({ many }: { readonly many: boolean }) {
   );
 }
 
-/** Offered as buttons; the rest stands in the list above. */
-const MOST = 8;
-
-/** Before anything is compared: the runs there are. */
-export function ChooseRun({ what, onChoose }: { readonly what: string; readonly onChoose: (run: string) => void }) {
-  const others = (runs.value?.runs ?? []).filter((run) => run.id !== runId.value);
-  if (others.length === 0)
-    return <Empty>This server knows one run alone. Record another into the same folder, or start it with the folder of both.</Empty>;
-  return (
-    <div class="notice calm">
-      <p class="notice-title">{what}</p>
-      <ul class="compare-choices">
-        {others.slice(0, MOST).map((run) => (
-          <li key={run.id}>
-            <Choice run={run} onChoose={onChoose} />
-          </li>
-        ))}
-      </ul>
-      {others.length > MOST && <p class="sub">{`${others.length - MOST} more stand in the list above.`}</p>}
-    </div>
-  );
-}
-
-function Choice({ run, onChoose }: { readonly run: RunInfo; readonly onChoose: (run: string) => void }) {
-  return (
-    <>
-      <button type="button" class="link" onClick={() => onChoose(run.id)}>
-        {run.name}
-      </button>
-      <span class="sub">{` ${formatDate(run.modified_ms)}`}</span>
-    </>
-  );
-}
-
 export function chooseExperiment(id: string): void {
-  go(withExperiments([id]));
+  go(firstExperiment(id));
 }

@@ -15,6 +15,11 @@ export function withExperiments(ids: readonly string[]): RouteChange {
   return { view: { ...OF_A_PAIR, other: ids.join(",") } };
 }
 
+/** The first experiment: an op that led here stays chosen. */
+export function firstExperiment(id: string): RouteChange {
+  return { view: { other: id } };
+}
+
 /** One experiment more, or without it. */
 export function toggled(now: readonly string[], id: string): RouteChange {
   return withExperiments(now.includes(id) ? now.filter((one) => one !== id) : [...now, id]);

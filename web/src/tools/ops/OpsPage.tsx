@@ -1,11 +1,13 @@
 import { useMemo, useState } from "preact/hooks";
 
 import { columnIndex, tableOf, textAt } from "../../api/read";
+import { getSteps } from "../../api/timeline";
 import type { Report, Table } from "../../api/types";
 import { formatInt } from "../../base/format";
 import { formatSort, parseSort } from "../../base/rows";
-import { select as choose, go, view } from "../../state/route";
-import { useReport } from "../../state/resource";
+import { select as choose, go, scope, view } from "../../state/route";
+import { useReport, useReportOf, useResource } from "../../state/resource";
+import { runId } from "../../state/runs";
 import { Panel } from "../../widgets/Panel";
 import { Findings, ProvenanceFoot, QualityList, ValueCards } from "../../widgets/Report";
 import { RowDetails } from "../../widgets/RowDetails";
@@ -17,6 +19,8 @@ import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { Params, paramQuery } from "../Params";
 import { TimeTree } from "./TimeTree";
+import type { StepOps } from "./perStep";
+import { stepsShown, withSteps } from "./perStep";
 import type { OpName } from "../../widgets/op/card";
 import { hasNamesakes, rowKey, rowOf } from "../../widgets/op/named";
 
@@ -61,6 +65,42 @@ function opAt(table: Table, row: number): OpName | null {
 }
 
 function OpsTable({ table }: { readonly table: Table }) {
+  const perStep = usePerStep(table);
+  return <OpsList key={table.id} table={perStep.table} perStep={perStep} />;
+}
+
+interface PerStep {
+  readonly table: Table;
+  /** Whether there are steps to show. */
+  readonly can: boolean;
+  readonly on: boolean;
+  readonly loading: boolean;
+}
+
+/** The table with the time of each op in the usual step and in the longest, where that is asked for. Of a scope that is some steps or a
+ * time already there is no usual step. */
+function usePerStep(table: Table): PerStep {
+  const run = runId.value;
+  const { by = "op", on: where = "device" } = view.value;
+  const can = run !== null && by === "op" && where === "device" && scope.value.steps === "" && scope.value.window === "";
+  const on = can && view.value["step"] === "1";
+  const key = `timeline steps ${run}`;
+  const steps = useResource(on ? key : null, key, (signal) => getSteps(run ?? "", signal));
+  const shown = on ? stepsShown(steps.data?.steps ?? []) : null;
+  const [usual, longest] = [shown?.usual.number ?? null, shown?.longest?.number ?? null];
+  const first = useReportOf(usual === null ? null : run, "ops", [["steps", String(usual)]]);
+  const second = useReportOf(longest === null ? null : run, "ops", [["steps", String(longest)]]);
+  const [ofUsual, ofLongest] = [tableOf(first.data, "ops"), tableOf(second.data, "ops")];
+  const wide = useMemo(() => {
+    const found: StepOps[] = [];
+    if (usual !== null && ofUsual !== null) found.push({ number: usual, what: "the steady step of middle length", ops: ofUsual });
+    if (longest !== null && ofLongest !== null) found.push({ number: longest, what: "the longest", ops: ofLongest });
+    return withSteps(table, found);
+  }, [table, usual, longest, ofUsual, ofLongest]);
+  return { table: wide, can, on, loading: on && (steps.data === null || (usual !== null && ofUsual === null)) };
+}
+
+function OpsList({ table, perStep }: { readonly table: Table; readonly perStep: PerStep }) {
   const [count, setCount] = useState(table.rows.length);
   const filter = view.value["q"] ?? "";
   // A row is named in the URL: indices change with the scope.
@@ -85,6 +125,16 @@ function OpsTable({ table }: { readonly table: Table }) {
           class="grow"
           actions={
             <>
+              {perStep.can && (
+                <label class="check" data-tip="What each op takes in the steady step of middle length, and in the longest step">
+                  <input
+                    type="checkbox"
+                    checked={perStep.on}
+                    onChange={(event) => go({ view: { step: event.currentTarget.checked ? "1" : "" } }, "replace")}
+                  />
+                  by step
+                </label>
+              )}
               <input
                 class="filter"
                 type="search"

@@ -6,6 +6,7 @@ import { apiUrl, getReport } from "../../api/client";
 import { valueText } from "../../api/read";
 import type { RunInfo } from "../../api/types";
 import { formatBytes, formatDate, formatInt } from "../../base/format";
+import { chooseFile } from "../../state/drop";
 import { go, hrefOf, view } from "../../state/route";
 import { runId, runs } from "../../state/runs";
 import { Panel } from "../../widgets/Panel";
@@ -61,14 +62,24 @@ export function RunsPage({ info }: PageProps) {
           }
           flush
           actions={
-            <input
-              class="filter"
-              type="search"
-              placeholder="Filter: words, -not"
-              aria-label="Filter runs by name and host; a word with a minus excludes"
-              value={filter}
-              onInput={(event) => go({ view: { q: event.currentTarget.value } }, "replace")}
-            />
+            <>
+              <button
+                type="button"
+                class="quiet"
+                data-tip="A profile of this machine; it can be dropped anywhere on the page too"
+                onClick={chooseFile}
+              >
+                Open a file
+              </button>
+              <input
+                class="filter"
+                type="search"
+                placeholder="Filter: words, -not"
+                aria-label="Filter runs by name and host; a word with a minus excludes"
+                value={filter}
+                onInput={(event) => go({ view: { q: event.currentTarget.value } }, "replace")}
+              />
+            </>
           }
         >
           <Table shown={shown} />

@@ -65,8 +65,7 @@ export function AreaPanel({ run, model, search, onScope }: AreaPanelProps) {
   };
   return (
     <Panel
-      title="Selected area"
-      note={`${formatDuration(area.start, 7)} + ${formatDuration(area.end - area.start, 6)}`}
+      title={`${formatDuration(area.start, 7)} + ${formatDuration(area.end - area.start, 6)}`}
       class="tl-area"
       flush
       actions={

@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { computed } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getClock, getSteps, getTracks, getUtilisation } from "../../api/timeline";
@@ -22,6 +22,7 @@ import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
 import { readEvent } from "./address";
 import { AreaPanel } from "./AreaPanel";
+import { ChosenPanel } from "./ChosenPanel";
 import { ClockNote } from "./ClockNote";
 import { Dock } from "./Dock";
 import { EventPanel } from "./EventPanel";
@@ -32,7 +33,7 @@ import { BubblePanel, HiddenBar } from "./OverlapPanel";
 import { isSearch } from "./query";
 import type { Search } from "./SearchBar";
 import { HitsByName, SearchBar, useSearch } from "./SearchBar";
-import { timeIn, tracksIn } from "./scoped";
+import { moduleAt, timeIn, tracksIn } from "./scoped";
 import { SecondRun } from "./SecondRun";
 import { StepBar } from "./StepBar";
 import { COLOURS, Toolbar } from "./Toolbar";
@@ -78,7 +79,7 @@ function Scoped({ run, tracks }: { readonly run: string; readonly tracks: Tracks
 /** The strip is drawn in so many parts: as many as a wide screen has pixels. */
 const STRIP_PX = 1600;
 const HINT =
-  "Click an event for its details. Shift and drag for totals, flame graph and events of an area. M sets a mark, Q hides the details, ? shows all keys.";
+  "Click an event for its details, Ctrl + click for several. Shift and drag for totals, flame graph and events of an area. M sets a mark, Q hides the details, ? shows all keys.";
 
 /** Nothing here reads the view itself: while it moves, only the canvas and the few words that say where it is follow. */
 function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Tracks }) {
@@ -104,6 +105,7 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
     return () => abort.abort();
   }, [model]);
 
+  useModulesOfScope(model);
   const inScope = timeIn(scope.value, steps.data?.steps ?? []);
   useLookAtSteps(model, steps.data?.steps ?? null);
   const pick = (next: Picked | null): void => {
@@ -181,6 +183,9 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
         <StepBar model={model} />
         <MarksBar model={model} />
         <HiddenBar model={model} />
+        {scope.value.modules !== "" && (
+          <p class="tl-scoped">{`Ops of ${scope.value.modules} stand out; what is pale is of another program, or of none.`}</p>
+        )}
         <Legend model={model} />
       </Screen>
       <SecondRun run={run} model={model} />
@@ -205,6 +210,24 @@ function useLookAtSteps(model: TimelineModel, steps: readonly StepSpan[] | null)
     if (isFirst) model.turn(next);
     else model.look(next);
   }, [model, steps, asked, steady]);
+}
+
+/** Lets the ops of the scope's module stand out: of several the first that is found. */
+function useModulesOfScope(model: TimelineModel): void {
+  const words = scope.value.modules;
+  useEffect(() => {
+    if (words === "") return undefined;
+    model.colourBy("module");
+    const undo = effect(() => {
+      void model.loader.version.value;
+      const at = moduleAt(model.classes.names, words);
+      if (at >= 0 && model.highlight.peek() === null) model.highlight.value = at;
+    });
+    return () => {
+      undo();
+      model.colourBy("category");
+    };
+  }, [model, words]);
 }
 
 /** The strip asks what it shows once the first slices are there: they come first. */
@@ -260,12 +283,18 @@ function Details({ run, model, search, listed, named, onUnlist, onUnname, onUnpi
     const label = picked.count > 1 ? `${formatInt(picked.count)} events` : "Event";
     tabs.push({ id: "event", label, about: `${picked.track} ${picked.event} ${picked.start} ${picked.depth}` });
   }
+  const chosen = model.chosen.value;
+  if (chosen.length > 0) {
+    const about = chosen.map((one) => `${one.track} ${one.start} ${one.depth}`).join(",");
+    tabs.push({ id: "chosen", label: `${formatInt(chosen.length)} picked`, about });
+  }
   if (area !== null) tabs.push({ id: "area", label: "Selected area", about: `${area.start} ${area.end} ${area.tracks?.join(",") ?? ""}` });
   if (listed) tabs.push({ id: "list", label: "Events in view", about: "" });
   if (named && isSearch(search.form)) tabs.push({ id: "names", label: "Hits by name", about: "" });
   if (model.showBubbles.value) tabs.push({ id: "bubbles", label: "Bubbles", about: "" });
   const panel = (tab: string): ComponentChildren => {
     if (tab === "event") return <EventPanel run={run} model={model} onClose={onUnpick} />;
+    if (tab === "chosen") return <ChosenPanel model={model} />;
     if (tab === "area") {
       const scopeTo = (start: number, end: number): void => go({ scope: { window: formatWindow(start, end) } });
       return <AreaPanel run={run} model={model} search={search} onScope={scopeTo} />;

@@ -20,6 +20,12 @@ export function tracksIn(tracks: Tracks, scope: Pick<Scope, "hosts" | "devices">
   return kept.length === 0 || kept.length === tracks.groups.length ? tracks : { ...tracks, groups: kept };
 }
 
+/** The first of these modules whose name has one of the scope's words; -1 where there is none. */
+export function moduleAt(names: readonly string[], words: string): number {
+  const asked = listOf(words);
+  return names.findIndex((name) => asked.some((word) => name.includes(word)));
+}
+
 function listOf(text: string): string[] {
   return text
     .split(",")

@@ -10,7 +10,7 @@ import { getEvent, getSearch, getSteps } from "../../api/timeline";
 import { UNKNOWN, formatCell, formatDuration, formatShare } from "../../base/format";
 import { hrefOf, page, scope } from "../../state/route";
 import { useReport, useResource } from "../../state/resource";
-import { runId } from "../../state/runs";
+import { runId, runs } from "../../state/runs";
 import { formatWindow } from "../../state/url";
 import { Explained } from "../Explained";
 import type { OpName } from "./card";
@@ -36,7 +36,7 @@ export function OpSummary({ op, otherwise = null }: OpSummaryProps) {
   return (
     <div class="op-card">
       <p class="leads">
-        {leadsOf(table, row, page.value).map((lead) => (
+        {leadsOf(table, row, page.value, (runs.value?.runs.length ?? 0) > 1).map((lead) => (
           <a key={lead.label} href={hrefOf(lead.to)} data-nav={lead.to.page} data-tip={lead.what}>
             {lead.label}
           </a>

@@ -67,14 +67,15 @@ describe("what the card says", () => {
 
 describe("where it leads", () => {
   it("is its program, its memory, its line", () => {
-    const leads = leadsOf(OPS, OPS.rows[0], "comm");
-    expect(leads.map((lead) => lead.label)).toEqual(["Ops", "HLO", "Memory", "Source"]);
+    const leads = leadsOf(OPS, OPS.rows[0], "comm", true);
+    expect(leads.map((lead) => lead.label)).toEqual(["Ops", "HLO", "Memory", "Other run", "Source"]);
     expect(leads[1]?.to.view).toEqual({ module: "jit_step(77)", node: "dot.1" });
-    expect(leads[3]?.to.view).toEqual({ at: "a/train.py", line: "12" });
+    expect(leads[3]?.to).toEqual({ page: "compare", view: { q: "dot.1", sel: "dot.1 @ jit_step" } });
+    expect(leads[4]?.to.view).toEqual({ at: "a/train.py", line: "12" });
   });
   it("does not lead to where one is, nor to what nobody knows", () => {
-    expect(leadsOf(OPS, OPS.rows[2], "ops")).toEqual([]);
-    expect(leadsOf(OPS, OPS.rows[1], "ops").map((lead) => lead.to.view)).toEqual([
+    expect(leadsOf(OPS, OPS.rows[2], "ops", false)).toEqual([]);
+    expect(leadsOf(OPS, OPS.rows[1], "ops", false).map((lead) => lead.to.view)).toEqual([
       { module: "jit_eval(5)", node: "dot.1" },
       { module: "jit_eval(5)", buffer: "dot.1" },
       { at: "train.py", line: "" },

@@ -101,8 +101,8 @@ function moduleOf(table: Table, row: readonly Cell[] | undefined): string {
   return id === "" || module === "" || /\(\d+\)$/.test(module) ? module : `${module}(${id})`;
 }
 
-/** Where an op of the table of ops leads; `page` is the one that is shown. */
-export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: string): Lead[] {
+/** Where an op of the table of ops leads; `page` is the one that is shown, `others` whether there is another run. */
+export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: string, others: boolean): Lead[] {
   const name = textAt(row, columnIndex(table, "name", "op")) ?? "";
   const module = moduleOf(table, row);
   const place = placeOf(textAt(row, columnIndex(table, "source")) ?? "");
@@ -113,6 +113,12 @@ export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: st
     leads.push({ label: "HLO", what: "The graph around it", to: { page: "hlo", view: { module, node: name } } });
     leads.push({ label: "Memory", what: "What it keeps in memory", to: { page: "memory", view: { module, buffer: name } } });
   }
+  if (others && page !== "compare")
+    leads.push({
+      label: "Other run",
+      what: "What it takes in another run",
+      to: { page: "compare", view: { q: name, sel: rowKey(table, row) } },
+    });
   if (place !== null)
     leads.push({ label: "Source", what: "Its line of the program", to: { page: "source", view: { at: place.file, line: place.line } } });
   return leads;

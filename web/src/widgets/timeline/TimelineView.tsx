@@ -83,6 +83,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
       palette: palette.current,
       selected: model.selected.value,
       hovered: model.hovered.value,
+      chosen: model.chosen.value,
       scope,
       area: model.area.value,
       marks: model.marks.value,
@@ -114,7 +115,15 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
   useSignalEffect(() => {
     // Reading them here subscribes the drawing to them.
     void [model.view.value, model.layout.value, model.loader.version.value, model.selected.value, model.hovered.value];
-    void [model.area.value, model.marks.value, model.steps.value, model.counters.value, model.overlap.value, model.highlight.value];
+    void [
+      model.area.value,
+      model.chosen.value,
+      model.marks.value,
+      model.steps.value,
+      model.counters.value,
+      model.overlap.value,
+      model.highlight.value,
+    ];
     void [model.showOverlap.value, model.showBubbles.value, model.hits.value, model.hit.value, model.flows.value];
     void [model.colouring.value, model.searching.value, model.loader.failure.value];
     redraw();
@@ -155,12 +164,19 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
     return model.steps.value.find((step) => time >= step.start_ps && time < step.end_ps) ?? null;
   };
   const actions: Omit<InputTarget, "canvas" | "scroller" | "model"> = {
-    onClick: (at) => {
+    onClick: (at, adds) => {
       const step = stepAt(at);
       if (step !== null) {
         model.step.value = step;
         model.area.value = { start: step.start_ps, end: step.end_ps, tracks: null };
-      } else if (at.y >= head) onPick(pick(at));
+      } else if (at.y >= head) {
+        const picked = pick(at);
+        if (adds && picked !== null) model.choose(picked);
+        else if (!adds) {
+          model.chosen.value = [];
+          onPick(picked);
+        }
+      }
     },
     onDoubleClick: (at) => {
       const step = stepAt(at);
@@ -214,7 +230,7 @@ export function TimelineView({ model, scope, onPick, hands, name, onScopeTo }: T
       canvas: canvas.current,
       scroller: box.current,
       model,
-      onClick: (at) => handlers.current.onClick(at),
+      onClick: (at, adds) => handlers.current.onClick(at, adds),
       onDoubleClick: (at) => handlers.current.onDoubleClick(at),
       onHover: (at) => handlers.current.onHover(at),
       onLeave: () => handlers.current.onLeave(),

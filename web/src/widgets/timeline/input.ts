@@ -13,8 +13,8 @@ export interface InputTarget {
   readonly canvas: HTMLCanvasElement;
   readonly scroller: HTMLElement;
   readonly model: TimelineModel;
-  /** A click, as opposed to a drag. */
-  readonly onClick: (at: Spot) => void;
+  /** A click, as opposed to a drag; `adds` with Ctrl or the command key. */
+  readonly onClick: (at: Spot, adds: boolean) => void;
   readonly onDoubleClick: (at: Spot) => void;
   readonly onHover: (at: Spot) => void;
   readonly onLeave: () => void;
@@ -109,7 +109,7 @@ export function bindPointer(target: InputTarget): () => void {
   const release = (event: PointerEvent): void => {
     const at = pointers.get(event.pointerId);
     pointers.delete(event.pointerId);
-    if (at !== undefined && event.type === "pointerup" && moved < CLICK_SLOP) target.onClick(at);
+    if (at !== undefined && event.type === "pointerup" && moved < CLICK_SLOP) target.onClick(at, event.ctrlKey || event.metaKey);
   };
   canvas.addEventListener("pointerup", release, { signal });
   canvas.addEventListener("pointercancel", release, { signal });

@@ -13,6 +13,7 @@ export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
   [", and .", "previous, next event on the track"],
   ["[ and ]", "to the event that this one waits for, or that waits for it"],
   ["Enter on the canvas", "pick the event in the middle"],
+  ["Ctrl + click", "pick several events: what they take together"],
   ["Shift + drag", "select an area: time and tracks"],
   ["R", "select what is in view as an area"],
   ["Shift + ← →", "move the end of the area"],

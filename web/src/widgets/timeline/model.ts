@@ -58,6 +58,8 @@ export class TimelineModel {
   readonly how = signal<Arrangement>(AS_IT_COMES);
   readonly hovered = signal<Picked | null>(null);
   readonly selected = signal<Picked | null>(null);
+  /** Several events that were picked together. */
+  readonly chosen = signal<readonly Picked[]>([]);
   readonly area = signal<Area | null>(null);
   readonly marks = signal<readonly Picos[]>([]);
   readonly colouring = signal<Colouring>("category");
@@ -214,6 +216,14 @@ export class TimelineModel {
     const before = area.tracks ?? [];
     const tracks = before.includes(track) ? before.filter((one) => one !== track) : [...before, track];
     this.area.value = tracks.length === 0 ? null : { ...area, tracks };
+  }
+
+  /** Adds a slice to those that are picked together, or takes it out; what is selected comes first. */
+  choose(picked: Picked): void {
+    const is = (one: Picked): boolean => one.track === picked.track && one.start === picked.start && one.depth === picked.depth;
+    const selected = this.selected.value;
+    const before = this.chosen.value.length === 0 && selected !== null && !is(selected) ? [selected] : this.chosen.value;
+    this.chosen.value = before.some(is) ? before.filter((one) => !is(one)) : [...before, picked];
   }
 
   colourBy(colouring: Colouring): void {

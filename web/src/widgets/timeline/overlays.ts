@@ -104,6 +104,7 @@ function hitRect(context: Context, scene: Scene, row: TrackRow, hit: Hit): void 
 export function drawOutlines(context: Context, scene: Scene, rows: readonly Row[]): void {
   for (const row of rows) {
     if (!isTrack(row)) continue;
+    for (const one of scene.chosen) if (one.track === row.track.id) outline(context, scene, row, one, true);
     if (scene.hovered?.track === row.track.id) outline(context, scene, row, scene.hovered, false);
     if (scene.selected?.track === row.track.id) outline(context, scene, row, scene.selected, true);
   }

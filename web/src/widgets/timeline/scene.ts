@@ -36,6 +36,7 @@ export interface Scene {
   readonly palette: Palette;
   readonly selected: Picked | null;
   readonly hovered: Picked | null;
+  readonly chosen: readonly Picked[];
   /** The scope of the other pages, shaded outside. */
   readonly scope: Viewport | null;
   readonly area: Area | null;

@@ -75,6 +75,7 @@ export function useKeys(
         r: () => (model.area.value = { start: Math.floor(start), end: Math.ceil(end), tracks: null }),
         Escape: () => {
           model.area.value = null;
+          model.chosen.value = [];
           model.step.value = null;
           model.hit.value = null;
           onPick(null);

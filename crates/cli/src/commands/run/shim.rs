@@ -100,7 +100,7 @@ impl Shim {
     }
 
     /// What the program gets beside our own environment. `HALOSCOPE_RUN_DIR` and `HALOSCOPE_LOGDIR` are for programs too: see
-    /// docs/run.md.
+    /// docs/capture.md#haloscope-run.
     pub(super) fn environment(&self, asked: &RunArgs) -> Vec<(&'static str, OsString)> {
         let mut paths = self.python().into_os_string();
         if let Some(others) = env::var_os("PYTHONPATH").filter(|value| !value.is_empty()) {

@@ -1,0 +1,1 @@
+var e=64*2**20;function t(e,t){let n=t.toLowerCase().split(/\s+/).filter(Boolean);return n.length===0?e:e.filter(e=>{let t=`${e.name} ${e.hosts.join(` `)}`.toLowerCase();return n.every(e=>e.length>1&&e.startsWith(`-`)?!t.includes(e.slice(1)):t.includes(e))})}function n(t){return t.writing!==!0&&t.size_bytes<=e}export{n,t};
