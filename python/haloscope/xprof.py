@@ -8,6 +8,7 @@ Nothing is written beside a run; `write_hlo=True` writes the `*.hlo_proto.pb` th
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -36,9 +37,11 @@ _OF_XPROF = {"use_saved_result", "refresh_suggestion"}
 _Spaces = Union[Sequence[Any], Any]
 
 
-def xspace_to_tool_names(xspace_paths: _Spaces) -> list[str]:
+def xspace_to_tool_names(xspace_paths: _Spaces, *, write_hlo: bool = False) -> list[str]:
     """The names of the tools that have something to show for a run; none where it cannot be read."""
     try:
+        if write_hlo:
+            _write_hlo_of(_listed(xspace_paths))
         return _native.tool_names(_spaces(xspace_paths)).split(",")
     except Error:
         return []
@@ -94,7 +97,7 @@ def xspace_to_tool_data(
     elif tool == "tool_names" or tool not in _TOOLS:
         return None, content_type
     if write_hlo:
-        _write_hlo(path for path in xspace_paths if isinstance(path, (str, os.PathLike)))
+        _write_hlo_of(xspace_paths)
     ask = xspace_wrapper_func or xspace_to_tools_data
     data, is_there = ask(xspace_paths, tool, options)
     if not is_there:
@@ -184,7 +187,15 @@ def _spaces(given: _Spaces) -> Any:
     listed = _listed(given)
     if any(_is_data(item) for item in listed):
         return [(f"host{number}.xplane.pb", _bytes(item)) for number, item in enumerate(listed)]
-    return [os.fspath(path) for path in listed]
+    return [path for given in listed for path in _files(os.fspath(given))]
+
+
+def _files(path: str) -> list[str]:
+    """A file; of a session's folder, which some callers give, its XSpaces."""
+    if not os.path.isdir(path):
+        return [path]
+    here = sorted(name for name in os.listdir(path) if name.endswith(".xplane.pb"))
+    return [os.path.join(path, name) for name in here] or [path]
 
 
 def _bytes(item: Any) -> bytes:
@@ -206,9 +217,11 @@ def _bytes(item: Any) -> bytes:
     raise InputError("the profiler session gave no XSpace")
 
 
-def _write_hlo(paths: Iterable[Any]) -> None:
+def _write_hlo_of(spaces: Iterable[Any]) -> None:
     """Writes the HLO modules of a run beside it, by the names that XProf gives them."""
-    for path in paths:
+    for path in spaces:
+        if not isinstance(path, (str, os.PathLike)) or os.path.isdir(path):
+            continue
         for name, proto in _native.hlo_protos(os.fspath(path)):
             target = os.path.join(os.path.dirname(os.fspath(path)), f"{name}.hlo_proto.pb")
             if not os.path.exists(target):
@@ -252,9 +265,11 @@ def compute_kernel_stats(
     return json.loads(made) if output_format == "dict" else made
 
 
-def install() -> None:
+def install(*, write_hlo: bool = False) -> None:
     """Has `import xprof.convert.raw_to_tool_data`, `xprof.convert._pywrap_profiler_plugin`, `xprof.profile_data` and
     `xprof.cli.tools.get_kernel_stats_tool` find haloscope from here on. Modules that were imported before keep what they have.
+
+    `write_hlo` is for callers that look for `*.hlo_proto.pb` beside a run once they have asked for its tools, as TraceLens does.
     """
     here = sys.modules[__name__]
     homes = {
@@ -284,6 +299,9 @@ def install() -> None:
             parent, _, child = parent.rpartition(".")
     tool_data = sys.modules["xprof.convert.raw_to_tool_data"]
     tool_data.xspace_to_tools_data_from_byte_string = _of_byte_string  # type: ignore[attr-defined]
+    if write_hlo:
+        for name in ("xspace_to_tool_data", "xspace_to_tool_names"):
+            setattr(tool_data, name, functools.partial(getattr(here, name), write_hlo=True))
 
 
 def _of_byte_string(

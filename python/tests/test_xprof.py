@@ -135,6 +135,33 @@ def test_nothing_is_written_beside_a_run_unless_asked_for(session: tuple[str, li
     assert all(haloscope.open(proto).hlo_modules() for proto in protos)
 
 
+def test_callers_that_look_for_hlo_beside_a_run(session: tuple[str, list[str]]) -> None:
+    """As TraceLens asks: for the tools, for a file that it then expects beside the run, for a graph of the folder."""
+    name, paths = session
+    folder = Path(paths[0]).parent
+    ask = """
+import glob, json, os
+if os.environ["OF"] == "haloscope":
+    import haloscope.xprof
+    haloscope.xprof.install(write_hlo=True)
+from xprof.convert import raw_to_tool_data as convert
+folder, module = os.environ["FOLDER"] + "/", os.environ["MODULE"]
+convert.xspace_to_tool_names([os.environ["XSPACE"]])
+[found] = glob.glob(folder + module + "*hlo_proto.pb")
+options = {"node_name": "", "module_name": found.split("/")[-1].rsplit(".", 2)[0], "graph_width": 2, "show_metadata": True, "type": "long_txt"}
+data, _ = convert.xspace_to_tool_data([folder], "graph_viewer^", {"graph_viewer_options": options})
+lines = [line.split(" = ")[0].strip() for line in data.decode().splitlines() if " = " in line]
+print(json.dumps(lines))
+"""
+    where = {"FOLDER": str(folder), "MODULE": MODULES[name], "XSPACE": paths[0]}
+    own = python(ask, OF="haloscope", **where)
+    assert own.returncode == 0 and len(json.loads(own.stdout)) > 3, own.stderr
+    pytest.importorskip("xprof", reason="XProf is not installed")
+    for file in folder.glob("*.hlo_proto.pb"):
+        file.unlink()
+    assert json.loads(python(ask, OF="xprof", **where).stdout) == json.loads(own.stdout)
+
+
 def test_the_same_numbers_as_the_program(program: list[str], session: tuple[str, list[str]]) -> None:
     _, paths = session
     for tool in ("hlo_stats", "op_profile", "roofline_model"):

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use haloscope_hlo::{Error, Module, TextOptions};
 
@@ -96,6 +96,12 @@ fn nothing_is_nested_deeply() {
     survive(&format!("HloModule m\nENTRY e {{ a = s8[{dims}] constant({open}1{close}) }}"));
 }
 
+/// How long this thread has run, not counting what others took meanwhile; nothing where the system does not say.
+fn busy() -> Duration {
+    let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(said.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))
+}
+
 /// Work grows with the length of the text: each of these takes milliseconds, and would take minutes if it were squared.
 #[test]
 fn long_texts_take_time_in_proportion() {
@@ -127,9 +133,9 @@ fn long_texts_take_time_in_proportion() {
         "HloModule ".to_owned() + &"m".repeat(many),
         "\n".repeat(many),
     ] {
-        let start = Instant::now();
+        let start = busy();
         survive(&text);
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(60), "{took:?}: {}", text.get(..80).unwrap_or_default());
+        let took = busy().saturating_sub(start);
+        assert!(took < Duration::from_secs(5), "{took:?}: {}", text.get(..80).unwrap_or_default());
     }
 }

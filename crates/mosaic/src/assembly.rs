@@ -688,6 +688,7 @@ fn values(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Call;
     use crate::work::Range;
 
     const HEAD: &str = "module {
@@ -738,7 +739,7 @@ mod tests {
         let module = kernel(&body);
         let kernel = module.kernel().unwrap();
         assert_eq!((kernel.name, kernel.grid.len(), kernel.grid[0].semantics), ("main", 2, "parallel"));
-        let account = kernel.account(&[]);
+        let account = kernel.account(&Call::default());
         assert_eq!(account.steps, Some(12));
         assert_eq!(account.work.products, Range::exact(12 * ONE));
         assert_eq!(account.work.transcendentals, Range::exact(12 * 64 * 512));
@@ -775,7 +776,7 @@ mod tests {
 "
         );
         let module = kernel(&body);
-        let account = module.kernel().unwrap().account(&[]);
+        let account = module.kernel().unwrap().account(&Call::default());
         assert_eq!(account.work.products, Range::exact(12 * ONE), "the first of four trips");
         assert_eq!(account.work.transcendentals, Range::ZERO, "1 + 1 + 2 + 3 + 4 is not 5");
         assert_eq!(module.kernel().unwrap().loops()[0].trips, Some(4));
@@ -817,7 +818,7 @@ mod tests {
                 if let Ok(module) = read(&changed)
                     && let Ok(kernel) = module.kernel()
                 {
-                    let account = kernel.account(&[]);
+                    let account = kernel.account(&Call::default());
                     let flops = account.flops();
                     assert!(flops.at_most.is_none_or(|most| most >= flops.at_least));
                     let _ = (module.text(), kernel.loops(), kernel.products(), kernel.allocations());

@@ -5,13 +5,15 @@
 //! of loops, and work is added up along the way: what a branch skips is not counted. Where a value comes out of memory, both
 //! ways are counted, and the sum is an interval.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::attribute::to_width;
 use crate::ids::{BlockId, OpId, ValueId};
 use crate::module::Module;
 use crate::needed::{FIRST_CARRIED, MOST_CALLS, Needed, handed_on};
 use crate::scalar;
+use crate::types::Type;
 use crate::work::{Range, Work};
 
 /// Why a sum is not one number.
@@ -64,6 +66,8 @@ const DEEPEST: usize = 128;
 /// Goes through a kernel's code.
 pub(crate) struct Counter<'m> {
     pub(crate) module: &'m Module,
+    /// References to memory whose content is known and stays as it is.
+    memory: BTreeMap<ValueId, &'m [i64]>,
     needed: Needed,
     /// For each block, the operations that must be looked at: what is needed, and what has regions that work.
     active: Vec<Vec<OpId>>,
@@ -83,6 +87,7 @@ impl<'m> Counter<'m> {
         let count = module.blocks.len();
         let mut counter = Self {
             module,
+            memory: BTreeMap::new(),
             active: vec![Vec::new(); count],
             plain: vec![Work::ZERO; count],
             sizes: vec![1; count],
@@ -114,6 +119,29 @@ impl<'m> Counter<'m> {
             }
         }
         counter
+    }
+
+    /// From here on, memory behind a reference holds these values, the last dimension fastest.
+    pub(crate) fn holds(&mut self, reference: ValueId, content: &'m [i64]) {
+        self.memory.insert(reference, content);
+    }
+
+    /// What a load gives out of memory whose content is known.
+    fn loaded(&self, op: OpId) -> Option<i64> {
+        let (reference, indices) = self.module.op(op).operands.split_first()?;
+        let content = self.memory.get(reference)?;
+        let Type::MemRef { shape, .. } = self.module.type_of(*reference)? else { return None };
+        if shape.len() != indices.len() {
+            return None;
+        }
+        let mut at = 0_usize;
+        for (extent, index) in shape.iter().zip(indices) {
+            let (extent, index) = (usize::try_from(*extent).ok()?, usize::try_from(self.get(*index)?).ok()?);
+            at = at.checked_mul(extent)?.checked_add(index).filter(|_| index < extent)?;
+        }
+        let result = self.module.op(op).results().next()?;
+        let bits = scalar::width(self.module.type_of(result)?)?;
+        Some(to_width(*content.get(at)?, bits))
     }
 
     fn get(&self, value: ValueId) -> Option<i64> {
@@ -237,6 +265,11 @@ impl<'m> Counter<'m> {
             "scf.index_switch" => self.switch(op, depth),
             "func.call" => self.called(op, depth),
             "tpu.region" | "tpu.trace" => self.once(op, depth),
+            "memref.load" => {
+                let value = self.loaded(op);
+                self.set_results(op, &[value]);
+                Work::ZERO
+            }
             _ if regions.len() > 0 => {
                 self.forget_results(op);
                 self.blocks(op)

@@ -1,7 +1,10 @@
 //! A kernel: the function that runs for each place of a grid, and what surrounds it.
 
+use std::collections::BTreeSet;
+
 use crate::account::Account;
 use crate::attribute::Attribute;
+use crate::call::Call;
 use crate::count::{Counter, Reason, trips};
 use crate::error::Error;
 use crate::ids::{AttributeId, OpId, TypeId, ValueId};
@@ -192,22 +195,34 @@ impl<'m> Kernel<'m> {
         })
     }
 
-    /// What it computes and moves in one execution. `arrays` are the extents of the arrays that its operands and results are
-    /// blocks of, in order, where they are known: blocks that reach over an edge are cut off there.
+    /// What it computes and moves in one execution, for a call of which this is known.
     #[must_use]
-    pub fn account(&self, arrays: &[Option<Vec<u64>>]) -> Account {
+    pub fn account(&self, call: &Call) -> Account {
         let grid: Vec<Option<u64>> = self.grid.iter().map(|dimension| dimension.extent).collect();
         let mut counter = Counter::new(self.module);
+        let prefetched = self.arguments.iter().filter(|argument| argument.role == Role::Prefetch);
+        // What the kernel itself changes is known no more.
+        let scalars: Vec<Option<&[i64]>> = prefetched
+            .clone()
+            .zip(&call.scalars)
+            .map(|(argument, content)| content.as_deref().filter(|_| !argument.is_written))
+            .collect();
+        for (argument, content) in prefetched.zip(&scalars) {
+            if let Some(content) = content {
+                counter.holds(argument.value, content);
+            }
+        }
         let work = counter.grid(self.function, &grid);
         let mut all = Vec::new();
         let operands =
             self.arguments.iter().enumerate().filter(|(_, argument)| argument.role == Role::Operand);
         for (nth, (index, argument)) in operands.enumerate() {
-            let Some(window) = &argument.window else { continue };
             let Some(ty) = self.module.type_of(argument.value) else { continue };
-            if window.block.is_empty() && window.transform.is_none() {
+            let window = argument.window.as_ref();
+            let Some(window) = window.filter(|w| !w.block.is_empty() || w.transform.is_some()) else {
+                all.extend(argument.whole(index, &mut counter.reasons));
                 continue;
-            }
+            };
             let (Some(transform), Some(block)) =
                 (window.transform, window.block.iter().copied().collect::<Option<Vec<u64>>>())
             else {
@@ -228,7 +243,8 @@ impl<'m> Kernel<'m> {
                 grid: &grid,
                 block: &block,
                 element_bits: self.element_bits(ty),
-                array: arrays.get(nth).and_then(Option::as_deref),
+                scalars: &scalars,
+                array: call.arrays.get(nth).and_then(Option::as_deref),
             };
             let (copies, bytes, blocks) = windows::count(&mut counter, &asked);
             all.push(Traffic { argument: index, copies, bytes, blocks, is_written: argument.is_written });
@@ -359,6 +375,26 @@ impl<'m> Kernel<'m> {
             _ => self.module.op(op).operands.iter().map(|o| self.constant(*o, depth + 4)).collect(),
         };
         scalar::evaluate(self.module, op, &operands)
+    }
+}
+
+impl Argument<'_> {
+    /// An operand that is no block: all of it is brought into the chip's memory before the kernel's first step, or taken from
+    /// there behind its last one. Of one that stays where it is, the kernel copies what it wants itself.
+    fn whole(&self, index: usize, reasons: &mut BTreeSet<Reason>) -> Option<Traffic> {
+        if !matches!(self.space, "vmem" | "smem" | "cmem") {
+            return None;
+        }
+        if self.bytes.is_none() {
+            reasons.insert(Reason::UnknownSize { op: self.ty.clone() });
+        }
+        Some(Traffic {
+            argument: index,
+            copies: Range::exact(1),
+            bytes: Range::of(self.bytes),
+            blocks: Some(1),
+            is_written: self.is_written,
+        })
     }
 }
 

@@ -18,6 +18,7 @@ mod account;
 mod assembly;
 mod attribute;
 mod bytes;
+mod call;
 mod config;
 mod count;
 mod decode;
@@ -35,6 +36,7 @@ mod work;
 
 pub use account::Account;
 pub use attribute::Attribute;
+pub use call::Call;
 pub use config::body;
 pub use count::Reason;
 pub use error::Error;

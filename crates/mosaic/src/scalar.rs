@@ -6,7 +6,7 @@ use crate::module::Module;
 use crate::types::Type;
 
 /// Bits of an integer; `None` for what is no integer of at most 64.
-fn width(ty: &Type) -> Option<u32> {
+pub(crate) fn width(ty: &Type) -> Option<u32> {
     match ty {
         Type::Integer { width, .. } => Some(*width).filter(|width| *width <= 64),
         Type::Index => Some(64),

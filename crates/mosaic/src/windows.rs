@@ -25,7 +25,7 @@ pub struct Traffic {
 const BUDGET: u64 = 400_000;
 
 /// A window whose copies are counted.
-pub(crate) struct Asked<'a> {
+pub(crate) struct Asked<'m, 'a> {
     /// The function from the grid to the block's place.
     pub(crate) transform: OpId,
     pub(crate) grid: &'a [Option<u64>],
@@ -35,10 +35,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) element_bits: Option<u64>,
     /// Extents of the whole array, where they are known: blocks over its edge are cut off.
     pub(crate) array: Option<&'a [u64]>,
+    /// Values of prefetched scalars, which follow the grid's places among what the function is given.
+    pub(crate) scalars: &'a [Option<&'m [i64]>],
 }
 
 /// Copies, bytes and different blocks.
-pub(crate) fn count(counter: &mut Counter<'_>, asked: &Asked<'_>) -> (Range, Range, Option<u64>) {
+pub(crate) fn count<'m>(counter: &mut Counter<'m>, asked: &Asked<'m, '_>) -> (Range, Range, Option<u64>) {
     let arguments: Vec<_> = counter
         .module
         .op(asked.transform)
@@ -46,6 +48,11 @@ pub(crate) fn count(counter: &mut Counter<'_>, asked: &Asked<'_>) -> (Range, Ran
         .next()
         .and_then(|region| counter.module.only_block(region))
         .map_or_else(Vec::new, |block| counter.module.block(block).arguments().collect());
+    for (reference, content) in arguments.iter().skip(asked.grid.len()).zip(asked.scalars) {
+        if let Some(content) = content {
+            counter.holds(*reference, content);
+        }
+    }
     let whole = |elements: u64| asked.element_bits.map(|bits| elements.saturating_mul(bits).div_ceil(8));
     let size = asked.block.iter().fold(1_u64, |product, extent| product.saturating_mul(*extent));
     let decides = |index: usize| arguments.get(index).is_some_and(|a| counter.decides(*a));
@@ -87,7 +94,8 @@ pub(crate) fn count(counter: &mut Counter<'_>, asked: &Asked<'_>) -> (Range, Ran
         }
         let one = Range::of(whole(cut(asked, &block).unwrap_or(size)));
         let is_first = before.is_none();
-        let count = if is_first || (is_known && before.iter().flatten().all(Option::is_some)) {
+        let is_other = |(a, b): (&Option<i64>, &Option<i64>)| a.zip(*b).is_some_and(|(a, b)| a != b);
+        let count = if is_first || before.iter().flatten().zip(&block).any(is_other) {
             Range::exact(1)
         } else {
             counter.reasons.insert(Reason::DataBlocks);
@@ -103,7 +111,7 @@ pub(crate) fn count(counter: &mut Counter<'_>, asked: &Asked<'_>) -> (Range, Ran
 }
 
 /// Elements of a block that lie in the array; `None` where its place or the array is not known.
-fn cut(asked: &Asked<'_>, place: &[Option<i64>]) -> Option<u64> {
+fn cut(asked: &Asked<'_, '_>, place: &[Option<i64>]) -> Option<u64> {
     let array = asked.array.filter(|array| array.len() == asked.block.len() && array.len() == place.len())?;
     let mut elements = 1_u64;
     for ((extent, block), place) in array.iter().zip(asked.block).zip(place) {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use haloscope_mosaic::{Account, Error, Module as Mosaic, Range, Reason, Role};
+use haloscope_mosaic::{Account, Call, Error, Module as Mosaic, Range, Reason, Role};
 
 use super::{Cost, Counter};
 use crate::index::InstructionIdx;
 use crate::module::Module;
+use crate::opcode::Opcode;
 use crate::shape::Shape;
+use crate::text::literal;
 
 /// What one execution of a kernel computes and moves, from its Mosaic module. A number is exact, or it lies in a range of which
 /// [`KernelCost::reasons`] says why.
@@ -36,18 +38,24 @@ pub fn best(range: Range) -> Option<u64> {
 }
 
 impl KernelCost {
-    /// What the module of a kernel says, for a call with these operands and results.
+    /// What the module of a kernel says, for a call with these operands and results; of operands that are constants, `constants`
+    /// has the values.
     ///
     /// # Errors
     /// What is wrong with the bytecode.
-    fn read(body: &[u8], operands: &[&Shape], results: &[&Shape]) -> Result<Self, Error> {
+    fn read(
+        body: &[u8],
+        operands: &[&Shape],
+        results: &[&Shape],
+        constants: &[Option<Vec<i64>>],
+    ) -> Result<Self, Error> {
         let mosaic = Mosaic::decode(body)?;
         let kernel = mosaic.kernel()?;
         let arguments: Vec<usize> = (0..kernel.arguments.len())
             .filter(|index| kernel.arguments[*index].role == Role::Operand)
             .collect();
         let shapes = arrays(&kernel, arguments.len(), operands, results);
-        let account = kernel.account(&extents(&shapes));
+        let account = kernel.account(&call(&kernel, &shapes, constants));
         let of_window = |argument: usize| {
             let nth = arguments.iter().position(|index| *index == argument);
             nth.and_then(|nth| shapes.get(nth)).is_none_or(|shape| shape.memory_space() != VECTOR_MEMORY)
@@ -75,6 +83,9 @@ impl KernelCost {
     }
 }
 
+/// A constant is looked for behind this many copies.
+const MOST_COPIES: usize = 4;
+
 /// TPU layouts: the number of the chip's vector memory.
 const VECTOR_MEMORY: i64 = 1;
 
@@ -85,11 +96,21 @@ fn arrays<'s>(
     operands: &[&'s Shape],
     results: &[&'s Shape],
 ) -> Vec<&'s Shape> {
-    // Extents of the grid that the program computes come first, scalars for all steps second.
-    let dynamic = kernel.grid.iter().filter(|dimension| dimension.extent.is_none()).count();
-    let prefetched = kernel.arguments.iter().filter(|argument| argument.role == Role::Prefetch).count();
-    let all: Vec<&Shape> = operands.iter().skip(dynamic + prefetched).chain(results).copied().collect();
+    let behind = prefetched(kernel).end;
+    let all: Vec<&Shape> = operands.iter().skip(behind).chain(results).copied().collect();
     if all.len() == count { all } else { Vec::new() }
+}
+
+/// Which of a call's operands are scalars for all steps: extents of the grid that the program computes come before them.
+fn prefetched(kernel: &haloscope_mosaic::Kernel<'_>) -> std::ops::Range<usize> {
+    let first = kernel.grid.iter().filter(|dimension| dimension.extent.is_none()).count();
+    let count = kernel.arguments.iter().filter(|argument| argument.role == Role::Prefetch).count();
+    first..first + count
+}
+
+/// What is known of a call: the arrays of its operands and results, and which of its scalars are constants.
+fn call(kernel: &haloscope_mosaic::Kernel<'_>, arrays: &[&Shape], constants: &[Option<Vec<i64>>]) -> Call {
+    Call { arrays: extents(arrays), scalars: constants.get(prefetched(kernel)).unwrap_or(&[]).to_vec() }
 }
 
 /// Bytes of the copies of these windows, and of the kernel's own.
@@ -99,8 +120,15 @@ fn bytes(account: &Account, takes: impl Fn(usize) -> bool) -> Range {
     windows.fold(own, |sum, window| sum.plus(window.bytes))
 }
 
-/// A kernel that was counted: its configuration, its operands and results, and what came of it.
-pub(super) type Counted<'m> = (&'m [u8], Vec<&'m Shape>, Option<Arc<KernelCost>>);
+/// A kernel that was counted, and what came of it.
+pub(super) struct Counted<'m> {
+    config: &'m [u8],
+    /// Of its operands and results.
+    shapes: Vec<&'m Shape>,
+    /// Values of its operands, where they are constants.
+    constants: Vec<Option<Vec<i64>>>,
+    cost: Option<Arc<KernelCost>>,
+}
 
 impl<'m> Counter<'m> {
     /// The cost of a Pallas kernel, which is counted once for all calls with the same configuration and shapes; `None` where
@@ -117,14 +145,18 @@ impl<'m> Counter<'m> {
         let operands: Vec<&Shape> = hlo.operands.iter().map(|op| &module.instruction(*op).shape).collect();
         let results = hlo.shape.leaves();
         let shapes: Vec<&Shape> = operands.iter().chain(&results).copied().collect();
-        let known = self.kernels.iter().find(|(c, s, _)| *c == config && *s == shapes);
+        let constants = module.constants(index);
+        let known = self
+            .kernels
+            .iter()
+            .find(|known| known.config == config && known.shapes == shapes && known.constants == constants);
         let cost = match known {
-            Some((.., cost)) => cost.clone(),
+            Some(known) => known.cost.clone(),
             None => {
                 let body = haloscope_mosaic::body(config).ok().flatten();
-                let cost =
-                    body.and_then(|body| KernelCost::read(&body, &operands, &results).ok()).map(Arc::new);
-                self.kernels.push((config, shapes, cost.clone()));
+                let read = |body: Vec<u8>| KernelCost::read(&body, &operands, &results, &constants).ok();
+                let cost = body.and_then(read).map(Arc::new);
+                self.kernels.push(Counted { config, shapes, constants, cost: cost.clone() });
                 cost
             }
         }?;
@@ -156,7 +188,27 @@ impl Module {
         let hlo = self.instruction(index);
         let operands: Vec<&Shape> = hlo.operands.iter().map(|op| &self.instruction(*op).shape).collect();
         let count = kernel.arguments.iter().filter(|argument| argument.role == Role::Operand).count();
-        kernel.account(&extents(&arrays(kernel, count, &operands, &hlo.shape.leaves())))
+        let arrays = arrays(kernel, count, &operands, &hlo.shape.leaves());
+        kernel.account(&call(kernel, &arrays, &self.constants(index)))
+    }
+
+    /// The values of an instruction's operands that are constant arrays of integers, copied or reshaped on the way perhaps.
+    fn constants(&self, index: InstructionIdx) -> Vec<Option<Vec<i64>>> {
+        let of = |operand: &InstructionIdx| {
+            let mut at = *operand;
+            for _ in 0..=MOST_COPIES {
+                let hlo = self.instruction(at);
+                match hlo.opcode {
+                    Opcode::Constant => return literal::integers(hlo.attributes().literal.as_deref()?),
+                    Opcode::Copy | Opcode::CopyStart | Opcode::CopyDone | Opcode::Reshape => {
+                        at = *hlo.operands.first()?;
+                    }
+                    _ => return None,
+                }
+            }
+            None
+        };
+        self.instruction(index).operands.iter().map(of).collect()
     }
 }
 

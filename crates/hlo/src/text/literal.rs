@@ -126,6 +126,45 @@ impl<'a> Array<'a> {
     }
 }
 
+/// Arrays of more integers than these are not given.
+const MOST_INTEGERS: usize = 1 << 18;
+
+/// The values of an array of integers, the last dimension fastest; `None` for what is none, or is too large.
+pub(crate) fn integers(bytes: &[u8]) -> Option<Vec<i64>> {
+    let mut literal = proto::Literal::decode(bytes).ok()?;
+    let shape = Shape::from(literal.shape.take()?);
+    let array = Array::new(&shape, &literal)?;
+    let count = array.dims.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
+    if count > MOST_INTEGERS {
+        return None;
+    }
+    let value = |nth: usize| {
+        let (mut rest, mut at) = (nth, 0);
+        for (dim, stride) in array.dims.iter().zip(&array.strides).rev() {
+            at += rest % dim * stride;
+            rest /= dim;
+        }
+        integer(array.element_type, &literal, at)
+    };
+    (0..count).map(value).collect()
+}
+
+/// One value of an array of integers; `None` for what is no integer.
+fn integer(element_type: ElementType, values: &proto::Literal, at: usize) -> Option<i64> {
+    use ElementType as E;
+    match element_type {
+        E::Pred => values.preds.get(at).map(|set| i64::from(*set)),
+        E::S32 => values.s32s.get(at).map(|value| i64::from(*value)),
+        E::S64 => values.s64s.get(at).copied(),
+        E::U32 => values.u32s.get(at).map(|value| i64::from(*value)),
+        E::U64 => values.u64s.get(at).map(|value| *value as i64),
+        _ => {
+            let (bytes, width) = packed(element_type, values)?;
+            narrow_integer(element_type, bits(bytes, width, at), width)
+        }
+    }
+}
+
 /// How many values of a type a literal has; `None` for types without values.
 fn available(element_type: ElementType, values: &proto::Literal) -> Option<usize> {
     use ElementType as E;
@@ -205,15 +244,31 @@ fn element(element_type: ElementType, values: &proto::Literal, at: usize, in_arr
     }
 }
 
-/// A value of at most 16 bits; the bits above a narrow integer's own are of no account.
-fn narrow(element_type: ElementType, bytes: &[u8], width: u32, at: usize) -> String {
-    use ElementType as E;
+/// The bits of one packed value.
+fn bits(bytes: &[u8], width: u32, at: usize) -> u32 {
     let byte = |place: usize| u32::from(bytes.get(place).copied().unwrap_or_default());
-    let bits = if width == 16 { byte(2 * at) | byte(2 * at + 1) << 8 } else { byte(at) };
+    if width == 16 { byte(2 * at) | byte(2 * at + 1) << 8 } else { byte(at) }
+}
+
+/// An integer of at most 16 bits; the bits above its own are of no account. `None` for a type that is no integer.
+fn narrow_integer(element_type: ElementType, bits: u32, width: u32) -> Option<i64> {
+    use ElementType as E;
     let unused = 32 - element_type.bits().unwrap_or(width);
     match element_type {
-        E::U1 | E::U2 | E::U4 | E::U8 | E::U16 => ((bits << unused) >> unused).to_string(),
-        E::S1 | E::S2 | E::S4 | E::S8 | E::S16 => (((bits << unused) as i32) >> unused).to_string(),
+        E::U1 | E::U2 | E::U4 | E::U8 | E::U16 => Some(i64::from((bits << unused) >> unused)),
+        E::S1 | E::S2 | E::S4 | E::S8 | E::S16 => Some(i64::from(((bits << unused) as i32) >> unused)),
+        _ => None,
+    }
+}
+
+/// A value of at most 16 bits.
+fn narrow(element_type: ElementType, bytes: &[u8], width: u32, at: usize) -> String {
+    use ElementType as E;
+    let bits = bits(bytes, width, at);
+    if let Some(value) = narrow_integer(element_type, bits, width) {
+        return value.to_string();
+    }
+    match element_type {
         // A power of two without sign or mantissa.
         E::F8E8M0Fnu if bits == 0xff => "nan".to_owned(),
         E::F8E8M0Fnu => number::general(2f64.powi(bits as i32 - 127), 2),

@@ -13,7 +13,7 @@ mod dims;
 mod escape;
 mod instruction;
 mod list;
-mod literal;
+pub(crate) mod literal;
 mod metadata;
 mod module;
 pub(crate) mod number;

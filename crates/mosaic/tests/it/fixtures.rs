@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haloscope_mosaic::{Module, Range, Role};
+use haloscope_mosaic::{Call, Module, Range, Role, Traffic};
 use serde_json::Value;
 
 use crate::support;
@@ -39,7 +39,7 @@ fn sums_are_exact_or_hold_the_truth_and_say_why() {
     for (name, body, truth) in kernels() {
         let module = Module::decode(&body).expect("a module");
         let kernel = module.kernel().expect("a kernel");
-        let account = kernel.account(&[]);
+        let account = kernel.account(&Call::default());
         let products = Range {
             at_least: truth["products"][0].as_u64().expect("a number"),
             at_most: truth["products"][1].as_u64(),
@@ -72,9 +72,40 @@ fn blocks_over_the_edge_of_an_array_are_cut() {
     let (_, body, truth) = kernels().into_iter().find(|(name, ..)| name == "edge").expect("the kernel");
     let module = Module::decode(&body).expect("a module");
     let arrays: Vec<Option<Vec<u64>>> = serde_json::from_value(truth["arrays"].clone()).expect("extents");
-    let account = module.kernel().expect("a kernel").account(&arrays);
+    let call = Call { arrays, ..Call::default() };
+    let account = module.kernel().expect("a kernel").account(&call);
     assert_eq!(account.bytes().value(), truth["cut_bytes"].as_u64());
     assert!(account.windows.iter().map(|w| w.copies.value()).eq([Some(3), Some(1), Some(3)]));
+}
+
+#[test]
+fn what_hangs_on_constants_is_computed() {
+    let (_, body, truth) = kernels().into_iter().find(|(name, ..)| name == "ragged").expect("the kernel");
+    let module = Module::decode(&body).expect("a module");
+    let kernel = module.kernel().expect("a kernel");
+    let of = |scalars: Vec<i64>| kernel.account(&Call { scalars: vec![Some(scalars)], ..Call::default() });
+    let one = truth["products"][1].as_u64().expect("a number") / 4;
+    let account = of(vec![2, 0, 3, 3]);
+    assert_eq!(account.work.products, Range::exact(3 * one));
+    assert!(account.reasons.is_empty(), "{:?}", account.reasons);
+    let copies = |account: haloscope_mosaic::Account| -> Vec<Option<u64>> {
+        account.windows.iter().map(|window: &Traffic| window.copies.value()).collect()
+    };
+    assert_eq!(copies(account), [Some(3), Some(1), Some(4)], "the last step stays on its block");
+    // Fewer values than the kernel reads: the rest is data.
+    let account = of(vec![2, 0]);
+    assert_eq!(account.work.products, Range { at_least: one, at_most: Some(3 * one) });
+    assert!(!account.reasons.is_empty());
+}
+
+/// Between blocks of which one place is known to differ, there is a copy, whatever data says of the others.
+#[test]
+fn a_block_that_differs_in_one_place_is_another() {
+    let (_, body, truth) = kernels().into_iter().find(|(name, ..)| name == "grouped").expect("the kernel");
+    let module = Module::decode(&body).expect("a module");
+    let account = module.kernel().expect("a kernel").account(&Call::default());
+    let [least, most] = [0, 1].map(|end| truth["weights"][end].as_u64());
+    assert_eq!((Some(account.windows[1].bytes.at_least), account.windows[1].bytes.at_most), (least, most));
 }
 
 #[test]
@@ -97,7 +128,7 @@ fn grid_blocks_loops_and_products() {
     let module = of("dynamic");
     let kernel = module.kernel().expect("a kernel");
     assert_eq!(kernel.grid.iter().map(|d| d.extent).collect::<Vec<_>>(), [None]);
-    assert_eq!(kernel.account(&[]).steps, None);
+    assert_eq!(kernel.account(&Call::default()).steps, None);
 
     let module = of("pipeline");
     let kernel = module.kernel().expect("a kernel");
@@ -122,7 +153,7 @@ fn damaged_bytecode_is_an_error_or_a_module() {
         let Ok(module) = Module::decode(bytes) else { return };
         let _ = module.text();
         let Ok(kernel) = module.kernel() else { return };
-        let _ = (kernel.account(&[]), kernel.loops(), kernel.products(), kernel.allocations());
+        let _ = (kernel.account(&Call::default()), kernel.loops(), kernel.products(), kernel.allocations());
     };
     for (_, body, _) in kernels() {
         for end in 0..body.len() {

@@ -1,6 +1,6 @@
 //! Kernels of `../shared/llo-kernels`, against what jaxlib prints and what was computed by hand.
 
-use haloscope_mosaic::{Module, Range};
+use haloscope_mosaic::{Call, Module, Range};
 use serde_json::Value;
 
 use crate::support;
@@ -40,7 +40,7 @@ fn sums_are_those_computed_by_hand() {
         for (name, body) in support::kernels_of_profile(&support::read(&folder.join("xspace.pb.gz"))) {
             let module = Module::decode(&body).expect("a module");
             let kernel = module.kernel().expect("a kernel");
-            let account = kernel.account(&[]);
+            let account = kernel.account(&Call::default());
             let at = |key: &str| truth[key].as_u64();
             assert_eq!(account.work.products, Range::exact(at("mxu_flops").expect("FLOPs")), "{name}");
             assert!(account.reasons.is_empty(), "{name}: {:?}", account.reasons);
@@ -75,7 +75,7 @@ fn the_real_matmul_has_one_product_a_step_whichever_branch_is_taken() {
             let module = Module::decode(&body).expect("a module");
             assert_eq!(module.version(), Some(11));
             let kernel = module.kernel().expect("a kernel");
-            let account = kernel.account(&[]);
+            let account = kernel.account(&Call::default());
             assert_eq!(account.work.products, Range::exact(8_589_934_592), "{account:?}");
             assert_eq!(kernel.products().len(), 2);
             assert!(account.reasons.is_empty(), "{:?}", account.reasons);

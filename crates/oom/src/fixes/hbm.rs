@@ -1,9 +1,10 @@
 //! HBM, as the compiler fills it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use haloscope_hlo::ElementType;
 use haloscope_report::Status;
+use haloscope_time::layer::Layer;
 
 use super::{Fix, part, powers, size, smallest};
 use crate::case::Case;
@@ -152,15 +153,71 @@ fn keep_sharded(case: &Case<'_>) -> Option<Fix> {
     )
 }
 
-/// Values that a loop keeps for each of its trips, for the backward pass.
+/// Values of the forward pass that are kept for the backward pass.
+struct Kept<'c> {
+    /// For how many trips or layers.
+    count: i64,
+    /// What each is, in a word.
+    one: &'static str,
+    /// All of them, in words, behind what they take.
+    of: String,
+    buffers: Vec<(usize, &'c Buffer)>,
+    /// Bytes of what all trips or layers begin with, which must stay. Which of the values that is nobody says: one of the middle
+    /// is taken.
+    begin_bytes: i64,
+    /// How what a trip or layer keeps is computed again, and how it is by groups of them.
+    how: [&'static str; 2],
+}
+
+/// Computes again what is kept for the backward pass.
 fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
+    let Some(kept) = of_loop(case).or_else(|| of_layers(case)) else { return Vec::new() };
+    let (all, n, one) = (sum(&kept.buffers), kept.count, kept.one);
+    let [how, nested] = kept.how;
+    let word = format!("{} kept {} ({})", size(all), kept.of, first(&kept.buffers));
+    let mut fixes = Vec::new();
+    if kept.begin_bytes < all {
+        let what = format!(
+            "compute again what is {word}; what a {one} begins with stays ({})",
+            size(kept.begin_bytes)
+        );
+        let but = "the forward pass is computed twice: about a third more work";
+        fixes.push(
+            Fix::unknown("checkpoint", what, how, but)
+                .saving(case, all - kept.begin_bytes, Status::Estimated)
+                .on(places(&kept.buffers)),
+        );
+    }
+    let groups = (n as f64).sqrt().ceil() as i64;
+    let stays = part(kept.begin_bytes, n).saturating_mul(groups.saturating_add(part(n, groups)));
+    if n >= 16 && stays < kept.begin_bytes {
+        let what = format!(
+            "keep what one {one} of {groups} begins with, of {word}, and compute the rest again group by group"
+        );
+        let but = "most of the forward pass is computed three times";
+        fixes.push(
+            Fix::unknown("checkpoint_in_groups", what, nested, but)
+                .saving(case, all - stays, Status::Estimated)
+                .on(places(&kept.buffers)),
+        );
+    }
+    fixes
+}
+
+/// The size in the middle.
+fn middle(buffers: &[(usize, &Buffer)]) -> i64 {
+    let mut sizes: Vec<i64> = buffers.iter().map(|(_, buffer)| bytes(buffer)).collect();
+    sizes.sort_unstable();
+    sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
+
+/// What a loop keeps for each of its trips, stacked.
+fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     let trips = |buffer: &Buffer| {
         array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
     };
     let mut loops: BTreeMap<i64, Vec<(usize, &Buffer)>> = BTreeMap::new();
-    for (place, buffer) in
-        case.buffers.iter().enumerate().filter(|(_, buffer)| buffer.what == What::Temporary)
-    {
+    for (place, buffer) in temporaries(case) {
         if let Some(n) = trips(buffer).filter(|n| *n >= TRIPS) {
             loops.entry(n).or_default().push((place, buffer));
         }
@@ -180,56 +237,68 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
             .all(|(_, buffer)| array(&buffer.shape).is_some_and(|(_, n)| n.len() > 2 && n[0] <= MOST_TRIPS));
         large >= 1 && (says || (may_be && (large >= 2 || is_of_gradient)))
     };
-    let Some((n, stacks)) =
-        loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))
-    else {
-        return Vec::new();
-    };
+    let (n, stacks) =
+        loops.into_iter().filter(|(_, stacks)| is_of_loop(stacks)).max_by_key(|(_, stacks)| sum(stacks))?;
     let least = least(case) / 4;
-    let stacks: Vec<_> = stacks.into_iter().filter(|(_, buffer)| bytes(buffer) >= least).collect();
-    let all = sum(&stacks);
-    // What a trip begins with must be kept. Which of them that is nobody says: one of the middle is taken.
-    let mut sizes: Vec<i64> = stacks.iter().map(|(_, buffer)| bytes(buffer)).collect();
-    sizes.sort_unstable();
-    let Some(kept) = sizes.get(sizes.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
-    let (how, nested) = match case.framework {
-        Some(Framework::PyTorchXla) => (
+    let buffers: Vec<_> = stacks.into_iter().filter(|(_, buffer)| bytes(buffer) >= least).collect();
+    let how = match case.framework {
+        Some(Framework::PyTorchXla) => [
             "torch_xla.utils.checkpoint.checkpoint around each layer",
             "the same around groups of layers, and around each layer in them",
-        ),
+        ],
         Some(Framework::TensorFlow) => {
-            ("tf.recompute_grad around each layer", "tf.recompute_grad around groups of layers")
+            ["tf.recompute_grad around each layer", "tf.recompute_grad around groups of layers"]
         }
-        _ => (
+        _ => [
             "jax.checkpoint around the scan's body, with policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
             "two scans, one in the other, with jax.checkpoint around both bodies",
-        ),
+        ],
     };
-    let word = format!("{} kept for each of {n} trips of a loop ({})", size(all), first(&stacks));
-    let mut fixes = Vec::new();
-    if stacks.len() > 1 {
-        let what = format!("compute again what is {word}; what a trip begins with stays ({})", size(kept));
-        let but = "the forward pass is computed twice: about a third more work";
-        fixes.push(
-            Fix::unknown("checkpoint", what, how, but)
-                .saving(case, all - kept, Status::Estimated)
-                .on(places(&stacks)),
-        );
+    let begin_bytes = middle(&buffers);
+    Some(Kept {
+        count: n,
+        one: "trip",
+        of: format!("for each of {n} trips of a loop"),
+        buffers,
+        begin_bytes,
+        how,
+    })
+}
+
+/// What layers that are written out one by one keep of a forward pass: values of one shape, of ops that are differentiated. JAX's
+/// names say which those are.
+fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
+    let mut shapes: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
+    for (place, buffer) in temporaries(case) {
+        let is_forward = buffer.op_name.contains("jvp(") && !buffer.op_name.contains("transpose(");
+        if is_forward && bytes(buffer) >= SMALL_BYTES && !buffer.op_name.contains("while/body") {
+            shapes.entry(plain(&buffer.shape)).or_default().push((place, buffer));
+        }
     }
-    let groups = (n as f64).sqrt().ceil() as i64;
-    let stays = part(kept, n).saturating_mul(groups.saturating_add(part(n, groups)));
-    if n >= 16 && stays < kept {
-        let what = format!(
-            "keep what one trip of {groups} begins with, of {word}, and compute the rest again group by group"
-        );
-        let but = "most of the forward pass is computed three times";
-        fixes.push(
-            Fix::unknown("checkpoint_in_groups", what, nested, but)
-                .saving(case, all - stays, Status::Estimated)
-                .on(places(&stacks)),
-        );
+    let are_many = |count: usize| i64::try_from(count).is_ok_and(|count| count >= TRIPS);
+    let groups: Vec<_> = shapes.into_values().filter(|values| are_many(values.len())).collect();
+    let fewest = groups.iter().map(Vec::len).min()?;
+    let mut buffers: Vec<_> = groups.into_iter().flatten().collect();
+    buffers.sort_by_key(|(place, _)| *place);
+    if sum(&buffers) < least(case) {
+        return None;
     }
-    fixes
+    // As many layers as their names say, else as there are values of the rarest shape.
+    let named: BTreeSet<String> =
+        buffers.iter().filter_map(|(_, buffer)| Some(Layer::of(&buffer.op_name)?.to_string())).collect();
+    let (count, one) = if are_many(named.len()) { (named.len(), "layer") } else { (fewest, "part") };
+    let count = i64::try_from(count).ok()?;
+    let begin_bytes = middle(&buffers).saturating_mul(count);
+    let how = [
+        "jax.checkpoint around each layer's function (nn.remat in Flax), with          policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
+        "jax.checkpoint around functions of several layers, and around each layer in them",
+    ];
+    let of = format!("of the forward pass by {count} {one}s");
+    Some(Kept { count, one, of, buffers, begin_bytes, how })
+}
+
+fn temporaries<'c>(case: &'c Case<'_>) -> impl Iterator<Item = (usize, &'c Buffer)> {
+    case.buffers.iter().enumerate().filter(|(_, buffer)| buffer.what == What::Temporary)
 }
 
 /// Matrices of all pairs of positions, as attention makes them.

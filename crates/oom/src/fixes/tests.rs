@@ -109,6 +109,41 @@ fn values_of_a_loop_are_computed_again() {
 }
 
 #[test]
+fn values_of_layers_that_are_written_out_are_computed_again() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let value = |layer: usize, of: &str, name: &str| Buffer {
+        op_name: format!("jit(loss)/{of}(layer_{layer})/dot_general"),
+        ..buffer(What::Temporary, GIB, "bf16[131072,4096]{1,0}", name)
+    };
+    let held = |of: &str, layers: usize| {
+        let values = |layer: usize| [value(layer, of, "fusion{0}"), value(layer, of, "fusion{1}")];
+        Holding {
+            buffers: (0..layers).flat_map(values).collect(),
+            temporary_bytes: 2 * layers as i64 * GIB,
+            ..Holding::default()
+        }
+    };
+    let of = |held: &Holding, limit: i64| all(&hbm(&message, held, held.temporary_bytes + GIB, limit * GIB));
+    let fixes = of(&held("jvp", 10), 12);
+    let one = fix(&fixes, "checkpoint");
+    // What each layer begins with stays.
+    assert_eq!((one.saves_bytes, one.fits), (Some(10 * GIB), Some(true)));
+    assert!(one.what.contains("20.00 GiB kept of the forward pass by 10 layers"), "{}", one.what);
+    assert!(one.how.contains("each layer's function"));
+    assert!(fixes.iter().all(|fix| fix.id != "checkpoint_in_groups"));
+    // By 24 layers in groups of 5, as loops are.
+    let fixes = of(&held("jvp", 24), 12);
+    assert_eq!(fix(&fixes, "checkpoint").fits, Some(false));
+    assert_eq!(fix(&fixes, "checkpoint_in_groups").saves_bytes, Some((48 - 10) * GIB));
+    // What the backward pass makes itself, and what is not differentiated, is not kept.
+    for other in ["transpose(jvp", "vmap"] {
+        assert!(of(&held(other, 10), 12).iter().all(|fix| !fix.id.starts_with("checkpoint")), "{other}");
+    }
+    // A few of one shape are no layers.
+    assert!(of(&held("jvp", 1), 2).iter().all(|fix| !fix.id.starts_with("checkpoint")));
+}
+
+#[test]
 fn gathered_paired_and_whole_buffers() {
     let message = Message::new(Form::HbmTotal, "hbm");
     let held = Holding {
