@@ -12,6 +12,7 @@ pub mod measured;
 pub mod model;
 pub mod mosaic;
 mod subject;
+mod values;
 
 pub use analyses::{bundles, diff, list, opcodes, overview, regions, registers, source, spills, stages};
 pub use subject::{Subject, named, why_none};

@@ -1,7 +1,8 @@
 //! `kernel source`: which lines, scopes and primitives a kernel's bundles are of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use haloscope_llo::Info;
 use haloscope_report::{Columns, Error, Notes, Report, Row, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Params, Run};
 use haloscope_time::select::Scoped;
@@ -25,35 +26,75 @@ pub static ANALYSIS: Analysis = Analysis {
 };
 
 /// What one line, scope or primitive has.
-#[derive(Default)]
+#[derive(Clone)]
 struct Part {
     instructions: u64,
     runs: Option<f64>,
-    bundles: BTreeSet<u32>,
+    /// Those of its instructions in order: several of one bundle may follow each other.
+    bundles: Vec<u32>,
 }
 
-type Parts = BTreeMap<Option<String>, Part>;
+/// Lines, scopes or primitives. Their names are looked up once for each row of the source map, not for each instruction.
+struct Parts {
+    names: BTreeMap<Option<String>, usize>,
+    of_info: Vec<usize>,
+    parts: Vec<Part>,
+}
+
+/// The part of instructions of which nothing is known.
+const NOBODY: usize = 0;
+
+impl Parts {
+    fn new(lines: &Lines<'_, '_>, name: impl Fn(&Info) -> Option<String>) -> Self {
+        let mut names = BTreeMap::from([(None, NOBODY)]);
+        let of = |info: &Info| {
+            let next = names.len();
+            *names.entry(name(info)).or_insert(next)
+        };
+        let of_info = lines.all().iter().map(of).collect();
+        let parts = vec![Part { instructions: 0, runs: Some(0.0), bundles: Vec::new() }; names.len()];
+        Self { names, of_info, parts }
+    }
+
+    /// Counts an instruction, and says whether it has a name.
+    fn add(&mut self, info: Option<u32>, runs: Option<f64>, bundle: Option<u32>) -> bool {
+        let at = info.and_then(|info| self.of_info.get(info as usize).copied()).unwrap_or(NOBODY);
+        let part = &mut self.parts[at];
+        part.instructions += 1;
+        part.runs = part.runs.zip(runs).map(|(sum, runs)| sum + runs);
+        part.bundles.extend(bundle.filter(|bundle| part.bundles.last() != Some(bundle)));
+        at != NOBODY
+    }
+
+    /// Those that have an instruction, by name.
+    fn into_named(self) -> Vec<(Option<String>, Part)> {
+        let Self { names, mut parts, .. } = self;
+        let take = |(name, at): (Option<String>, usize)| {
+            let empty = Part { instructions: 0, runs: None, bundles: Vec::new() };
+            let mut part = std::mem::replace(&mut parts[at], empty);
+            part.bundles.sort_unstable();
+            part.bundles.dedup();
+            (part.instructions > 0).then_some((name, part))
+        };
+        names.into_iter().filter_map(take).collect()
+    }
+}
 
 fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let subject = Subject::choose(asked, params, notes)?;
     let lines = Lines::new(&subject.module);
-    let [mut by_line, mut by_scope, mut by_primitive] = [Parts::new(), Parts::new(), Parts::new()];
+    let mut by_line = Parts::new(&lines, |info| lines.line_of(info));
+    let mut by_scope = Parts::new(&lines, |info| lines.scope_of(info));
+    let mut by_primitive = Parts::new(&lines, |info| lines.primitive_of(info));
     let mut with_source = 0_u64;
     for (row, instruction) in subject.module.instructions.iter().enumerate() {
         let runs = subject.model.runs.get(instruction.group).copied().flatten();
-        let line = lines.line(row);
-        with_source += u64::from(line.is_some());
-        for (parts, key) in [
-            (&mut by_line, line),
-            (&mut by_scope, lines.scope(row)),
-            (&mut by_primitive, lines.primitive(row)),
-        ] {
-            let part = parts.entry(key).or_insert_with(|| Part { runs: Some(0.0), ..Part::default() });
-            part.instructions += 1;
-            part.runs = part.runs.zip(runs).map(|(sum, runs)| sum + runs);
-            part.bundles.extend(instruction.bundle);
-        }
+        let info = lines.number(row);
+        with_source += u64::from(by_line.add(info, runs, instruction.bundle));
+        by_scope.add(info, runs, instruction.bundle);
+        by_primitive.add(info, runs, instruction.bundle);
     }
+    let [by_line, by_scope, by_primitive] = [by_line, by_scope, by_primitive].map(Parts::into_named);
     if with_source == 0 {
         notes.add(
             "no_source_map",
@@ -81,9 +122,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     Ok(Report { values, tables, ..Report::default() })
 }
 
-fn rows(subject: &Subject<'_>, parts: Parts) -> Vec<Row<impl Columns + use<>>> {
-    let mut parts: Vec<_> = parts.into_iter().collect();
-    // The map's order decides between equals.
+fn rows(subject: &Subject<'_>, mut parts: Vec<(Option<String>, Part)>) -> Vec<Row<impl Columns + use<>>> {
+    // The names' order decides between equals.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.instructions));
     let row = |(name, part): (Option<String>, Part)| {
         let modelled: Option<f64> =

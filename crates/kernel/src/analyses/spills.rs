@@ -1,15 +1,14 @@
 //! `kernel spills`: what found no register, and what that costs.
 
 use haloscope_llo::SpillKind;
-use haloscope_report::{Cell, Error, Notes, Report, Severity, Status, Table, Unit, Value, row};
+use haloscope_report::{Error, Notes, Report, Severity, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{Analysis, Input, MenuGroup, Param, ParamKind, Params, Run};
 use haloscope_time::select::Scoped;
-use rustc_hash::FxHashMap;
 
 use super::{ROWS, cut};
 use crate::dump;
-use crate::lines::Lines;
 use crate::subject::{NEEDS, OP, Subject};
+use crate::values::Values;
 
 const WITHOUT: Param = Param {
     id: "without",
@@ -57,7 +56,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             .map(|each| subject.model.runs.get(each.1.group).copied().flatten())
             .sum()
     };
-    let (lines, by_id) = (Lines::new(module), module.by_id());
+    let sources = Values::new(module);
     cut(notes, "spills", found.len());
     let rows = found.iter().take(ROWS).map(|(row, instruction, kind)| {
         row![
@@ -85,8 +84,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             text(
                 "value_source",
                 "Value's source",
-                "Line of the value that it stores; of a fill, its own where it has one.",
-                value_source(&subject, &lines, &by_id, *row)
+                "Line that makes the value that is stored; of a fill, line that uses what is loaded. Through instructions between that the compiler put there.",
+                sources.line(*row)
             ),
         ]
     });
@@ -119,23 +118,4 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room, of a dump or of --without. 0 where they had room, below 0 where the packer was luckier with them; unknown without either."),
     ]);
     Ok(Report { values, tables: vec![table], ..Report::default() })
-}
-
-/// Where the value of a spill comes from: the line of the instruction whose result is stored.
-fn value_source(
-    subject: &Subject<'_>,
-    lines: &Lines<'_, '_>,
-    by_id: &FxHashMap<i32, usize>,
-    row: usize,
-) -> Cell {
-    let own = lines.line(row);
-    let of_value = || {
-        let instruction = subject.module.instructions.get(row)?;
-        let ids = subject.module.operands(instruction).iter().filter_map(|operand| match operand {
-            haloscope_llo::Operand::Result(id) => Some(*id),
-            _ => None,
-        });
-        ids.filter_map(|id| lines.line(*by_id.get(&id)?)).next_back()
-    };
-    own.or_else(of_value).into()
 }
