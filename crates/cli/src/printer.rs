@@ -30,6 +30,7 @@ pub struct Printer {
     width: usize,
     colour: bool,
     terminal: bool,
+    read: bool,
     pager: Option<Pager>,
 }
 
@@ -48,6 +49,7 @@ impl Printer {
             width: width(),
             colour: terminal && !refused,
             terminal,
+            read: terminal || columns().is_some(),
             pager: Pager::of_terminal(size.map(|(_, lines)| usize::from(lines.0)), width())
                 .filter(|_| terminal),
         }
@@ -62,8 +64,14 @@ impl Printer {
             width: DEFAULT_WIDTH,
             colour: false,
             terminal: false,
+            read: false,
             pager: None,
         }
+    }
+
+    /// True if somebody reads along: stdout is a terminal, or `COLUMNS` says how wide one is.
+    pub(crate) fn is_read(&self) -> bool {
+        self.read
     }
 
     /// Columns of stdout: those of the terminal, 80 where it is none.

@@ -173,8 +173,9 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     if !is_known {
         say_memory(printer);
     }
-    let headline =
-        heads(analysis, &asked).then(|| verdict(&runs, &asked.scope, cache, &opened, printer)).flatten();
+    let headline = heads(analysis, &asked, printer)
+        .then(|| verdict(&runs, &asked.scope, cache, &opened, printer))
+        .flatten();
     let is_whole = opened.iter().all(|(profile, _)| profile.left_out.is_empty());
     let new = question.filter(|_| !is_known && is_whole);
     let keep = |report: &Report| {
@@ -208,9 +209,10 @@ pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Print
     Ok(report.gate.map_or(0, Gate::exit_code))
 }
 
-/// Whether an answer begins with the run's verdict, as the page's overview does.
-fn heads(analysis: &Analysis, asked: &AnalysisArgs) -> bool {
-    analysis.id == "overview" && takes_headline(asked)
+/// Whether an answer begins with the run's verdict, as the page's overview does: for who reads it. A script that wants it asks
+/// `diagnose`, and need not wait for causes here.
+fn heads(analysis: &Analysis, asked: &AnalysisArgs, printer: &Printer) -> bool {
+    analysis.id == "overview" && printer.is_read() && takes_headline(asked)
 }
 
 /// The sentence that `diagnose` gives for the run, in the same scope.

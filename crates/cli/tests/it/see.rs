@@ -9,7 +9,7 @@ use haloscope_report::scope::Scope;
 use haloscope_report::{Report, RunWords};
 use haloscope_time::analysis::{self, Params};
 
-use crate::support::{inside, process, root, widest};
+use crate::support::{command, inside, process, root, widest};
 
 /// Every answer of every analysis on every run of these folders of the project's own.
 fn reports(folders: &[&str], mut each: impl FnMut(&str, &Report)) {
@@ -77,7 +77,7 @@ fn diagnose_is_one_screen() {
         let verdict = report.value("verdict").and_then(|value| value.value.as_text()).unwrap();
         let one_line = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(one_line.contains(verdict), "{verdict}\n{}", outcome.stdout);
-        let overview = process(&["overview", run]).stdout;
+        let overview = crate::support::outcome(command(&["overview", run]).env("COLUMNS", "80")).stdout;
         let begins = overview.split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(begins, verdict.split_whitespace().collect::<Vec<_>>().join(" "), "{overview}");
         let whole = process(&["diagnose", run, "--all"]).stdout;
