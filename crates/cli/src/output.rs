@@ -62,7 +62,7 @@ pub(crate) fn write_headed(
     }
     printer.page(|out| {
         if let Some(text) = headline.filter(|_| takes_headline(asked)) {
-            for line in wrapped(&clean(text), layout.width) {
+            for line in present::wrap(&clean(text), layout.width) {
                 writeln!(out, "{line}")?;
             }
             writeln!(out)?;
@@ -80,21 +80,6 @@ pub(crate) fn write_headed(
         }
     }
     Ok(())
-}
-
-/// A sentence in lines of so many characters; a word that is longer has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
-            Some(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// What the runs are called in commands that are printed, as they were typed: the run, and the runs to compare.
@@ -189,16 +174,4 @@ fn one_table<'a>(report: &'a Report, asked: &AnalysisArgs) -> Result<Rows<'a>, F
         let message = format!("`{}` gave no table for this profile", report.analysis);
         Failure::Nothing(message, "--format json has its other numbers".into())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn a_sentence_has_lines_no_longer_than_the_terminal() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("one-that-is-long two", 5), ["one-that-is-long", "two"]);
-        assert!(wrapped("", 80).is_empty());
-    }
 }

@@ -100,13 +100,10 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
     })
 }
 
-/// A difference of clocks that is told, picoseconds.
-const CLOCKS_APART_PS: i64 = 10_000_000;
-
-/// The clocks of hosts and devices, where they are apart.
+/// The clocks of hosts and devices, where they are further apart than they are as a rule.
 fn host_clock(evidence: &Evidence<'_>, notes: &mut Notes) {
     let behind_ps = evidence.host().behind_ps;
-    if behind_ps > CLOCKS_APART_PS {
+    if behind_ps > evidence::host::CLOCKS_PS {
         notes.add(
             "host_clock_apart",
             Severity::Info,

@@ -108,13 +108,13 @@ impl Failure {
         Self { after: Some(wait), ..refusal }
     }
 
-    /// A body that did not come in time.
     /// A body of more than `most` bytes.
     pub(crate) fn too_large(most: usize) -> Self {
         let error = format!("the body has more than {} MiB", most >> 20);
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::Usage, error, "ask for less at a time")
     }
 
+    /// A body that did not come in time.
     pub(crate) fn slow(longest: Duration) -> Self {
         let error = format!("the body of the request took longer than {} s", longest.as_secs_f64());
         let hint = "send the body at once, as long as Content-Length says";

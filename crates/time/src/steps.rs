@@ -420,11 +420,14 @@ fn markers(profile: &Profile, host: HostId) -> Vec<Marker> {
     found
 }
 
-/// The share of the time in which a device was busy that lies inside of markers.
+/// The share of the time in which a device was busy that lies inside of markers; 1 where it was not.
 fn covered(profile: &Profile, device: &Device, markers: &[Marker]) -> f64 {
     let busy = busy::intervals(profile, device);
     let marked = Intervals::union_of(markers.iter().map(|m| (m.start_ps, m.end_ps)).collect());
-    busy.intersect(&marked).length() as f64 / busy.length().max(1) as f64
+    match busy.length() {
+        0 => 1.0,
+        all => busy.intersect(&marked).length() as f64 / all as f64,
+    }
 }
 
 /// A program by its name and id; by its name alone where it is compiled anew all the time.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use haloscope_analyses as analyses;
+use haloscope_report::present;
 use haloscope_time::analysis::MenuGroup;
 
 use super::{Other, analysis};
@@ -80,7 +81,7 @@ pub(super) fn commands(others: &[Other]) -> String {
     for purpose in Purpose::ALL {
         let _ = writeln!(text, "{}", purpose.heading());
         for (_, name, about) in all.iter().filter(|(of, ..)| *of == purpose) {
-            let lines = wrapped(about, width.saturating_sub(NAME));
+            let lines = present::wrap(about, width.saturating_sub(NAME));
             let _ =
                 writeln!(text, "  {name:<0$}{1}", NAME - 2, lines.join(&format!("\n{}", " ".repeat(NAME))));
         }
@@ -94,21 +95,6 @@ pub(super) fn commands(others: &[Other]) -> String {
 fn short(question: &str) -> String {
     let end = [", ", ": ", " ("].iter().filter_map(|mark| question.find(mark)).min();
     end.map_or_else(|| question.to_owned(), |end| format!("{}?", &question[..end]))
-}
-
-/// Lines of whole words.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -129,11 +115,5 @@ mod tests {
             assert!(short.ends_with('?') && short.split(' ').count() > 2, "{short}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    }
-
-    #[test]
-    fn words_stay_whole() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("a longword b", 4), ["a", "longword", "b"]);
     }
 }

@@ -18,7 +18,7 @@ use haloscope_time::launches::Launch;
 use haloscope_time::nesting::walk_innermost;
 
 /// The clocks of host and device agree to about this much, picoseconds.
-const CLOCKS_PS: i64 = 10_000_000;
+pub(crate) const CLOCKS_PS: i64 = 10_000_000;
 /// A read that returns sooner had nothing to wait for, picoseconds.
 const WAITS_PS: i64 = 5_000_000;
 
@@ -50,7 +50,7 @@ pub(crate) struct Stretch {
 pub(crate) struct HostTime {
     /// Whether any host thread recorded an event.
     pub has_events: bool,
-    /// By how much the clock of a host's devices is behind its own, at most of all hosts, picoseconds.
+    /// By how much the clock of a host's devices is behind its own at least, of the host where it is most, picoseconds.
     pub behind_ps: i64,
     parts: BTreeMap<Doing, Part>,
     /// What of [`Doing::Launch`] lies inside programs: gaps between kernels of a GPU.

@@ -8,7 +8,8 @@ use haloscope_profile::{DeviceKind, HostId, LineKind, Profile};
 /// Clocks are not further apart than this, picoseconds: what says so are numbers of launches that mean something else.
 const MOST_PS: i64 = 10_000_000_000;
 
-/// By how much the clock of a host's TPUs is behind the host's at least, picoseconds; 0 where nothing says so.
+/// By how much the clock of a host's TPUs is behind the host's at least, picoseconds; 0 where no two programs say so. One alone may have
+/// been queued before the capture, under a number that is used again.
 pub(super) fn behind_ps(profile: &Profile, host: HostId) -> i64 {
     let mut queued: FxHashMap<u64, i64> = FxHashMap::default();
     for plane in profile.planes_of(host).filter(|plane| !plane.kind.is_device()) {
@@ -37,7 +38,8 @@ pub(super) fn behind_ps(profile: &Profile, host: HostId) -> i64 {
     let devices =
         profile.devices.iter().filter(|device| device.host == host && device.kind == DeviceKind::Tpu);
     let lines = devices.filter_map(|device| profile.line_of_kind(device.plane, LineKind::XlaModules));
-    let mut behind_ps = 0;
+    // The most that a program says, and the next.
+    let (mut most_ps, mut next_ps) = (0, 0);
     for line in lines {
         let plane = profile.plane(line.plane);
         let (Some(run_id), source) = (plane.stat_id("run_id"), profile.source_of(plane)) else { continue };
@@ -51,10 +53,11 @@ pub(super) fn behind_ps(profile: &Profile, host: HostId) -> i64 {
             if ahead_ps > MOST_PS {
                 return 0;
             }
-            behind_ps = behind_ps.max(ahead_ps);
+            next_ps = next_ps.max(ahead_ps.min(most_ps));
+            most_ps = most_ps.max(ahead_ps);
         }
     }
-    behind_ps
+    next_ps
 }
 
 #[cfg(test)]
@@ -81,7 +84,8 @@ mod tests {
     #[test]
     fn a_program_that_begins_before_it_is_queued_tells_the_clocks_apart() {
         assert_eq!(behind(&[(MS, MS + 50 * US), (2 * MS, 9 * MS)]), 0);
-        assert_eq!(behind(&[(MS, MS - 250 * US), (2 * MS, 2 * MS - 300 * US), (3 * MS, 4 * MS)]), 300 * US);
+        assert_eq!(behind(&[(MS, MS - 250 * US), (2 * MS, 2 * MS - 300 * US), (3 * MS, 4 * MS)]), 250 * US);
+        assert_eq!(behind(&[(MS, MS - 250 * US), (2 * MS, 9 * MS)]), 0, "one program alone");
         assert_eq!(behind(&[(90 * MS, MS)]), 0, "numbers that mean something else");
         assert_eq!(behind(&[]), 0);
     }

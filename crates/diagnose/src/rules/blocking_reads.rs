@@ -35,7 +35,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: String::new(),
         recommendation: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
         assuming: None,
-            also: Vec::new(),
+        also: Vec::new(),
     })
 }
 

@@ -290,7 +290,7 @@ fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     let count = i64::try_from(count).ok()?;
     let begin_bytes = middle(&buffers).saturating_mul(count);
     let how = [
-        "jax.checkpoint around each layer's function (nn.remat in Flax), with          policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
+        "jax.checkpoint around each layer's function (nn.remat in Flax), with policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
         "jax.checkpoint around functions of several layers, and around each layer in them",
     ];
     let of = format!("of the forward pass by {count} {one}s");

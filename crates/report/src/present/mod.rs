@@ -18,3 +18,4 @@ pub use json::json;
 pub use junit::{has_tests, junit};
 pub use markdown::{markdown, markdown_brief};
 pub use table::{Layout, table, texts};
+pub use text::wrap;

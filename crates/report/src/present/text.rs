@@ -48,7 +48,8 @@ fn prefix(chars: impl Iterator<Item = char>, columns: usize) -> String {
 
 /// Lines of at most `columns` columns (at least one line), broken at spaces, and inside a word only where it is longer
 /// than a line.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
