@@ -17,8 +17,10 @@ struct Case {
     what: &'static str,
     devices: i64,
     steps: i64,
-    /// Compute of a step, in kernels one after another; later devices take a little less.
+    /// Compute of a step, in kernels one after another.
     kernels: &'static [i64],
+    /// The last kernel of the first device takes so much longer: the collective of the others waits for it.
+    late: i64,
     /// A collective beside the compute, from the step's start.
     hidden: i64,
     /// A collective after it.
@@ -46,6 +48,7 @@ const PLAIN: Case = Case {
     devices: 2,
     steps: 12,
     kernels: &[400, 300, 200],
+    late: 0,
     hidden: 500,
     exposed: 100,
     gap: 0,
@@ -93,7 +96,7 @@ impl Writer {
 
 /// When each step is on the device: from its first kernel to its last.
 fn places(case: &Case) -> Vec<(i64, i64)> {
-    let length = case.kernels.iter().sum::<i64>() + case.exposed;
+    let length = case.kernels.iter().sum::<i64>() + case.late + case.exposed;
     let mut at = 2_000 + case.before;
     let mut found = Vec::new();
     for step in 0..case.steps {
@@ -141,6 +144,8 @@ fn profile(case: &Case) -> Profile {
             };
             let mut now = *start;
             for (i, length) in case.kernels.iter().enumerate() {
+                let is_last = i + 1 == case.kernels.len();
+                let length = &(length + if device == 0 && is_last { case.late } else { 0 });
                 let (id, program) = (launch(true), i * case.programs / case.kernels.len());
                 let stats = kernel(case, id, program, &format!("fusion.{i}"));
                 lines[0].events.push(gpu.event(&format!("loop_fusion_{i}"), now, *length, stats));
@@ -238,7 +243,7 @@ fn truth(case: &Case) -> Truth {
             0 => length + 20.0,
             _ => length + case.gap as f64,
         },
-        exposed: case.exposed as f64,
+        exposed: case.exposed as f64 + (case.late * (case.devices - 1)) as f64 / case.devices as f64,
         hidden: case.hidden.min(case.kernels.iter().sum()) as f64,
         idle: active - busy as f64,
         active,
@@ -292,11 +297,11 @@ fn check(case: &Case) {
     let between: f64 =
         ["between programs", "idle inside programs"].iter().map(|row| time_of(&idle, "waterfall", row)).sum();
     near(time_of(&overview, "time", "idle time"), between, 1e-6, &what("idle time"));
-    // A step's classes add up to it, and its communication is that of the step.
+    // A step's classes are those of the device that took longest, and add up to it.
     let classes = steps.table("classes").unwrap();
     for row in 1..classes.rows.len() - 1 {
         let cell = |id: &str| classes.cell(row, id).unwrap().number().unwrap() / US as f64;
-        within(cell("communication_ps"), truth.exposed, &what("communication of a step"));
+        within(cell("communication_ps"), case.exposed as f64, &what("communication of a step"));
         let found: f64 = classes
             .columns
             .iter()
@@ -319,6 +324,18 @@ fn steps_launched_ahead_last_until_their_work_is_done() {
     check(&Case { what: "no ops named", names_ops: false, ..PLAIN });
     check(&Case { what: "nothing hidden", hidden: 0, exposed: 900, ..PLAIN });
     check(&Case { what: "nothing exposed", hidden: 899, exposed: 0, ..PLAIN });
+}
+
+#[test]
+fn who_waits_for_a_late_device_waits_in_the_collective() {
+    let case = Case { what: "one of four late", devices: 4, late: 350, ..PLAIN };
+    check(&case);
+    check(&Case { what: "one of eight late, graphs", devices: 8, late: 80, graph: true, ..PLAIN });
+    check(&Case { what: "one of two late, the host waits", late: 500, ahead: 0, gap: 60, ..PLAIN });
+    check(&Case { what: "one of four late, no ops named", devices: 4, late: 350, names_ops: false, ..PLAIN });
+    let diagnosis = ask(&profile(&case), "diagnose", &[]);
+    let cause = words(&diagnosis, "first_cause");
+    assert_eq!(cause, "straggler", "{}", words(&diagnosis, "verdict"));
 }
 
 #[test]
