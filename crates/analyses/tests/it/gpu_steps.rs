@@ -19,6 +19,8 @@ struct Case {
     steps: i64,
     /// Compute of a step, in kernels one after another.
     kernels: &'static [i64],
+    /// So often a step runs all of them: a loop that the host drives.
+    rounds: usize,
     /// The last kernel of the first device takes so much longer: the collective of the others waits for it.
     late: i64,
     /// A collective beside the compute, from the step's start.
@@ -48,6 +50,7 @@ const PLAIN: Case = Case {
     devices: 2,
     steps: 12,
     kernels: &[400, 300, 200],
+    rounds: 1,
     late: 0,
     hidden: 500,
     exposed: 100,
@@ -94,9 +97,14 @@ impl Writer {
     }
 }
 
+/// What a step computes, microseconds.
+fn compute(case: &Case) -> i64 {
+    case.kernels.iter().sum::<i64>() * case.rounds as i64
+}
+
 /// When each step is on the device: from its first kernel to its last.
 fn places(case: &Case) -> Vec<(i64, i64)> {
-    let length = case.kernels.iter().sum::<i64>() + case.late + case.exposed;
+    let length = compute(case) + case.late + case.exposed;
     let mut at = 2_000 + case.before;
     let mut found = Vec::new();
     for step in 0..case.steps {
@@ -143,8 +151,9 @@ fn profile(case: &Case) -> Profile {
                 correlation
             };
             let mut now = *start;
-            for (i, length) in case.kernels.iter().enumerate() {
-                let is_last = i + 1 == case.kernels.len();
+            let each = case.kernels.iter().enumerate();
+            for (nth, (i, length)) in std::iter::repeat_n(each, case.rounds).flatten().enumerate() {
+                let is_last = nth + 1 == case.kernels.len() * case.rounds;
                 let length = &(length + if device == 0 && is_last { case.late } else { 0 });
                 let (id, program) = (launch(true), i * case.programs / case.kernels.len());
                 let stats = kernel(case, id, program, &format!("fusion.{i}"));
@@ -244,7 +253,7 @@ fn truth(case: &Case) -> Truth {
             _ => length + case.gap as f64,
         },
         exposed: case.exposed as f64 + (case.late * (case.devices - 1)) as f64 / case.devices as f64,
-        hidden: case.hidden.min(case.kernels.iter().sum()) as f64,
+        hidden: case.hidden.min(compute(case)) as f64,
         idle: active - busy as f64,
         active,
     }
@@ -321,6 +330,8 @@ fn steps_launched_ahead_last_until_their_work_is_done() {
     check(&Case { what: "steps before the capture", before: 1_500, ..PLAIN });
     check(&Case { what: "graphs", graph: true, ..PLAIN });
     check(&Case { what: "several programs", programs: 3, ..PLAIN });
+    check(&Case { what: "a loop", rounds: 4, ..PLAIN });
+    check(&Case { what: "a loop of graphs", rounds: 4, graph: true, ..PLAIN });
     check(&Case { what: "no ops named", names_ops: false, ..PLAIN });
     check(&Case { what: "nothing hidden", hidden: 0, exposed: 900, ..PLAIN });
     check(&Case { what: "nothing exposed", hidden: 899, exposed: 0, ..PLAIN });
