@@ -1,8 +1,12 @@
 //! Program executions: when each HLO module ran on a device.
 
+use std::borrow::Cow;
+
+use haloscope_hlo::{InstructionIdx, Module, Opcode};
 use rustc_hash::FxHashMap;
 
 use super::cpu_work;
+use super::hlo_costs::Costs;
 use haloscope_profile::{Device, DeviceKind, LineKind, Mark, Profile};
 
 /// One execution of a program on a device.
@@ -21,7 +25,9 @@ pub struct Launch {
 /// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: put together from
 /// ops; those with one `run_id` are one execution, and without `run_id` an execution goes on until another module's op
 /// starts or the op that began it starts again: on a GPU in the order in which the host launched them, where correlation ids
-/// say it, for streams overlap. The kernels of one launch of a CUDA graph are of one execution.
+/// say it, for streams overlap. The kernels of one launch of a CUDA graph are of one execution. Where the program says that
+/// the op that began it is of a loop, which the host drives, an execution goes on until an op starts that comes before in the
+/// program's schedule.
 #[must_use]
 pub fn of(profile: &Profile, device: &Device) -> Vec<Launch> {
     match device.kind {
@@ -43,7 +49,143 @@ fn from_modules_line(profile: &Profile, device: &Device) -> Vec<Launch> {
     events.iter().map(launch).collect()
 }
 
+/// An op as it ran: what says of which execution it is.
+#[derive(Debug)]
+struct Ran<'p> {
+    start_ps: i64,
+    end_ps: i64,
+    program_id: Option<u64>,
+    module: Cow<'p, str>,
+    op: Cow<'p, str>,
+    /// The execution's number, where the profiler gives one.
+    run: Option<u64>,
+    /// Its launch's number: the order in which the host launched.
+    order: Option<u64>,
+    /// The launch of the CUDA graph that it is of.
+    graph: Option<(u64, u64)>,
+}
+
 fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
+    let ops = ops_that_ran(profile, device);
+    let launches = grouped(&ops, |_, _| None);
+    if device.kind != DeviceKind::Gpu || !are_unequal(&launches) {
+        return launches.into_iter().map(|(launch, _)| launch).collect();
+    }
+    // The op that began it may be one of a loop, which starts again in each round: the program says so.
+    let costs = Costs::new(profile, device);
+    let mut turns = FxHashMap::default();
+    let grouped = grouped(&ops, |program_id, op| {
+        let turns = turns.entry(program_id?).or_insert_with_key(|id| costs.program(*id).map(turns_of));
+        turns.as_ref()?.get(op).copied()
+    });
+    let is_told_apart = grouped.len() > 1 || launches.len() <= 1;
+    let found = if is_told_apart { grouped } else { launches };
+    found.into_iter().map(|(launch, _)| launch).collect()
+}
+
+/// Whether executions of one program, but the first and the last, which the capture may have cut, are of unequal numbers of ops.
+fn are_unequal(launches: &[(Launch, usize)]) -> bool {
+    let mut counts: FxHashMap<(Option<u64>, &str), Vec<usize>> = FxHashMap::default();
+    for (launch, ops) in launches {
+        counts.entry((launch.program_id, launch.module.as_str())).or_default().push(*ops);
+    }
+    counts.values().any(|counts| {
+        let whole = counts.get(1..counts.len().saturating_sub(1)).unwrap_or_default();
+        whole.iter().any(|count| Some(count) != whole.first())
+    })
+}
+
+/// When an op's turn comes in an execution of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    /// The place in the entry's schedule of the instruction, or of the loop around it.
+    place: usize,
+    /// Whether it is of a loop.
+    is_looped: bool,
+}
+
+/// The turns of a program's instructions: of those of the entry and of its loops.
+fn turns_of(module: &Module) -> FxHashMap<String, Turn> {
+    let entry = module.entry();
+    let plain: Vec<InstructionIdx>;
+    let order = match module.schedule(entry) {
+        Some(order) => order,
+        None => {
+            plain = module.computation(entry).instructions().collect();
+            &plain
+        }
+    };
+    let mut turns = FxHashMap::default();
+    let mut reached = vec![false; module.computations().len()];
+    for (place, &index) in order.iter().enumerate() {
+        let hlo = module.instruction(index);
+        turns.insert(hlo.name.clone(), Turn { place, is_looped: false });
+        let mut open: Vec<_> = match hlo.opcode {
+            Opcode::While => hlo.called_computations.clone(),
+            _ => Vec::new(),
+        };
+        while let Some(computation) = open.pop() {
+            if std::mem::replace(&mut reached[computation.index()], true) {
+                continue;
+            }
+            for inner in module.computation(computation).instructions() {
+                let inner = module.instruction(inner);
+                turns.insert(inner.name.clone(), Turn { place, is_looped: true });
+                if matches!(inner.opcode, Opcode::While | Opcode::Call | Opcode::Conditional) {
+                    open.extend(&inner.called_computations);
+                }
+            }
+        }
+    }
+    turns
+}
+
+/// Executions, each with the number of its ops, by start. `turn` says when an op of a program has its turn, where that is known.
+fn grouped(ops: &[Ran<'_>], mut turn: impl FnMut(Option<u64>, &str) -> Option<Turn>) -> Vec<(Launch, usize)> {
+    let mut launches: Vec<(Launch, usize)> = Vec::new();
+    let mut by_run = FxHashMap::default();
+    // The execution that goes on: its row, the op that began it, whether that is of a loop, and the turn of its last op.
+    let mut open: Option<(usize, &str, bool, Option<Turn>)> = None;
+    // The graph to which the op before belongs, and its program's execution.
+    let mut of_graph: Option<(usize, (u64, u64))> = None;
+    for ran in ops {
+        let same_graph = of_graph.filter(|(_, own)| Some(*own) == ran.graph);
+        let now = turn(ran.program_id, &ran.op);
+        let goes_on = |(row, first, is_looped, last): &(usize, &str, bool, Option<Turn>)| {
+            launches[*row].0.program_id == ran.program_id
+                && match (is_looped, last, now) {
+                    // A loop's op may start again; what comes before the op before it is of another execution.
+                    (true, Some(last), Some(now)) => last.place <= now.place,
+                    _ => *first != ran.op,
+                }
+        };
+        let row = match (ran.run, &open) {
+            (Some(run), _) => *by_run.entry((ran.program_id, run)).or_insert(launches.len()),
+            (None, _) if same_graph.is_some() => same_graph.map_or(launches.len(), |(row, _)| row),
+            (None, Some(own)) if goes_on(own) => own.0,
+            (None, _) => launches.len(),
+        };
+        if row == launches.len() {
+            let (program_id, module) = (ran.program_id, ran.module.clone().into_owned());
+            launches.push((Launch { program_id, module, start_ps: ran.start_ps, end_ps: ran.end_ps }, 0));
+            open = Some((row, &ran.op, now.is_some_and(|now| now.is_looped), now));
+        }
+        if let Some((own, .., last)) = &mut open
+            && *own == row
+        {
+            *last = now.or(*last);
+        }
+        of_graph = ran.graph.map(|graph| (row, graph));
+        let (launch, count) = &mut launches[row];
+        launch.start_ps = launch.start_ps.min(ran.start_ps);
+        launch.end_ps = launch.end_ps.max(ran.end_ps);
+        *count += 1;
+    }
+    launches.sort_by_key(|(launch, _)| launch.start_ps);
+    launches
+}
+
+fn ops_that_ran<'p>(profile: &'p Profile, device: &Device) -> Vec<Ran<'p>> {
     let plane = profile.plane(device.plane);
     let source = profile.source_of(plane);
     let names = ["hlo_op", "hlo_module", "program_id", "run_id", "correlation_id", "cuda_graph_id"];
@@ -89,31 +231,79 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
             are_ordered &= order.is_some();
             // All kernels of a graph have the number of its one launch.
             let graph = graph.zip(order);
-            ops.push((event.start_ps, event.end_ps, program, module, run, op, order, graph));
+            let (start_ps, end_ps) = (event.start_ps, event.end_ps);
+            ops.push(Ran { start_ps, end_ps, program_id: program, module, op, run, order, graph });
         }
     }
-    ops.sort_by_key(|op| (op.6.filter(|_| are_ordered), op.0, op.1));
-    let mut launches: Vec<Launch> = Vec::new();
-    let mut by_run = FxHashMap::default();
-    let mut open: Option<(usize, std::borrow::Cow<'_, str>)> = None;
-    // The graph to which the op before belongs, and its program's execution.
-    let mut of_graph: Option<(usize, (u64, u64))> = None;
-    for (start_ps, end_ps, program_id, module, run, op, _, graph) in ops {
-        let same_graph = of_graph.filter(|(_, own)| Some(*own) == graph);
-        let row = match (run, &open) {
-            (Some(run), _) => *by_run.entry((program_id, run)).or_insert(launches.len()),
-            (None, _) if same_graph.is_some() => same_graph.map_or(launches.len(), |(row, _)| row),
-            (None, Some((row, first))) if *first != op && launches[*row].program_id == program_id => *row,
-            (None, _) => launches.len(),
+    ops.sort_by_key(|ran| (ran.order.filter(|_| are_ordered), ran.start_ps, ran.end_ps));
+    ops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ops that ran one after another, a letter each; upper case is of a loop, digits come before and after it.
+    fn ran(words: &str) -> Vec<Ran<'static>> {
+        let ops = words.chars().filter(|c| *c != ' ').enumerate();
+        let op = |(at, op): (usize, char)| Ran {
+            start_ps: at as i64,
+            end_ps: at as i64 + 1,
+            program_id: Some(7),
+            module: "jit_step".into(),
+            op: op.to_string().into(),
+            run: None,
+            order: Some(at as u64),
+            graph: None,
         };
-        if row == launches.len() {
-            launches.push(Launch { program_id, module: module.into_owned(), start_ps, end_ps });
-            open = Some((row, op));
-        }
-        of_graph = graph.map(|graph| (row, graph));
-        launches[row].start_ps = launches[row].start_ps.min(start_ps);
-        launches[row].end_ps = launches[row].end_ps.max(end_ps);
+        ops.map(op).collect()
     }
-    launches.sort_by_key(|launch| launch.start_ps);
-    launches
+
+    fn turn(_: Option<u64>, op: &str) -> Option<Turn> {
+        let letter = op.chars().next()?;
+        match letter {
+            '0'..='4' => Some(Turn { place: letter as usize - '0' as usize, is_looped: false }),
+            'A'..='Z' => Some(Turn { place: 5, is_looped: true }),
+            '5'..='9' => Some(Turn { place: letter as usize - '0' as usize + 1, is_looped: false }),
+            _ => None,
+        }
+    }
+
+    fn counts(launches: &[(Launch, usize)]) -> Vec<usize> {
+        launches.iter().map(|(_, count)| *count).collect()
+    }
+
+    #[test]
+    fn the_op_that_began_it_begins_the_next() {
+        let ops = ran("0AB5 0AB5 0AB5");
+        assert_eq!(counts(&grouped(&ops, |_, _| None)), [4, 4, 4]);
+        assert_eq!(counts(&grouped(&ops, turn)), [4, 4, 4]);
+        assert!(!are_unequal(&grouped(&ops, |_, _| None)));
+    }
+
+    #[test]
+    fn a_loop_that_comes_first_is_one_execution_with_what_follows() {
+        let ops = ran("ABABAB56 ABABAB56 ABABAB56");
+        let plain = grouped(&ops, |_, _| None);
+        assert_eq!(counts(&plain), [2, 2, 4, 2, 2, 4, 2, 2, 4]);
+        assert!(are_unequal(&plain));
+        assert_eq!(counts(&grouped(&ops, turn)), [8, 8, 8]);
+    }
+
+    #[test]
+    fn a_capture_that_begins_inside_of_the_loop_cuts_the_first_only() {
+        assert_eq!(counts(&grouped(&ran("BAB56 ABABAB56 ABABAB56"), turn)), [5, 8, 8]);
+    }
+
+    #[test]
+    fn an_op_that_the_program_does_not_have_is_of_the_execution_around_it() {
+        assert_eq!(counts(&grouped(&ran("ABxAB56 ABxAB56"), turn)), [7, 7]);
+    }
+
+    #[test]
+    fn a_branch_that_is_not_always_taken_is_no_loop() {
+        let ops = ran("012 012 0162 012 012");
+        assert!(are_unequal(&grouped(&ops, |_, _| None)));
+        assert_eq!(counts(&grouped(&ops, |_, _| None)), [3, 3, 4, 3, 3]);
+    }
 }
