@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A hundred clients on one server: no error, the same answer to the same question, how long answers take, and flat memory.
 
-    run.py --bin target/release/haloscope [--seconds 60] [--clients 100] [--traces ../shared/traces] [FOLDER]
+    run.py --bin target/release/haloscope [--warm 60] [--seconds 60] [--clients 100] [--traces ../shared/traces] [FOLDER]
 
 Serves FOLDER, else a log folder made of fixtures/runs and of the forged profiles below --traces. Each client looks at a run for
 a while, as a page does, and then at another: reports of the whole run and of random windows, tiles and other parts of the
 timeline, lists, XProf's routes. Every fixed question is asked once before, alone; under load its answer must be the same
 bytes. Of random windows every tenth is asked twice. Memory is the server's resident set, sampled twice a second once the clients
-have asked for a minute, in which runs are opened and columns are read; the median of the second half may lie 5% above that of
+have asked for a minute (--warm), in which runs are opened and columns are read; the median of the second half may lie 5% above that of
 the first, and no more.
 
 Exit status 0 where all that holds. Needs Python 3.9 on Linux and no more. Times include this program's own, which has one
@@ -28,8 +28,6 @@ from server import Server, log_folder, memory
 
 # How much higher the median of the second half may lie: 5% in half a minute is less than a kilobyte kept an answer.
 GROWTH = 0.05
-# Seconds of asking before anything is measured.
-WARM = 60
 # Questions that a client asks of one run before it goes to another.
 STAY = 20
 # Random windows that are asked twice, one in so many.
@@ -130,12 +128,12 @@ def load(server, args):
     count = sum(map(len, fixed.values()))
     at_rest = memory(server.pid)[0]
     print(f"{len(runs)} runs, {count} fixed questions, asked alone in {time.monotonic() - begun:.1f} s, "
-          f"{at_rest / (1 << 20):.0f} MiB after; {args.clients} clients for {WARM} and then {args.seconds} s")
+          f"{at_rest / (1 << 20):.0f} MiB after; {args.clients} clients for {args.warm} and then {args.seconds} s")
     stop = threading.Event()
     clients = [Client(server, runs, fixed, args.seed + i, stop) for i in range(args.clients)]
     for client in clients:
         client.start()
-    time.sleep(WARM)
+    time.sleep(args.warm)
     for client in clients:
         client.took.clear()
     samples = sample(server.pid, args.seconds)
@@ -154,6 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("--bin", default="target/release/haloscope")
+    parser.add_argument("--warm", type=float, default=60, help="seconds of asking before anything is measured")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=100)
     parser.add_argument("--runs", type=int, default=0, help="ask about the first so many runs only")

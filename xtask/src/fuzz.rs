@@ -24,11 +24,16 @@ pub(crate) struct Args {
     /// Build for speed: it takes longer to build, and tries more inputs a second
     #[arg(long)]
     optimised: bool,
+    /// Those too that ask whole analyses, which take long to build; one that is named is always built
+    #[arg(long)]
+    whole: bool,
     /// Build the targets and run none
     #[arg(long, conflicts_with_all = ["target", "input"])]
     build: bool,
 }
 
+/// The feature of `fuzz/` that the targets need which ask whole analyses.
+const WHOLE: &str = "whole";
 /// An input may take this long.
 const SLOWEST_S: u32 = 10;
 /// Of the log of a failure, the last lines are shown.
@@ -49,7 +54,7 @@ const FLAGS: [&str; 8] = [
 ];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut targets = targets()?;
+    let mut targets = targets(args.whole || args.target.is_some())?;
     if let Some(name) = &args.target {
         ensure!(
             targets.contains(name),
@@ -58,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
         targets.retain(|t| t == name);
     }
-    let programs = build(args.optimised)?;
+    let programs = build(args.optimised, args.whole || args.target.is_some())?;
     if args.build {
         say(&format!("fuzz: {} are built", targets.join(", ")));
         return Ok(());
@@ -96,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Builds the targets, and gives the folder where they lie.
-fn build(is_optimised: bool) -> Result<PathBuf> {
+fn build(is_optimised: bool, is_whole: bool) -> Result<PathBuf> {
     let said = Command::new("rustc").arg("-vV").output().context("cannot start rustc")?;
     let said = String::from_utf8_lossy(&said.stdout);
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
@@ -104,6 +109,9 @@ fn build(is_optimised: bool) -> Result<PathBuf> {
     let mut command = Command::new("cargo");
     // A target is named so that build scripts and macros are built without the counters.
     command.current_dir(&folder).args(["build", "--bins", "--target", host]);
+    if is_whole {
+        command.args(["--features", WHOLE]);
+    }
     let mut flags = FLAGS.to_vec();
     if is_optimised {
         command.arg("--release");
@@ -130,16 +138,46 @@ fn search(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The names of the targets, sorted.
-fn targets() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root().join("fuzz/fuzz_targets"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "rs") {
-            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-        }
-    }
+/// What is read of `fuzz/Cargo.toml`.
+#[derive(serde::Deserialize)]
+struct Manifest {
+    bin: Vec<Target>,
+}
+
+/// A target, and the features that it needs.
+#[derive(serde::Deserialize)]
+struct Target {
+    name: String,
+    #[serde(default, rename = "required-features")]
+    features: Vec<String>,
+}
+
+/// The names of the targets, sorted: all, or those that are quick to build.
+fn targets(is_whole: bool) -> Result<Vec<String>> {
+    let path = root().join("fuzz/Cargo.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let manifest: Manifest = toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
+    let targets = manifest.bin.into_iter().filter(|target| is_whole || target.features.is_empty());
+    let mut names: Vec<String> = targets.map(|target| target.name).collect();
     names.sort_unstable();
-    ensure!(!names.is_empty(), "fuzz/fuzz_targets is empty");
+    ensure!(!names.is_empty(), "{} names no target", path.display());
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_stands_in_the_manifest_and_some_are_left_to_the_night() {
+        let all = targets(true).unwrap();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap() {
+            files.extend(entry.unwrap().path().file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+        files.sort_unstable();
+        assert_eq!(all, files);
+        let quick = targets(false).unwrap();
+        assert!(quick.len() < all.len() && quick.contains(&"xspace_parse".to_owned()));
+    }
 }

@@ -1,8 +1,8 @@
 // Drives the real program through a real browser: `npm run e2e`. HALOSCOPE_BIN names the program, CHROMIUM the browser,
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
-// `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers. `--whole` looks at every page
-// of two runs at both sizes in both themes, and holds every page against axe in both; without it each is seen in two of the four, and
-// axe takes the themes in turn.
+// `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers. `--whole` walks over every run,
+// looks at every page of two of them at both sizes in both themes, and holds every page against axe in both; without it three runs are
+// walked over, each page is seen in two of the four, and axe takes the themes in turn.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -31,8 +31,8 @@ const WHOLE = process.argv.includes("--whole");
 /** Runs whose every page is seen; of the others the pages of our own. */
 const WALKED = /^(tpu-train|gpu-train)\//;
 
-/** Runs of one program, which look alike: one of them stands for all where not everything is looked at. */
-const ALIKE = /^tpu-gate-/;
+/** Beside them a run of a CPU; where not everything is looked at, it stands for the others. */
+const STANDS_FOR_OTHERS = /^cpu-train\//;
 
 /** Of the profiles beside the checkout: a large forged one with many hosts, and a real one. `--all` takes every one. */
 const BESIDE = process.argv.includes("--all") ? /^(?!corrupt)/ : /straggler_v6e32|cpu-jax-train/;
@@ -125,7 +125,7 @@ async function looks(browser, serve, log) {
   const { runs } = (await ask(folder, "runs")).body;
   const whole = runs.filter((run) => !run.id.startsWith("broken/"));
   const full = whole.filter((run) => WALKED.test(run.id));
-  const others = whole.filter((run) => !WALKED.test(run.id) && (WHOLE || !ALIKE.test(run.id)));
+  const others = whole.filter((run) => !WALKED.test(run.id) && (WHOLE || STANDS_FOR_OTHERS.test(run.id)));
   // Side by side the audit and the walks leave no core without work.
   const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
   const serious = check("nothing serious for axe, light and dark", async () =>

@@ -86,9 +86,11 @@ fn all() -> Vec<Stage> {
             "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet",
         )
         .needs(&["program"]),
-        Stage::new("fuzz-build", Compiler, 90, "{xtask} fuzz --build").nightly("{xtask} fuzz --build --optimised"),
+        // A change is searched with what reads bytes; what asks whole analyses takes long to build, and tries its seeds only in a few seconds.
+        Stage::new("fuzz-build", Compiler, 40, "{xtask} fuzz --build")
+            .nightly("{xtask} fuzz --build --optimised --whole"),
         Stage::new("fuzz", Busy, 40, "{xtask} fuzz --seconds 5")
-            .nightly("{xtask} fuzz --seconds 120 --optimised")
+            .nightly("{xtask} fuzz --seconds 120 --optimised --whole")
             .needs(&["fuzz-build"]),
         // A workspace of its own: what it is made of takes as long to build as all of the above. It is built once a machine, in a folder that
         // outlives checkouts, and a change that finds none leaves SQL to the night.
@@ -132,7 +134,7 @@ fn all() -> Vec<Stage> {
             "{xtask} web-hash",
         ))
         .needs(&["node-packages"]),
-        Stage::new("page-looks", Busy, 200, "cd web\nnpm run e2e -- --looks")
+        Stage::new("page-looks", Busy, 250, "cd web\nnpm run e2e -- --looks")
             .nightly("cd web\nnpm run e2e -- --looks --whole")
             .needs(&["program", "node-packages"]),
         Stage::new("page-acts", Busy, 300, "cd web\nnpm run e2e -- --acts").needs(&["program", "node-packages"]),
@@ -255,8 +257,8 @@ fn all() -> Vec<Stage> {
         Stage::new(
             "hundred-clients",
             Alone,
-            130,
-            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --seconds 30",
+            60,
+            "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --warm 30 --seconds 20",
         )
         .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
         .needs(&["program"]),
