@@ -29,7 +29,10 @@ export async function violations(page, where, only = null) {
     );
 }
 
-/** Serious and critical findings on every page of a run, and on what opens over them: in both themes, or in each by turns. */
+/**
+ * Serious and critical findings on what opens over the pages of a run, in the two themes by turns; where `isWhole` in both, and on every
+ * page too, which are else listened to as they are walked over.
+ */
 export async function audit(browser, origin, run, isWhole) {
   const { page, close } = await openPage(browser);
   const found = [];
@@ -42,9 +45,9 @@ export async function audit(browser, origin, run, isWhole) {
       found.push(...(await violations(page, `${where}, ${colorScheme}`, colorScheme === themes[0] ? null : BY_THEME)));
     }
   };
-  for (const id of await menu(page, origin, run)) {
+  for (const id of isWhole ? await menu(page, origin, run) : ["ops"]) {
     await visit(page, origin, { run, page: id });
-    await look(id);
+    if (isWhole) await look(id);
     if (id === "ops") {
       await page.locator("tbody tr:not(.spacer)").first().click();
       await look("ops with details");

@@ -2,7 +2,7 @@
 // HALOSCOPE_WEB_ROOT a folder to serve the page from instead of the one built in. Screenshots go to test-results/e2e.
 // `--looks` only looks at pages, `--acts` only does as users do; each has its own browser and servers. `--whole` walks over every run,
 // looks at every page of two of them at both sizes in both themes, and holds every page against axe in both; without it three runs are
-// walked over, each page is seen in two of the four, and axe takes the themes in turn.
+// walked over, every page of one of them, each page is seen in two of the four, and axe takes the themes in turn.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { demoSteps, folderSteps } from "./act.mjs";
 import { compareSteps } from "./compare.mjs";
 import { programSteps } from "./programs.mjs";
-import { audit } from "./axe.mjs";
+import { audit, violations } from "./axe.mjs";
 import { captureChecks } from "./capture.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
 import { habitSteps, onEachScreen } from "./habits.mjs";
@@ -29,10 +29,10 @@ import { whySteps } from "./why.mjs";
 const WHOLE = process.argv.includes("--whole");
 
 /** Runs whose every page is seen; of the others the pages of our own. */
-const WALKED = /^(tpu-train|gpu-train)\//;
+const WALKED = WHOLE ? /^(tpu-train|gpu-train)\// : /^tpu-train\//;
 
-/** Beside them a run of a CPU; where not everything is looked at, it stands for the others. */
-const STANDS_FOR_OTHERS = /^cpu-train\//;
+/** Of the others these are walked over where not everything is looked at. */
+const STAND_FOR_OTHERS = /^(gpu-train|cpu-train)\//;
 
 /** Of the profiles beside the checkout: a large forged one with many hosts, and a real one. `--all` takes every one. */
 const BESIDE = process.argv.includes("--all") ? /^(?!corrupt)/ : /straggler_v6e32|cpu-jax-train/;
@@ -125,13 +125,13 @@ async function looks(browser, serve, log) {
   const { runs } = (await ask(folder, "runs")).body;
   const whole = runs.filter((run) => !run.id.startsWith("broken/"));
   const full = whole.filter((run) => WALKED.test(run.id));
-  const others = whole.filter((run) => !WALKED.test(run.id) && (WHOLE || STANDS_FOR_OTHERS.test(run.id)));
+  const others = whole.filter((run) => !WALKED.test(run.id) && (WHOLE || STAND_FOR_OTHERS.test(run.id)));
   // Side by side the audit and the walks leave no core without work.
   const audited = runs.find((run) => run.id.startsWith("tpu-train/"));
   const serious = check("nothing serious for axe, light and dark", async () =>
     assert.deepEqual(await audit(browser, folder, audited.id, WHOLE), []),
   );
-  await walkAll(browser, folder, full, "fixture", { isWhole: WHOLE });
+  await walkAll(browser, folder, full, "fixture", { isWhole: WHOLE, listen: WHOLE ? undefined : violations });
   await walkAll(browser, folder, others, "fixture", { pages: OWN });
   await serious;
   const program = runs.find((run) => run.id.startsWith("cpu-train/")).id;

@@ -77,8 +77,11 @@ export async function walkParts(browser, origin, run) {
 }
 const SHOTS = join(web, "test-results/e2e");
 
-/** Walks over these pages of a run, else over every one: at a light desk and on a dark phone, where `isWhole` in each theme on both. */
-export async function walkRun(browser, origin, run, name, { pages, isWhole = false }) {
+/**
+ * Walks over these pages of a run, else over every one: at a light desk and on a dark phone, where `isWhole` in each theme on both.
+ * What `listen` finds wrong with a page, on one of the two by turns, is wrong.
+ */
+export async function walkRun(browser, origin, run, name, { pages, isWhole = false, listen }) {
   const { page, problems, close } = await openPage(browser);
   const folder = join(SHOTS, name.replace(/[^\w.-]+/g, "_"));
   mkdirSync(folder, { recursive: true });
@@ -90,12 +93,13 @@ export async function walkRun(browser, origin, run, name, { pages, isWhole = fal
     await page.screenshot({ path: join(folder, `${id}-${view}.png`) });
   };
   const ids = pages ?? (await menu(page, origin, run));
-  for (const id of ids) {
+  for (const [turn, id] of ids.entries()) {
     await page.setViewportSize(DESK);
     await page.emulateMedia({ colorScheme: "light" });
     await visit(page, origin, { run, page: id });
     if (OWN.includes(id)) await checkNumbers(page, origin, run, id, problems);
     await look(id, "desk-light");
+    if (listen !== undefined && turn % 2 === 0) problems.push(...(await listen(page, `${id}, light`)));
     if (isWhole) {
       await page.emulateMedia({ colorScheme: "dark" });
       await look(id, "desk-dark");
@@ -105,6 +109,7 @@ export async function walkRun(browser, origin, run, name, { pages, isWhole = fal
     if (isWhole) await page.reload();
     await settled(page);
     await look(id, "phone-dark");
+    if (listen !== undefined && turn % 2 === 1) problems.push(...(await listen(page, `${id}, dark`)));
     if (isWhole) {
       await page.emulateMedia({ colorScheme: "light" });
       await look(id, "phone-light");
