@@ -1,14 +1,14 @@
-/** Before anything is compared: the runs there are, those of the same program first. */
+/** Before anything is compared: the runs there are, those of the same program first, those that cannot be read last. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { apiUrl, getReport } from "../../api/client";
+import { ApiError, apiUrl, getReport } from "../../api/client";
 import type { RunInfo } from "../../api/types";
 import { formatDate } from "../../base/format";
 import { runId, runs } from "../../state/runs";
 import { Empty } from "../../widgets/States";
 import { isAskedAtOnce } from "../runs/listed";
-import type { Likeness, Program } from "./neighbours";
+import type { Known, Likeness } from "./neighbours";
 import { byLikeness, likeness, mainProgram, neighbours } from "./neighbours";
 
 /** Offered as buttons; the rest stands in the list above. */
@@ -16,20 +16,28 @@ const MOST = 8;
 /** Neighbours that are asked for their program. */
 const ASKED = 16;
 
-/** The programs of runs, kept while the page is open; null where a run has none. */
-const known = new Map<string, Program | null>();
+/** The programs of runs, kept while the page is open. */
+const known = new Map<string, Known>();
+
+async function programOf(id: string, signal: AbortSignal): Promise<Known> {
+  try {
+    return mainProgram(await getReport(apiUrl("report/hlo-modules", [["run", id]]), signal));
+  } catch (error) {
+    return error instanceof ApiError && error.kind === "unreadable" ? "unreadable" : null;
+  }
+}
 
 /** Asks for the programs of these runs, one after the other: a question on the page goes first. */
-function usePrograms(ids: readonly string[]): ReadonlyMap<string, Program | null> {
+function usePrograms(ids: readonly string[]): ReadonlyMap<string, Known> {
   const [, setCame] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     const askAll = async (): Promise<void> => {
       for (const id of ids) {
         if (known.has(id)) continue;
-        const report = await getReport(apiUrl("report/hlo-modules", [["run", id]]), abort.signal).catch(() => null);
+        const program = await programOf(id, abort.signal);
         if (abort.signal.aborted) return;
-        known.set(id, report === null ? null : mainProgram(report));
+        known.set(id, program);
         setCame((count) => count + 1);
       }
     };

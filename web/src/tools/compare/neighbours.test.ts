@@ -21,6 +21,10 @@ describe("the runs offered to compare with", () => {
     expect(neighbours(runs, "a/1").map((one) => one.id)).toEqual(["a/2", "b/1", "b/3"]);
     expect(neighbours(runs, "gone").map((one) => one.id)).toEqual(["b/3", "a/2", "b/1", "a/1"]);
   });
+  it("are those that cannot be read last of all", () => {
+    const of = (one: RunInfo) => (one.id === "a/2" ? "cannot be read" : "another program");
+    expect(byLikeness(neighbours(runs, "a/1"), of).map((one) => one.id)).toEqual(["b/1", "b/3", "a/2"]);
+  });
   it("are those of the same program before them, and others last", () => {
     const of = (one: RunInfo) => (one.id === "b/3" ? "same program" : one.id === "b/1" ? "" : "another program");
     expect(byLikeness(neighbours(runs, "a/1"), of).map((one) => one.id)).toEqual(["b/3", "b/1", "a/2"]);
@@ -51,6 +55,7 @@ describe("a run's program", () => {
       "",
       "",
     ]);
+    expect([likeness(a, "unreadable"), likeness("unreadable", a)]).toEqual(["cannot be read", ""]);
     // Without a fingerprint the name is all there is.
     expect(likeness(c, c)).toBe("same name, compiled anew");
   });

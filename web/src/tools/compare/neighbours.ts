@@ -21,15 +21,20 @@ export function mainProgram(report: Report): Program | null {
 }
 
 /** How two runs' programs stand to each other; empty where one of them is not known. */
-export type Likeness = "same program" | "same name, compiled anew" | "another program" | "";
+export type Likeness = "same program" | "same name, compiled anew" | "another program" | "cannot be read" | "";
 
-export function likeness(a: Program | null | undefined, b: Program | null | undefined): Likeness {
+/** What is known of a run's program: itself, null where the run has none, `unreadable` where the run cannot be read. */
+export type Known = Program | null | "unreadable";
+
+export function likeness(a: Known | undefined, b: Known | undefined): Likeness {
+  if (b === "unreadable") return "cannot be read";
+  if (a === "unreadable") return "";
   if (a === null || a === undefined || b === null || b === undefined) return "";
   if (a.fingerprint !== "" && a.fingerprint === b.fingerprint) return "same program";
   return a.module === b.module ? "same name, compiled anew" : "another program";
 }
 
-const ORDER: readonly Likeness[] = ["same program", "same name, compiled anew", "", "another program"];
+const ORDER: readonly Likeness[] = ["same program", "same name, compiled anew", "", "another program", "cannot be read"];
 
 /** The folder that a run lies in. */
 function folderOf(run: RunInfo): string {
@@ -46,7 +51,7 @@ export function neighbours(runs: readonly RunInfo[], id: string): RunInfo[] {
   return others.sort((a, b) => beside(a) - beside(b) || far(a) - far(b));
 }
 
-/** The same with the runs of the same program first. */
+/** The same with the runs of the same program first, and those that cannot be read last. */
 export function byLikeness(runs: readonly RunInfo[], of: (run: RunInfo) => Likeness): RunInfo[] {
   return [...runs].sort((a, b) => ORDER.indexOf(of(a)) - ORDER.indexOf(of(b)));
 }
