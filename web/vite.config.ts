@@ -34,5 +34,5 @@ export default defineConfig({
     },
   },
   // A test reads the theme's colours.
-  test: { include: ["src/**/*.test.ts"], environment: "node", css: { include: [/theme\.css/] } },
+  test: { include: ["src/**/*.test.ts"], environment: "node", pool: "threads", css: { include: [/theme\.css/] } },
 });
