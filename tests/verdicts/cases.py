@@ -48,6 +48,25 @@ MODELS |= {
     "dec4": dict(model="decode", topology="v6e:2x2", params=dict(
         layers=4, d=2048, heads=16, kv_heads=4, ff=8192, vocab=32000, batch=32, ctx=1024, steps=8, tp=4)),
 }
+# One chip, a mesh of six by two, 32 chips that split products by permutes, weights gathered over eight, experts on sixteen chips, a
+# large decoder on eight, convolutions on 64 chips whose steps are shorter than a launch.
+MODELS |= {
+    "v6e1": dense("v6e:1x1", 4, 1024, 8, 4096, 16000, 8, 1024, 1, 1),
+    "v5p12": dense("v5p:2x2x3", 3, 1536, 12, 6144, 24000, 24, 1024, 6, 2),
+    "v6e32tp": dense("v6e:4x8", 2, 2048, 16, 8192, 32000, 32, 1024, 4, 8),
+    "fsdp8": dense("v5e:2x4", 6, 1536, 12, 6144, 16000, 16, 1024, 8, 1),
+    "fsdp8ev": dense("v5e:2x4", 2, 1536, 12, 6144, 16000, 16, 1024, 8, 1),
+    "moe16": dict(model="moe_train", topology="v5e:4x4", params=dict(
+        layers=2, d=1024, ff=2048, experts=16, heads=8, vocab=16000, batch=32, seq=512, ep=16, cap=1.25)),
+    "moe4v6e": dict(model="moe_train", topology="v6e:2x2", params=dict(
+        layers=3, d=1536, ff=4096, experts=8, heads=12, vocab=24000, batch=16, seq=1024, ep=4, cap=1.25)),
+    "dec8": dict(model="decode", topology="v6e:2x4", params=dict(
+        layers=4, d=4096, heads=32, kv_heads=8, ff=14336, vocab=32000, batch=32, ctx=2048, steps=6, tp=8)),
+    "dec4e": dict(model="decode", topology="v5e:2x2", params=dict(
+        layers=6, d=1024, heads=8, kv_heads=4, ff=4096, vocab=32000, batch=16, ctx=2048, steps=8, tp=4)),
+    "cnn64": dict(model="cnn_dp", topology="v5e:8x8", params=dict(blocks=4, width=128, img=112, classes=1000, batch=512, dp=64)),
+    "cnn16v6e": dict(model="cnn_dp", topology="v6e:4x4", params=dict(blocks=6, width=256, img=128, classes=1000, batch=512, dp=16)),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -85,7 +104,24 @@ LATER = {
     "cnn_v5e16": base("v5e", "cnn16e", 4, 4, 20, 1),
     "decode_v6e4": base("v6e", "dec4", 1, 4, 12, 2),
 }
-BASES |= LATER
+NEWEST = {
+    "one_v6e1": base("v6e", "v6e1", 1, 1, 16),
+    "dense_v5p12": base("v5p", "v5p12", 3, 4, 16, 2),
+    "dense_v6e32_tp": base("v6e", "v6e32tp", 8, 4, 10, 1) | NOISY,
+    "dense_v6e32_tp_2hosts": base("v6e", "v6e32tp", 8, 4, 10, 4, only_hosts=[2, 3]),
+    "fsdp_v5e8": base("v5e", "fsdp8", 2, 4, 12, 2) | NOISY,
+    "fsdp_v5e8_two": base("v5e", "fsdp8", 2, 4, 0, 1) | dict(
+        rename={"fsdp8ev": "jit_eval_step"},
+        runs=[dict(program=name, count=count) for name, count in (("fsdp8", 4), ("fsdp8ev", 2)) * 2]),
+    "moe_v5e16": base("v5e", "moe16", 4, 4, 12, 1),
+    "moe_v6e4": base("v6e", "moe4v6e", 1, 4, 12) | NOISY,
+    "decode_v6e8": base("v6e", "dec8", 2, 4, 10, 1),
+    "decode_v5e4": base("v5e", "dec4e", 1, 4, 12) | NOISY,
+    "cnn_v5e64": base("v5e", "cnn64", 16, 4, 16, 1),
+    "cnn_v5e64_9hosts": base("v5e", "cnn64", 16, 4, 16, 1, only_hosts=[0, 1, 2, 4, 5, 7, 9, 10, 14]),
+    "cnn_v6e16": base("v6e", "cnn16v6e", 4, 4, 14, 1) | NOISY,
+}
+BASES |= LATER | NEWEST
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
 ALL = MANY[:1] + MANY[2:] + ONE
@@ -261,6 +297,59 @@ KINDS += [
     | dict(what=lambda s, x: "TPU:0"),
 ]
 
+
+
+def of_host(host):
+    return lambda s, x: dict(straggler=dict(host=host, factor=x))
+
+
+def of_kinds(*kinds):
+    return lambda s, x: dict(coll_scale=dict.fromkeys(kinds, x))
+
+
+ALL_COLLECTIVES = of_kinds("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+
+KINDS += [
+    more("slow host", (1.04, 2.5), ("dense_v5p12",)),
+    more("slow host", (1.1,), ("dense_v6e32_tp", "moe_v5e16")),
+    more("slow host", (1.15, 4.0), ("cnn_v5e64",)),
+    kind("slow chip", ("straggler",), (1.3,), ("moe_v6e4",), slow_chip(2), lambda s, x: "TPU:2"),
+    kind("slow chip", ("straggler",), (1.2,), ("decode_v5e4",), slow_chip(1), lambda s, x: "TPU:1"),
+    kind("slow chip not captured", ("late_members",), (1.3,), ("dense_v5p12", "fsdp_v5e8"), slow_chip(7)),
+    kind("slow chip not captured", ("late_members",), (1.3, 2.0), ("cnn_v6e16", "cnn_v5e64"), slow_chip(10)),
+    kind("slow chip not captured", ("late_members",), (1.5,), ("moe_v5e16",), slow_chip(10)),
+    more("slow host not captured", (1.3, 3.0), ("cnn_v5e64_9hosts",), of_host(3)),
+    more("slow host not captured", (1.3, 2.0), ("dense_v6e32_tp_2hosts",), of_host(5)),
+    more("late input of a host not captured", (0.002, 0.01), ("cnn_v5e64_9hosts", "dense_v6e32_tp_2hosts"), lambda s, x: dict(
+        periodic=dict(every=1, s=x, hosts=[6], sync=True, event="IteratorGetNext"))),
+    more("late input of one host", (0.001, 0.006), ("cnn_v5e64", "dense_v5p12", "decode_v6e8", "moe_v5e16")),
+    more("a host late at random", (0.003,), ("cnn_v5e64", "fsdp_v5e8", "dense_v5p12")),
+    more("slow from a step on", (1.04, 1.4), ("one_v6e1", "moe_v6e4", "dense_v6e32_tp", "decode_v6e8")),
+    more("stall every few steps", (0.005,), ("one_v6e1", "decode_v5e4", "cnn_v6e16", "moe_v5e16"), every(3, "wandb.log"))
+    | dict(what=lambda s, x: "wandb"),
+    more("HBM slower", (0.6, 0.8), ("one_v6e1", "decode_v6e8", "decode_v5e4", "fsdp_v5e8", "moe_v6e4", "cnn_v6e16")),
+    more("slow convolutions and products", (1.4,), ("cnn_v5e64", "cnn_v6e16", "one_v6e1", "dense_v5p12")),
+    more("a slow link", (3.0, 8.0), ("dense_v5p12", "moe_v6e4"), lambda s, x: dict(slow_links=[[0, 1, x]])),
+    more("a slow link", (5.0,), ("dense_v5p12", "fsdp_v5e8", "dense_v6e32_tp", "cnn_v5e64", "moe_v5e16"),
+         lambda s, x: dict(slow_links=[[2, 4, x]])),
+    more("a slow axis", (4.0,), ("dense_v5p12", "dense_v6e32_tp"), lambda s, x: dict(slow_axis={"1": x})),
+    more("a slow axis", (4.5,), ("dense_v6e32_tp",), lambda s, x: dict(slow_axis={"8": x})),
+    more("slow collectives", (2.0, 4.0), ("dense_v5p12", "fsdp_v5e8", "dense_v6e32_tp", "cnn_v5e64", "cnn_v6e16", "moe_v5e16"),
+         ALL_COLLECTIVES),
+    more("slow exchange of experts", (2.5, 4.0), ("moe_v5e16", "moe_v6e4")),
+    kind("slow permutes", ("slow_link",), (3.0,), ("dense_v6e32_tp", "fsdp_v5e8"), of_kinds("collective-permute")),
+    more("recompilation", (0.2,), ("one_v6e1", "fsdp_v5e8", "decode_v5e4")),
+    more("a slow op", (3.0,), ("one_v6e1", "dense_v5p12", "moe_v6e4", "fsdp_v5e8")),
+    kind("an op of one program of two", ("below_roofline",), (6.0,), ("fsdp_v5e8_two",),
+         lambda s, x: dict(inject_in={"fsdp8ev": {LOGITS: x}})),
+    more("slow input", (0.004,), ("one_v6e1", "decode_v6e8", "moe_v5e16", "cnn_v5e64")),
+    more("slow launches", (0.005,), ("one_v6e1", "dense_v5p12", "moe_v6e4")),
+    more("experts out of balance", (1.3,), ("moe_v5e16",), lambda s, x: dict(device_inject={"4": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "w-1"),
+    more("experts out of balance", (1.2,), ("moe_v6e4",), lambda s, x: dict(device_inject={"1": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "TPU:1"),
+]
+
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
 CLEAN_SEEDS = (1, 2, 3, 4)
 # What a change tries: one size of each kind on the bases that are quickest to make.
@@ -287,5 +376,5 @@ def grid(quick=False):
 def clean(quick=False):
     """The runs without a fault: name, base, seed, scenario."""
     for of in QUICK if quick else BASES:
-        for seed in CLEAN_SEEDS[:2] if quick or of in LATER else CLEAN_SEEDS:
+        for seed in CLEAN_SEEDS[:2] if quick or of in LATER or of in NEWEST else CLEAN_SEEDS:
             yield dict(name=clean_name(of, seed), base=of, seed=seed, scenario={**BASES[of], "seed": 8100 + seed})

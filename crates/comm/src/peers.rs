@@ -47,8 +47,14 @@ const SLOW_AXIS: f64 = 1.8;
 /// ... and this many where that may be by design: two members have one link between them and no ring, which makes two, and other kinds
 /// of collectives use links in other ways.
 const SLOW_AXIS_UNLIKE: f64 = 2.5;
-/// What takes less is latency rather than bandwidth, picoseconds.
+/// What takes less is latency rather than bandwidth, picoseconds: where nobody knows what links carry, the time it takes...
 const BANDWIDTH_PS: f64 = 50e6;
+/// ... else the time that its bytes need.
+const BANDWIDTH_OF_BYTES_PS: f64 = 20e6;
+/// What large messages reach of what links can carry: 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
+const USUAL_ALL: f64 = 0.85;
+/// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
+const HOP_PS: f64 = 1e6;
 /// Axes that take less than this share of the time say little.
 const AXIS_SHARE: f64 = 0.005;
 /// A slow group's excess is this share of the time at least.
@@ -194,8 +200,10 @@ struct Large<'k> {
     moved: f64,
     /// Median over executions.
     time_ps: f64,
-    /// All executions of one group.
+    /// All executions of one group,
     sum_ps: f64,
+    /// and what they should take ([`Known::expected_ps`]).
+    expected_ps: f64,
 }
 
 /// What is known of a collective.
@@ -206,6 +214,8 @@ struct Known {
     bytes: Option<f64>,
     /// It computes as well, in a fusion.
     is_fused: bool,
+    /// All devices that the program runs on are members.
+    is_whole: bool,
 }
 
 impl<'p> Peers<'p> {
@@ -312,16 +322,17 @@ impl<'p> Peers<'p> {
     pub fn slow_links(&self, profile: &Profile) -> SlowLinks {
         let known = self.known(profile);
         let all_ps: f64 = self.stretches.iter().map(|s| s.length_ps as f64).sum();
-        let mut links = SlowLinks { uncaptured: self.unlike(&known, all_ps), ..SlowLinks::default() };
+        let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
+        let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
+        let uncaptured = self.unlike(&known, all_ps, could.filter(|_| is_tpu));
+        let mut links = SlowLinks { uncaptured, ..SlowLinks::default() };
         if links.uncaptured.is_some() {
             return links;
         }
         self.find_groups(&known, all_ps, &mut links);
-        let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
         if is_tpu {
-            self.find_axis(&known, all_ps, &mut links);
+            self.find_axis(&known, all_ps, could, &mut links);
         }
-        let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
         if let Some(could) = could.filter(|_| is_tpu && links.is_empty()) {
             self.find_all(&known, all_ps, could, &mut links);
         }
@@ -344,7 +355,10 @@ impl<'p> Peers<'p> {
         // Hops of a permute are unlike by design: neighbours, and the way around.
         let is_hop = |op: &Op| known.get(op).is_some_and(|k| k.kind == "collective-permute");
         for (op, groups) in self.lengths.iter().filter(|(op, _)| !is_hop(op)) {
-            let of_size = |n: usize| groups.iter().filter(move |(members, _)| members.len() == n);
+            // Groups are as large as each other, however many members of each were captured.
+            let is_sized = known.get(op).is_some_and(|one| one.members > 1);
+            let of_size =
+                |n: usize| groups.iter().filter(move |(m, _)| m.len() > 1 && (is_sized || m.len() == n));
             for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
                 let peers: Vec<f64> =
                     of_size(members.len()).filter(|(m, _)| *m != members).map(|(_, l)| median(l)).collect();
@@ -437,7 +451,8 @@ impl<'p> Peers<'p> {
         slow.next().is_none().then_some((DeviceId(only.0), DeviceId(only.1)))
     }
 
-    fn find_axis(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
+    /// `could` is what the two links of an axis can carry, bytes a second, where that is known.
+    fn find_axis(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: Option<f64>, links: &mut SlowLinks) {
         #[derive(Default)]
         struct Sums {
             moved: f64,
@@ -456,16 +471,13 @@ impl<'p> Peers<'p> {
                 groups.iter().filter(|(m, _)| m.len() > 1 && slow.is_none_or(|s| !s.contains_key(*m)));
             let lengths: Vec<f64> = usual.flat_map(|(_, l)| l.iter().copied()).collect();
             let time_ps = median(&lengths);
-            if lengths.is_empty()
-                || one.axis.contains('+')
-                || one.members < 2
-                || self.asynchronous.contains(op)
-            {
+            if lengths.is_empty() || one.axis.contains('+') || one.members < 2 {
                 continue;
             }
             let own = sums.entry(&one.axis).or_default();
             own.ops.push(op.clone());
-            if time_ps < BANDWIDTH_PS {
+            // What goes on beside other ops shares the links with them: how fast they are it does not tell.
+            if self.asynchronous.contains(op) || !one.is_large(time_ps, could) {
                 continue;
             }
             own.moved += moved * lengths.len() as f64;
@@ -489,14 +501,18 @@ impl<'p> Peers<'p> {
         };
         let beyond = slow.2.time_ps * (1.0 - slow.1 / best.1) / slow.2.groups.max(1.0);
         links.excess_share = links.excess_share.max(beyond / all_ps.max(1.0));
+        let by_all = slow.1 / best.1;
         for op in &slow.2.ops {
-            for members in self.lengths.get(op).into_iter().flat_map(BTreeMap::keys) {
-                links
-                    .factors
-                    .entry(op.clone())
-                    .or_default()
-                    .entry(members.clone())
-                    .or_insert(slow.1 / best.1);
+            let Some((one, moved)) = known.get(op).and_then(|one| Some((one, one.moved()?))) else {
+                continue;
+            };
+            // Of a small message the way from chip to chip stays, however fast the links are.
+            let could_ps = moved / best.1 * 1e12 + one.latency_ps();
+            let is_large = |own: &[f64]| self.asynchronous.contains(op) || one.is_large(median(own), could);
+            for (members, own) in self.lengths.get(op).into_iter().flatten() {
+                let by =
+                    if is_large(own) { by_all } else { (could_ps / median(own).max(1.0)).clamp(by_all, 1.0) };
+                links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(by);
             }
         }
         links.axis = Some(SlowAxis {
@@ -552,14 +568,16 @@ fn facts<'p>(
         }
     }
     let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
-    let one = |(key, (meta, groups, _)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
+    let one = |(key, (meta, groups, extent)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
         let (kind, size) = bytes.remove(&key).unwrap_or_default();
+        let all = extent.and_then(|extent| extent.partitions?.checked_mul(extent.replicas.unwrap_or(1)));
         let known = Known {
             axis: axes_of(&groups, mesh.as_ref()),
             kind,
             members: groups.size.unwrap_or(0),
             bytes: size,
             is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
+            is_whole: all.is_some() && all == groups.size,
         };
         (key, known)
     };
@@ -595,6 +613,48 @@ impl SlowLinks {
 }
 
 impl Known {
+    /// The part of what the two links of an axis carry that a collective can have of it. A hop of a permute goes over one. In an exchange
+    /// of all with all messages go on from device to device, in a ring of n over n/4 links each on average; of all chips of a slice,
+    /// a rectangle, half of the messages cross its middle, over as many links as its shorter side has chips.
+    fn reachable(&self) -> f64 {
+        let members = self.members.max(1);
+        match self.kind.as_str() {
+            "collective-permute" => 0.5,
+            kind if kind.contains("all-to-all") => {
+                let ring = 4.0 / members as f64;
+                let side = 1_u64 << u64::from(members.next_power_of_two().ilog2()).div_ceil(2);
+                let slice = if self.is_whole { 2.0 / side as f64 } else { 0.0 };
+                ring.max(slice).min(1.0)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// How long its bytes take at all of what the two links of an axis carry, bytes a second: picoseconds.
+    fn bytes_ps(&self, could: f64) -> Option<f64> {
+        Some(self.moved()? / (could * self.reachable()) * 1e12)
+    }
+
+    /// How long its message goes from chip to chip, picoseconds.
+    fn latency_ps(&self) -> f64 {
+        2.0 * HOP_PS * (self.members.max(1) as f64).sqrt()
+    }
+
+    /// What an execution should take where the two links of an axis carry so much, bytes a second: picoseconds.
+    fn expected_ps(&self, could: f64) -> Option<f64> {
+        Some(self.bytes_ps(could)? / USUAL_ALL + self.latency_ps())
+    }
+
+    /// Whether bandwidth tells how long it takes, by its bytes where it is known what the two links of an axis could carry, bytes a
+    /// second: a slow link makes small messages long as well.
+    fn is_large(&self, time_ps: f64, could: Option<f64>) -> bool {
+        match could.and_then(|could| self.bytes_ps(could)) {
+            // What takes less than its bytes do at all that links carry does not send them.
+            Some(bytes_ps) => bytes_ps >= BANDWIDTH_OF_BYTES_PS && time_ps >= bytes_ps.min(BANDWIDTH_PS),
+            None => time_ps >= BANDWIDTH_PS,
+        }
+    }
+
     /// Bytes over each device's links, the factor of its kind in it.
     fn moved(&self) -> Option<f64> {
         self.bytes.zip(factor(&self.kind, self.members)).map(|(bytes, by)| bytes * by).filter(|b| *b > 0.0)

@@ -30,10 +30,28 @@ pub(super) struct Cause {
     pub links: Vec<Link>,
 }
 
+/// The rules whose causes lie on devices, or in what one host does: without them steps take what launching takes still.
+const PACED: [&str; 10] = [
+    "below_roofline",
+    "expert_imbalance",
+    "exposed_communication",
+    "exposed_copies",
+    "late_host",
+    "late_members",
+    "slow_compute",
+    "slow_link",
+    "slow_memory",
+    "straggler",
+];
+
 impl Cause {
-    /// The finding: ceiling 1 / (1 - saved share) (Amdahl 1967), and a severity that follows from it.
+    /// The finding: ceiling 1 / (1 - saved share) (Amdahl 1967), no more than hosts can launch, and a severity that follows from it.
     pub(super) fn into_finding(self, evidence: &Evidence<'_>) -> Finding {
         let saved = self.saved.filter(|share| share.is_finite());
+        let launched = evidence.pace_ps().zip(evidence.step_ps()).filter(|_| PACED.contains(&self.id));
+        let most = launched.map(|(pace, step)| (1.0 - pace / step.max(1.0)).clamp(0.0, 1.0));
+        let is_paced = saved.zip(most).is_some_and(|(saved, most)| saved > most);
+        let saved = saved.map(|saved| saved.min(most.unwrap_or(1.0)));
         let ceiling = match saved {
             Some(share) => {
                 let step = evidence.step_ps().map(|step| {
@@ -43,7 +61,13 @@ impl Cause {
                         units::duration_ps(step)
                     )
                 });
-                format!("{}{}, {}", speedup_words(share), step.unwrap_or_default(), self.assuming)
+                let paced = launched.filter(|_| is_paced).map_or_else(String::new, |(pace, _)| {
+                    format!(
+                        "; no more, for the thread that launches is busy for {} in each step",
+                        units::duration_ps(pace)
+                    )
+                });
+                format!("{}{}, {}{paced}", speedup_words(share), step.unwrap_or_default(), self.assuming)
             }
             None => format!("not known: {}", self.assuming),
         };

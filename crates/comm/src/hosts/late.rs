@@ -75,6 +75,14 @@ impl Late {
         !is_always && common >= self.mean_ps() * if is_one { COMMON } else { 1.0 }
     }
 
+    /// Whether one is late in every step, by more than what all wait before their work.
+    #[must_use]
+    pub fn is_one_always(&self) -> bool {
+        let is_one = self.host.is_some() || self.device.is_some();
+        let common = mean(&self.steps.iter().map(|one| one.common_ps).collect::<Vec<_>>()).unwrap_or(0.0);
+        is_one && self.pattern == Pattern::Constant && self.mean_ps() > common
+    }
+
     /// Whether now one host is last and now another, by no more than their launches differ: nobody has done anything.
     #[must_use]
     pub fn is_jitter(&self) -> bool {

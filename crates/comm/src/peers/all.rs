@@ -4,17 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SlowLinks, median};
+use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SlowLinks, USUAL_ALL, median};
 
-/// All links are slow where large collectives along single axes carry less than this share of what the two links of an axis can...
-const SLOW_ALL: f64 = 0.40;
-/// ... unless those of one kind carry this share: then the others are slow, and no link is...
-const WELL: f64 = 0.6;
-/// ... and this is what they should carry: large messages reach 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
-const USUAL_ALL: f64 = 0.85;
+/// All links are slow where large collectives along single axes take so many times as long as they should: as if the links carried
+/// 40% of what they can, which a line of chips that is no ring does not fall below...
+pub(super) const SLOW_ALL: f64 = USUAL_ALL / 0.40;
+/// ... unless those of one kind do not take so many times as long: then the others are slow, and no link is. These need not be as
+/// slow then, for the links are seen to carry what they can.
+const WELL: f64 = USUAL_ALL / 0.6;
+const SLOW_KIND: f64 = USUAL_ALL / 0.50;
+/// So are they where all chips of a slice of four and more take part, which are a ring if an even number of them are a rectangle, and
+/// messages take so long by their bytes, picoseconds.
+const SLOW_WHOLE: f64 = USUAL_ALL / 0.55;
+const WHOLE_PS: f64 = 50e6;
 /// So many different ops have to be as slow, in this share of the time.
 const FEWEST_SLOW: usize = 2;
 const ALL_SHARE: f64 = 0.02;
+/// Those of all chips say it for all where they have this part of the time.
+const MOST: f64 = 0.5;
 
 /// Links that carry far less than the chip's links can, wherever collectives are large.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,44 +56,78 @@ impl Peers<'_> {
             let Some(moved) = one.moved() else { continue };
             let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
             let time_ps = median(&lengths);
-            if one.axis.contains('+') || one.members < 2 || time_ps < BANDWIDTH_PS {
+            // A small message that takes long does so for the links, or for who comes late.
+            let is_long = |_: &f64| time_ps >= BANDWIDTH_PS || one.is_large(time_ps, Some(could));
+            let Some(expected_ps) = one.expected_ps(could).filter(is_long) else { continue };
+            if one.axis.contains('+') || one.members < 2 {
                 continue;
             }
             let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
-            large.push(Large { op, known: one, moved: moved * runs, time_ps, sum_ps: time_ps * runs });
+            let sum_ps = time_ps * runs;
+            large.push(Large {
+                op,
+                known: one,
+                moved: moved * runs,
+                time_ps,
+                sum_ps,
+                expected_ps: expected_ps * runs,
+            });
         }
-        let (rate, time_all) = rate_of(&large);
+        let (_, time_all) = rate_of(&large);
         // One kind of several may be slow alone. What computes as well takes as long as that.
         let plain = || large.iter().copied().filter(|one| !one.known.is_fused);
         let kinds: BTreeSet<&str> = plain().map(|one| one.known.kind.as_str()).collect();
-        let of = |kind: &str| -> (Vec<Large<'_>>, Vec<Large<'_>>, f64) {
-            let (own, others): (Vec<_>, Vec<_>) = plain().partition(|one| one.known.kind == kind);
-            let reached = own.iter().map(|one| reachable(one.known)).fold(1.0, f64::min);
-            (own, others, could * reached)
+        let of = |kind: &str| -> (Vec<Large<'_>>, Vec<Large<'_>>) {
+            plain().partition(|one| one.known.kind == kind)
         };
         let is_well = |kind: &&str| {
-            let (own, _, could) = of(kind);
-            own.len() >= FEWEST_SLOW && rate_of(&own).0 >= WELL * could
+            let (own, _) = of(kind);
+            own.len() >= FEWEST_SLOW && slower(&own) <= WELL
         };
-        if !is_slow(&large, could, all_ps) || kinds.iter().any(is_well) {
+        let is_one_well = kinds.iter().any(is_well);
+        if !is_slow(&large, SLOW_ALL, all_ps) || is_one_well {
+            let is_whole = |one: &Large<'_>| {
+                one.known.is_whole
+                    && one.known.members >= 4
+                    && one.known.members.is_multiple_of(2)
+                    && one.known.bytes_ps(could).is_some_and(|ps| ps >= WHOLE_PS)
+            };
+            let whole: Vec<Large<'_>> = plain().filter(is_whole).collect();
+            let most = whole.iter().map(|one| one.sum_ps).sum::<f64>() >= MOST * time_all;
+            if !is_one_well && most && is_slow(&whole, SLOW_WHOLE, all_ps) {
+                self.told(&large, (known, could), all_ps, links);
+                return;
+            }
             for kind in kinds.iter().filter(|_| kinds.len() > 1) {
-                let (own, others, could) = of(kind);
-                if is_slow(&own, could, all_ps) {
-                    self.slow_all(&own, could, all_ps, Some(rate_of(&others).0), links);
+                let (own, others) = of(kind);
+                if is_slow(&own, if is_one_well { SLOW_KIND } else { SLOW_ALL }, all_ps) {
+                    self.slow_all(&own, (known, could), all_ps, Some(rate_of(&others).0), links);
                     return;
                 }
             }
             return;
         }
-        let captured = self.captured(&large);
+        self.told(&large, (known, could), all_ps, links);
+    }
+
+    /// Says that these are slow, or, where they are not the longer the more they carry, that they wait for members that were not captured.
+    fn told(
+        &self,
+        large: &[Large<'_>],
+        (known, could): (&BTreeMap<Op, Known>, f64),
+        all_ps: f64,
+        links: &mut SlowLinks,
+    ) {
+        let (_, time_all) = rate_of(large);
+        let captured = self.captured(large);
         if (captured.0 as u64) < captured.1
-            && let Some((slow, quick)) = contradiction(&large, time_all)
+            && let Some((slow, quick)) = contradiction(large, time_all)
         {
-            let excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
+            let excess_share = time_all * (1.0 - 1.0 / slower(large)) / all_ps.max(1.0);
             links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick });
             return;
         }
-        self.slow_all(&large, could, all_ps, None, links);
+        self.slow_all(large, (known, could), all_ps, None, links);
     }
 
     /// How many members of the groups of these were captured, of how many.
@@ -98,26 +139,40 @@ impl Peers<'_> {
         (large.iter().filter_map(of).max().unwrap_or(0), members)
     }
 
-    /// Says that these are slow: `could` is what they can carry, `beside` what collectives of other kinds do, bytes a second.
+    /// Says that these are slow: `could` is what the two links of an axis can carry, `beside` what collectives of other kinds do, bytes
+    /// a second. What is small, or goes on beside other ops, does not tell that links are slow, and is held up by them all the same.
     fn slow_all(
         &self,
         large: &[Large<'_>],
-        could: f64,
+        (known, could): (&BTreeMap<Op, Known>, f64),
         all_ps: f64,
         beside: Option<f64>,
         links: &mut SlowLinks,
     ) {
         let (rate, time_all) = rate_of(large);
-        links.excess_share = time_all * (1.0 - rate / (USUAL_ALL * could)) / all_ps.max(1.0);
+        let by_all = 1.0 / slower(large).max(1.0);
+        links.excess_share = time_all * (1.0 - by_all) / all_ps.max(1.0);
         let kinds: BTreeSet<String> = large.iter().map(|one| one.known.kind.clone()).collect();
-        let (ops, kinds) = (large.len(), kinds.into_iter().collect());
-        links.all = Some(SlowAll { rate, could, ops, kinds, beside, captured: self.captured(large) });
-        for one in large {
-            let by = (one.moved / (USUAL_ALL * could) * 1e12 / one.sum_ps).min(1.0);
-            let groups = self.lengths.get(one.op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
-            let members = groups.map(|(members, _)| (members.clone(), by)).collect();
-            links.factors.insert(one.op.clone(), members);
+        let (ops, could_of) = (
+            large.len(),
+            could * large.iter().map(|one| one.known.reachable()).fold(f64::INFINITY, f64::min).min(1.0),
+        );
+        for op in self.lengths.keys() {
+            let Some((op, one)) = known.get_key_value(op) else { continue };
+            let Some(expected_ps) = one.expected_ps(could) else { continue };
+            if beside.is_some() && !kinds.contains(&one.kind) {
+                continue;
+            }
+            for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1) {
+                // What goes on beside others may wait for them on its way: no more is known than how slow the links are.
+                let least = if self.asynchronous.contains(op) || one.is_fused { by_all } else { 0.0 };
+                let by = (expected_ps / median(own).max(1.0)).max(least).min(1.0);
+                links.factors.entry(op.clone()).or_default().insert(members.clone(), by);
+            }
         }
+        let kinds = kinds.into_iter().collect();
+        links.all =
+            Some(SlowAll { rate, could: could_of, ops, kinds, beside, captured: self.captured(large) });
     }
 }
 
@@ -127,14 +182,14 @@ fn rate_of(large: &[Large<'_>]) -> (f64, f64) {
     (large.iter().map(|one| one.moved).sum::<f64>() / (time_ps.max(1.0) / 1e12), time_ps)
 }
 
-/// Whether these carry far less than they could, bytes a second, and have enough of the time, picoseconds.
-fn is_slow(large: &[Large<'_>], could: f64, all_ps: f64) -> bool {
-    let (rate, time_ps) = rate_of(large);
-    large.len() >= FEWEST_SLOW && time_ps >= ALL_SHARE * all_ps && rate < SLOW_ALL * could
+/// How many times as long as they should these take, all together.
+fn slower(large: &[Large<'_>]) -> f64 {
+    let sum = |of: fn(&Large<'_>) -> f64| large.iter().map(of).sum::<f64>();
+    sum(|one| one.sum_ps) / sum(|one| one.expected_ps).max(1.0)
 }
 
-/// The part of what links carry that a collective can have of it. In an exchange of all with all messages go on from device to
-/// device, in a ring of n on n/4 links each on average.
-fn reachable(known: &Known) -> f64 {
-    if known.kind.contains("all-to-all") { (4.0 / known.members.max(1) as f64).min(1.0) } else { 1.0 }
+/// Whether these take more than so many times as long as they should, and have enough of the time, picoseconds.
+fn is_slow(large: &[Large<'_>], from: f64, all_ps: f64) -> bool {
+    let (_, time_ps) = rate_of(large);
+    large.len() >= FEWEST_SLOW && time_ps >= ALL_SHARE * all_ps && slower(large) > from
 }

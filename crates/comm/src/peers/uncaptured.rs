@@ -7,7 +7,8 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::{Change, Known, Large, Members, Op, Peers, SlowLinks, key, median};
+use super::all::SLOW_ALL;
+use super::{Change, Known, Large, Links, Members, Op, Peers, SlowLinks, key, median};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -49,6 +50,8 @@ struct Taken<'k> {
     time_ps: f64,
     runs: f64,
     is_asynchronous: bool,
+    /// What it should take by what it sends ([`Known::expected_ps`]), picoseconds.
+    expected_ps: Option<f64>,
 }
 
 /// Collectives of groups that were not wholly captured.
@@ -60,8 +63,12 @@ struct Messages<'k> {
 
 /// Ops that send the same and take unlike times.
 struct Unlike<'m, 'k> {
-    /// What those of one group take beyond the quickest, picoseconds: of the group with most.
+    /// What those of one group take beyond the quickest that sends the same, picoseconds: of the group with most.
     excess_ps: f64,
+    /// What they and all others take beyond the quickest or what they should take, whichever is less: the same.
+    beyond_ps: f64,
+    /// How many times as long as they should the quickest of each message take, where that is known.
+    quickest: Option<f64>,
     /// The op that costs most, and the quickest that sends the same.
     worst: Option<(Told, Told)>,
     /// Every op that takes longer than the quickest, and by which factor that one is quicker.
@@ -84,17 +91,32 @@ impl<'k> Messages<'k> {
     /// Which take unlike times.
     fn unlike(&self) -> Unlike<'_, 'k> {
         let (mut excess, mut slower) = (BTreeMap::<&[u32], f64>::new(), Vec::new());
+        let mut beyond = BTreeMap::<&[u32], f64>::new();
+        let (mut quick_ps, mut expected_ps) = (0.0, 0.0);
         let mut worst: Option<(f64, Told, Told)> = None;
         for (message, all) in &self.same {
             let Some(least) = all.iter().min_by(|a, b| a.time_ps.total_cmp(&b.time_ps)) else { continue };
+            let is_hop = message.0 == "collective-permute";
             let told = |one: &Taken<'_>| (one.op.1.clone(), one.time_ps, message.3 as f64);
-            for one in all.iter().filter(|one| one.time_ps > least.time_ps) {
-                let more_ps = one.time_ps - least.time_ps;
-                let is_unlike = one.time_ps >= UNLIKE * least.time_ps && more_ps >= UNLIKE_PS;
-                slower.push((one, least.time_ps / one.time_ps));
+            if let Some(expected) = least.expected_ps.filter(|_| all.len() > 1 && !is_hop) {
+                quick_ps += least.time_ps * least.runs;
+                expected_ps += expected * least.runs;
+            }
+            for one in all {
+                // The quickest may have waited as well.
+                let best_ps =
+                    one.expected_ps.filter(|_| !is_hop).map_or(least.time_ps, |ps| ps.min(least.time_ps));
+                if one.time_ps > best_ps {
+                    slower.push((one, best_ps / one.time_ps));
+                }
                 // Those that go on beside others share the links with them, and hops are unlike by design: that they take longer
                 // tells nothing by itself.
-                if !is_unlike || one.is_asynchronous || message.0 == "collective-permute" {
+                if one.is_asynchronous || is_hop {
+                    continue;
+                }
+                *beyond.entry(one.group).or_default() += (one.time_ps - best_ps).max(0.0) * one.runs;
+                let more_ps = one.time_ps - least.time_ps;
+                if one.time_ps < UNLIKE * least.time_ps || more_ps < UNLIKE_PS {
                     continue;
                 }
                 *excess.entry(one.group).or_default() += more_ps * one.runs;
@@ -104,8 +126,11 @@ impl<'k> Messages<'k> {
             }
         }
         // Groups wait side by side.
-        let most = excess.into_values().fold(0.0, f64::max);
-        Unlike { excess_ps: most, worst: worst.map(|(_, slow, quick)| (slow, quick)), slower }
+        let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
+        let (excess_ps, beyond_ps) = (most(excess), most(beyond));
+        let worst = worst.map(|(_, slow, quick)| (slow, quick));
+        let quickest = (expected_ps > 0.0).then(|| quick_ps / expected_ps);
+        Unlike { excess_ps, beyond_ps: beyond_ps.max(excess_ps), quickest, worst, slower }
     }
 }
 
@@ -126,6 +151,7 @@ pub fn of_one<'p>(
     let ops: Vec<&TimedOp<'p>> = ops.iter().filter(|op| op.occurrences > 0).filter(is_synchronous).collect();
     let known =
         super::facts(profile, std::iter::once((device, ops.iter().map(|op| op.meta.clone()).collect())));
+    let could = Links::of(profile, profile.device(device)).and_then(|links| links.along(1));
     let mut messages = Messages::default();
     for op in ops {
         let Some((own, one)) = known.get_key_value(&key(&op.meta)).filter(|(_, one)| one.members > 1) else {
@@ -133,19 +159,33 @@ pub fn of_one<'p>(
         };
         let runs = op.occurrences as f64;
         let time_ps = op.total_ps as f64 / runs;
-        let taken = Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false };
+        let expected_ps = could.and_then(|could| one.expected_ps(could));
+        let taken = Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false, expected_ps };
         messages.push(taken, one, 1);
     }
-    let Unlike { excess_ps: excess, worst, .. } = messages.unlike();
-    let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * window_ps)?;
-    Some(Uncaptured { captured: messages.captured, excess_share: excess / window_ps.max(1.0), slow, quick })
+    let Unlike { excess_ps: excess, beyond_ps, quickest, worst, .. } = messages.unlike();
+    let is_late = excess >= UNLIKE_SHARE * window_ps && quickest.is_none_or(|by| by <= SLOW_ALL);
+    let (slow, quick) = worst.filter(|_| is_late)?;
+    Some(Uncaptured {
+        captured: messages.captured,
+        excess_share: beyond_ps / window_ps.max(1.0),
+        slow,
+        quick,
+    })
 }
 
 impl Peers<'_> {
     /// Collectives that send the same along the same axis and take unlike times, of groups that were not wholly captured: `all_ps` is
     /// the time of the steps, picoseconds. A slow link makes all of them slow alike; what comes before them makes one wait for a
     /// late member and not another.
-    pub(super) fn unlike(&self, known: &BTreeMap<Op, Known>, all_ps: f64) -> Option<Uncaptured> {
+    /// Where the quickest of each message take as long as on slow links, links are slow; `could` is what the two links of an axis can
+    /// carry, bytes a second.
+    pub(super) fn unlike(
+        &self,
+        known: &BTreeMap<Op, Known>,
+        all_ps: f64,
+        could: Option<f64>,
+    ) -> Option<Uncaptured> {
         let mut messages = Messages::default();
         for (op, one) in known {
             for (group, lengths) in self.parts_of(op, one) {
@@ -155,17 +195,20 @@ impl Peers<'_> {
                     time_ps: median(lengths),
                     runs: lengths.len() as f64,
                     is_asynchronous: self.asynchronous.contains(op),
+                    expected_ps: could.and_then(|could| one.expected_ps(could)),
                 };
                 messages.push(taken, one, group.len());
             }
         }
-        let Unlike { excess_ps: excess, worst, slower } = messages.unlike();
-        let (slow, quick) = worst.filter(|_| excess >= UNLIKE_SHARE * all_ps)?;
+        let Unlike { excess_ps: excess, beyond_ps, quickest, worst, slower } = messages.unlike();
+        let is_late = excess >= UNLIKE_SHARE * all_ps && quickest.is_none_or(|by| by <= SLOW_ALL);
+        let (slow, quick) = worst.filter(|_| is_late)?;
         let mut links = SlowLinks::default();
         for (taken, by) in slower {
             links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
         }
-        let excess_share = (excess / all_ps.max(1.0)).max(self.gain(&[Change::Links(&links)]).saved_share);
+        let by_sum = beyond_ps / all_ps.max(1.0);
+        let excess_share = by_sum.max(self.gain(&[Change::Links(&links)]).saved_share);
         Some(Uncaptured { captured: messages.captured, excess_share, slow, quick })
     }
 

@@ -282,10 +282,11 @@ impl<'p> Evidence<'p> {
         is_launch.then_some(self.waits().late?.communication)
     }
 
-    /// Whether hosts that begin late wait for their input meanwhile.
+    /// Whether hosts that begin late wait for their input meanwhile, as all do: one that is late in every step, by more than what all
+    /// wait, has a loader of its own that is slow.
     pub(crate) fn is_late_for_input(&self) -> bool {
         let Ok(measured) = self.measured() else { return false };
-        let late = measured.late.as_ref();
+        let late = measured.late.as_ref().filter(|late| !late.is_one_always());
         late.and_then(|late| self.instead(measured, late)).is_some_and(|instead| instead.word == "input")
     }
 

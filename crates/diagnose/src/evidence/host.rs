@@ -116,6 +116,13 @@ impl HostTime {
         self.frames.iter().any(|frame| frame.name == name)
     }
 
+    /// Whether an event is around more than so many launches each time: a loop, and not what is done in each round.
+    pub(crate) fn is_around_launches(&self, name: &str, launches: f64) -> bool {
+        let is_loop =
+            |frame: &LoopFrame| frame.name == name && frame.launches as f64 > launches * frame.rounds as f64;
+        self.frames.iter().any(is_loop)
+    }
+
     /// How often the loop went round, by the innermost event around nearly all launches that has `several` of them in it, mean over its
     /// rounds. `None` where no event tells.
     pub(crate) fn rounds(&self, several: f64) -> Option<u64> {

@@ -14,6 +14,7 @@ mod host_words;
 pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod one_hot;
+mod pace;
 pub(super) mod padding;
 mod places;
 pub(super) mod programs;
@@ -62,6 +63,7 @@ pub(super) struct Evidence<'p> {
     times: OnceCell<Times>,
     pieces: OnceCell<Vec<work::Piece>>,
     series: OnceCell<Option<StepSeries>>,
+    pace: OnceCell<Option<f64>>,
     written_in: OnceCell<WrittenIn>,
     padding: OnceCell<Option<Vec<padding::Wasted>>>,
     kernels: OnceCell<kernels::Kernels>,
@@ -100,6 +102,7 @@ impl<'p> Evidence<'p> {
             times: OnceCell::new(),
             pieces: OnceCell::new(),
             series: OnceCell::new(),
+            pace: OnceCell::new(),
             written_in: OnceCell::new(),
             padding: OnceCell::new(),
             kernels: OnceCell::new(),

@@ -125,8 +125,8 @@ const LATE_OF_COMMON: f64 = 0.5;
 const COMMON_WORTH: f64 = 0.02;
 
 /// Where one is late in every step: the share of the active window that all devices wait before their work, the least of them, where
-/// launching takes less than what a step runs. Hosts that keep up with each other launch ahead, and no device waits then; they
-/// cannot where each step has to begin with the one that is late.
+/// launching takes less than what a step runs, else what of it is beyond the pace of launches. Hosts that keep up with each other
+/// launch ahead, and no device waits then; they cannot where each step has to begin with the one that is late.
 fn waits_of_all(evidence: &Evidence<'_>, late: &Late) -> f64 {
     let is_one = late.host.is_some() || late.device.is_some();
     if !is_one || late.pattern != Pattern::Constant {
@@ -137,8 +137,16 @@ fn waits_of_all(evidence: &Evidence<'_>, late: &Late) -> f64 {
     let whole_ps: f64 = late.steps.iter().map(|one| (one.span.1 - one.span.0) as f64).sum();
     let runs_ps = whole_ps / late.steps.len().max(1) as f64 - late.mean_ps() - mean_ps;
     let share = evidence.share_of_steps_ps(all_ps);
-    let counts = share >= COMMON_WORTH && late.mean_ps() >= LATE_OF_COMMON * mean_ps && mean_ps <= runs_ps;
-    if counts { share } else { 0.0 }
+    if share < COMMON_WORTH || late.mean_ps() < LATE_OF_COMMON * mean_ps {
+        return 0.0;
+    }
+    // Where launching takes longer than what it launches, steps follow each other as fast as it goes.
+    let stays_ps = match evidence.pace_ps() {
+        _ if mean_ps <= runs_ps => 0.0,
+        Some(pace_ps) => (pace_ps - runs_ps).clamp(0.0, mean_ps),
+        None => return 0.0,
+    };
+    evidence.share_of_steps_ps(all_ps - stays_ps * late.steps.len() as f64)
 }
 
 fn all_words(common: f64) -> String {

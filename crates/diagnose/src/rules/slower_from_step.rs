@@ -139,7 +139,13 @@ fn finding(
         },
         links: links(evidence, series, change, &slow, &good),
     };
-    evidence.explaining(cause.into_finding(evidence), &slow, &good)
+    let finding = evidence.explaining(cause.into_finding(evidence), &slow, &good);
+    if place.is_estimated {
+        // What all ops take longer in these steps alone is not what the chip always reaches.
+        finding.explaining("slow_memory", saved).explaining("slow_compute", saved)
+    } else {
+        finding
+    }
 }
 
 fn links(
