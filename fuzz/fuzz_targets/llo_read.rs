@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(
         values.iter().chain(&registers).all(|stretch| stretch.first <= stretch.last && stretch.total() > 0)
     );
-    let _ = (Liveness::peaks(&registers), module.infos(), module.allocations());
+    let _ = (live.register_peaks(), module.infos(), module.allocations());
     #[cfg(feature = "whole")]
     {
         let model = haloscope_kernel::model::Model::new(&module);

@@ -71,7 +71,8 @@ pub enum Error {
     /// A module of so many short parts that decoded it would take many times its size.
     #[error(
         "expected a module, found {bytes} bytes of parts that are so short that they take more than {allowed} bytes of memory: compilers \
-         write none such. If it is what it should be, --memory-limit SIZE reads it"
+         write none such. If it is what it should be, --memory-limit SIZE reads it, or more memory where `ulimit -v` or a control group \
+         bounds it"
     )]
     TooLarge {
         /// Bytes of the module.

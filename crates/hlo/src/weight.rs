@@ -120,6 +120,8 @@ pub struct Room {
     pub counted: u64,
     /// Bytes of memory beside what those may take: some times as many.
     pub beside: u64,
+    /// And no more bytes of memory than this: what the system gives the process.
+    pub most: u64,
 }
 
 impl Room {
@@ -129,13 +131,13 @@ impl Room {
     /// The room for a module of so many bytes that is alone.
     #[must_use]
     pub fn of(bytes: usize) -> Self {
-        Self { counted: bytes as u64, beside: Self::BESIDE }
+        Self { counted: bytes as u64, beside: Self::BESIDE, most: u64::MAX }
     }
 
     /// Bytes of memory, where each byte that counts may take so many.
     fn allowed(self, each: u64) -> u64 {
         let few = self.counted.saturating_mul(FOR_EACH_BYTE).min(FEW);
-        self.counted.saturating_mul(each).saturating_add(self.beside.max(few))
+        self.counted.saturating_mul(each).saturating_add(self.beside.max(few)).min(self.most)
     }
 }
 
@@ -288,7 +290,7 @@ mod tests {
         let bomb = format!("HloModule m\n\nENTRY e {{\n{}}}\n", "a = f32[] b()\n".repeat(200_000));
         assert!(matches!(Module::parse(&bomb), Err(Error::TooLarge { .. })));
         let small = "HloModule m\n\nENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n";
-        assert!(check_text(small, Room { counted: small.len() as u64, beside: 0 }).is_ok());
+        assert!(check_text(small, Room { counted: small.len() as u64, beside: 0, most: u64::MAX }).is_ok());
     }
 
     #[test]
@@ -346,14 +348,15 @@ mod tests {
             // Neither metadata nor a backend's configuration, no table of stack frames, no buffer assignment.
             let bare = without(&without(&whole, &[1, 3, 2], &[7, 43]), &[1], &[17]);
             let bare = without(&bare, &[], &[3]);
-            let module = Module::decode_within(&bare, Room { counted: bare.len() as u64, beside: 0 });
+            let module =
+                Module::decode_within(&bare, Room { counted: bare.len() as u64, beside: 0, most: u64::MAX });
             let module = module.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let mut takes = 0;
             weigh(&bare, &HLO, u64::MAX, &mut takes);
             // As a part of something large: nothing is spared for its few instructions.
             most = most.max(takes as f64 / bare.len() as f64);
             let text = module.text(&crate::TextOptions::SHORT);
-            let room = Room { counted: text.len() as u64, beside: 0 };
+            let room = Room { counted: text.len() as u64, beside: 0, most: u64::MAX };
             assert!(check_text(&text, room).is_ok(), "{}", path.display());
             let instructions =
                 text.matches(" = ").count() * (size_of::<Instruction>() + size_of::<proto::HloInstruction>());
@@ -369,16 +372,16 @@ mod tests {
     fn a_module_of_many_takes_no_more_than_its_part() {
         // 79,000 empty instructions are just below what one module alone may take.
         let bomb = module(&field(2, b"").repeat(79_000));
-        let room = |beside| Room { counted: bomb.len() as u64, beside };
+        let room = |beside| Room { counted: bomb.len() as u64, beside, most: u64::MAX };
         assert!(!matches!(Module::decode_within(&bomb, room(48 << 20)), Err(Error::TooLarge { .. })));
         let refused = Module::decode_within(&bomb, room(Room::BESIDE / 100)).unwrap_err();
         assert!(refused.to_string().contains("--memory-limit"), "{refused}");
         // What was unpacked from few bytes counts as few.
-        let packed = Room { counted: 1000, beside: Room::BESIDE };
+        let packed = Room { counted: 1000, beside: Room::BESIDE, most: u64::MAX };
         assert!(matches!(Module::decode_within(&bomb, packed), Err(Error::TooLarge { .. })));
         // A small one is read however many there are, in each form.
         let small = module(&[field(2, &[field(1, b"a"), field(2, b"add")].concat())].concat());
-        let none = Room { counted: small.len() as u64, beside: 0 };
+        let none = Room { counted: small.len() as u64, beside: 0, most: u64::MAX };
         assert!(!matches!(Module::decode_within(&small, none), Err(Error::TooLarge { .. })));
     }
 

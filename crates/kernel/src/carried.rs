@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use haloscope_hlo::Room;
 use haloscope_llo::{Error, Head, Module};
+use haloscope_profile::load::within_system;
 use haloscope_profile::{Dumped, HostId, PlaneKind, Profile, Source};
 use haloscope_xspace::StatValue;
 
@@ -19,8 +21,8 @@ pub struct Carried<'p> {
     pub host: HostId,
     /// The serialised module.
     pub bytes: &'p [u8],
-    /// Of so many bytes, and beside, memory may be taken for it: see [`Module::read_within`].
-    pub room: (u64, u64),
+    /// The memory that may be taken for it: see [`Module::read_within`].
+    pub room: Room,
     /// Number of its compilation, in a dump whose files have one.
     pub compilation: Option<u64>,
 }
@@ -43,14 +45,13 @@ impl<'p> Carried<'p> {
     /// # Errors
     /// What is wrong with the message, and where in it.
     pub fn read(&self) -> Result<Module<'p>, Error> {
-        Module::read_within(self.bytes, self.room.0, self.room.1)
+        Module::read_within(self.bytes, self.room.counted, self.room.beside, self.room.most)
     }
 }
 
 /// What memory may be taken for a module that these bytes of a file are.
-pub(crate) fn room(source: &Source, module: &[u8]) -> (u64, u64) {
-    let room = source.room_for(module.len() as u64);
-    (room.counted, room.beside)
+pub(crate) fn room(source: &Source, module: &[u8]) -> Room {
+    within_system(source.room_for(module.len() as u64))
 }
 
 /// The ops of a run that carry their LLO, in the order of the files.
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     fn carried(name: &'static str) -> Carried<'static> {
-        Carried { name: name.into(), host: HostId(0), bytes: &[], room: (0, 0), compilation: None }
+        Carried { name: name.into(), host: HostId(0), bytes: &[], room: Room::of(0), compilation: None }
     }
 
     #[test]

@@ -154,8 +154,8 @@ fn read<'f>(file: &'f str, source: &Source) -> Option<(&'f str, u8, Stage)> {
     const ANALYSIS: &str = "schedule-analysis_";
     const UTILIZATION: &str = "_hlo-static-per-bundle-utilization";
     if file == Dumped::MODULE {
-        let (counted, beside) = room(source, source.bytes());
-        let module = Module::read_within(source.bytes(), counted, beside).ok()?;
+        let room = room(source, source.bytes());
+        let module = Module::read_within(source.bytes(), room.counted, room.beside, room.most).ok()?;
         return Some((AFTER_REGISTERS, 1, of_module(&module)));
     }
     let text = String::from_utf8_lossy(source.bytes());

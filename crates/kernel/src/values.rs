@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use haloscope_llo::{InstructionIdx, Module, Operand};
-use rustc_hash::FxHashMap;
+use haloscope_llo::{ById, InstructionIdx, Module, Operand};
 
 use crate::lines::Lines;
 
@@ -15,18 +14,19 @@ const MOST_STEPS: usize = 64;
 pub(crate) struct Values<'m, 'a> {
     module: &'m Module<'a>,
     lines: Lines<'m, 'a>,
-    by_id: FxHashMap<i32, InstructionIdx>,
+    by_id: ById,
     /// An instruction, and one that uses its result, sorted.
-    uses: Vec<(InstructionIdx, InstructionIdx)>,
+    uses: Vec<(u32, u32)>,
 }
 
 impl<'m, 'a> Values<'m, 'a> {
     /// Of a module.
     pub(crate) fn new(module: &'m Module<'a>) -> Self {
         let mut this = Self { module, lines: Lines::new(module), by_id: module.by_id(), uses: Vec::new() };
-        let rows = 0..module.instructions.len();
-        let mut uses: Vec<_> =
-            rows.flat_map(|row| this.makers(row).into_iter().map(move |maker| (maker, row))).collect();
+        let pair = |maker, row| Some((u32::try_from(maker).ok()?, u32::try_from(row).ok()?));
+        let mut uses: Vec<_> = (0..module.instructions.len())
+            .flat_map(|row| this.of_operands(row).filter_map(move |maker| pair(maker, row)))
+            .collect();
         uses.sort_unstable();
         this.uses = uses;
         this
@@ -65,17 +65,22 @@ impl<'m, 'a> Values<'m, 'a> {
 
     /// The instructions whose results one takes.
     fn makers(&self, row: InstructionIdx) -> Vec<InstructionIdx> {
-        let Some(instruction) = self.module.instructions.get(row) else { return Vec::new() };
-        let of = |operand: &Operand| match operand {
-            Operand::Result(id) => self.by_id.get(id).copied(),
+        self.of_operands(row).collect()
+    }
+
+    fn of_operands(&self, row: InstructionIdx) -> impl Iterator<Item = InstructionIdx> {
+        let operands = self.module.instructions.get(row).map_or(&[][..], |it| self.module.operands(it));
+        operands.iter().filter_map(|operand| match operand {
+            Operand::Result(id) => self.by_id.get(*id),
             _ => None,
-        };
-        self.module.operands(instruction).iter().filter_map(of).collect()
+        })
     }
 
     /// The instructions that take the result of one.
     fn users(&self, row: InstructionIdx) -> Vec<InstructionIdx> {
+        let Ok(row) = u32::try_from(row) else { return Vec::new() };
         let first = self.uses.partition_point(|(maker, _)| *maker < row);
-        self.uses[first..].iter().take_while(|(maker, _)| *maker == row).map(|(_, user)| *user).collect()
+        let of_row = self.uses[first..].iter().take_while(|(maker, _)| *maker == row);
+        of_row.map(|(_, user)| *user as InstructionIdx).collect()
     }
 }

@@ -47,19 +47,6 @@ impl Room {
     }
 }
 
-/// What becomes of a message in memory, bytes.
-fn takes(name: &str) -> usize {
-    match name {
-        "LloInstruction" => size_of::<Instruction>(),
-        "LloOperand" => size_of::<Operand>(),
-        "LloRegion" | "LloLoop" | "LloPredicated" => size_of::<Group<'_>>(),
-        "LloConstant" => size_of::<Constant>(),
-        "LloSourceInfo" => size_of::<Info>(),
-        "LloFrame" => size_of::<Frame>(),
-        _ => 0,
-    }
-}
-
 impl<'a, 'r> Message<'a, 'r> {
     /// Gives each field to `take`.
     #[inline]
@@ -73,9 +60,14 @@ impl<'a, 'r> Message<'a, 'r> {
         fields.fault(self.name).map_or(Ok(()), |fault| Err(fault.into()))
     }
 
+    /// The message in a field, of which a `T` will be made.
+    fn of<T>(self, field: &Field<'a>, name: &'static str) -> Result<Self, Error> {
+        self.room.take(size_of::<T>())?;
+        self.inner(field, name)
+    }
+
     /// The message in a field.
     fn inner(self, field: &Field<'a>, name: &'static str) -> Result<Self, Error> {
-        self.room.take(takes(name))?;
         Ok(Self { body: field.bytes(self.name)?, at: field.content, name, room: self.room })
     }
 
@@ -136,26 +128,27 @@ impl<'a> Module<'a> {
     /// [`Error::Malformed`] with the place of the first field that is no protobuf or of another type, [`Error::TooDeep`],
     /// [`Error::TooMany`] and [`Error::TooLarge`] for what no compiler writes.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
-        Self::read_within(bytes, bytes.len() as u64, BESIDE)
+        Self::read_within(bytes, bytes.len() as u64, BESIDE, u64::MAX)
     }
 
     /// As [`Module::read`], in the memory that so many bytes may take, and some `beside` (bytes): of a file that was unpacked fewer
-    /// count than there are.
+    /// count than there are. It takes no more than `most` (bytes), which the system gives the process.
     ///
     /// # Errors
     /// As [`Module::read`]; [`Error::TooLarge`] where it takes more.
-    pub fn read_within(bytes: &'a [u8], counted: u64, beside: u64) -> Result<Self, Error> {
-        let allowed = counted.min(bytes.len() as u64).saturating_mul(FOR_EACH_BYTE).saturating_add(beside);
+    pub fn read_within(bytes: &'a [u8], counted: u64, beside: u64, most: u64) -> Result<Self, Error> {
+        let allowed =
+            counted.min(bytes.len() as u64).saturating_mul(FOR_EACH_BYTE).saturating_add(beside).min(most);
         let room = Room { allowed, left: Cell::new(allowed) };
         let mut module = Self::default();
         let whole = Message { body: bytes, at: 0, name: "LloModule", room: &room };
         whole.each(|field| {
             match field.number {
                 1 => module.op = whole.text(field)?,
-                2 => module.region(whole.inner(field, "LloRegion")?, Part::Top, None)?,
+                2 => module.region(whole.of::<Group<'_>>(field, "LloRegion")?, Part::Top, None)?,
                 6 => module.utilization = utilization(whole.inner(field, "LloUtilization")?)?,
                 7 => module.target = Some(target(whole.inner(field, "LloTargetArguments")?)?),
-                8 => module.constants.push(constant(whole.inner(field, "LloConstant")?)?),
+                8 => module.constants.push(constant(whole.of::<Constant>(field, "LloConstant")?)?),
                 9 => module.notes.push(whole.text(field)?),
                 10 => module.module_name = whole.text(field)?,
                 11 => module.module_id = whole.int(field)?,
@@ -241,10 +234,10 @@ impl<'a> Module<'a> {
 
     fn member(&mut self, message: Message<'a, '_>, around: GroupIdx) -> Result<(), Error> {
         message.each(|field| match field.number {
-            1 => self.instruction(message.inner(field, "LloInstruction")?, around),
-            2 => self.lloop(message.inner(field, "LloLoop")?, around),
-            3 => self.branch(message.inner(field, "LloPredicated")?, around),
-            4 => self.region(message.inner(field, "LloRegion")?, Part::Inner, Some(around)),
+            1 => self.instruction(message.of::<Instruction>(field, "LloInstruction")?, around),
+            2 => self.lloop(message.of::<Group<'_>>(field, "LloLoop")?, around),
+            3 => self.branch(message.of::<Group<'_>>(field, "LloPredicated")?, around),
+            4 => self.region(message.of::<Group<'_>>(field, "LloRegion")?, Part::Inner, Some(around)),
             _ => Ok(()),
         })
     }
@@ -256,7 +249,7 @@ impl<'a> Module<'a> {
                 let space = index_space(message.inner(field, "LloIndexSpace")?)?;
                 self.with(row, |group| group.kind = Kind::Loop(space));
             } else if let Some(part) = part_of(&Part::OF_LOOP, field) {
-                self.region(message.inner(field, "LloRegion")?, part, Some(row))?;
+                self.region(message.of::<Group<'_>>(field, "LloRegion")?, part, Some(row))?;
             }
             Ok(())
         })?;
@@ -268,7 +261,7 @@ impl<'a> Module<'a> {
         let row = self.open(Kind::Predicated, Part::Member, Some(around), message.at)?;
         message.each(|field| {
             if let Some(part) = part_of(&Part::OF_BRANCH, field) {
-                self.region(message.inner(field, "LloRegion")?, part, Some(row))?;
+                self.region(message.of::<Group<'_>>(field, "LloRegion")?, part, Some(row))?;
             }
             Ok(())
         })?;
@@ -285,7 +278,7 @@ impl<'a> Module<'a> {
             match field.number {
                 1 => it.id = message.int(field)? as i32,
                 2 => it.opcode = Opcode(narrow(message.int(field)? as u64)),
-                3 => self.operands.push(operand(message.inner(field, "LloOperand")?)?),
+                3 => self.operands.push(operand(message.of::<Operand>(field, "LloOperand")?)?),
                 4 => bundle = zigzag(message.int(field)?),
                 7 => register = zigzag(message.int(field)?) as i32,
                 8 => it.register_type = RegisterType::of(message.int(field)?),
@@ -419,7 +412,7 @@ fn source_map<'a>(message: Message<'a, '_>) -> Result<SourceMap<'a>, Error> {
     let mut map = SourceMap::default();
     message.each(|field| {
         match field.number {
-            1 => map.infos.push(info(message.inner(field, "LloSourceInfo")?)?),
+            1 => map.infos.push(info(message.of::<Info>(field, "LloSourceInfo")?)?),
             2 => map.strings.push(message.text(field)?),
             _ => {}
         }
@@ -433,7 +426,7 @@ fn info(message: Message<'_, '_>) -> Result<Info, Error> {
     let mut ids = Vec::new();
     message.each(|field| {
         match field.number {
-            1 => info.frames.push(frame(message.inner(field, "LloFrame")?)?),
+            1 => info.frames.push(frame(message.of::<Frame>(field, "LloFrame")?)?),
             2 => info.primitive = Some(narrow(message.int(field)? as u64)),
             3 => message.ints(field, &mut info.scopes)?,
             4 => message.ints(field, &mut ids)?,

@@ -19,7 +19,7 @@ pub enum Error {
     },
     /// It takes many times its size in memory.
     #[error(
-        "expected an LLO module that takes at most {allowed} bytes in memory, as its size allows, found one that takes more; if it is what it should be, --memory-limit SIZE reads it"
+        "expected an LLO module that takes at most {allowed} bytes in memory, as its size allows, found one that takes more; if it is what it should be, --memory-limit SIZE reads it, or more memory where `ulimit -v` or a control group bounds it"
     )]
     TooLarge {
         /// How many it may take.

@@ -36,6 +36,21 @@ impl RegisterType {
         }
     }
 
+    /// How many codes there are: see [`RegisterType::code`].
+    pub(crate) const CODES: usize = 9;
+
+    /// A small number of its own, in the order of types; [`RegisterType::of`] turns it back.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Predicate => 1,
+            Self::Scalar => 2,
+            Self::VectorMask => 3,
+            Self::Vector => 4,
+            Self::Other(number) => number.min(8),
+        }
+    }
+
     /// XProf's word for it, such as `VREG`.
     #[must_use]
     pub fn word(self) -> String {

@@ -13,6 +13,7 @@
 //! ```
 
 mod allocation;
+mod by_id;
 mod decode;
 mod error;
 mod group;
@@ -26,6 +27,7 @@ mod target;
 mod utilization;
 
 pub use allocation::{Allocation, Constant, Space};
+pub use by_id::ById;
 pub use error::Error;
 pub use group::{Group, GroupIdx, IndexSpace, Kind, Part};
 pub use head::Head;

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
+use crate::by_id::ById;
 use crate::group::{Group, GroupIdx, Kind};
-use crate::instruction::{Instruction, InstructionIdx, Operand, SpillKind};
+use crate::instruction::{Instruction, Operand, SpillKind};
 use crate::{Allocation, Constant, SourceMap, Space, Target, Utilization};
 
 /// `LloModule`: one HLO op after the compiler's last stage.
@@ -133,8 +132,12 @@ impl Module<'_> {
 
     /// The rows of instructions by id; of two with one id the last.
     #[must_use]
-    pub fn by_id(&self) -> FxHashMap<i32, InstructionIdx> {
-        self.instructions.iter().enumerate().map(|(row, instruction)| (instruction.id, row)).collect()
+    pub fn by_id(&self) -> ById {
+        let mut rows = ById::new(self.instructions.len());
+        for (row, instruction) in self.instructions.iter().enumerate() {
+            rows.insert(instruction.id, row);
+        }
+        rows
     }
 
     /// Of each instruction the row of [`SourceMap::infos`] that has it; of several the last.
@@ -144,8 +147,8 @@ impl Module<'_> {
         let Some(map) = &self.source_map else { return infos };
         let rows = self.by_id();
         for (number, info) in map.infos.iter().enumerate() {
-            for row in info.ids.iter().filter_map(|id| rows.get(id)) {
-                infos[*row] = u32::try_from(number).ok();
+            for row in info.ids.iter().filter_map(|id| rows.get(*id)) {
+                infos[row] = u32::try_from(number).ok();
             }
         }
         infos

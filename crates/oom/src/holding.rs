@@ -1,12 +1,13 @@
 //! What a program keeps in HBM, buffer by buffer: from a dump's texts, or from a run that was profiled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use haloscope_hlo::{BufferAllocation, BufferAssignment, Module};
 use haloscope_program::heap::Buffers;
 use haloscope_program::program_memory::{Group, ProgramMemory, name_of, shape_of};
 use haloscope_report::Error;
 
+use crate::loss::{self, Logits};
 use crate::message::{Buffer, What};
 use crate::read::short;
 use crate::size::Size;
@@ -33,6 +34,8 @@ pub struct Holding {
     pub partitions: Option<u64>,
     /// Buffers that are not listed.
     pub left_out: usize,
+    /// Words and elements of values that ops of a loss make, of each token for each word.
+    pub(crate) logits: BTreeSet<Logits>,
 }
 
 impl Holding {
@@ -66,7 +69,11 @@ impl Holding {
             .iter()
             .map(|value| (value.id, (value.instruction_name.as_str(), value.shape_index.as_slice())))
             .collect();
-        let mut this = Self { partitions: module.and_then(Module::partition_count), ..Self::default() };
+        let mut this = Self {
+            partitions: module.and_then(Module::partition_count),
+            logits: module.map(loss::in_module).unwrap_or_default(),
+            ..Self::default()
+        };
         for allocation in read.allocations.iter().filter(|a| a.memory_space == 0 && !a.is_thread_local) {
             let what = this.count(Group::of(allocation), allocation.size_bytes);
             let is_slots = what == What::Temporary;
@@ -93,7 +100,8 @@ impl Holding {
             let shape = |id| Some(shape_of(buffers.get(buffers.row(id)?)?).to_string());
             return Self::of_assignment(buffers.assignment, shape, Some(module));
         }
-        let mut this = Self { partitions: module.partition_count(), ..Self::default() };
+        let mut this =
+            Self { partitions: module.partition_count(), logits: loss::in_module(module), ..Self::default() };
         for alive in memory.alive_at_peak() {
             let allocation = alive.buffer.allocation;
             let what = this.count(alive.group, alive.bytes);

@@ -9,6 +9,7 @@ mod corrections;
 mod fixes;
 mod framework;
 mod holding;
+mod loss;
 mod message;
 mod read;
 mod report;

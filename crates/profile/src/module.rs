@@ -71,7 +71,8 @@ impl HloModule {
     pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
         stop::check();
         let decoded = self.decoded.get_or_init(|| {
-            let (proto, room) = (source.slice(self.proto), source.room_for(self.proto.len));
+            let (proto, room) =
+                (source.slice(self.proto), load::within_system(source.room_for(self.proto.len)));
             let mut module = Module::read_within(proto, room).map_err(|error| error.to_string())?;
             let costs = CostAnalysis::new(&module, CostOptions::default());
             let (mut buffers_file, mut buffers_fault) = (None, None);

@@ -129,6 +129,7 @@ impl Source {
         Room {
             counted: u64::try_from(counted).unwrap_or(u64::MAX),
             beside: self.room.beside / (self.modules as u64).max(1),
+            most: self.room.most,
         }
     }
 

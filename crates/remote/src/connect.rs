@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::address::StoreKind;
 use crate::error::{NetworkErrorKind, innermost, network_error_kind};
+use crate::one_server::OnOneServer;
 use crate::per_process::PerProcess;
 use crate::{Address, Error, credentials};
 
@@ -94,6 +95,7 @@ fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
         max_retries: RETRIES,
         retry_timeout: timeout(),
     };
+    let on_one = OnOneServer { connect: connect_timeout(), read: timeout() };
     let client = ClientOptions::new()
         .with_timeout_disabled()
         .with_read_timeout(timeout())
@@ -103,18 +105,24 @@ fn build(at: &Address) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
     Ok(match at.kind() {
         StoreKind::Amazon => {
             let builder = with_profile(AmazonS3Builder::from_env().with_bucket_name(at.bucket()));
-            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+            Arc::new(
+                builder.with_client_options(client).with_http_connector(on_one).with_retry(retry).build()?,
+            )
         }
         StoreKind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(at.bucket());
-            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+            Arc::new(
+                builder.with_client_options(client).with_http_connector(on_one).with_retry(retry).build()?,
+            )
         }
         StoreKind::Azure | StoreKind::Web => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(at.bucket());
             if let Some(account) = at.account() {
                 builder = builder.with_account(account);
             }
-            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+            Arc::new(
+                builder.with_client_options(client).with_http_connector(on_one).with_retry(retry).build()?,
+            )
         }
     })
 }

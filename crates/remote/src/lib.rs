@@ -19,6 +19,7 @@ mod error;
 mod list;
 mod mirror;
 mod object;
+mod one_server;
 mod per_process;
 mod put;
 mod sessions;

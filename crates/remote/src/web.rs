@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE};
-use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
 use crate::address::decoded;
 use crate::connect::{RETRIES, connect_timeout, timeout};
 use crate::error::{NetworkErrorKind, innermost, network_error_kind};
+use crate::one_server::OnOneServer;
 use crate::per_process::PerProcess;
 use crate::{Address, Error, Object};
 
@@ -21,40 +21,13 @@ const PAGES: usize = 1000;
 const FILES: usize = 20_000;
 /// How long a page may be.
 const PAGE: u64 = 8 << 20;
-/// How often a server may send on.
-const REDIRECTS: usize = 10;
 /// How many questions are open at once.
 const AT_ONCE: usize = 16;
 
 fn client() -> Result<&'static Client, Error> {
     static CLIENT: PerProcess<Client> = PerProcess::new();
-    let make = || {
-        let builder = Client::builder().user_agent(concat!("haloscope/", env!("CARGO_PKG_VERSION")));
-        let builder = builder.connect_timeout(connect_timeout()).read_timeout(timeout());
-        let builder = builder.redirect(Policy::custom(follow));
-        let failed = |error| Error::Network { at: "this machine".to_owned(), found: innermost(&error) };
-        builder.build().map_err(failed)
-    };
-    CLIENT.get(make)
-}
-
-/// Follows a server only to itself, or to itself with encryption: another would get to choose what this machine asks, and of whom.
-fn follow(attempt: Attempt<'_>) -> Action {
-    let from = attempt.previous().first();
-    if from.is_some_and(|from| is_same_server(from, attempt.url())) && attempt.previous().len() <= REDIRECTS {
-        return attempt.follow();
-    }
-    let to = attempt.url().origin().ascii_serialization();
-    attempt.error(format!("it sends on to {to}, which is not followed: name that address if it is meant"))
-}
-
-/// Whether two addresses are of one server: same host and port, or the second encrypted and both at the usual ports.
-fn is_same_server(from: &Url, to: &Url) -> bool {
-    let is_encrypted = from.scheme() == "http"
-        && to.scheme() == "https"
-        && from.port_or_known_default() == Some(80)
-        && to.port_or_known_default() == Some(443);
-    from.origin() == to.origin() || (is_encrypted && from.host() == to.host())
+    let failed = |error| Error::Network { at: "this machine".to_owned(), found: innermost(&error) };
+    CLIENT.get(|| OnOneServer { connect: connect_timeout(), read: timeout() }.client().map_err(failed))
 }
 
 /// What an error of the client means to who asked for `at`.
@@ -252,23 +225,6 @@ fn links(page: &str, folder: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn servers_send_on_to_themselves_only() {
-        let same = |from: &str, to: &str| is_same_server(&from.parse().unwrap(), &to.parse().unwrap());
-        assert!(same("http://h:8080/a", "http://h:8080/b") && same("https://h/a", "https://h:443/b"));
-        assert!(same("http://h/a", "https://h/a"), "the same with encryption");
-        for (from, to) in [
-            ("https://h/a", "http://h/a"),
-            ("http://h:8080/a", "https://h/a"),
-            ("http://h/a", "http://h:9200/a"),
-            ("https://h/a", "https://other/a"),
-            ("https://h/a", "http://169.254.169.254/latest/meta-data/"),
-            ("https://h/a", "https://h.other/a"),
-        ] {
-            assert!(!same(from, to), "{from} {to}");
-        }
-    }
 
     #[test]
     fn who_sends_on_to_another_server_is_refused() {

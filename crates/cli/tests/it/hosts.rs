@@ -109,3 +109,74 @@ fn of_64_hosts_the_one_that_cannot_be_read_is_named() {
         assert!(report.contains("host-36") && report.contains("host-38"), "{question} lacks its neighbours");
     }
 }
+
+/// The program in so few kilobytes of addresses.
+#[cfg(target_os = "linux")]
+fn within(kilobytes: u64, words: &[&str], cache: &Path) -> Outcome {
+    let inner = command(words);
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("ulimit -v {kilobytes} && exec \"$0\" \"$@\"")])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))))
+        .env("HALOSCOPE_CACHE", "off")
+        .env("XDG_CACHE_HOME", cache)
+        // Threads reserve addresses, as many as there are cores.
+        .env("RAYON_NUM_THREADS", "2")
+        .env("MALLOC_ARENA_MAX", "1")
+        .env_remove("HALOSCOPE_MEMORY_LIMIT")
+        .output()
+        .unwrap();
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// An LLO module of so many instructions, each with three operands.
+#[cfg(target_os = "linux")]
+fn llo_module(instructions: usize) -> Vec<u8> {
+    fn message(field: u8, body: &[u8]) -> Vec<u8> {
+        let mut out = vec![field << 3 | 2];
+        let mut length = body.len();
+        while length > 0x7f {
+            out.push(length as u8 & 0x7f | 0x80);
+            length >>= 7;
+        }
+        out.push(length as u8);
+        out.extend_from_slice(body);
+        out
+    }
+    let operands = message(3, &[0x10, 1]).repeat(3);
+    let member = message(1, &message(1, &[&[0x08, 1, 0x10, 50][..], &operands].concat()));
+    [message(1, b"product.1"), message(2, &member.repeat(instructions)), message(10, b"jit_f")].concat()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_the_system_refuses_is_refused_in_words_and_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = session(folder.path(), 1, 2_000_000);
+    let module = folder.path().join("llo_module.pb");
+    fs::write(&module, llo_module(600_000)).unwrap();
+    let module = module.display().to_string();
+    let small = tempfile::tempdir().unwrap();
+    let few = session(small.path(), 1, 1000);
+    // What a process needs that reads little is free.
+    let free = within(200_000, &["ops", &few], folder.path());
+    assert_eq!(free.code, 0, "{}", free.stderr);
+    for (words, kilobytes) in
+        [(["ops", &run[..]], [160_000, 200_000]), (["kernel list", &module[..]], [120_000, 140_000])]
+    {
+        for kilobytes in kilobytes {
+            let words: Vec<&str> = words[0].split(' ').chain([words[1]]).collect();
+            let outcome = within(kilobytes, &words, folder.path());
+            assert!([2, 3].contains(&outcome.code), "{words:?} in {kilobytes}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains("ulimit -v"), "{words:?} in {kilobytes}: {}", outcome.stderr);
+        }
+        let words: Vec<&str> = words[0].split(' ').chain([words[1]]).collect();
+        let enough = within(2_000_000, &words, folder.path());
+        assert_eq!(enough.code, 0, "{words:?}: {}", enough.stderr);
+    }
+}

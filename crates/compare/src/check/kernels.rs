@@ -66,7 +66,7 @@ const METRICS: &[Metric] = &[
         unit: Unit::Count,
         about: "the most vector registers that hold a value at once",
         of: |_, kernel| {
-            let peaks = Liveness::peaks(&Liveness::new(&kernel.module).registers());
+            let peaks = Liveness::new(&kernel.module).register_peaks();
             Some(f64::from(peaks.get(&RegisterType::Vector).copied().unwrap_or(0)))
         },
     },

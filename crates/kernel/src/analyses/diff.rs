@@ -252,7 +252,7 @@ fn of_side(subject: &Subject<'_>, cost: Option<i64>) -> Vec<(&'static str, Unit,
     let hot = model.hot();
     let inside = hot.map_or(&whole, |hot| &hot.once);
     let number = |value: u64| Some(value as f64);
-    let registers = Liveness::peaks(&Liveness::new(module).registers());
+    let registers = Liveness::new(module).register_peaks();
     let all = module.allocations();
     let spill_bytes =
         all.values().filter(|it| it.is_spill && it.space == Space::Vmem).map(|it| it.bytes as f64).sum();

@@ -76,7 +76,7 @@ fn line(subject: &Subject<'_>) -> Row<impl Columns + use<>> {
         hot.map_or_else(|| crate::model::Use::of(module, 0..module.bundles()), |hot| hot.once.clone());
     let busiest = inside.busiest();
     let whole = crate::model::Use::of(module, 0..module.bundles());
-    let peaks = Liveness::peaks(&Liveness::new(module).registers());
+    let peaks = Liveness::new(module).register_peaks();
     row![
         text(
             "kernel",

@@ -28,7 +28,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let subject = Subject::choose(asked, params, notes)?;
     let live = Liveness::new(&subject.module);
     let mut registers = live.registers();
-    let (peaks, values) = (Liveness::peaks(&registers), Liveness::peaks(&live.values()));
+    let (peaks, values) = (live.register_peaks(), live.value_peaks());
     let of = |kind: &RegisterType| match kind {
         RegisterType::Vector => subject.chip().map(|chip| u64::from(Chip::vector_registers(chip))),
         _ => None,

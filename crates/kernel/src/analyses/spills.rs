@@ -56,7 +56,8 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             .map(|each| subject.model.runs.get(each.1.group).copied().flatten())
             .sum()
     };
-    let sources = Values::new(module);
+    // Who makes and who uses which value is asked of spills only.
+    let sources = (!found.is_empty()).then(|| Values::new(module));
     cut(notes, "spills", found.len());
     let rows = found.iter().take(ROWS).map(|(row, instruction, kind)| {
         row![
@@ -85,7 +86,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
                 "value_source",
                 "Value's source",
                 "Line that makes the value that is stored; of a fill, line that uses what is loaded. Through instructions between that the compiler put there.",
-                sources.line(*row)
+                sources.as_ref().and_then(|sources| sources.line(*row))
             ),
         ]
     });

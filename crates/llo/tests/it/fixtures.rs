@@ -21,7 +21,10 @@ pub(crate) fn each(path: &Path, mut look: impl FnMut(&str, &Module<'_>)) -> usiz
             let Some(StatValue::Bytes(proto)) = found.value else { panic!("no bytes") };
             // Far from what is refused, with nothing beside.
             let counted = proto.len() as u64 * 2 / 3;
-            look(&String::from_utf8_lossy(meta.name), &Module::read_within(proto, counted, 0).unwrap());
+            look(
+                &String::from_utf8_lossy(meta.name),
+                &Module::read_within(proto, counted, 0, u64::MAX).unwrap(),
+            );
             count += 1;
         }
     }
@@ -39,7 +42,7 @@ pub(crate) fn holds(name: &str, module: &Module<'_>) {
     assert_eq!(count(SpillKind::VectorSpill), utilization.spills.iter().sum::<u32>(), "{name}: spills");
     assert_eq!(count(SpillKind::VectorFill), utilization.fills.iter().sum::<u32>(), "{name}: fills");
     let chip = module.target.as_ref().and_then(haloscope_llo::Target::chip).expect("a chip");
-    let peaks = Liveness::peaks(&Liveness::new(module).registers());
+    let peaks = Liveness::new(module).register_peaks();
     let vectors = peaks.get(&RegisterType::Vector).copied().unwrap_or(0);
     assert!(vectors <= chip.vector_registers(), "{name}: {vectors} vector registers");
     assert!(

@@ -129,15 +129,17 @@ fn what_takes_many_times_its_size_is_refused() {
         ("texts", op(message(12, &empty(2).repeat(MANY)))),
     ];
     for (what, bytes) in bombs {
-        match Module::read_within(&bytes, bytes.len() as u64, 4 << 20) {
+        match Module::read_within(&bytes, bytes.len() as u64, 4 << 20, u64::MAX) {
             Err(Error::TooLarge { allowed }) => assert_eq!(allowed, 6 * bytes.len() as u64 + (4 << 20)),
             other => panic!("{what}: {:?}", other.map(|module| module.instructions.len())),
         }
         // Who gives it the memory has it.
-        assert!(Module::read_within(&bytes, bytes.len() as u64, 1 << 30).is_ok(), "{what}");
+        assert!(Module::read_within(&bytes, bytes.len() as u64, 1 << 30, u64::MAX).is_ok(), "{what}");
     }
     // Of a module that was unpacked from little, as much counts as of its file.
     let whole = [kernel(), empty(9).repeat(1000)].concat();
-    assert!(Module::read_within(&whole, 1000, 0).is_err());
-    assert!(Module::read_within(&whole, u64::MAX, 16 << 10).is_ok());
+    assert!(Module::read_within(&whole, 1000, 0, u64::MAX).is_err());
+    // Nor where the system has less than its size allows.
+    assert!(Module::read_within(&whole, whole.len() as u64, 1 << 30, 1000).is_err());
+    assert!(Module::read_within(&whole, u64::MAX, 16 << 10, u64::MAX).is_ok());
 }

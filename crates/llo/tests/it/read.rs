@@ -99,7 +99,7 @@ fn values_live_from_where_they_are_made_to_their_last_use() {
     assert_eq!(ranges, [(1, 0, 1), (2, 1, 4), (4, 3, 3), (3, 4, 4)]);
     let totals: Vec<_> = live.values().iter().map(|p| (p.first, p.last, p.total())).collect();
     assert_eq!(totals, [(0, 0, 1), (1, 1, 2), (2, 2, 1), (3, 3, 2), (4, 4, 2)]);
-    assert_eq!(Liveness::peaks(&live.values())[&RegisterType::Vector], 2);
+    assert_eq!(live.value_peaks()[&RegisterType::Vector], 2);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use haloscope_time::layer::Layer;
 use super::{Fix, part, powers, size, smallest};
 use crate::case::Case;
 use crate::framework::Framework;
+use crate::loss::{self, Logits};
 use crate::message::{Buffer, What};
 use crate::shape::{array, plain};
 
@@ -29,6 +30,7 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     all.extend(keep_sharded(case));
     all.extend(checkpoint(case));
     all.extend(all_pairs(case));
+    all.extend(loss_in_chunks(case));
     all.extend(padding(case));
     all.extend(shard(case));
     all.extend(half(case));
@@ -331,6 +333,58 @@ fn all_pairs(case: &Case<'_>) -> Option<Fix> {
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
         .on(places(&pairs)),
+    )
+}
+
+/// Logits, and what a loss makes of them, of which the name of an op of the program says so.
+fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
+    let of = |buffer: &Buffer| array(&buffer.shape).and_then(|(_, extents)| loss::logits(&extents));
+    let said = temporaries(case).map(|(_, buffer)| buffer).filter(|buffer| loss::is_of_loss(&buffer.op_name));
+    let mut shapes: BTreeSet<Logits> = said.filter_map(of).collect();
+    shapes.extend(case.holding.iter().flat_map(|holding| &holding.logits));
+    // Whatever has as many elements and words holds the same, for the backward pass or on the way to it.
+    let meant =
+        |shape: Logits| worth(case, |buffer| buffer.what == What::Temporary && of(buffer) == Some(shape));
+    let (shape, logits) =
+        shapes.into_iter().map(|shape| (shape, meant(shape))).max_by_key(|(_, logits)| sum(logits))?;
+    let all = sum(&logits);
+    if all == 0 {
+        return None;
+    }
+    let rest = case.used?.bytes.saturating_sub(all);
+    let tokens = shape.1 / shape.0.max(1);
+    let fitting = smallest(powers(), |n| rest.saturating_add(part(all, n)), case.room()?);
+    let chunks = fitting.filter(|n| *n <= tokens).unwrap_or(16);
+    let is_cast = logits
+        .iter()
+        .any(|(_, buffer)| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32));
+    let cast =
+        if is_cast { "; they are kept in f32: leave a cast to f32 to where a chunk is reduced" } else { "" };
+    let how = match case.framework {
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "a fused linear cross entropy, or the head and the loss over chunks of tokens, each in a checkpoint"
+        }
+        Some(Framework::TensorFlow) => "the head and the loss over chunks of tokens, in tf.recompute_grad",
+        _ => {
+            "jax.lax.scan or jax.lax.map over chunks of tokens, with jax.checkpoint around the head and the loss of one; or a fused \
+             cross entropy kernel"
+        }
+    };
+    Some(
+        Fix::unknown(
+            "chunked_loss",
+            format!(
+                "do not keep the logits of all {tokens} tokens for {} words ({}, {}): the head and the loss by {chunks} chunks of \
+                 tokens take 1/{chunks} of it{cast}",
+                shape.0,
+                first(&logits),
+                size(all)
+            ),
+            how,
+            "the product of the head is computed twice; where logits are a result in themselves they cannot be left out",
+        )
+        .saving(case, all - part(all, chunks), Status::Estimated)
+        .on(places(&logits)),
     )
 }
 

@@ -293,3 +293,41 @@ fn numbers_that_are_too_coarse_decide_nothing() {
     assert_eq!(fits(100, 100, 5), None);
     assert_eq!(fits(90, 100, 5), Some(true));
 }
+
+#[test]
+fn logits_are_made_by_chunks_of_tokens_where_an_op_says_that_they_are() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let value = |shape: &str, name: &str, op_name: &str| Buffer {
+        op_name: op_name.into(),
+        ..buffer(What::Temporary, 8 * GIB, shape, name)
+    };
+    let of = |op_name: &str| Holding {
+        buffers: vec![
+            value("f32[16384,131072]{1,0}", "fusion.1", op_name),
+            value("f32[8,2048,131072]{2,1,0}", "fusion.2", "jit(loss)/transpose(jvp())/mul"),
+            value("bf16[16384,262144]{1,0}", "fusion.3", "jit(loss)/ffn/dot_general"),
+        ],
+        temporary_bytes: 24 * GIB,
+        ..Holding::default()
+    };
+    let held = of("jit(loss)/jvp(jit(log_softmax))/sub");
+    let fixes = all(&hbm(&message, &held, 24 * GIB, 13 * GIB));
+    let chunks = fix(&fixes, "chunked_loss");
+    // Both values of the loss go to a quarter, that of the layer stays.
+    assert_eq!((chunks.fits, chunks.left_bytes), (Some(true), Some(12 * GIB)));
+    assert!(chunks.what.contains("16384 tokens for 131072 words") && chunks.what.contains("by 4 chunks"));
+    assert!(chunks.what.contains("kept in f32"), "{}", chunks.what);
+    // The scores of attention are of no vocabulary, whatever their extents; nor is what no op's name says.
+    for other in ["jit(loss)/jvp(attention)/softmax", ""] {
+        let mut held = of(other);
+        held.logits = BTreeSet::from([(131_072, 131_072 * 16_384)]);
+        let fixes = all(&hbm(&message, &held, 24 * GIB, 13 * GIB));
+        assert_eq!(
+            fix(&fixes, "chunked_loss").saves_bytes,
+            Some(12 * GIB),
+            "an op inside of a fusion says it"
+        );
+        held.logits.clear();
+        assert!(all(&hbm(&message, &held, 24 * GIB, 13 * GIB)).iter().all(|fix| fix.id != "chunked_loss"));
+    }
+}

@@ -12,6 +12,7 @@ use haloscope_report::units;
 use haloscope_xspace::Census;
 
 use super::limit::memory_limit;
+use super::system;
 
 /// A packed file is unpacked to so many times its size at most, where no other bound was asked for: profiles take 2 to 10 times
 /// theirs.
@@ -110,9 +111,11 @@ impl Allowance {
         self.counted
     }
 
-    /// The memory in bytes: the limit that was asked for, else 8 times what counts, 40 MiB, and a little for each file.
+    /// The memory in bytes: the limit that was asked for, else 8 times what counts, 40 MiB, and a little for each file; no more than
+    /// the system has left for this process.
     pub(super) fn memory(self) -> u64 {
-        memory_limit().unwrap_or_else(|| self.unasked())
+        let own = memory_limit().unwrap_or_else(|| self.unasked());
+        system::left().map_or(own, |(left, _)| own.min(left))
     }
 
     /// The same as if no limit had been asked for.
@@ -145,7 +148,13 @@ impl Allowance {
         spent: u64,
     ) -> Error {
         let left = units::bytes(self.memory().saturating_sub(spent) as f64);
+        let own = memory_limit().unwrap_or_else(|| self.unasked());
+        let of_system = system::left().filter(|(left, _)| *left < own).map(|(_, bound)| bound);
         let bound = match (memory_limit(), spent) {
+            _ if of_system.is_some() => {
+                let bound = of_system.map(|bound| bound.to_string()).unwrap_or_default();
+                format!("the {left} that are left of {bound}; give more there")
+            }
             (Some(limit), 0) => format!("the memory limit of {}; give more", units::bytes(limit as f64)),
             (Some(limit), _) => {
                 format!(

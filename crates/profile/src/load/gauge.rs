@@ -5,13 +5,23 @@ use std::sync::OnceLock;
 
 /// Bytes that are resident: heap, stacks, and the pages of mapped files; `None` where the system does not say.
 pub(crate) fn resident() -> Option<u64> {
+    pages(1)
+}
+
+/// Bytes of addresses that are taken: what is resident, what is not, and maps of files whole; `None` where the system does not say.
+pub(crate) fn addresses() -> Option<u64> {
+    pages(0)
+}
+
+/// The bytes of a number of pages that `/proc/self/statm` says.
+fn pages(word: usize) -> Option<u64> {
     static OPEN: OnceLock<Option<(File, u64)>> = OnceLock::new();
     let (file, page) =
         OPEN.get_or_init(|| Some((File::open("/proc/self/statm").ok()?, page_size()?))).as_ref()?;
     let mut text = [0; 128];
     let len = read_start(file, &mut text)?;
     let words = std::str::from_utf8(text.get(..len)?).ok()?;
-    let pages: u64 = words.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let pages: u64 = words.split_ascii_whitespace().nth(word)?.parse().ok()?;
     pages.checked_mul(*page)
 }
 

@@ -16,6 +16,7 @@ use super::gauge;
 use super::limit::{self, memory_limit};
 use super::map::Map;
 use super::scratch::{Place, Scratch};
+use super::system;
 use crate::{
     Bytes, ColumnStore, FEW_FILES, FileBytes, Line, Pages, Profile, Residency, Segment, StoredColumns,
 };
@@ -105,6 +106,9 @@ impl Drop for Need {
 fn apply() {
     let is_bound = BOUND.load(Ordering::Relaxed) > 0;
     let limit = memory_limit().or_else(|| is_bound.then(|| NEEDED.load(Ordering::Relaxed)));
+    // In a control group the system ends who keeps more.
+    let group = system::resident().filter(|most| NEEDED.load(Ordering::Relaxed) > most / 2);
+    let limit = limit.into_iter().chain(group).min();
     PROCESS.set_limit(limit);
     if limit.is_some() {
         keep_watch();
@@ -334,18 +338,25 @@ pub(super) fn bound(profile: &mut Profile, need: Need, allowance: Allowance) -> 
     let is_dense = own.is_none() && with_work > allowance.unasked().saturating_add(BASE);
     let dense = (is_dense && !need.is_bound).then(|| allowance.unasked());
     let limit = own.or(need.is_bound.then_some(need.bytes)).or(dense);
+    let of_system =
+        system::resident().map(|most| most.saturating_sub(others)).filter(|most| *most < estimate);
+    let limit = limit.into_iter().chain(of_system).min();
+    refuse_beyond_system(profile, events)?;
     if events == 0 || limit.is_none_or(|limit| estimate <= limit && !is_dense) {
         let need = Arc::new(if need.is_bound { need.free(estimate) } else { need });
         (0..profile.sources.len()).for_each(|source| profile.hold(source, need.clone()));
         return Ok(());
     }
     if let Some(asked) = memory_limit() {
-        refuse_below(asked, profile)?;
+        refuse_below(asked, &format!("a memory limit of {}", units::bytes(asked as f64)), profile)?;
     } else if is_dense {
         refuse_dense(allowance.unasked().max(need.bytes), profile)?;
     }
     let scratch = Arc::new(Scratch::below(haloscope_cache_folder::scratch_folders()));
-    let need = Arc::new(match dense {
+    if let Some((most, bound)) = of_system.and(system::bound_of_group()) {
+        refuse_below(most, &bound.to_string(), profile)?;
+    }
+    let need = Arc::new(match dense.or(of_system) {
         Some(bytes) => need.bounded(bytes),
         None => need,
     });
@@ -372,7 +383,7 @@ fn line_takes(events: u64) -> u64 {
 }
 
 /// Refuses a limit that is too low for the run: what stays when all pages are gone, and the largest line while it is read.
-fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
+fn refuse_below(limit: u64, bound: &str, profile: &Profile) -> Result<(), Error> {
     let Some(stays) = PROCESS.let_go_of_all() else {
         return Err(Error::Usage(
             "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
@@ -387,10 +398,25 @@ fn refuse_below(limit: u64, profile: &Profile) -> Result<(), Error> {
         return Ok(());
     }
     let name = largest.map_or("", |line| line.name.as_str());
-    let (limit, floor) = (units::bytes(limit as f64), units::bytes(floor as f64));
+    let floor = units::bytes(floor as f64);
     Err(Error::Usage(format!(
-        "a memory limit of {limit} is too low for this run: it takes at least {floor} to read it (its largest line, {name}, has {events} \
+        "{bound} is too low for this run: it takes at least {floor} to read it (its largest line, {name}, has {events} \
          events); give more, or fewer files"
+    )))
+}
+
+/// Refuses a run whose columns, and the largest line while it is read, take more addresses than the system has left for this process:
+/// there scratch files are of no help, for they are mapped.
+fn refuse_beyond_system(profile: &Profile, events: u64) -> Result<(), Error> {
+    let Some((left, bound @ system::Bound::Addresses(_))) = system::left() else { return Ok(()) };
+    let largest = profile.lines.iter().map(|line| line.event_count).max().unwrap_or(0);
+    let takes = events.saturating_mul(EVENT).saturating_add(largest.saturating_mul(WORK));
+    if takes <= left {
+        return Ok(());
+    }
+    let (takes, left) = (units::bytes(takes as f64), units::bytes(left as f64));
+    Err(Error::Usage(format!(
+        "this run has {events} events, which take {takes} to read, and of {bound} {left} are left; give more there, or fewer files"
     )))
 }
 

@@ -20,6 +20,7 @@ mod riegeli_tests;
 mod scratch;
 mod session;
 mod source_text;
+mod system;
 mod trace_json;
 mod unpack;
 
@@ -34,3 +35,4 @@ pub use open::{Known, from_bytes, from_bytes_of_hosts, open, open_with};
 pub use progress::{Part, opening};
 pub use session::Session;
 pub use source_text::{NoText, SourceRoot, SourceText};
+pub use system::within_system;

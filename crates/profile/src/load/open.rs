@@ -11,6 +11,7 @@ use super::import::{self, Imported};
 use crate::load::limit::memory_limit;
 use crate::load::memory::{self, Need, Refused};
 use crate::load::progress::Opening;
+use crate::load::system::within_system;
 use crate::load::{Run, dump, is_passed_over, llo_dump};
 use crate::{Bytes, ColumnStore, DumpedFile, Profile, ProgramFile, Segment, Stage};
 use haloscope_report::Error;
@@ -142,7 +143,7 @@ fn give_room(profile: &mut Profile) {
     let beside = beside(profile.sources.len());
     for source in &mut profile.sources {
         let counted = Allowance::of_file(&source.path, source.bytes().len() as u64).counted();
-        source.room = Room { counted, beside };
+        source.room = Room { counted, beside, most: u64::MAX };
     }
 }
 
@@ -213,12 +214,13 @@ fn open_programs(
     match (files.as_slice(), dumped.as_slice()) {
         ([(path, bytes)], []) => {
             let counted = Allowance::of_file(path, bytes.len() as u64).counted();
-            let room = Room { counted, beside: beside(1) };
+            let room = within_system(Room { counted, beside: beside(1), most: u64::MAX });
             drop(Module::read_within(bytes, room).map_err(|why| damaged(path, why.to_string()))?);
         }
         ([], [(path, bytes)]) if is_message(path, bytes) => {
             let counted = Allowance::of_file(path, bytes.len() as u64).counted();
-            let module = haloscope_llo::Module::read_within(bytes, counted, beside(1));
+            let room = within_system(Room { counted, beside: beside(1), most: u64::MAX });
+            let module = haloscope_llo::Module::read_within(bytes, counted, room.beside, room.most);
             drop(module.map_err(|why| damaged(path, why.to_string()))?);
         }
         _ => {}

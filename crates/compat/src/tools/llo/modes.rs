@@ -188,7 +188,7 @@ pub(super) fn registers<'a>(module: &'a Module<'_>) -> Registers<'a> {
     };
     let live = Liveness::new(module);
     let mut stretches = live.values();
-    let peak_by_register_type = words(&Liveness::peaks(&stretches));
+    let peak_by_register_type = words(&live.value_peaks());
     stretches.sort_by_key(|stretch| (std::cmp::Reverse(stretch.total()), stretch.first));
     // Stretches of one total may lie between each other's bundles only if they do not overlap: in order they stay.
     let bundles =
