@@ -39,7 +39,7 @@ pub const VERSION: &str = env!("HALOSCOPE_VERSION");
 
 /// Runs a command line and returns the exit code of its process. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>, printer: &mut Printer) -> u8 {
-    let outcome = commands::dispatch(args, printer);
+    let outcome = haloscope_report::stop::or_refused(|| commands::dispatch(args, printer));
     haloscope_store::leave();
     run_argument::leave();
     match outcome {

@@ -27,11 +27,9 @@ pub use pairs::Unpaired;
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
-use haloscope_report::stop;
 use haloscope_time::account::{self, Account};
 use haloscope_time::hlo_costs::Costs;
 use haloscope_time::op_meta::{OpMeta, is_async_collective, is_asynchronous};
@@ -116,19 +114,14 @@ impl<'p> Communication<'p> {
     /// The communication of the selected devices in the time that counts.
     #[must_use]
     pub fn of(profile: &'p Profile, selection: &Selection<'p>, counted: &Counted) -> Self {
-        let accounts = account::of_selection(profile, selection);
-        let measured: Vec<Option<OnDevice<'p>>> = selection
-            .devices
-            .par_iter()
-            .zip(&accounts)
-            .enumerate()
-            .map(stop::carried(|(position, (device, account)): (usize, (&&'p Device, &Option<Account>))| {
-                Some(OnDevice::measure(profile, device, account.as_ref()?, counted.of_position(position)?))
-            }))
-            .collect();
+        let measured: Vec<Option<Option<OnDevice<'p>>>> =
+            account::of_each(profile, selection, |position, account| {
+                let time = counted.of_position(position)?;
+                Some(OnDevice::measure(profile, selection.devices[position], &account, time))
+            });
         let mut all = Self::default();
         let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();
-        for one in measured.into_iter().flatten() {
+        for one in measured.into_iter().flatten().flatten() {
             all.devices.push(one.exposure);
             for mut own in one.collectives {
                 let key = (own.meta.program_id, own.meta.name.clone());

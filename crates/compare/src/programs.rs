@@ -162,9 +162,7 @@ fn of_run<'p>(profile: &'p Profile, seen: &[Seen<'_, 'p>]) -> (Vec<ProgramSide<'
 
 fn hlo_of<'p>(profile: &'p Profile, program_id: Option<u64>, module: &str) -> Option<Program<'p>> {
     let own = profile.modules.iter().filter(|entry| is_of(entry, program_id, module));
-    let mut read = own.filter_map(|entry| {
-        Some(Program { entry, decoded: entry.decode(&profile.sources[entry.source]).ok()? })
-    });
+    let mut read = own.filter_map(|entry| Some(Program { entry, decoded: entry.decode(profile).ok()? }));
     read.next().filter(|_| program_id.is_some() || !module.is_empty())
 }
 

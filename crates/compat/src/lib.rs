@@ -45,7 +45,7 @@ pub use tools::{TOOLS, Tool, empty, find, offered};
 pub fn answer(profile: &Profile, tool: &str, params: &Params) -> Result<Answer, Error> {
     let tool = find(tool)?;
     tool.check(params)?;
-    let answer = (tool.answer)(profile, params);
+    let answer = haloscope_report::stop::or_refused(|| (tool.answer)(profile, params));
     // Whatever it says: that something is missing may come of a file that is no longer whole.
     profile.unchanged()?;
     answer

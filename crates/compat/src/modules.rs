@@ -74,8 +74,7 @@ pub(crate) fn with_instruction<'p>(profile: &'p Profile, name: &str) -> Option<&
 /// # Errors
 /// [`Error::Internal`] for a proto that cannot be read; says what is wrong with it.
 pub(crate) fn decoded<'p>(profile: &'p Profile, module: &'p HloModule) -> Result<&'p Decoded, Error> {
-    let source = &profile.sources[module.source];
-    module.decode(source).map_err(|why| Error::Internal(format!("module {}: {why}", module.label())))
+    module.decode(profile).map_err(|why| Error::Internal(format!("module {}: {why}", module.label())))
 }
 
 /// The modules' names, each once, at most fifty.

@@ -47,10 +47,7 @@ pub fn of(profile: &Profile, subject: &Subject<'_>) -> Found {
     let name = split_label(label).0;
     let mut chosen: Option<(Vec<u8>, Found)> = None;
     for entry in profile.modules.iter().filter(|entry| entry.name == name) {
-        let Some(decoded) = profile.sources.get(entry.source).and_then(|source| entry.decode(source).ok())
-        else {
-            continue;
-        };
+        let Ok(decoded) = entry.decode(profile) else { continue };
         let hlo_module = &decoded.module;
         let Some((index, hlo)) = decoded.module.instructions().find(|(_, hlo)| hlo.name == subject.module.op)
         else {

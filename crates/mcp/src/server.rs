@@ -160,7 +160,7 @@ impl Server {
             if let Some(then) = server.deadline.and_then(|most| Instant::now().checked_add(most)) {
                 token.until(then);
             }
-            let answer = stop::run(&token, || work(&server));
+            let answer = stop::run(&token, || stop::or_refused(|| work(&server)));
             answer.unwrap_or_else(|why| Err(Refusal::stopped(why, server.deadline)))
         });
         task.await.unwrap_or_else(|error| Err(Refusal::bug(&error.to_string())))

@@ -17,6 +17,9 @@ use haloscope_report::units::LARGEST_PS;
 /// Line timestamps above this are nanoseconds since 1970; below, since the start of the capture.
 const EPOCH_NS: i64 = 100_000_000_000_000_000;
 
+/// Events that a line of a part may say that it had.
+const MOST_LEFT_OUT: u64 = 1 << 40;
+
 /// Endings of files, without `.gz`, before which the host's name stands.
 const ENDINGS: [&str; 5] = [".xplane.pb", ".xplane.riegeli", ".pb", ".trace.json", ".json"];
 
@@ -109,7 +112,9 @@ fn make_line(id: LineId, plane: PlaneId, kind: PlaneKind, view: &LineView<'_>, s
         timestamp_ns: view.timestamp_ns,
         kind: LineKind::of(&name, kind.is_device()),
         name,
-        event_count: view.event_count,
+        // What a part says of a line that is not in it is held against nothing: no sum of such numbers comes near the largest.
+        event_count: view.event_count.saturating_add(view.left_out.min(MOST_LEFT_OUT)),
+        is_left_out: view.left_out > 0,
         // The clock is set once all hosts are known; until then this holds the timestamp in nanoseconds.
         base_ps: view.timestamp_ns,
         body: Span { len: view.body.len() as u64, ..source.span_of(view.body) },
@@ -216,6 +221,7 @@ fn find_modules(plane: &Plane, source: &Source) -> Vec<HloModule> {
             proto: source.span_of(proto),
             stage: None,
             decoded: OnceLock::new(),
+            first: OnceLock::new(),
         })
     };
     plane.metas.iter().filter_map(module).collect()

@@ -5,7 +5,7 @@
 //! the run: the earliest capture start of its hosts.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 mod arena;
 mod build;
@@ -24,6 +24,7 @@ mod memo;
 mod module;
 mod names;
 mod packed;
+mod part;
 mod parts;
 mod plane;
 mod program;
@@ -110,6 +111,7 @@ pub struct Profile {
     /// Whether one of these may be read the next time: the system could not, for a reason that is not the file's.
     pub is_left_out_for_now: bool,
     is_flags: bool,
+    alike: OnceLock<module::Alike>,
     memo: memo::Memo,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use haloscope_report::stop;
+use haloscope_report::{Error, stop};
 
 use super::{ColumnStore, Events, Plane, PlaneId, Source, Span};
 
@@ -47,8 +47,10 @@ pub struct Line {
     pub name: String,
     /// What it shows.
     pub kind: LineKind,
-    /// Number of events.
+    /// Number of events; of a line that [is left out](Line::is_left_out) those that it had.
     pub event_count: u64,
+    /// Whether it stands in a part of a profile without its events: who asks for them is refused.
+    pub is_left_out: bool,
     /// What is added to event offsets, in picoseconds, to come to the run's clock.
     pub base_ps: i64,
     pub(super) body: Span,
@@ -76,7 +78,21 @@ impl Line {
         self.timestamp_ns.saturating_mul(1000).saturating_sub(self.base_ps)
     }
 
+    /// Refuses the question that needs the events of a line that is not in a part.
+    #[cold]
+    fn refuse(&self, plane: &Plane, source: &Source) -> ! {
+        let message = format!(
+            "it is a part of a profile, made for other questions: line {} of {} is not in it ({} events). Make it anew with `haloscope part \
+             --analysis` and this question's name, or ask the whole profile",
+            self.name, plane.name, self.event_count
+        );
+        stop::refuse(Error::Input { path: source.path.clone(), message })
+    }
+
     pub(super) fn events(&self, plane: &Plane, source: &Source) -> &Events {
+        if self.is_left_out {
+            self.refuse(plane, source);
+        }
         let Some(column_store) = &source.column_store else {
             return self.events.get_or_init(|| Events::decode(self, plane, source));
         };

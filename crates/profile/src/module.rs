@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 
 use haloscope_hlo::{BufferAssignment, CostAnalysis, CostOptions, Module};
 use haloscope_report::stop;
+use rustc_hash::FxHashMap;
 
-use super::{HostId, Source, Span, load};
+use super::{HostId, Profile, Source, Span, load};
 
 /// An HLO module of the run, decoded when first asked for.
 #[derive(Debug)]
@@ -24,6 +25,28 @@ pub struct HloModule {
     /// Where it stands in a dump; `None` where it comes from a profile.
     pub stage: Option<Stage>,
     pub(super) decoded: OnceLock<Result<Box<Decoded>, String>>,
+    /// The first module of the run with the same bytes: its row; `None` where that is this one.
+    pub(super) first: OnceLock<Option<usize>>,
+}
+
+/// Modules by what is compared first, their program id and length: the first few rows of each.
+#[derive(Debug)]
+pub(super) struct Alike(FxHashMap<(Option<u64>, u64), Vec<usize>>);
+
+impl Alike {
+    /// More that have the same length and are not the same are not looked at.
+    const FEW: usize = 4;
+
+    fn of(modules: &[HloModule]) -> Self {
+        let mut all: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+        for (row, module) in modules.iter().enumerate() {
+            let rows = all.entry((module.program_id, module.proto.len)).or_default();
+            if rows.len() < Self::FEW {
+                rows.push(row);
+            }
+        }
+        Self(all)
+    }
 }
 
 /// A stage of a module's compilation.
@@ -64,11 +87,35 @@ impl HloModule {
         self.program_id.map_or_else(|| self.name.clone(), |id| format!("{}({id})", self.name))
     }
 
-    /// The decoded module, with the buffer assignment that a dump has beside it where it has none of its own.
+    /// The decoded module, with the buffer assignment that a dump has beside it where it has none of its own. All hosts of a run hold
+    /// the same programs: one that another holds byte for byte is decoded once for both.
     ///
     /// # Errors
     /// What is wrong with the proto, in words.
-    pub fn decode(&self, source: &Source) -> Result<&Decoded, &str> {
+    pub fn decode<'p>(&'p self, profile: &'p Profile) -> Result<&'p Decoded, &'p str> {
+        let first = *self.first.get_or_init(|| self.first_alike(profile));
+        let module = first.and_then(|row| profile.modules.get(row)).unwrap_or(self);
+        module.decode_own(&profile.sources[module.source])
+    }
+
+    fn first_alike(&self, profile: &Profile) -> Option<usize> {
+        let source = &profile.sources[self.source];
+        // Two files of a dump may have other texts beside them.
+        if source.buffers.is_some() {
+            return None;
+        }
+        let bytes = source.slice(self.proto);
+        let is_alike = |row: &&usize| {
+            let Some(other) = profile.modules.get(**row) else { return false };
+            let of = &profile.sources[other.source];
+            std::ptr::eq(other, self) || (of.buffers.is_none() && of.slice(other.proto) == bytes)
+        };
+        let all = profile.alike.get_or_init(|| Alike::of(&profile.modules));
+        let first = all.0.get(&(self.program_id, self.proto.len))?.iter().find(is_alike).copied();
+        first.filter(|row| !profile.modules.get(*row).is_some_and(|module| std::ptr::eq(module, self)))
+    }
+
+    fn decode_own(&self, source: &Source) -> Result<&Decoded, &str> {
         stop::check();
         let decoded = self.decoded.get_or_init(|| {
             let (proto, room) =

@@ -87,6 +87,7 @@ impl Profile {
                 proto: Span { at: 0, len: file.bytes.len() as u64 },
                 stage: Some(file.stage),
                 decoded: OnceLock::new(),
+                first: OnceLock::new(),
             };
             let mut source = Source::new(file.path, file.bytes);
             source.modules = 1 + usize::from(file.is_last);
@@ -114,6 +115,12 @@ impl Profile {
 impl HloModule {
     /// The same module, not decoded.
     fn copied(&self) -> Self {
-        Self { name: self.name.clone(), stage: self.stage.clone(), decoded: OnceLock::new(), ..*self }
+        Self {
+            name: self.name.clone(),
+            stage: self.stage.clone(),
+            decoded: OnceLock::new(),
+            first: OnceLock::new(),
+            ..*self
+        }
     }
 }

@@ -78,6 +78,9 @@ pub(crate) fn run<T: Send + 'static>(
 
 /// What a panic says.
 fn bug(panic: &(dyn Any + Send)) -> Trouble {
+    if let Some(error) = stop::refusal(panic) {
+        return Trouble::input(error.to_string());
+    }
     let own =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let said = std::mem::take(&mut *lock(&SAID));

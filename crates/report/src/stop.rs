@@ -4,11 +4,14 @@
 //! ([`check`]: lines, devices, tens of thousands of events), and where it was stopped they unwind to [`run`]. No answer is made of
 //! what was done until then. Without a token, as on the command line, nothing is ever stopped.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+use crate::Error;
 
 /// Why work was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +90,39 @@ pub fn check() {
     if let Some(why) = HERE.with_borrow(|here| here.as_ref().and_then(Token::stopped)) {
         // Not a panic: no hook is told, and `run` takes it up.
         resume_unwind(Box::new(why));
+    }
+}
+
+/// An error that unwinds to [`or_refused`].
+struct Refused(Error);
+
+/// Ends the work here with an error, from where no error can be given back: [`or_refused`] takes it up. What is made of the work on
+/// the way is not kept.
+pub fn refuse(error: Error) -> ! {
+    // Not a panic: no hook is told.
+    resume_unwind(Box::new(Refused(error)))
+}
+
+/// Why work was [refused](refuse), of what a thread was unwound with; `None` for a panic.
+#[must_use]
+pub fn refusal(thrown: &(dyn Any + Send)) -> Option<&Error> {
+    thrown.downcast_ref::<Refused>().map(|refused| &refused.0)
+}
+
+/// Does work that may be [refused](refuse).
+///
+/// # Errors
+/// Those of the work, and why it was refused.
+///
+/// # Panics
+/// Where the work does.
+pub fn or_refused<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done,
+        Err(thrown) => match thrown.downcast::<Refused>() {
+            Ok(refused) => Err(refused.0.into()),
+            Err(panic) => resume_unwind(panic),
+        },
     }
 }
 
@@ -174,6 +210,18 @@ mod tests {
         });
         assert_eq!(ended, Err(Stopped::Left));
         assert_eq!(run(&other, || carried(|at: i32| at)(5)), Ok(5));
+    }
+
+    #[test]
+    fn work_that_is_refused_is_an_error_where_it_was_asked_for() {
+        let refused = or_refused(|| -> Result<(), Error> {
+            let _ = run(&Token::new(None), || refuse(Error::Usage("not this".into())));
+            Ok(())
+        });
+        assert_eq!(refused.unwrap_err().to_string(), "not this");
+        assert!(matches!(or_refused(|| Ok::<_, Error>(7)), Ok(7)));
+        let thrown = catch_unwind(|| or_refused(|| -> Result<(), Error> { panic!("out of range") }));
+        assert_eq!(thrown.unwrap_err().downcast_ref::<&str>(), Some(&"out of range"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haloscope_report::Error as CoreError;
+use haloscope_report::{Error as CoreError, stop};
 use haloscope_sql::{Fault, Refusal};
 use haloscope_store::Error as StoreError;
 
@@ -232,6 +232,8 @@ impl From<StoreError> for Failure {
 pub(crate) enum Caught {
     /// What a bug of ours says.
     Bug(String),
+    /// It needs what is not in a part of a profile.
+    Refused(String),
     /// It took longer than an answer may.
     Late(Duration),
     /// All who asked had left.
@@ -246,6 +248,7 @@ impl Caught {
                 format!("the server failed: {what}"),
                 "this is a bug of Haloscope; please report it with the profile, or the output of `haloscope inspect`",
             ),
+            Self::Refused(what) => (what.clone(), "ask the whole profile"),
             Self::Late(most) => (
                 format!("the answer took longer than the {} s that one may take", most.as_secs()),
                 "ask for less: fewer devices or steps, or a window; `haloscope serve --deadline SECONDS` gives more time",
@@ -257,6 +260,7 @@ impl Caught {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Bug(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Late(_) | Self::Left => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -265,7 +269,11 @@ impl Caught {
 impl From<Caught> for Failure {
     fn from(caught: Caught) -> Self {
         let (error, hint) = caught.words();
-        let kind = if matches!(caught, Caught::Bug(_)) { ErrorKind::Bug } else { ErrorKind::Usage };
+        let kind = match caught {
+            Caught::Bug(_) => ErrorKind::Bug,
+            Caught::Refused(_) => ErrorKind::Unreadable,
+            Caught::Late(_) | Caught::Left => ErrorKind::Usage,
+        };
         Self::new(caught.status(), kind, error, hint)
     }
 }
@@ -276,8 +284,16 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Failure::bug(panic_text(&*panic)).into_response()
 }
 
+/// Why work unwound: it was refused, or there is a bug.
+pub(crate) fn unwound(thrown: &(dyn Any + Send)) -> Caught {
+    match stop::refusal(thrown) {
+        Some(error) => Caught::Refused(error.to_string()),
+        None => Caught::Bug(panic_text(thrown).to_owned()),
+    }
+}
+
 /// What a panic says.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without words")
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use haloscope_report::stop::{self, Stopped, Token};
 use haloscope_report::turns::{Size, Wait};
 
-use crate::answer::{Caught, Failure, Json, panic_text};
+use crate::answer::{Caught, Failure, Json, unwound};
 use crate::app::App;
 use crate::asker;
 use crate::waiters::Waiters;
@@ -56,7 +56,7 @@ where
         Ok(Ok(answer)) => answer,
         Ok(Err(Stopped::Late)) => Err(Caught::Late(deadline.unwrap_or_default()).into()),
         Ok(Err(Stopped::Left)) => Err(Caught::Left.into()),
-        Err(Some(panic)) => Err(Caught::Bug(panic_text(&*panic).to_owned()).into()),
+        Err(Some(thrown)) => Err(unwound(&*thrown).into()),
         Err(None) => Err(Caught::Bug("the server is ending".to_owned()).into()),
     }
 }
@@ -73,7 +73,7 @@ where
     match tokio::task::spawn_blocking(move || work(&app)).await {
         Ok(answer) => answer,
         Err(error) => Err(match error.try_into_panic() {
-            Ok(panic) => Caught::Bug(panic_text(&*panic).to_owned()).into(),
+            Ok(thrown) => unwound(&*thrown).into(),
             Err(error) => Caught::Bug(error.to_string()).into(),
         }),
     }

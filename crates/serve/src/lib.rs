@@ -23,6 +23,7 @@ mod config;
 mod connections;
 mod docs;
 mod error;
+mod fleet;
 mod guard;
 mod ledger;
 mod named_run;

@@ -21,7 +21,8 @@ use crate::config::FrameAncestor;
 use crate::guard::{self, Guard};
 use crate::retry_unfinished::retry_unfinished;
 use crate::{
-    agents, answer, api, capture, docs, ledger, opened, page, partial, share, source, sql, timeline, xprof,
+    agents, answer, api, capture, docs, fleet, ledger, opened, page, partial, share, source, sql, timeline,
+    xprof,
 };
 
 /// The router of a server that listens on `addr`.
@@ -42,6 +43,7 @@ pub(crate) fn new(
         .route("/report/{analysis}", get(api::report))
         .route("/progress", get(partial::progress))
         .route("/source", get(source::text))
+        .route("/fleet", get(fleet::fleet))
         .route("/ledger", get(ledger::history))
         .route("/ledger/advice", get(ledger::advice))
         .merge(

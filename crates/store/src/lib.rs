@@ -17,6 +17,7 @@ mod asked_run;
 mod downloads;
 mod error;
 mod find;
+mod fleet;
 mod index;
 mod ledger;
 mod listing;
@@ -41,6 +42,7 @@ use haloscope_remote::Address;
 pub use asked_run::{AskedRun, ask};
 pub use error::Error;
 pub use find::{find, is_elsewhere};
+pub use fleet::{Fleet, Since, since};
 pub use haloscope_remote::{Progress, leave};
 pub use index::{
     Body, Cache, Contents, FOLDER_VARIABLE, Indexes, MAX_VARIABLE, Question, check_kept_file, loaded_from,

@@ -38,7 +38,7 @@ impl<'p> Costs<'p> {
 
     fn module(&self, program_id: u64) -> Option<&'p Decoded> {
         let module = self.modules.iter().find(|m| m.program_id == Some(program_id))?;
-        module.decode(&self.profile.sources[module.source]).ok()
+        module.decode(self.profile).ok()
     }
 
     /// The program of this id, where the profiler embedded it.

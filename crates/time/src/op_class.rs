@@ -104,7 +104,7 @@ impl<'p> Bodies<'p> {
                 continue;
             }
             let mut entries = profile.modules.iter().filter(|m| m.program_id == Some(id));
-            let decoded = entries.find_map(|m| m.decode(&profile.sources[m.source]).ok());
+            let decoded = entries.find_map(|m| m.decode(profile).ok());
             modules.extend(decoded.map(|decoded| (id, &decoded.module)));
         }
         Self { modules }

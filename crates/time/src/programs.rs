@@ -65,7 +65,7 @@ pub fn in_scope<'p>(profile: &'p Profile, scope: &Scope) -> Result<Vec<Program<'
     let entries: Vec<_> = profile.modules.iter().filter(is_meant).collect();
     let decoded: Vec<_> = entries
         .par_iter()
-        .map(stop::carried(|entry: &&'p HloModule| (*entry, entry.decode(&profile.sources[entry.source]))))
+        .map(stop::carried(|entry: &&'p HloModule| (*entry, entry.decode(profile))))
         .collect();
     let mut first_fault = None;
     let mut programs = Vec::with_capacity(decoded.len());
@@ -133,7 +133,7 @@ fn at_stage<'p>(profile: &'p Profile, name: &str, stage: &str) -> Result<Program
             if known.is_empty() { "none: the run is no dump of a compiler".to_owned() } else { known };
         return Err(Error::Usage(format!("no module `{name}@{stage}`; there are: {known}")));
     };
-    let decoded = entry.decode(&profile.sources[entry.source]);
+    let decoded = entry.decode(profile);
     let decoded = decoded.map_err(|why| Error::Nothing(format!("{}: {why}", label(entry))))?;
     Ok(Program { entry, decoded })
 }

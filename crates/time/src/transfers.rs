@@ -130,7 +130,7 @@ fn around(modules: &Events, op: Event) -> Option<Event> {
 }
 
 fn find_op(profile: &Profile, module: &HloModule, name: &str) -> Option<Op> {
-    let module = &module.decode(&profile.sources[module.source]).ok()?.module;
+    let module = &module.decode(profile).ok()?.module;
     let instruction = module.instruction(module.instruction_by_name(name)?);
     let attributes = instruction.attributes();
     let word = |key: &str| attributes.frontend_attributes.get(key).cloned();

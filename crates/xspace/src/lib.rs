@@ -31,6 +31,7 @@ mod fault;
 mod fault_words;
 mod merge;
 mod metadata;
+pub mod part;
 mod plane;
 mod space;
 mod stat;

@@ -3,7 +3,7 @@
 use crate::event::{EVENTS_TAG, Events};
 use crate::metadata::{EventMetadataView, MapEntry, StatMetadataView};
 use crate::wire::Fields;
-use crate::{Faults, StatView};
+use crate::{Faults, StatView, part};
 
 const PLANE: &str = "XPlane";
 const LINE: &str = "XLine";
@@ -148,6 +148,8 @@ pub struct LineView<'a> {
     pub display_name: &'a [u8],
     /// Number of whole events (field 4).
     pub event_count: u64,
+    /// Events that the line had where it was recorded, of one that stands in a [part](crate::part) without them; else 0.
+    pub left_out: u64,
     /// Where every [`LineView::STRIDE`]th event begins, from the line's first byte on: the first of these is event number
     /// `STRIDE`. A long line can be decoded in parts of which each begins at one.
     pub strides: Vec<u64>,
@@ -183,6 +185,7 @@ impl<'a> LineView<'a> {
                 9 => field.int(LINE).map(|v| line.duration_ps = v),
                 10 => field.int(LINE).map(|v| line.display_id = v),
                 11 => field.text(LINE).map(|v| line.display_name = v),
+                part::LEFT_OUT => field.int(LINE).map(|v| line.left_out = u64::try_from(v).unwrap_or(0)),
                 _ => Ok(()),
             };
             if let Err(fault) = part {

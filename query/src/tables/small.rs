@@ -412,7 +412,7 @@ fn counter(run: &Run) -> Table {
 fn module(run: &Run) -> Table {
     let profile = run.profile;
     let rows = profile.modules.iter().map(|module| {
-        let decoded = module.decode(&profile.sources[module.source]);
+        let decoded = module.decode(profile);
         row![
             text("host", "Host", "The host whose file holds it.", profile.host(module.host).name.as_str()),
             text("module", "Module", "The program's name.", module.name.as_str()),
@@ -438,7 +438,7 @@ fn module(run: &Run) -> Table {
 fn instruction(run: &Run) -> Table {
     let profile = run.profile;
     let rows = profile.modules.iter().flat_map(|module| {
-        let decoded = module.decode(&profile.sources[module.source]).ok();
+        let decoded = module.decode(profile).ok();
         decoded.into_iter().flat_map(move |decoded| {
             decoded.module.instructions().map(move |(at, one)| {
                 let cost = decoded.costs.instruction(at);

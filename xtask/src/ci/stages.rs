@@ -240,6 +240,8 @@ fn all() -> Vec<Stage> {
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
             .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
             .needs(&["program"]),
+        // Dask, from PyPI.
+        Stage::at_night("parts", Busy, 60, "python3 tests/parts/run.py --bin {bin}").needs(&["program"]),
         Stage::new("io-faults", Busy, 15, "python3 tests/io-faults/run.py --bin {bin} --every 13")
             .nightly("python3 tests/io-faults/run.py --bin {bin}")
             .needs(&["program"]),

@@ -193,7 +193,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
         );
     }
     for module in &profile.modules {
-        if let Err(reason) = module.decode(&profile.sources[module.source]) {
+        if let Err(reason) = module.decode(profile) {
             let message = format!("HLO module {} cannot be decoded: {reason}", module.label());
             notes.add("damaged_hlo", Severity::Warning, message, "its ops have no FLOPs from HLO", "");
         }

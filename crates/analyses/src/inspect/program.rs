@@ -14,11 +14,8 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
     if scope.cuts_time() || !scope.devices.is_empty() || !scope.modules.is_empty() {
         quality::not_used("devices, modules, steps and windows", notes);
     }
-    let decoded: Vec<Result<&Decoded, &str>> = profile
-        .stages
-        .par_iter()
-        .map(stop::carried(|stage: &HloModule| stage.decode(&profile.sources[stage.source])))
-        .collect();
+    let decoded: Vec<Result<&Decoded, &str>> =
+        profile.stages.par_iter().map(stop::carried(|stage: &HloModule| stage.decode(profile))).collect();
     let mut rows = Vec::new();
     let (mut instructions, mut with_buffers) = (0, 0);
     for (stage, decoded) in profile.stages.iter().zip(&decoded) {

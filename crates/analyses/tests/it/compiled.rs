@@ -79,7 +79,7 @@ fn loops_multiply() {
     assert!(!matmuls.rows.is_empty() && column(matmuls, "executions").iter().all(|n| *n == 16.0));
     // A product's FLOPs are those of the cost model.
     let profile = open(&hlo("decode.v5e"));
-    let decoded = profile.modules[0].decode(&profile.sources[0]).unwrap();
+    let decoded = profile.modules[0].decode(&profile).unwrap();
     for row in 0..matmuls.rows.len() {
         let index = decoded.module.instruction_by_name(text(matmuls, row, "instruction")).unwrap();
         let expected = decoded.costs.instruction(index).flops.map(|flops| flops as f64);

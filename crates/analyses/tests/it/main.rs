@@ -41,6 +41,7 @@ mod made;
 mod memory_attribute;
 mod one_pass;
 mod pallas;
+mod parts;
 mod program;
 mod scope;
 mod search;

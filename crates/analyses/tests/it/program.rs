@@ -80,8 +80,7 @@ fn a_proto_and_its_text_are_one_program() {
     assert_eq!(instructions(&of_proto), instructions(&of_text));
     assert_eq!(column(&of_proto, "buffers"), ["yes"]);
     assert_eq!(column(&of_text, "buffers"), ["no"]);
-    let costs =
-        |profile: &Profile| profile.modules[0].decode(&profile.sources[0]).unwrap().costs.total().flops;
+    let costs = |profile: &Profile| profile.modules[0].decode(profile).unwrap().costs.total().flops;
     assert_eq!(costs(&of_proto), costs(&of_text));
 }
 
@@ -160,7 +159,7 @@ fn memory_is_what_xla_counts() {
         let mut memories = Vec::new();
         for profile in [&of_proto, &of_text] {
             let module = &profile.modules[0];
-            let decoded = module.decode(&profile.sources[module.source]).unwrap();
+            let decoded = module.decode(profile).unwrap();
             let buffers = Buffers::new(&decoded.module).unwrap();
             let values = expected["values"].as_u64().unwrap();
             // Text has no names for what runs inside an asynchronous instruction that is written as one line.

@@ -16,6 +16,7 @@ mod man;
 mod mcp;
 mod oom;
 mod oom_try;
+mod part;
 mod query;
 mod report;
 mod run;
@@ -64,6 +65,7 @@ const OTHERS: &[Other] = &[
     Other { purpose: Purpose::Show, command: report::command, run: report::run },
     Other { purpose: Purpose::Show, command: share::slice_command, run: share::slice },
     Other { purpose: Purpose::Show, command: share::redact_command, run: share::redact },
+    Other { purpose: Purpose::Show, command: part::command, run: part::run },
     Other { purpose: Purpose::Show, command: skill::command, run: skill::run },
     Other { purpose: Purpose::Menu(MenuGroup::Change), command: fleet::command, run: fleet::run },
     Other { purpose: Purpose::Menu(MenuGroup::Change), command: ledger::command, run: ledger::run },

@@ -78,6 +78,13 @@ fn open(matches: &ArgMatches, printer: &mut Printer) -> Result<Profile, Failure>
         let hint = "of a compiled program, remove what you do not want to show from its HLO text";
         return Err(Failure::Nothing("this is no profile: it has no events".into(), hint.into()));
     }
+    if (0..profile.sources.len()).any(|source| profile.is_part(source)) {
+        let message = "this is a part of a profile, without the events of some lines";
+        return Err(Failure::Nothing(
+            message.into(),
+            "give the profile that `haloscope part` was given".into(),
+        ));
+    }
     Ok(profile)
 }
 

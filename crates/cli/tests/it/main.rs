@@ -20,6 +20,7 @@ mod hosts;
 mod ledger;
 mod oom;
 mod output_files;
+mod part;
 mod program;
 #[cfg(unix)]
 mod query;

@@ -39,7 +39,7 @@ impl Groups {
     pub(super) fn of(profile: &Profile, device: &Device, op: &OpMeta<'_>) -> Self {
         let modules = profile.modules.iter().filter(|m| m.host == device.host);
         let module = modules.clone().find(|m| m.program_id == op.program_id && m.program_id.is_some());
-        let decoded = module.and_then(|m| m.decode(&profile.sources[m.source]).ok());
+        let decoded = module.and_then(|m| m.decode(profile).ok());
         let found = decoded.and_then(|d| {
             let index = d.module.instruction_by_name(&op.name)?;
             Self::of_instruction(&d.module, index, 0)

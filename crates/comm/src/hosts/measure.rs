@@ -45,9 +45,11 @@ impl<'p> Measured<'p> {
     /// # Errors
     /// [`Error::Nothing`] without steps, or where no device ran an op in one.
     pub(crate) fn new(profile: &'p Profile, selection: &Selection<'p>, scope: &Scope) -> Result<Self, Error> {
-        let steps = Steps::find(profile, &selection.devices);
-        let accounts = account::of_selection(profile, selection);
-        Self::of(profile, selection, scope, steps, &accounts)
+        let steps = in_scope_of(Steps::find(profile, &selection.devices), profile, scope)?;
+        let all = account::of_each(profile, selection, |position, account| {
+            of_device(selection.devices[position], &account, &steps)
+        });
+        Self::of_devices(selection, steps, all)
     }
 
     /// The same of steps and accounts that somebody has found already.
@@ -58,22 +60,27 @@ impl<'p> Measured<'p> {
         profile: &Profile,
         selection: &Selection<'p>,
         scope: &Scope,
-        mut steps: Steps,
+        steps: Steps,
         accounts: &[Option<Account>],
     ) -> Result<Self, Error> {
-        steps.rows.retain(|step| in_scope(step, scope));
-        if steps.rows.is_empty() {
-            return Err(Error::Nothing(format!(
-                "no steps to compare devices by: {}. To have them, {}",
-                steps.source.explain(),
-                fix::MARK_STEPS.for_run(profile)
-            )));
-        }
+        let steps = in_scope_of(steps, profile, scope)?;
+        let of = |(device, account): (&&'p Device, &Option<Account>)| {
+            account.as_ref().map(|account| of_device(device, account, &steps))
+        };
+        let all = selection.devices.iter().zip(accounts).map(of).collect();
+        Self::of_devices(selection, steps, all)
+    }
+
+    fn of_devices(
+        selection: &Selection<'p>,
+        steps: Steps,
+        all: Vec<Option<OfDevice<'p>>>,
+    ) -> Result<Self, Error> {
         let mut devices = Vec::new();
         let mut silent = Vec::new();
-        for (device, account) in selection.devices.iter().zip(accounts) {
-            match account {
-                Some(account) => devices.push(of_device(device, account, &steps)),
+        for (device, own) in selection.devices.iter().zip(all) {
+            match own {
+                Some(own) => devices.push(own),
                 None => silent.push(device.name.as_str()),
             }
         }
@@ -230,6 +237,19 @@ impl<'p> Measured<'p> {
 
 fn cost(device: &OfDevice<'_>) -> f64 {
     device.standing.map_or(0.0, |s| s.cost_share)
+}
+
+/// The steps of a scope.
+fn in_scope_of(mut steps: Steps, profile: &Profile, scope: &Scope) -> Result<Steps, Error> {
+    steps.rows.retain(|step| in_scope(step, scope));
+    if steps.rows.is_empty() {
+        return Err(Error::Nothing(format!(
+            "no steps to compare devices by: {}. To have them, {}",
+            steps.source.explain(),
+            fix::MARK_STEPS.for_run(profile)
+        )));
+    }
+    Ok(steps)
 }
 
 fn of_device<'p>(device: &'p Device, account: &Account, steps: &Steps) -> OfDevice<'p> {

@@ -13,7 +13,7 @@ use super::SourceInfo;
 pub(crate) fn module(profile: &Profile, host: HostId, program_id: u64) -> Option<&Decoded> {
     let mut modules = profile.modules.iter().filter(|m| m.host == host);
     let module = modules.find(|m| m.program_id == Some(program_id))?;
-    module.decode(&profile.sources[module.source]).ok()
+    module.decode(profile).ok()
 }
 
 /// The framework's scope path and, behind a colon, its op type; empty where neither is known.

@@ -288,7 +288,7 @@ impl Symbols<'_> {
     fn look_up(&self, program_id: u64, hlo_op: &str) -> Option<Symbol> {
         let modules = self.profile.modules.iter();
         let module = modules.clone().find(|m| m.host == self.host && m.program_id == Some(program_id))?;
-        let decoded = module.decode(&self.profile.sources[module.source]).ok()?;
+        let decoded = module.decode(self.profile).ok()?;
         let instruction = decoded.module.instruction_by_name(hlo_op)?;
         let metadata = decoded.module.instruction(instruction).metadata.as_deref();
         let text = |field: fn(&haloscope_hlo::Metadata) -> Option<&String>| {

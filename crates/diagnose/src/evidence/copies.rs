@@ -72,7 +72,7 @@ impl<'p> Evidence<'p> {
     /// The HLO of a program, where the profile holds it.
     pub(crate) fn program(&self, id: u64) -> Option<&'p Decoded> {
         let entry = self.profile.modules.iter().find(|m| m.program_id == Some(id))?;
-        entry.decode(&self.profile.sources[entry.source]).ok()
+        entry.decode(self.profile).ok()
     }
 }
 

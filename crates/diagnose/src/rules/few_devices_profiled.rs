@@ -30,7 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(module) = profile.modules.iter().find(of_longest) else {
         return Outcome::unknown("the profile holds no HLO module of the program that ran");
     };
-    let Ok(decoded) = module.decode(&profile.sources[module.source]) else {
+    let Ok(decoded) = module.decode(profile) else {
         return Outcome::unknown(format!("the HLO module {} could not be read", module.label()));
     };
     let Some(partitions) = decoded.module.partition_count() else {

@@ -237,7 +237,7 @@ fn what_modules_may_take_beside_is_for_all_of_a_file_together() {
     let module =
         |computation: &[u8]| field(1, &[field(1, b"m"), field(2, b"e"), field(3, computation)].concat());
     let found = |profile: &Profile| {
-        let all = profile.modules.iter().map(|module| match module.decode(&profile.sources[module.source]) {
+        let all = profile.modules.iter().map(|module| match module.decode(profile) {
             Ok(_) => "read",
             Err(why) if why.contains("--memory-limit") => "too large",
             Err(_) => "damaged",

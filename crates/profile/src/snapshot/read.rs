@@ -36,6 +36,7 @@ pub(super) fn structure(bytes: &[u8], length: u64) -> Option<Structure> {
             proto: from.span()?,
             stage: None,
             decoded: OnceLock::new(),
+            first: OnceLock::new(),
         });
     }
     from.from.0.is_empty().then_some(Structure { errors, warnings, hostnames, planes, lines, modules })
@@ -92,6 +93,7 @@ impl<'b> In<'b> {
             kind: LineKind::of(&name, kind.is_device()),
             name,
             event_count: self.whole()?,
+            is_left_out: false,
             base_ps: timestamp_ns,
             body: self.span()?,
             strides: (0..self.count()?).map(|_| self.whole()).collect::<Option<_>>()?,

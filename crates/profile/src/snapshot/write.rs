@@ -5,7 +5,8 @@ use haloscope_report::packing::{put_float, put_int, put_whole};
 
 pub(super) fn structure(profile: &Profile, index: usize) -> Option<Vec<u8>> {
     let source = profile.sources.get(index)?;
-    if source.faults.count() > 0
+    if profile.is_part(index)
+        || source.faults.count() > 0
         || source.trace_json.is_some()
         || source.pieces.is_some()
         || profile.is_program()

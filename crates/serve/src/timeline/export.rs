@@ -53,9 +53,12 @@ pub(crate) async fn export(State(app): AppState, uri: Uri) -> Result<Response, F
     tokio::spawn(blocking(app, move |_| {
         let _held = permit;
         let mut out = BufWriter::with_capacity(PIECE, Pieces(send.clone()));
-        let written = stop::run(&token, || match Export::of(&run.profile, &ask) {
-            Ok(export) => export.write(format, &mut out).and_then(|_| out.flush()),
-            Err(error) => Err(io::Error::other(error.to_string())),
+        let written = stop::run(&token, || {
+            let done = stop::or_refused(|| {
+                let export = Export::of(&run.profile, &ask)?;
+                Ok::<_, haloscope_report::Error>(export.write(format, &mut out).and_then(|_| out.flush()))
+            });
+            done.unwrap_or_else(|error| Err(io::Error::other(error.to_string())))
         });
         if let Ok(Err(error)) = written {
             // The connection is cut, so that nobody takes a part for the whole.

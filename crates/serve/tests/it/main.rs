@@ -8,6 +8,7 @@ mod asked;
 mod capture;
 mod client;
 mod files;
+mod fleet;
 mod ledger;
 mod live;
 mod page;

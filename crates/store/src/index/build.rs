@@ -143,5 +143,5 @@ fn index_for<'i>(indexes: &'i [(&PathBuf, Arc<FileIndex>)], path: &Path) -> Opti
 /// The lines of a file, with their places in it.
 fn lines(profile: &Profile, source: usize) -> impl Iterator<Item = (u32, &Line)> {
     let ours = profile.lines.iter().filter(move |line| profile.plane(line.plane).source == source);
-    (0..).zip(ours)
+    (0..).zip(ours).filter(|(_, line)| !line.is_left_out)
 }

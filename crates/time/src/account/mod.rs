@@ -89,14 +89,27 @@ impl Times {
 /// The accounts of the selected devices, in their order. `None` for one that ran no op: nobody knows whether it idled.
 #[must_use]
 pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Option<Account>> {
+    of_each(profile, selection, |_, account| account)
+}
+
+/// What `take` makes of the account of each selected device, given its position. An account has an entry for every change of what its
+/// device does: of many hosts only as many are there at a time as there are threads, if `take` lets go of them.
+#[must_use]
+pub fn of_each<T: Send>(
+    profile: &Profile,
+    selection: &Selection<'_>,
+    take: impl Fn(usize, Account) -> T + Send + Sync,
+) -> Vec<Option<T>> {
     let mut input: FxHashMap<HostId, Intervals> = FxHashMap::default();
     for device in &selection.devices {
         input.entry(device.host).or_insert_with(|| input_work(profile, device.host));
     }
     let nothing = Intervals::default();
-    let account =
-        |device: &&Device| Account::of(profile, device, input.get(&device.host).unwrap_or(&nothing));
-    selection.devices.par_iter().map(stop::carried(account)).collect()
+    let one = |(position, device): (usize, &&Device)| {
+        let account = Account::of(profile, device, input.get(&device.host).unwrap_or(&nothing))?;
+        Some(take(position, account))
+    };
+    selection.devices.par_iter().enumerate().map(stop::carried(one)).collect()
 }
 
 impl Account {
@@ -131,6 +144,12 @@ impl Account {
         parts[Class::Inside as usize] = gaps.intersect(&programs);
         parts[Class::Between as usize] = gaps.minus(&programs);
         Some(Self { device: device.id, span: (from, to), launches, parts, limits })
+    }
+
+    /// The account without its times: the device, its span and its program executions.
+    #[must_use]
+    pub fn without_times(self) -> Self {
+        Self { parts: Default::default(), limits: Default::default(), ..self }
     }
 
     /// When the device was in a class.

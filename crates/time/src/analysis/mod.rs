@@ -6,6 +6,7 @@ use crate::select::{NO_EVENTS, Scoped};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_report::stop;
 use haloscope_report::{Finding, Link, Notes, Report, Severity, Status};
 
 /// The part of a menu that an analysis stands in, in the order of the menu.
@@ -387,8 +388,10 @@ pub fn run_with(
     scope: &Scope,
     params: &Params,
 ) -> Result<Report, Error> {
-    let others: Vec<Scoped<'_>> = others.iter().map(|other| Scoped::new(other, scope)).collect();
-    run_scoped(analysis, &Scoped::new(profile, scope), &others, params)
+    stop::or_refused(|| {
+        let others: Vec<Scoped<'_>> = others.iter().map(|other| Scoped::new(other, scope)).collect();
+        run_scoped(analysis, &Scoped::new(profile, scope), &others, params)
+    })
 }
 
 /// As [`run_with`], of runs whose scope is resolved.
@@ -399,7 +402,7 @@ pub fn run_scoped(
     params: &Params,
 ) -> Result<Report, Error> {
     params.check(analysis)?;
-    let answer = answer(analysis, asked, others, params);
+    let answer = stop::or_refused(|| answer(analysis, asked, others, params));
     // Whatever was found: that there is nothing to say may come of a file that is no longer whole.
     std::iter::once(asked).chain(others).try_for_each(|run| run.profile.unchanged())?;
     answer

@@ -15,14 +15,14 @@ use haloscope_report::{Finding, Link, Severity, Status};
 const SMALL: f64 = 0.05;
 const LARGE: f64 = 0.10;
 
-pub(super) fn all(profile: &Profile, usage: &Usage, sums: &Times, gaps: &[Placed<'_>]) -> Vec<Finding> {
+pub(super) fn all(profile: &Profile, usage: &Usage, sums: &Times, gaps: &[Placed]) -> Vec<Finding> {
     let mut out: Vec<Finding> = diluted(usage, None).into_iter().collect();
     out.extend(idle(profile, sums, gaps));
     out
 }
 
 /// The idle time inside the active window and the largest part of it.
-fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding> {
+fn idle(profile: &Profile, sums: &Times, gaps: &[Placed]) -> Option<Finding> {
     let classes = [Class::Between, Class::Input, Class::Inside];
     let active = sums.sum(|class| !matches!(class, Class::Before | Class::After));
     let idle = sums.sum(|class| classes.contains(&class));
@@ -34,8 +34,8 @@ fn idle(profile: &Profile, sums: &Times, gaps: &[Placed<'_>]) -> Option<Finding>
     let (what, recommendation, falsifier) = advice(profile, main);
     let own = |class: &Class| format!("{} {}", class.phrase(), units::share(share(sums.of(*class))));
     let parts: Vec<_> = classes.iter().filter(|class| sums.of(**class) > 0).map(own).collect();
-    let longest = gaps.first().map(|Placed { gap, on }| {
-        let name = &profile.device(on.account.device).name;
+    let longest = gaps.first().map(|Placed { gap, device, .. }| {
+        let name = &profile.device(*device).name;
         format!("; longest gap {} on {name}", units::duration_ps((gap.end_ps - gap.start_ps) as f64))
     });
     Some(Finding {

@@ -5,13 +5,16 @@ mod tables;
 
 use crate::account::{self, Account, Class, Group, Times};
 use crate::analysis::{Analysis, Input, MenuGroup, Params, Run};
+use crate::intervals::Intervals;
 use crate::quality;
 use crate::select::Scoped;
 use crate::steps::Steps;
 use crate::usage::Usage;
+use haloscope_profile::DeviceId;
 use haloscope_report::Error;
 use haloscope_report::units;
 use haloscope_report::{Notes, Report, Status, Unit, Value};
+use tables::Placed;
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -31,17 +34,26 @@ pub static ANALYSIS: Analysis = Analysis {
     run: Run::Of(run),
 };
 
-/// The account of one device with its times in the scope.
+/// What the account of one device says in the scope.
 struct Counted {
-    account: Account,
+    device: DeviceId,
     times: Times,
-    position: usize,
+    gaps: Vec<Placed>,
+}
+
+impl Counted {
+    fn of(account: &Account, cut: Option<&Intervals>) -> Self {
+        let times = account.times(cut);
+        Self { device: account.device, times, gaps: tables::gaps_of(account, cut) }
+    }
 }
 
 fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Error> {
     let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
-    let accounts = account::of_selection(profile, selection);
+    let accounts = account::of_each(profile, selection, |position, account| {
+        Counted::of(&account, selection.window(position))
+    });
     let silent: Vec<&str> = selection
         .devices
         .iter()
@@ -50,12 +62,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         .map(|(device, _)| device.name.as_str())
         .collect();
     quality::devices_without_ops(&silent, notes);
-    let counted = accounts.into_iter().enumerate().filter_map(|(position, account)| {
-        let account = account?;
-        let times = account.times(selection.window(position));
-        (times.total() > 0).then_some(Counted { account, times, position })
-    });
-    let counted: Vec<Counted> = counted.collect();
+    let counted: Vec<Counted> = accounts.into_iter().flatten().filter(|one| one.times.total() > 0).collect();
     if counted.is_empty() {
         return Err(quality::no_ops(profile, selection));
     }
@@ -67,7 +74,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     counted.iter().for_each(|c| sums.add(&c.times));
     let steps = Steps::find(profile, &selection.devices);
     let usage = Usage::measure(profile, selection, &steps);
-    let gaps = tables::largest_gaps(&counted, selection);
+    let gaps = tables::largest_gaps(&counted);
     Ok(Report {
         values: values(&usage, &sums, counted.len(), gaps.first().map(|g| g.gap.end_ps - g.gap.start_ps)),
         tables: vec![

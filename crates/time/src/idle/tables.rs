@@ -1,9 +1,10 @@
 //! The tables of `idle`.
 
 use super::Counted;
-use crate::account::{Class, Gap, Group, Times};
-use crate::select::Selection;
-use haloscope_profile::Profile;
+use crate::account::{Account, Class, Gap, Group, Times};
+use crate::intervals::Intervals;
+use crate::launches::Launch;
+use haloscope_profile::{DeviceId, Profile};
 use haloscope_report::{Table, row};
 
 /// Gaps that are listed.
@@ -58,7 +59,7 @@ pub(super) fn devices(profile: &Profile, counted: &[Counted]) -> Table {
     let row = |one: &Counted| {
         let times = &one.times;
         row![
-            text("device", "Device", "Device.", profile.device(one.account.device).name.as_str()),
+            text("device", "Device", "Device.", profile.device(one.device).name.as_str()),
             duration(
                 "capture_ps",
                 "Capture",
@@ -83,30 +84,47 @@ pub(super) fn devices(profile: &Profile, counted: &[Counted]) -> Table {
 }
 
 /// A gap on a device.
-pub(super) struct Placed<'a> {
+#[derive(Clone)]
+pub(super) struct Placed {
     pub(super) gap: Gap,
-    pub(super) on: &'a Counted,
+    pub(super) device: DeviceId,
+    /// The programs before it and after it.
+    around: (Option<String>, Option<String>),
+}
+
+impl Placed {
+    fn order(&self) -> (i64, i64, DeviceId) {
+        (self.gap.start_ps - self.gap.end_ps, self.gap.start_ps, self.device)
+    }
+}
+
+/// The longest gaps of a device inside its active window, as many as are listed of all.
+pub(super) fn gaps_of(account: &Account, cut: Option<&Intervals>) -> Vec<Placed> {
+    let mut all = account.gaps(cut);
+    all.retain(|gap| !matches!(gap.class, Class::Before | Class::After));
+    all.sort_by_key(|gap| (gap.start_ps - gap.end_ps, gap.start_ps));
+    all.truncate(GAPS);
+    let placed = |gap| {
+        let (before, after) = account.around(&gap);
+        let module = |launch: Option<&Launch>| launch.map(|l| l.module.clone());
+        Placed { gap, device: account.device, around: (module(before), module(after)) }
+    };
+    all.into_iter().map(placed).collect()
 }
 
 /// The longest gaps inside active windows first.
-pub(super) fn largest_gaps<'a>(counted: &'a [Counted], selection: &Selection<'_>) -> Vec<Placed<'a>> {
-    let mut all: Vec<Placed<'a>> = Vec::new();
-    for on in counted {
-        let gaps = on.account.gaps(selection.window(on.position)).into_iter();
-        let inside = gaps.filter(|g| !matches!(g.class, Class::Before | Class::After));
-        all.extend(inside.map(|gap| Placed { gap, on }));
-    }
-    all.sort_by_key(|p| (p.gap.start_ps - p.gap.end_ps, p.gap.start_ps, p.on.account.device));
+pub(super) fn largest_gaps(counted: &[Counted]) -> Vec<Placed> {
+    let mut all: Vec<Placed> = counted.iter().flat_map(|on| on.gaps.iter().cloned()).collect();
+    all.sort_by_key(Placed::order);
     all.truncate(GAPS);
     all
 }
 
-pub(super) fn gaps(profile: &Profile, gaps: &[Placed<'_>]) -> Table {
+pub(super) fn gaps(profile: &Profile, gaps: &[Placed]) -> Table {
     let mut rows = Vec::new();
-    for Placed { gap, on } in gaps {
-        let (before, after) = on.account.around(gap);
+    for Placed { gap, device, around: (before, after) } in gaps {
         let row = row![
-            text("device", "Device", "Device.", profile.device(on.account.device).name.as_str()),
+            text("device", "Device", "Device.", profile.device(*device).name.as_str()),
             text("class", "Kind", "What most of the gap is.", gap.class.phrase()),
             duration("duration_ps", "Time", "How long no op ran.", gap.end_ps - gap.start_ps),
             duration("start_ps", "Start", "From the start of the run.", gap.start_ps),
@@ -115,13 +133,13 @@ pub(super) fn gaps(profile: &Profile, gaps: &[Placed<'_>]) -> Table {
                 "after",
                 "After",
                 "The program before the gap, or around it; unknown before the first.",
-                before.map(|l| l.module.as_str()).filter(|m| !m.is_empty())
+                before.as_deref().filter(|m| !m.is_empty())
             ),
             text(
                 "before",
                 "Before",
                 "The program after the gap, or around it; unknown after the last.",
-                after.map(|l| l.module.as_str()).filter(|m| !m.is_empty())
+                after.as_deref().filter(|m| !m.is_empty())
             ),
         ];
         rows.push(row);

@@ -1,19 +1,20 @@
 //! `steps`: how long each step took on each device, and which are usual.
 
-use crate::account::{self, Account, Class, Group};
+use crate::account::{self, Account, Class, Group, Times};
 use crate::analysis::{Also, Analysis, Input, MenuGroup, Params, Run};
-use crate::intervals::Intervals;
-use crate::select::Scoped;
+use crate::select::{Scoped, Selection};
 use crate::stats::Summary;
 use crate::steps::series::StepSeries;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
 use crate::{busy, ceiling, fix, quality};
+use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{
     Cell, Columns, Finding, Link, Notes, Report, Row, Series, Severity, Status, Table, Unit, Value, row,
 };
+use rustc_hash::FxHashMap;
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -47,17 +48,14 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         quality::not_used("modules", notes);
     }
     steps.rows.retain(|step| in_scope(step, scope));
-    let busy: Vec<Intervals> = selection.devices.iter().map(|d| busy::intervals(profile, d)).collect();
+    let (accounts, on_devices) = on_devices(profile, selection, &steps);
     // Of a device without any op nobody knows whether it idled.
-    let busy_in = |i: &StepInstance| {
-        let busy = selection.position(i.device).map(|position| &busy[position]).filter(|b| !b.is_empty())?;
-        Some(busy.overlap(i.start_ps, i.end_ps))
-    };
+    let on = |i: &StepInstance| on_devices.get(selection.position(i.device)?)?.get(&(i.start_ps, i.end_ps));
+    let busy_in = |i: &StepInstance| Some(on(i)?.busy_ps);
     let name = |device| profile.device(device).name.as_str();
     let summary = Summary::of(&steps.durations());
     let median = summary.map(|s| s.p50);
     let (mut rows, mut by_device, mut by_class) = (Vec::new(), Vec::new(), Vec::new());
-    let accounts = account::of_selection(profile, selection);
     let course = StepSeries::of(&steps, &accounts);
     for step in &steps.rows {
         let slowest = step.instances.iter().max_by_key(|i| (i.duration_ps, std::cmp::Reverse(i.device)));
@@ -108,7 +106,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         rows.push(row);
         by_class.extend(slowest.and_then(|i| {
             let account = accounts.get(selection.position(i.device)?)?.as_ref()?;
-            Some(class_row(step, i, name(i.device), account))
+            Some(class_row(step, i, name(i.device), account, on(i)?.times))
         }));
         for instance in &step.instances {
             let row = row![
@@ -253,9 +251,42 @@ fn capital(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// What a device did in one of its steps.
+struct OnDevice {
+    times: Times,
+    busy_ps: i64,
+}
+
+/// What a device did in its steps, by their starts and ends.
+type InSteps = FxHashMap<(i64, i64), OnDevice>;
+
+/// The accounts of the selected devices without their times, and what each device did in its steps, by their starts and ends.
+fn on_devices(
+    profile: &Profile,
+    selection: &Selection<'_>,
+    steps: &Steps,
+) -> (Vec<Option<Account>>, Vec<InSteps>) {
+    let all = account::of_each(profile, selection, |position, account| {
+        let busy = busy::intervals(profile, selection.devices[position]);
+        let own = steps.rows.iter().flat_map(|step| &step.instances).filter(|i| i.device == account.device);
+        let on = own.map(|i| {
+            let times = account.between(i.start_ps, i.end_ps);
+            let busy_ps = busy.overlap(i.start_ps, i.end_ps);
+            ((i.start_ps, i.end_ps), OnDevice { times, busy_ps })
+        });
+        (on.collect(), account.without_times())
+    });
+    all.into_iter().map(|one| one.map_or_else(Default::default, |(on, account)| (Some(account), on))).unzip()
+}
+
 /// What a step's time on a device goes to; what a step lasts beyond the capture counts as before or after it.
-fn class_row(step: &Step, at: &StepInstance, device: &str, account: &Account) -> Row<impl Columns + use<>> {
-    let mut times = account.between(at.start_ps, at.end_ps);
+fn class_row(
+    step: &Step,
+    at: &StepInstance,
+    device: &str,
+    account: &Account,
+    mut times: Times,
+) -> Row<impl Columns + use<>> {
     let beyond = |from: i64, to: i64| (to - from).max(0);
     times.0[Class::Before as usize] += beyond(at.start_ps, at.end_ps.min(account.span.0));
     times.0[Class::After as usize] += beyond(at.start_ps.max(account.span.1), at.end_ps);

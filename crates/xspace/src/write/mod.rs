@@ -267,7 +267,8 @@ fn tag(out: &mut Vec<u8>, number: u32, wire_type: u32) {
     varint(out, u64::from(number << 3 | wire_type));
 }
 
-fn oneof_int(out: &mut Vec<u8>, number: u32, value: u64) {
+/// Appends a number, 0 too.
+pub(crate) fn oneof_int(out: &mut Vec<u8>, number: u32, value: u64) {
     tag(out, number, 0);
     varint(out, value);
 }

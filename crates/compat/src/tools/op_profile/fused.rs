@@ -45,7 +45,7 @@ impl<'p> Fused<'p> {
     /// The instructions that an op's fusion consists of, parameters and tuples left out, in the order of the module.
     pub(super) fn of_op(&self, row: &Row<'_>) -> Vec<Instruction<'p>> {
         let Some(module) = self.modules.get(&row.program_id) else { return Vec::new() };
-        let Ok(decoded) = module.decode(&self.profile.sources[module.source]) else { return Vec::new() };
+        let Ok(decoded) = module.decode(self.profile) else { return Vec::new() };
         let module = &decoded.module;
         let at = module.instruction_by_name(&row.name);
         at.map_or(Vec::new(), |at| self.inside(Instruction { module, at, depth: 0 }))

@@ -100,7 +100,7 @@ fn sides<'p>(
         stage.name == a.entry.name && stage.stage.as_ref().and_then(|s| s.number) == number
     };
     let first = profile.stages.iter().find(is_first).filter(|first| first.stage != a.entry.stage);
-    let decoded = first.and_then(|entry| Some((entry, entry.decode(&profile.sources[entry.source]).ok()?)));
+    let decoded = first.and_then(|entry| Some((entry, entry.decode(profile).ok()?)));
     Ok((decoded.map_or(a, |(entry, decoded)| Program { entry, decoded }), a))
 }
 

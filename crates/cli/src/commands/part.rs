@@ -1,0 +1,80 @@
+//! `haloscope part RUN -o FOLDER`: what some questions need of each host's profile, as a smaller profile.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use haloscope_analyses::part::{self, USUAL};
+use haloscope_profile::load;
+
+use crate::args::{AnalysisArgs, output_args};
+use crate::output::write;
+use crate::run_argument::{find, say_which};
+use crate::to_file::to_file;
+use crate::{Failure, Printer};
+
+pub(super) fn command() -> Command {
+    Command::new("part")
+        .about("Writes what some questions need of each host, where its file lies")
+        .max_term_width(80)
+        .after_long_help(
+            "A part is a smaller profile: the lines that the named analyses read, with all their events. A folder of parts, one a host, \
+             is a run: these analyses answer from it what they answer from the whole files, to the digit. A question that needs more is \
+             refused. So workers that each see one file can prepare a run that no machine could hold.\n\n\
+             Examples:\n  \
+             haloscope part logs/host-7.xplane.pb -o parts\n  \
+             haloscope part RUN --analysis hosts --analysis ops -o parts\n  \
+             haloscope hosts parts",
+        )
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("Log folder, session folder, or the file of one host"),
+        )
+        .arg(
+            Arg::new("analysis")
+                .long("analysis")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .help("An analysis that is to be asked; again for more [default: overview, diagnose, idle, steps, hosts, comm, ops, memory peak]"),
+        )
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FOLDER")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("Where to put the parts, a file a host; what other workers put there stays"),
+        )
+        .args(output_args())
+}
+
+pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+    let asked = AnalysisArgs::output(matches)?;
+    let path = matches.get_one::<PathBuf>("run").cloned().unwrap_or_default();
+    let folder = matches.get_one::<PathBuf>("output").cloned().unwrap_or_default();
+    let named: Vec<&str> =
+        matches.get_many::<String>("analysis").unwrap_or_default().map(String::as_str).collect();
+    let questions = if named.is_empty() { USUAL } else { named.as_slice() };
+    let run = find(&path)?;
+    say_which(&run, printer);
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::File(folder.clone(), error))?;
+    let mut made = Vec::new();
+    // One after another: memory is that of one.
+    for file in &run.files {
+        let profile = load::open(&load::find(file)?)?;
+        for part in part::of(&profile, questions)? {
+            let to = folder.join(format!("{}.xplane.pb", part.about.host));
+            if to.canonicalize().is_ok_and(|to| file.canonicalize().is_ok_and(|file| file == to)) {
+                let message = format!("{} is the profile itself", to.display());
+                return Err(Failure::Usage(message, "name another folder with -o".into()));
+            }
+            to_file(&to, |out| out.write_all(&part.bytes))?;
+            made.push(part.about);
+        }
+    }
+    write(&part::report(&made), &asked, printer)?;
+    Ok(0)
+}
