@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     pub(crate) memory: Option<u64>,
     /// What a packed file unpacks to at most.
     pub(crate) unpacked: Option<u64>,
+    /// Whether files and runs that cannot be read are left out.
+    pub(crate) partial: bool,
     pub(crate) verbose: bool,
 }
 
@@ -120,6 +122,12 @@ pub(crate) fn command() -> Command {
                 .help("Unpacks a packed file to no more than this [200 times its size, and 4GiB at most]"),
         )
         .arg(
+            Arg::new("partial")
+                .long("partial")
+                .action(ArgAction::SetTrue)
+                .help("Leaves out files that cannot be read, and lists them on stderr; without it there is no answer"),
+        )
+        .arg(
             Arg::new("verbose")
                 .short('v')
                 .long("verbose")
@@ -188,6 +196,7 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
         timeout: timeout.transpose().map_err(|_| bad_timeout())?,
         memory: matches.get_one::<u64>("memory-limit").copied(),
         unpacked: matches.get_one::<u64>("max-unpacked").copied(),
+        partial: matches.get_flag("partial"),
         verbose: matches.get_flag("verbose"),
     }))
 }
@@ -216,7 +225,9 @@ fn options(matches: &ArgMatches) -> Vec<OsString> {
     for (option, value) in all {
         words.extend(value.into_iter().flat_map(|value| [option.into(), value.into()]));
     }
-    words.extend(matches.get_flag("verbose").then(|| "--verbose".into()));
+    for flag in ["partial", "verbose"] {
+        words.extend(matches.get_flag(flag).then(|| format!("--{flag}").into()));
+    }
     words
 }
 

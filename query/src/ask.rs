@@ -55,6 +55,7 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
         sql: asked.sql,
         memory: asked.memory,
         unpacked: asked.unpacked,
+        partial: asked.partial,
         verbose: asked.verbose,
     };
     let thread = thread::Builder::new().name("query".into()).stack_size(STACK);
@@ -192,6 +193,7 @@ struct Work {
     sql: String,
     memory: Option<u64>,
     unpacked: Option<u64>,
+    partial: bool,
     verbose: bool,
 }
 
@@ -229,15 +231,42 @@ impl Work {
     fn open(&self) -> Result<Arc<[Run]>, Failure> {
         load::set_unpacked_limit(self.unpacked);
         load::set_memory_limit(self.memory.map(|memory| memory / 2));
-        let mut opened = Vec::new();
+        let (mut opened, mut failed) = (Vec::new(), None);
         for path in &self.runs {
-            let (run, found) = Run::open(path)?;
+            let (run, found) = match Run::open(path) {
+                Ok(opened) => opened,
+                Err(error) if self.partial && self.runs.len() > 1 => {
+                    printer::note(format_args!("left out: {error}"));
+                    failed.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if (0..run.profile.sources.len()).any(|source| run.profile.is_part(source)) {
+                let message = format!(
+                    "{} is a part of a profile, without the events of some lines",
+                    found.path.display()
+                );
+                return Err(Failure::Usage(
+                    message,
+                    "ask the profile that `haloscope part` was given".into(),
+                ));
+            }
+            if !self.partial
+                && let Some(why) = run.profile.left_out.first()
+            {
+                let hint = "--partial leaves such files out, and lists them";
+                return Err(Failure::Unread(why.clone(), hint.into()));
+            }
             if found.chosen_from > 1 {
                 let shown = naming::shown(&found.path);
                 printer::note(format_args!("newest of {} sessions: {shown}", found.chosen_from));
             }
             run.profile.left_out.iter().for_each(|why| printer::note(format_args!("left out: {why}")));
             opened.push(run);
+        }
+        if let (true, Some(error)) = (opened.is_empty(), failed) {
+            return Err(error.into());
         }
         runs::tell_apart(&mut opened);
         if self.verbose && opened.len() > 1 {

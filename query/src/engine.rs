@@ -7,8 +7,8 @@ use std::thread;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::plan_err;
-use datafusion::error::Result;
+use datafusion::common::{Diagnostic, Span, plan_err};
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -84,7 +84,8 @@ impl Engine {
         check_length(sql)?;
         let only_reads =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        let frame = self.context.sql_with_options(sql, only_reads).await?;
+        let frame = self.context.sql_with_options(sql, only_reads).await;
+        let frame = frame.map_err(|error| placed(sql, error))?;
         let mut rows = frame.execute_stream().await?;
         if !begin(rows.schema()) {
             return Ok(());
@@ -96,6 +97,30 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// An error that names something in quotes, such as a table that is not there, with the place at which the statement names it: the
+/// engine says that of columns only.
+fn placed(sql: &str, error: DataFusionError) -> DataFusionError {
+    if error.diagnostic().is_some() {
+        return error;
+    }
+    match quoted(&error).and_then(|name| place_of(sql, &name)) {
+        Some(span) => error.with_diagnostic(Diagnostic::new_error("", Some(span))),
+        None => error,
+    }
+}
+
+/// The first name in quotes of a plan's error, without those of catalog and schema before it.
+pub(crate) fn quoted(error: &DataFusionError) -> Option<String> {
+    let DataFusionError::Plan(message) = error.find_root() else { return None };
+    Some(message.split('\'').nth(1)?.rsplit('.').next()?.to_owned())
+}
+
+fn place_of(sql: &str, name: &str) -> Option<Span> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location().ok()?;
+    let is_name = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
+    tokens.into_iter().find(|one| is_name(&one.token)).and_then(|one| Span::try_from_sqlparser_span(one.span))
 }
 
 /// Words and signs of a statement, without those of lists: what they make are trees as deep as they are long, and whoever walks over

@@ -8,7 +8,7 @@ use datafusion::common::{Diagnostic, SchemaError};
 use datafusion::error::DataFusionError;
 use haloscope_report::Error;
 
-use crate::engine;
+use crate::{engine, tables};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Core(Error),
     /// The command line or the SQL is wrong; with a hint, which may be empty.
     Usage(String, String),
+    /// A file of a run could not be read; with a hint.
+    Unread(String, String),
     /// The query took more memory than it may.
     Memory(String),
     /// The query took more time than it may.
@@ -56,7 +58,7 @@ impl Failure {
             Self::Core(error) => error.exit_code(),
             Self::Usage(..) => 2,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Memory(_) | Self::TimedOut(_) | Self::Output(_) | Self::File(..) => 3,
+            Self::Unread(..) | Self::Memory(_) | Self::TimedOut(_) | Self::Output(_) | Self::File(..) => 3,
             Self::Stopped => 130,
             Self::Bug(_) => 70,
         }
@@ -68,7 +70,7 @@ impl Failure {
             Self::Stopped => return None,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return None,
             Self::Core(error) => error.to_string(),
-            Self::Usage(message, _) => message.clone(),
+            Self::Usage(message, _) | Self::Unread(message, _) => message.clone(),
             Self::Memory(message) => format!("the query takes more memory than it may: {message}"),
             Self::TimedOut(time) => format!("no answer within {} s", time.as_secs_f64()),
             Self::Output(error) => format!("cannot write to stdout: {error}"),
@@ -80,7 +82,7 @@ impl Failure {
     /// What to do about it; `None` where the message says it all.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Self::Usage(_, hint) if !hint.is_empty() => Some(hint.clone()),
+            Self::Usage(_, hint) | Self::Unread(_, hint) if !hint.is_empty() => Some(hint.clone()),
             Self::Core(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Some(
                 "pass the log folder given to the profiler, a session folder in it, or a .xplane.pb file"
                     .into(),
@@ -162,16 +164,26 @@ fn schema_words(error: &SchemaError) -> String {
     }
 }
 
-/// The columns whose names are nearest to one that is not there.
+/// The columns or tables whose names are nearest to one that is not there.
 fn suggestion(error: &DataFusionError) -> Option<String> {
-    let DataFusionError::SchemaError(error, _) = error.find_root() else { return None };
-    let SchemaError::FieldNotFound { field, valid_fields } = error.as_ref() else { return None };
-    let mut near: Vec<(usize, &str)> =
-        valid_fields.iter().map(|known| (distance(&known.name, &field.name), known.name.as_str())).collect();
+    match error.find_root() {
+        DataFusionError::SchemaError(error, _) => {
+            let SchemaError::FieldNotFound { field, valid_fields } = error.as_ref() else { return None };
+            nearest("columns", &field.name, valid_fields.iter().map(|known| known.name.as_str()))
+        }
+        DataFusionError::Plan(message) if message.starts_with("table '") => {
+            nearest("tables", &engine::quoted(error)?, tables::names())
+        }
+        _ => None,
+    }
+}
+
+fn nearest<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut near: Vec<(usize, &str)> = known.map(|known| (distance(known, name), known)).collect();
     near.sort_unstable();
     near.dedup();
     let near: Vec<&str> = near.into_iter().take(4).map(|(_, name)| name).collect();
-    (!near.is_empty()).then(|| format!("the nearest columns are {}", near.join(", ")))
+    (!near.is_empty()).then(|| format!("the nearest {what} are {}", near.join(", ")))
 }
 
 /// How many letters must be changed, put in or left out to make one word of the other.

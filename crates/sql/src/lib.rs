@@ -238,8 +238,17 @@ impl Program {
         let sql = question.sql.trim();
         let seconds = question.timeout.as_secs_f64().to_string();
         let (rows, memory) = (question.rows.max(1).to_string(), question.memory.to_string());
-        let limits =
-            ["--format", "answer", "--limit", &rows, "--timeout", &seconds, "--memory-limit", &memory];
+        let limits = [
+            "--partial",
+            "--format",
+            "answer",
+            "--limit",
+            &rows,
+            "--timeout",
+            &seconds,
+            "--memory-limit",
+            &memory,
+        ];
         let mut words: Vec<OsString> = limits.map(OsString::from).into();
         let is_canned = sql.starts_with('@');
         words.extend((!is_canned).then(|| "--file=-".into()));

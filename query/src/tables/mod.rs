@@ -35,6 +35,11 @@ pub(crate) fn register(context: &SessionContext, runs: &Arc<[Run]>, stats: &Arc<
     Ok(())
 }
 
+/// The names of all tables.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    std::iter::once("event").chain(small::ALL.iter().map(|table| table.name))
+}
+
 /// What the documentation says of a table.
 pub(crate) struct About {
     pub(crate) name: &'static str,

@@ -85,6 +85,56 @@ fn long_lists_and_chains_are_bounded() {
     }
 }
 
+/// Patterns that take others for ever: here they are refused, matched in time that grows with the text, or end with the time they have.
+#[test]
+fn regular_expressions_are_bounded() {
+    for pattern in ["((((a{100}){100}){100}){100})", "(a|aa)+$", "(x+x+)+y", "(.*.*.*.*.*.*.*.*){50}z", "("] {
+        for sql in [
+            format!("SELECT count(*) FROM event WHERE name ~ '{pattern}'"),
+            format!("SELECT regexp_replace(repeat('a', 20000), '{pattern}', 'b')"),
+            format!("SELECT regexp_count(repeat('x', 20000), '{pattern}')"),
+        ] {
+            let output = output("tpu-gate", &[&sql, "--timeout", "10", "--format", "csv"]);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 2 | 3)), "{sql}: {code:?}: {}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_or_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = fixture("tpu-train").join("plugins/profile/2026_01_01_00_00_00/tpu-w-0.xplane.pb.gz");
+    std::fs::copy(whole, dir.path().join("a.xplane.pb.gz")).unwrap();
+    std::fs::write(dir.path().join("b.xplane.pb"), "no profile").unwrap();
+    let ask = |more: &[&str]| {
+        let sql = "SELECT count(*) AS n FROM host";
+        command().arg(dir.path()).arg(sql).args(["--format", "csv"]).args(more).output().unwrap()
+    };
+    let refused = ask(&[]);
+    assert!(refused.status.code() == Some(3) && refused.stdout.is_empty(), "{}", text(&refused.stdout));
+    let talk = text(&refused.stderr);
+    assert!(talk.contains("b.xplane.pb") && talk.contains("--partial"), "{talk}");
+    let partial = ask(&["--partial"]);
+    let talk = text(&partial.stderr);
+    assert!(
+        partial.status.success() && talk.contains("left out: ") && talk.contains("b.xplane.pb"),
+        "{talk}"
+    );
+    assert_eq!(text(&partial.stdout), "n\n1\n");
+    // The same of runs among several; where nothing is left there is no answer.
+    let bad = dir.path().join("b.xplane.pb");
+    let several = |runs: &[&std::path::Path], more: &[&str]| {
+        let sql = "SELECT count(*) AS n FROM host";
+        command().args(runs).arg(sql).args(["--format", "csv"]).args(more).output().unwrap()
+    };
+    let (good, bad) = (fixture("tpu-train"), bad.as_path());
+    assert_eq!(several(&[&good, bad], &[]).status.code(), Some(3));
+    let partial = several(&[&good, bad], &["--partial"]);
+    assert_eq!(text(&partial.stdout), "n\n2\n", "{}", text(&partial.stderr));
+    assert_eq!(several(&[bad, bad], &["--partial"]).status.code(), Some(3));
+}
+
 /// Nothing is written, and no file is read that was not given as a run.
 #[test]
 fn a_query_only_reads_its_runs() {
@@ -128,7 +178,10 @@ fn errors_say_where_and_what_is_near() {
     let (code, talk) = failure("tpu-gate", "SELECT name FRM event");
     assert!(code == 2 && talk.contains("Line: 1, Column: "), "{talk}");
     let (code, talk) = failure("tpu-gate", "SELECT * FROM evnt");
-    assert!(code == 2 && talk.contains("'evnt'"), "{talk}");
+    assert!(code == 2 && talk.contains("'evnt'") && talk.contains("line 1, column 15"), "{talk}");
+    assert!(talk.contains("the nearest tables are event"), "{talk}");
+    let (code, talk) = failure("tpu-gate", "SELECT 1\nFROM step s\n  JOIN devices d ON true");
+    assert!(code == 2 && talk.contains("line 3, column 8") && talk.contains("device"), "{talk}");
     let (code, talk) = failure("tpu-gate", "SELECT * FROM analysis('opps')");
     assert!(code == 2 && talk.contains("opps"), "{talk}");
     let (code, talk) = failure("tpu-gate", "SELECT * FROM analysis('ops', 'by=nonsense')");
