@@ -447,7 +447,7 @@ mod tests {
             ));
             let answer = program.ask(&question("SELECT 1")).unwrap();
             let text = answer.rows[0][0].as_str().unwrap();
-            let limits = "--format answer --limit 7 --timeout 20 --memory-limit 1073741824 --file=- -- a run|SELECT 1|";
+            let limits = "--partial --format answer --limit 7 --timeout 20 --memory-limit 1073741824 --file=- -- a run|SELECT 1|";
             assert!(text.starts_with(limits), "{text}");
             // Its scratch folder is gone.
             assert!(!Path::new(text.rsplit('|').next().unwrap()).exists(), "{text}");
