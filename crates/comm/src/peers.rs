@@ -53,6 +53,9 @@ const BANDWIDTH_PS: f64 = 50e6;
 const BANDWIDTH_OF_BYTES_PS: f64 = 20e6;
 /// What large messages reach of what links can carry: 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
 const USUAL_ALL: f64 = 0.85;
+/// All links are slow where large collectives along single axes take so many times as long as they should: as if the links carried
+/// 40% of what they can, which a line of chips that is no ring does not fall below.
+const SLOW_ALL: f64 = USUAL_ALL / 0.40;
 /// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
 const HOP_PS: f64 = 1e6;
 /// Axes that take less than this share of the time say little.

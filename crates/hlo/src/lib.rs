@@ -74,6 +74,7 @@ mod shape;
 mod stack_frames;
 pub mod text;
 mod trips;
+mod turns;
 mod weight;
 
 pub use buffers::{
@@ -100,4 +101,5 @@ pub use replica_groups::{IotaGroups, MeshAxes, MeshAxisRef, ReplicaGroups};
 pub use shape::{Layout, Shape};
 pub use stack_frames::{FileLocation, SourceFrame, StackFrame, StackFrames};
 pub use text::TextOptions;
+pub use turns::{Turn, turns};
 pub use weight::Room;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use haloscope_hlo::{InstructionIdx, Module, Opcode};
+use haloscope_hlo::Turn;
 use rustc_hash::FxHashMap;
 
 use super::cpu_work;
@@ -75,7 +75,8 @@ fn from_ops(profile: &Profile, device: &Device) -> Vec<Launch> {
     let costs = Costs::new(profile, device);
     let mut turns = FxHashMap::default();
     let grouped = grouped(&ops, |program_id, op| {
-        let turns = turns.entry(program_id?).or_insert_with_key(|id| costs.program(*id).map(turns_of));
+        let turns =
+            turns.entry(program_id?).or_insert_with_key(|id| costs.program(*id).map(haloscope_hlo::turns));
         turns.as_ref()?.get(op).copied()
     });
     let is_told_apart = grouped.len() > 1 || launches.len() <= 1;
@@ -93,51 +94,6 @@ fn are_unequal(launches: &[(Launch, usize)]) -> bool {
         let whole = counts.get(1..counts.len().saturating_sub(1)).unwrap_or_default();
         whole.iter().any(|count| Some(count) != whole.first())
     })
-}
-
-/// When an op's turn comes in an execution of its program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
-    /// The place in the entry's schedule of the instruction, or of the loop around it.
-    place: usize,
-    /// Whether it is of a loop.
-    is_looped: bool,
-}
-
-/// The turns of a program's instructions: of those of the entry and of its loops.
-fn turns_of(module: &Module) -> FxHashMap<String, Turn> {
-    let entry = module.entry();
-    let plain: Vec<InstructionIdx>;
-    let order = match module.schedule(entry) {
-        Some(order) => order,
-        None => {
-            plain = module.computation(entry).instructions().collect();
-            &plain
-        }
-    };
-    let mut turns = FxHashMap::default();
-    let mut reached = vec![false; module.computations().len()];
-    for (place, &index) in order.iter().enumerate() {
-        let hlo = module.instruction(index);
-        turns.insert(hlo.name.clone(), Turn { place, is_looped: false });
-        let mut open: Vec<_> = match hlo.opcode {
-            Opcode::While => hlo.called_computations.clone(),
-            _ => Vec::new(),
-        };
-        while let Some(computation) = open.pop() {
-            if std::mem::replace(&mut reached[computation.index()], true) {
-                continue;
-            }
-            for inner in module.computation(computation).instructions() {
-                let inner = module.instruction(inner);
-                turns.insert(inner.name.clone(), Turn { place, is_looped: true });
-                if matches!(inner.opcode, Opcode::While | Opcode::Call | Opcode::Conditional) {
-                    open.extend(&inner.called_computations);
-                }
-            }
-        }
-    }
-    turns
 }
 
 /// Executions, each with the number of its ops, by start. `turn` says when an op of a program has its turn, where that is known.

@@ -4,13 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SlowLinks, USUAL_ALL, median};
+use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, median};
 
-/// All links are slow where large collectives along single axes take so many times as long as they should: as if the links carried
-/// 40% of what they can, which a line of chips that is no ring does not fall below...
-pub(super) const SLOW_ALL: f64 = USUAL_ALL / 0.40;
-/// ... unless those of one kind do not take so many times as long: then the others are slow, and no link is. These need not be as
-/// slow then, for the links are seen to carry what they can.
+/// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
+/// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
 const WELL: f64 = USUAL_ALL / 0.6;
 const SLOW_KIND: f64 = USUAL_ALL / 0.50;
 /// So are they where all chips of a slice of four and more take part, which are a ring if an even number of them are a rectangle, and

@@ -7,8 +7,7 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::all::SLOW_ALL;
-use super::{Change, Known, Large, Links, Members, Op, Peers, SlowLinks, key, median};
+use super::{Change, Known, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, key, median};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
