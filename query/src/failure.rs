@@ -99,6 +99,14 @@ impl Failure {
     }
 }
 
+/// What the engine says of a pattern that is no regular expression, or a larger one than it takes; why follows it.
+const BAD_PATTERN: &str = "Regular expression did not compile";
+
+/// Whether the crate that compiles patterns says so itself.
+fn is_of_pattern(why: &str) -> bool {
+    why.starts_with("Compiled regex exceeds size limit") || why.starts_with("regex parse error")
+}
+
 fn of_engine(error: DataFusionError) -> Failure {
     let place = error.diagnostic().and_then(place);
     let hint = suggestion(&error);
@@ -112,11 +120,19 @@ fn of_engine(error: DataFusionError) -> Failure {
     match innermost(error) {
         DataFusionError::External(inner) => match inner.downcast::<Error>() {
             Ok(error) => Failure::Core(*error),
-            Err(other) => Failure::Bug(other.to_string()),
+            Err(other) => match other.to_string() {
+                why if is_of_pattern(&why) => sql(format!("the regular expression does not compile: {why}")),
+                why => Failure::Bug(why),
+            },
         },
         DataFusionError::SQL(error, _) => sql(error.to_string().replace("sql parser error: ", "")),
         DataFusionError::SchemaError(error, _) => sql(schema_words(&error)),
         DataFusionError::ResourcesExhausted(message) => Failure::Memory(message),
+        // A kernel's own error is wrapped as the engine's fault; the pattern is the asker's.
+        DataFusionError::Internal(message) if message.contains(BAD_PATTERN) => {
+            let why = message.split_once(BAD_PATTERN).map_or("", |(_, why)| why);
+            sql(format!("the regular expression does not compile{why}"))
+        }
         DataFusionError::Internal(message) => Failure::Bug(message),
         DataFusionError::ExecutionJoin(error) => Failure::Bug(error.to_string()),
         DataFusionError::IoError(error) => Failure::Output(error),
