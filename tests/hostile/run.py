@@ -13,6 +13,7 @@ Exit status 0 where all that holds. Linux, Python 3.9 and no more.
 """
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -27,6 +28,8 @@ import urllib.request
 
 MIB = 1 << 20
 BESIDE, EACH, EACH_FILE = 64 * MIB, 8, 16 << 10
+# Of that the program itself, which a development build is several times as large as: what it takes beyond this is no file's.
+ITSELF = 20 * MIB
 # Of a packed file, and of HLO as text, so many times its size counts: profiles pack to a tenth.
 DENSE = 16
 SECONDS = 10
@@ -85,8 +88,17 @@ def size_of(text):
     return int(text[:-3]) * units[text[-3:]]
 
 
+@functools.cache
+def beyond_itself(binary):
+    """What the program takes before it reads anything, beyond what one that is shipped does."""
+    process = subprocess.Popen([binary, "--version"], stdout=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    return max(0, usage.ru_maxrss * 1024 - ITSELF)
+
+
 def check(binary, path, env, whole, limit, slowest):
     may, size = allowed(path)
+    may += beyond_itself(binary)
     if limit:
         may = size_of(limit) * 1.1
     for question in questions_of(path, whole):
