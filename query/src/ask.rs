@@ -242,11 +242,9 @@ impl Work {
                 }
                 Err(error) => return Err(error.into()),
             };
-            if (0..run.profile.sources.len()).any(|source| run.profile.is_part(source)) {
-                let message = format!(
-                    "{} is a part of a profile, without the events of some lines",
-                    found.path.display()
-                );
+            if run.profile.has_parts() {
+                let shown = naming::shown(&found.path);
+                let message = format!("{shown} is a part of a profile, without the events of some lines");
                 return Err(Failure::Usage(
                     message,
                     "ask the profile that `haloscope part` was given".into(),

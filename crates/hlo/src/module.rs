@@ -1,5 +1,6 @@
 //! A whole HLO module, decoded once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::{
@@ -124,6 +125,15 @@ impl Module {
     #[must_use]
     pub fn schedule(&self, computation: ComputationIdx) -> Option<&[InstructionIdx]> {
         self.schedule.get(&computation).map(Vec::as_slice)
+    }
+
+    /// The instructions of a computation in the order in which they run, where the compiler scheduled it, else in that of the module.
+    #[must_use]
+    pub fn order(&self, computation: ComputationIdx) -> Cow<'_, [InstructionIdx]> {
+        match self.schedule(computation) {
+            Some(order) => Cow::Borrowed(order),
+            None => self.computation(computation).instructions().collect(),
+        }
     }
 
     /// Partitions that the module was compiled for, where its text or its device assignment says so.

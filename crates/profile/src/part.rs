@@ -11,6 +11,12 @@ impl Profile {
         self.planes_in(source).flat_map(|plane| self.lines_of(plane.id)).any(|line| line.is_left_out)
     }
 
+    /// Whether any file of the run is a part.
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        (0..self.sources.len()).any(|source| self.is_part(source))
+    }
+
     /// The bytes of a file as an XSpace, without the events of the lines that are not kept. A file with damage comes back whole: what
     /// is wrong with it is said of its bytes.
     #[must_use]

@@ -161,15 +161,9 @@ pub(super) struct Order {
 impl Order {
     fn of(module: &Module) -> Self {
         let mut position = vec![0; module.instructions().len()];
-        for (computation, body) in module.computations() {
-            let mut next = 0;
-            let mut place = |index: InstructionIdx| {
+        for (computation, _) in module.computations() {
+            for (next, index) in (0..).zip(module.order(computation).iter()) {
                 position[index.index()] = next;
-                next += 1;
-            };
-            match module.schedule(computation) {
-                Some(order) => order.iter().copied().for_each(&mut place),
-                None => body.instructions().for_each(&mut place),
             }
         }
         Self { position, is_scheduled: module.is_scheduled() }

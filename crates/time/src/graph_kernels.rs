@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use haloscope_hlo::{ComputationIdx, FusionKind, InstructionIdx, Module};
+use haloscope_hlo::{ComputationIdx, FusionKind, Module};
 use haloscope_profile::{Device, DeviceKind, LineKind, MetaIdx, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -202,15 +202,7 @@ fn collect(module: &Module, computation: ComputationIdx, depth: usize, seen: &mu
     if depth == 0 || std::mem::replace(&mut seen[computation.index()], true) {
         return;
     }
-    let plain: Vec<InstructionIdx>;
-    let order = match module.schedule(computation) {
-        Some(order) => order,
-        None => {
-            plain = module.computation(computation).instructions().collect();
-            &plain
-        }
-    };
-    for &index in order {
+    for &index in module.order(computation).iter() {
         let hlo = module.instruction(index);
         let opcode = hlo.opcode_name();
         let runs = match opcode {

@@ -17,9 +17,9 @@ pub(super) fn command() -> Command {
         .about("Writes what some questions need of each host, where its file lies")
         .max_term_width(80)
         .after_long_help(
-            "A part is a smaller profile: the lines that the named analyses read, with all their events. A folder of parts, one a host, \
-             is a run: these analyses answer from it what they answer from the whole files, to the digit. A question that needs more is \
-             refused. So workers that each see one file can prepare a run that no machine could hold.\n\n\
+            "A part is a profile with the lines that the named analyses read, and all their events. A folder of parts, one a host, is a \
+             run: these analyses answer from it what they answer from the whole files, to the digit. A question that needs more is \
+             refused. The fewer are named, the smaller is the part; with all of the default it may be as large as the file.\n\n\
              Examples:\n  \
              haloscope part logs/host-7.xplane.pb -o parts\n  \
              haloscope part RUN --analysis hosts --analysis ops -o parts\n  \
@@ -37,7 +37,7 @@ pub(super) fn command() -> Command {
                 .long("analysis")
                 .value_name("NAME")
                 .action(ArgAction::Append)
-                .help("An analysis that is to be asked; again for more [default: overview, diagnose, idle, steps, hosts, comm, ops, memory peak]"),
+                .help(format!("An analysis that is to be asked; again for more [default: {}]", USUAL.join(", "))),
         )
         .arg(
             Arg::new("output")

@@ -78,7 +78,7 @@ fn open(matches: &ArgMatches, printer: &mut Printer) -> Result<Profile, Failure>
         let hint = "of a compiled program, remove what you do not want to show from its HLO text";
         return Err(Failure::Nothing("this is no profile: it has no events".into(), hint.into()));
     }
-    if (0..profile.sources.len()).any(|source| profile.is_part(source)) {
+    if profile.has_parts() {
         let message = "this is a part of a profile, without the events of some lines";
         return Err(Failure::Nothing(
             message.into(),
