@@ -86,6 +86,11 @@ impl Rules {
         Self { by_meta, module_device: plane.ordinal.filter(|_| joined).map(u64::from) }
     }
 
+    /// True if no event's name implies anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_meta.is_empty()
+    }
+
     /// True if the names of such events imply anything.
     pub(super) fn apply_to(&self, meta: u32) -> bool {
         self.by_meta.get(meta as usize).is_some_and(Option::is_some)

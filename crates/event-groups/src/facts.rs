@@ -112,6 +112,11 @@ impl Keys {
         self.ids.is_empty()
     }
 
+    /// True if none of these events has any of them.
+    pub(super) fn none_of(&self, events: &Events) -> bool {
+        !self.ids.iter().any(|(id, _)| events.may_carry(*id))
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         let wanted = KEYS.iter().find(|(n, _)| *n == name).map(|(_, key)| *key);
         self.ids.iter().any(|(_, key)| Some(*key) == wanted)
@@ -134,12 +139,17 @@ impl Keys {
     /// Adds the facts of an event; false if there are none.
     pub(super) fn add(&self, events: &Events, source: &Source, row: usize, facts: &mut Facts) -> bool {
         let mut any = false;
-        for stat in events.stats(source, row) {
+        events.raw_stats(source, row, |stat| {
+            // The key alone tells of most stats that they mean nothing here.
+            if stat.small_key().is_some_and(|key| self.key(key.into()).is_none()) {
+                return;
+            }
+            let Some(stat) = stat.view() else { return };
             if let Some(key) = self.key(stat.metadata_id) {
                 facts.set(key, stat.value);
                 any = true;
             }
-        }
+        });
         any
     }
 }

@@ -71,6 +71,16 @@ impl Context {
     /// The same without guesses: an event of a GPU that nothing on the host is known to have started has no group.
     #[must_use]
     pub fn caused(profile: &Profile, host: HostId) -> Self {
+        Self::find(profile, host, true)
+    }
+
+    /// The same as far as the steps of TPUs go: which of them count. What runs inside of them has no group.
+    #[must_use]
+    pub fn of_steps(profile: &Profile, host: HostId) -> Self {
+        Self::find(profile, host, false)
+    }
+
+    fn find(profile: &Profile, host: HostId, inside_of_steps: bool) -> Self {
         let mut context = Self { by_profiler: is_grouped(profile, host), ..Self::default() };
         let mut collected = Collected::default();
         let planes: Vec<&Plane> = profile.planes_of(host).collect();
@@ -87,7 +97,7 @@ impl Context {
         context.found = !context.by_profiler && !has_loop(profile, host);
         if context.found {
             context.groups = group::find(profile, host, &mut context.lanes, collected);
-            tpu::finish(profile, host, &mut context.lanes, &context.groups);
+            tpu::finish(profile, host, &mut context.lanes, &context.groups, inside_of_steps);
         }
         let lines = context.lanes.iter().enumerate().map(|(i, lane)| (lane.line, i));
         context.lane_of = lines.collect();
@@ -159,12 +169,18 @@ struct Piece {
 }
 
 impl Reader<'_> {
+    /// True if nothing that matters to grouping stands on the line: on most lines of a device.
+    fn says_nothing(&self) -> bool {
+        let no_stat = || self.keys.none_of(self.profile.events(self.line));
+        self.keys.is_empty() || (self.rules.is_none_or(connect::Rules::is_empty) && no_stat())
+    }
+
     /// Notes links and groups in the lane, and returns what matters to grouping.
     fn read(&self, lane: &mut Lane) -> Vec<Notes> {
         /// Events that one thread reads before it looks for others.
         const PIECE: usize = 32 << 10;
         let len = lane.len(self.profile);
-        if self.keys.is_empty() {
+        if self.says_nothing() {
             return Vec::new();
         }
         let own = &*lane;

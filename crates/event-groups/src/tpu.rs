@@ -87,8 +87,15 @@ impl Cores {
     }
 }
 
-/// Merges steps of several modules and gives every other event of a device the group of the step that it overlaps.
-pub(super) fn finish(profile: &Profile, host: HostId, lanes: &mut [Lane], groups: &[Group]) {
+/// Merges steps of several modules and, if `inside_of_steps`, gives every other event of a device the group of the step that it
+/// overlaps.
+pub(super) fn finish(
+    profile: &Profile,
+    host: HostId,
+    lanes: &mut [Lane],
+    groups: &[Group],
+    inside_of_steps: bool,
+) {
     if !profile.planes_of(host).any(is_tpu) {
         return;
     }
@@ -101,6 +108,9 @@ pub(super) fn finish(profile: &Profile, host: HostId, lanes: &mut [Lane], groups
             let known = |group: &u32| (*group as usize) < groups.len();
             let named = steps.groups.iter().copied().enumerate().filter(|(_, g)| known(g));
             steps.named = named.map(|(i, g)| (i as u32, g)).collect();
+        }
+        if !inside_of_steps {
+            continue;
         }
         let steps = &lanes[grouping];
         let spans = steps.starts_ps(profile).iter().zip(steps.durations_ps(profile).iter()).enumerate();

@@ -1,21 +1,22 @@
 //! Columns as they are kept beside the heap, and back.
 //!
-//! The head is words of 64 bits: which line it is of and on which clock, the bases of packed numbers, what was counted, the
-//! events without a place in time, and the faults. The columns follow in the order of [`Events::parts`].
+//! The head is words of 64 bits: which line it is of and on which clock, the bases of packed numbers, the keys of stats, what was
+//! counted, the events without a place in time, and the faults. The columns follow in the order of [`Events::parts`].
 
 use bytemuck::Pod;
 use haloscope_xspace::Faults;
 
 use super::packed::Pack;
 use super::rows::{Columns, DeviceTimes};
+use super::stat_keys::StatKeys;
 use super::{Column, Events, Line, Plane, Segment, StoredColumns};
 use haloscope_report::units::LARGEST_PS;
 
 /// Changes whenever the head or the columns change their meaning.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// Words of the head that are always there.
-const FIXED: usize = 12;
+const FIXED: usize = 15;
 
 /// The columns of a line as bytes: what [`super::ColumnStore::put`] is given.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ impl Events {
         let columns = self.table.backing_cart();
         let device = columns.device.as_ref();
         let base = |pack: Option<&Pack>| pack.map_or(0, |pack| pack.base as u64);
+        let [low, high, others] = self.keys.to_words();
         let mut head = vec![
             FORMAT,
             self.line.at,
@@ -53,6 +55,9 @@ impl Events {
             u64::from(device.is_some()),
             base(device.map(|d| &d.start_ps)),
             base(device.map(|d| &d.duration_ps)),
+            low,
+            high,
+            others,
             self.aggregated.len() as u64,
         ];
         for (meta, count, duration) in &self.aggregated {
@@ -80,7 +85,7 @@ impl Events {
         let words: &[u64] = bytemuck::try_cast_slice(&kept.head).ok()?;
         let (fixed, rest) = words.split_first_chunk::<FIXED>()?;
         let [format, at, len, base_ps, rows, negative, nameless, bases @ .., aggregated] = *fixed;
-        let [duration_base, has_device, start_base, longer_base] = bases;
+        let [duration_base, has_device, start_base, longer_base, keys @ ..] = bases;
         let line_is = [line.body.at, line.body.len, line.base_ps as u64];
         if format != FORMAT || [at, len, base_ps] != line_is || rows > line.event_count || has_device > 1 {
             return None;
@@ -125,6 +130,7 @@ impl Events {
             negative,
             nameless,
             faults: Faults::from_words(faults)?,
+            keys: StatKeys::from_words(keys),
             table: Columns { start_ps, duration_ps, meta, place, far_place, device, marks }.table(),
         })
     }

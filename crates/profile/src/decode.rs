@@ -6,6 +6,7 @@ use super::names::{DEVICE_DURATION_PS, DEVICE_OFFSET_PS, HLO_OP, INPUT_STAGE, ST
 use super::packed::{ELSEWHERE, near};
 use super::parts::{self, Found, Part};
 use super::sink::{DURATION_BASE, Layout, Sink};
+use super::stat_keys::{Seen, StatKeys};
 use super::{Events, Line, Mark, Plane, Source};
 use haloscope_report::stop;
 use haloscope_report::units::LARGEST_PS;
@@ -66,15 +67,21 @@ struct Noted {
 
 impl Noted {
     #[inline(always)]
-    fn look(&mut self, stat: RawStat<'_>, wanted: &Wanted) {
+    fn look(&mut self, stat: RawStat<'_>, wanted: &Wanted, seen: &mut Seen) {
         // A key of one byte tells at once whether there is anything to look at, and where.
         let (flags, value) = match stat.small_key() {
             Some(key) => match wanted.small[usize::from(key & 0x7f)] {
-                0 => return,
+                0 => return seen.small(key),
                 flags => (flags, stat.int_behind_small_key()),
             },
             None => match stat.key_and_int() {
-                Some((id, value)) => (wanted.flags(id), value),
+                Some((id, value)) => {
+                    match u8::try_from(id) {
+                        Ok(key @ 0..0x80) => seen.small(key),
+                        _ => seen.other(),
+                    }
+                    (wanted.flags(id), value)
+                }
                 None => return,
             },
         };
@@ -140,6 +147,7 @@ impl Events {
             negative: found.negative,
             nameless: found.nameless,
             faults: found.faults,
+            keys: found.keys,
         }
     }
 }
@@ -148,10 +156,16 @@ impl Decoder<'_> {
     /// What the device's clock is ahead of the run's at the line's first event, picoseconds; 0 where that does not say.
     fn ahead(&self, view: &LineView<'_>) -> i64 {
         let mut noted = Noted::default();
-        let first = view.events().next_with(|stat| noted.look(stat, &self.wanted));
+        let mut seen = self.seen();
+        let first = view.events().next_with(|stat| noted.look(stat, &self.wanted, &mut seen));
         let Some(EventView { time: EventTime::OffsetPs(offset), .. }) = first else { return 0 };
         let on_run = believable(self.base_ps.saturating_add(offset));
         noted.start.map_or(0, |v| believable(self.base_ps.saturating_add(v)) - on_run)
+    }
+
+    /// Keys that are looked for are not noted one by one.
+    fn seen(&self) -> Seen {
+        Seen::new(|key| self.wanted.small[usize::from(key)] != 0)
     }
 
     /// Decodes events, as many as the sink has rows for.
@@ -160,7 +174,8 @@ impl Decoder<'_> {
         mut events: haloscope_xspace::Events<'_>,
         sink: &mut Sink<'_>,
     ) -> Found {
-        let mut found = Found { is_sorted: true, ..Found::default() };
+        let mut found = Found::nothing();
+        let mut seen = self.seen();
         let (mut last, mut last_took) = (i64::MIN, 0);
         let rows = sink.start_ps.len();
         // All of one length, which the compiler then knows.
@@ -172,8 +187,11 @@ impl Decoder<'_> {
         let mut row = 0;
         while row < rows {
             let mut noted = Noted::default();
-            let event =
-                if STATS { events.next_with(|stat| noted.look(stat, &self.wanted)) } else { events.next() };
+            let event = if STATS {
+                events.next_with(|stat| noted.look(stat, &self.wanted, &mut seen))
+            } else {
+                events.next()
+            };
             let Some(event) = event else { break };
             let meta = self.plane.meta_index(event.metadata_id);
             found.nameless += u64::from(meta == 0);
@@ -218,6 +236,7 @@ impl Decoder<'_> {
             row += 1;
         }
         found.rows = row;
+        found.keys = if STATS { seen.keys() } else { StatKeys::ANY };
         found.faults = events.faults();
         found
     }

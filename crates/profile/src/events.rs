@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use haloscope_xspace::{EventView, Faults, StatValue, Stats};
+use haloscope_xspace::{EventView, Faults, RawStat, StatValue, Stats};
 
 use super::rows::{Rows, Table};
+use super::stat_keys::StatKeys;
 use super::{MetaIdx, Packed, Source, Span};
 use haloscope_report::units::LARGEST_PS;
 
@@ -25,6 +26,7 @@ pub struct Events {
     pub nameless: u64,
     /// What was malformed.
     pub faults: Faults,
+    pub(super) keys: StatKeys,
 }
 
 /// A stat that analyses look for on all events of a line. Noted when events are decoded, so that nobody has to look twice.
@@ -191,6 +193,20 @@ impl Events {
     pub fn stats<'a>(&self, source: &'a Source, index: usize) -> Stats<'a> {
         let (body, at) = self.body(source, index);
         Stats::of_event(body, at)
+    }
+
+    /// True if any event may carry a stat with this key: where it is false, none does.
+    #[must_use]
+    pub fn may_carry(&self, id: i64) -> bool {
+        self.keys.may_have(id)
+    }
+
+    /// Hands the stats of an event to `each` as they stand in the file: for loops over all events that want few of them.
+    #[inline]
+    pub fn raw_stats<'a>(&self, source: &'a Source, index: usize, each: impl FnMut(RawStat<'a>)) {
+        let (body, at) = self.body(source, index);
+        // An event that could not be read has no row.
+        let _ = EventView::parse_with(body, at, each);
     }
 
     /// The stat of an event with this key.

@@ -34,6 +34,7 @@ mod sink;
 mod snapshot;
 pub(crate) use snapshot::FEW_FILES;
 mod source;
+mod stat_keys;
 
 pub use bytes::{Bytes, FileBytes};
 pub use column::{Column, Segment, Shared};

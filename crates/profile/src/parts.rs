@@ -9,6 +9,7 @@ use haloscope_xspace::{Faults, LineView};
 use super::Line;
 use super::MetaIdx;
 use super::sink::{Sink, WideNumbers};
+use super::stat_keys::StatKeys;
 use haloscope_report::stop;
 
 /// A part of a line.
@@ -21,7 +22,6 @@ pub(super) struct Part<'a> {
 }
 
 /// What was found beside the columns.
-#[derive(Default)]
 pub(super) struct Found {
     pub(super) rows: usize,
     pub(super) far: WideNumbers,
@@ -31,6 +31,24 @@ pub(super) struct Found {
     pub(super) faults: Faults,
     pub(super) is_sorted: bool,
     pub(super) marks: u8,
+    pub(super) keys: StatKeys,
+}
+
+impl Found {
+    /// Nothing, which is in order.
+    pub(super) fn nothing() -> Self {
+        Self {
+            rows: 0,
+            far: WideNumbers::default(),
+            aggregated: Vec::new(),
+            negative: 0,
+            nameless: 0,
+            faults: Faults::default(),
+            is_sorted: true,
+            marks: 0,
+            keys: StatKeys::NONE,
+        }
+    }
 }
 
 /// Fewer parts than these are not worth another thread: half a million events, some ten milliseconds.
@@ -120,7 +138,7 @@ fn counted<T>(run: impl FnOnce() -> T) -> T {
 
 /// Joins what was found of parts, and their rows, in the order of starts.
 pub(super) fn join(parts: &[Part<'_>], found: Vec<Found>, sink: &mut Sink<'_>) -> Found {
-    let mut all = Found { is_sorted: true, ..Found::default() };
+    let mut all = Found::nothing();
     let mut from = 0;
     let mut borders = Vec::new();
     for (part, found) in parts.iter().zip(found) {
@@ -137,6 +155,7 @@ pub(super) fn join(parts: &[Part<'_>], found: Vec<Found>, sink: &mut Sink<'_>) -
         all.faults.extend(&found.faults);
         all.is_sorted &= found.is_sorted;
         all.marks |= found.marks;
+        all.keys = all.keys.union(found.keys);
     }
     let durations = sink.durations(all.rows, &all.far);
     let key = |row: usize| (sink.start_ps[row], -durations.at(row));

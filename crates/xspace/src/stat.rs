@@ -123,6 +123,13 @@ impl<'a> RawStat<'a> {
         }
     }
 
+    /// The stat, decoded; `None` for a malformed one.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> Option<StatView<'a>> {
+        StatView::parse(self.data.get(self.from..self.end)?, 0, &mut Faults::default())
+    }
+
     /// The key and the whole number, if it is one; `None` for a malformed stat.
     #[must_use]
     pub fn key_and_int(&self) -> Option<(i64, Option<i64>)> {
