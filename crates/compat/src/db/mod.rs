@@ -112,6 +112,16 @@ pub(crate) fn devices_of(profile: &Profile, host: HostId) -> Vec<&Device> {
 /// The ops of all devices of these hosts.
 #[must_use]
 pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
+    device_ops_with(profile, hosts, |_| None)
+}
+
+/// The same where it is `known` already what belongs together on a host.
+#[must_use]
+pub(crate) fn device_ops_with<'p, 'c>(
+    profile: &'p Profile,
+    hosts: &[HostId],
+    known: impl Fn(HostId) -> Option<&'c Context>,
+) -> Db<'p> {
     let devices: Vec<&Device> = hosts.iter().flat_map(|&h| devices_of(profile, h)).collect();
     let (tpus, gpus): (Vec<&Device>, Vec<&Device>) =
         devices.into_iter().partition(|d| d.kind == DeviceKind::Tpu);
@@ -120,10 +130,14 @@ pub(crate) fn device_ops<'p>(profile: &'p Profile, hosts: &[HostId]) -> Db<'p> {
     // Grouping leaves steps out. A host's events are grouped where that may change the time from the first op to the last.
     let unsure = tpus.iter().zip(&cores).filter(|(_, core)| core.steps_stick_out());
     let unsure: BTreeSet<HostId> = unsure.map(|(device, _)| device.host).collect();
-    let contexts: BTreeMap<HostId, Context> =
-        unsure.into_par_iter().map(stop::carried(|host| (host, Context::of(profile, host)))).collect();
+    let known: BTreeMap<HostId, &Context> =
+        unsure.iter().filter_map(|host| Some((*host, known(*host)?))).collect();
+    let others: Vec<HostId> = unsure.into_iter().filter(|host| !known.contains_key(host)).collect();
+    let others: BTreeMap<HostId, Context> =
+        others.into_par_iter().map(stop::carried(|host| (host, Context::of_steps(profile, host)))).collect();
+    let context = |host| known.get(&host).copied().or_else(|| others.get(&host));
     let cores = tpus.iter().zip(cores);
-    let cores = cores.map(|(device, core)| core.finish(profile, device, contexts.get(&device.host)));
+    let cores = cores.map(|(device, core)| core.finish(profile, device, context(device.host)));
     let mut parts: Vec<Db<'p>> = cores.collect();
     parts.par_extend(gpus.par_iter().map(stop::carried(|device: &&Device| gpu::ops(profile, device))));
     let mut all = Db::default();

@@ -179,13 +179,12 @@ fn add_ops(profile: &Profile, plane: &Plane, line: &Line, context: &Context, ste
         };
     }
     steps.has_infeed = names.iter().any(|name| matches!(name.as_str(), "infeed" | "sparsecorev0 infeed"));
-    let mut sums: FxHashMap<(u32, u32), i64> = FxHashMap::default();
+    let mut sums = ByCategory { categories: names.len(), ..ByCategory::default() };
     let grouped =
         || (0..events.len()).filter(|i| lane.group(*i).is_some()).map(|i| events.on_device_clock(i));
     let mut each = |event: Event, self_ps: i64| {
         if let Some(group) = lane.group(event.index) {
-            let sum = sums.entry((group, category_of[event.meta as usize])).or_default();
-            *sum = sum.saturating_add(self_ps);
+            sums.add(group, category_of[event.meta as usize], self_ps);
         }
     };
     let key = |event: &Event| (event.start_ps, event.start_ps - event.end_ps);
@@ -196,13 +195,10 @@ fn add_ops(profile: &Profile, plane: &Plane, line: &Line, context: &Context, ste
         ordered.sort_by_key(key);
         walk_nested(ordered.into_iter(), None, &mut each);
     }
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_unstable();
-    for ((group, category), self_ps) in sums {
+    for (group, sums) in sums.finish() {
         let categories = steps.categories.entry(i64::from(group)).or_default();
-        if category > 0 {
-            categories.insert(names[category as usize].clone(), self_ps);
-        }
+        let known = names.iter().zip(sums).skip(1);
+        categories.extend(known.filter_map(|(name, self_ps)| Some((name.clone(), self_ps?))));
     }
     if let Some(id) = plane.stat_id("all_reduce_unique_id") {
         for event in grouped() {
@@ -212,6 +208,34 @@ fn add_ops(profile: &Profile, plane: &Plane, line: &Line, context: &Context, ste
                 times.push((id, event.end_ps - event.start_ps));
             }
         }
+    }
+}
+
+/// Self times by group and category, picoseconds. As a rule a group's events follow one another: that at hand is not looked up.
+#[derive(Debug, Default)]
+struct ByCategory {
+    /// Number of categories.
+    categories: usize,
+    at_hand: Option<(u32, Vec<Option<i64>>)>,
+    others: BTreeMap<u32, Vec<Option<i64>>>,
+}
+
+impl ByCategory {
+    fn add(&mut self, group: u32, category: u32, self_ps: i64) {
+        if self.at_hand.as_ref().is_none_or(|(at_hand, _)| *at_hand != group) {
+            let sums = self.others.remove(&group).unwrap_or_else(|| vec![None; self.categories]);
+            self.others.extend(self.at_hand.replace((group, sums)));
+        }
+        let slot = self.at_hand.as_mut().and_then(|(_, sums)| sums.get_mut(category as usize));
+        if let Some(sum) = slot {
+            *sum = Some(sum.unwrap_or(0).saturating_add(self_ps));
+        }
+    }
+
+    /// By group, then by category; `None` where nothing ran.
+    fn finish(mut self) -> BTreeMap<u32, Vec<Option<i64>>> {
+        self.others.extend(self.at_hand);
+        self.others
     }
 }
 
@@ -235,5 +259,22 @@ fn add_sparse_core(profile: &Profile, plane: &Plane, windows: &[Marker], rows: &
         let from = window.begin_ps.wrapping_sub(to_wire_ps(line));
         let busy_ps = on_duty.overlap(from, from.saturating_add(window.duration_ps));
         row.cores.insert(core, core_step(*window, Breakdown::SparseCore { busy_ps }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_comes_back_goes_on_where_it_was() {
+        let mut sums = ByCategory { categories: 3, ..ByCategory::default() };
+        for (group, category, self_ps) in [(7, 2, 5), (8, 0, 1), (7, 1, 0), (7, 2, 6), (9, 1, 2)] {
+            sums.add(group, category, self_ps);
+        }
+        let sums = sums.finish();
+        assert_eq!(sums[&7], [None, Some(0), Some(11)]);
+        assert_eq!(sums[&8], [Some(1), None, None]);
+        assert_eq!(sums[&9], [None, Some(2), None]);
     }
 }

@@ -1,5 +1,6 @@
 //! Lines put together from the events of others: neighbours that are about the same thing become one event.
 
+use haloscope_event_groups::NO_GROUP;
 use rustc_hash::FxHashMap;
 
 /// What an event of a derived line is called.
@@ -75,10 +76,58 @@ impl DerivedEvent {
     }
 }
 
+/// The events of a derived line as columns.
+#[derive(Debug, Default)]
+pub(crate) struct DerivedEvents {
+    /// Starts on the run's clock, picoseconds.
+    pub(crate) start_ps: Vec<i64>,
+    /// Durations, picoseconds.
+    pub(crate) duration_ps: Vec<i64>,
+    /// Rows of the plane's labels.
+    pub(crate) label: Vec<u32>,
+    /// The groups that they belong to, [`NO_GROUP`] for none.
+    pub(crate) group: Vec<u32>,
+}
+
+impl DerivedEvents {
+    pub(crate) fn len(&self) -> usize {
+        self.label.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.label.is_empty()
+    }
+
+    pub(super) fn push(&mut self, event: DerivedEvent) {
+        self.start_ps.push(event.start_ps);
+        self.duration_ps.push(event.duration_ps);
+        self.label.push(event.label);
+        self.group.push(event.group.unwrap_or(NO_GROUP));
+    }
+
+    pub(crate) fn get(&self, at: usize) -> DerivedEvent {
+        DerivedEvent {
+            start_ps: self.start_ps[at],
+            duration_ps: self.duration_ps[at],
+            label: self.label[at],
+            group: Some(self.group[at]).filter(|group| *group != NO_GROUP),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = DerivedEvent> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    fn set_span(&mut self, at: usize, (start_ps, duration_ps): (i64, i64)) {
+        self.start_ps[at] = start_ps;
+        self.duration_ps[at] = duration_ps;
+    }
+}
+
 /// A derived line while it is built.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
-    pub(super) events: Vec<DerivedEvent>,
+    pub(super) events: DerivedEvents,
     /// The event that may still grow at each depth, with the scope that it stands for.
     open: Vec<Option<(usize, Option<i64>)>>,
 }
@@ -128,15 +177,15 @@ impl<const N: usize> Builders<N> {
             builder.open.resize(depth + 1, None);
         }
         if let Some((at, of)) = builder.open[depth] {
-            let event = &mut builder.events[at];
+            let event = builder.events.get(at);
             let same = event.label == label
                 && event.group == piece.group
                 && (scope.is_none() || of.is_none() || scope == of);
             let near = event.end_ps().saturating_add(event.duration_ps.saturating_mul(2)) >= piece.start_ps;
             if same && (self.any_gap || piece.group.is_some() || near) {
                 let end = event.end_ps().max(piece.end_ps);
-                event.start_ps = event.start_ps.min(piece.start_ps);
-                event.duration_ps = end - event.start_ps;
+                let start = event.start_ps.min(piece.start_ps);
+                builder.events.set_span(at, (start, end - start));
                 return;
             }
         }
@@ -174,17 +223,17 @@ impl Builder {
     fn shrink(&mut self, depth: usize) {
         let stack: Vec<usize> = self.open.iter().skip(depth).map_while(|o| o.map(|(at, _)| at)).collect();
         let Some(innermost) = stack.last().filter(|_| stack.len() > 1) else { return };
-        let most = self.events[*innermost].duration_ps / 1000 - 1;
+        let most = self.events.duration_ps[*innermost] / 1000 - 1;
         let mut shrunk = 0;
         let mut around = None;
         for at in stack {
-            let span = self.events[at].span();
+            let span = self.events.get(at).span();
             if shrunk < most && around == Some(span) {
                 shrunk += 1;
             }
             around = Some(span);
             if shrunk > 0 {
-                self.events[at].duration_ps -= 1000 * shrunk;
+                self.events.duration_ps[at] -= 1000 * shrunk;
             }
         }
     }
@@ -204,7 +253,7 @@ mod tests {
         for (start, end) in [(0, 10), (30, 40), (121, 130)] {
             lines.add(0, 7, piece(start, end), None);
         }
-        let spans: Vec<_> = lines.lines[0].events.iter().map(DerivedEvent::span).collect();
+        let spans: Vec<_> = lines.lines[0].events.iter().map(|event| event.span()).collect();
         // 30 <= 10 + 2 * 10, and 121 > 40 + 2 * 40.
         assert_eq!(spans, [(0, 40), (121, 9)]);
     }

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builders, Piece};
 use super::{
-    Derived, DerivedEvent, DerivedLine, Detail, LAUNCHES, Labels, OpLabels, STEPS, is_derived_id, ties,
+    Derived, DerivedEvent, DerivedEvents, DerivedLine, Detail, LAUNCHES, Labels, OpLabels, STEPS,
+    is_derived_id, ties,
 };
 use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile, Source, Stat};
@@ -144,7 +145,7 @@ impl Kernel<'_> {
     }
 }
 
-type Named = (&'static str, Vec<DerivedEvent>, Vec<Vec<Detail>>);
+type Named = (&'static str, DerivedEvents, Vec<Vec<Detail>>);
 
 fn of_stream(
     profile: &Profile,
@@ -349,7 +350,7 @@ pub(super) fn add_launches(
         let derived = &mut derived[gpus[gpu]].1;
         let label = derived.labels.intern(&format!("Launch Stats for {}", known.name));
         if derived.lines.last().is_none_or(|line| line.id != LAUNCHES) {
-            derived.lines.push(DerivedLine::new(LAUNCHES, "Launch Stats", Vec::new()));
+            derived.lines.push(DerivedLine::new(LAUNCHES, "Launch Stats", DerivedEvents::default()));
         }
         let Some(line) = derived.lines.last_mut() else { continue };
         line.events.push(DerivedEvent {

@@ -3,11 +3,12 @@
 
 mod builder;
 mod gpu;
+mod in_order;
 mod offload;
 mod ties;
 mod tpu;
 
-pub(crate) use builder::{DerivedEvent, Labels};
+pub(crate) use builder::{DerivedEvent, DerivedEvents, Labels};
 
 use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, LineId, Plane, PlaneId, PlaneKind, Profile};
@@ -40,7 +41,7 @@ pub(crate) struct DerivedLine {
     /// Its name.
     pub(crate) name: String,
     /// Its events, in the order in which they were begun.
-    pub(crate) events: Vec<DerivedEvent>,
+    pub(crate) events: DerivedEvents,
     /// For each event what it carries beside its label, where it carries anything.
     pub(crate) details: Vec<Vec<Detail>>,
 }
@@ -68,7 +69,7 @@ pub(crate) struct Derived {
 }
 
 impl DerivedLine {
-    fn new(id: i64, name: impl Into<String>, events: Vec<DerivedEvent>) -> Self {
+    fn new(id: i64, name: impl Into<String>, events: DerivedEvents) -> Self {
         Self { id, name: name.into(), events, details: Vec::new() }
     }
 }
@@ -95,6 +96,7 @@ pub(crate) fn of_host(profile: &Profile, host: HostId, context: &Context) -> Vec
 }
 
 /// A framework op's labels: its scopes, outermost first, and itself.
+#[derive(PartialEq)]
 struct OpLabels {
     scopes: Vec<u32>,
     op: u32,

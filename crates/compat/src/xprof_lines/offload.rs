@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::builder::{DerivedEvent, Labels, Piece};
-use super::{DerivedLine, Detail, OFFLOAD, OFFLOAD_ROWS};
+use super::{DerivedEvents, DerivedLine, Detail, OFFLOAD, OFFLOAD_ROWS};
 use haloscope_profile::{Plane, Source};
 
 /// Ops that move data, if one end of theirs is in the host's memory.
@@ -101,7 +101,7 @@ impl Offload {
         let mut lines = Vec::new();
         for (row, (_, moves)) in self.rows.into_iter().enumerate() {
             let name = format!("Host Offload Ops row {row}");
-            let mut line = DerivedLine::new(OFFLOAD + row as i64, name, Vec::new());
+            let mut line = DerivedLine::new(OFFLOAD + row as i64, name, DerivedEvents::default());
             for moved in moves {
                 line.events.push(DerivedEvent {
                     start_ps: moved.start_ps,

@@ -22,7 +22,7 @@ pub(super) fn table(
     steps: &StepDb,
     input: &Analysis,
 ) -> DataTable {
-    let device = db::device_ops(profile, hosts);
+    let device = db::device_ops_with(profile, hosts, |host| environment.context(profile, host));
     let host = db::host_ops(profile, hosts);
     let framework = by_framework_op(&device);
     let is_gpu = environment.run.device_type.contains("GPU");

@@ -46,7 +46,7 @@ fn answer(profile: &Profile, params: &Params) -> Result<Answer, Error> {
     let by_step = StepOps::new(profile, &environment, &steps);
     let notes = diagnostics::table(&diagnostics::step_warnings(&steps), &[]);
     let model = Model {
-        ops: db::device_ops(profile, &hosts),
+        ops: db::device_ops_with(profile, &hosts, |host| environment.context(profile, host)),
         complete: (run.hardware == Hardware::Tpu || hosts.len() > 1).then_some(by_step.all),
         steps: steps.rows.iter().map(|row| row.number).zip(by_step.steps).collect(),
         perf: PerfEnv::new(profile, &hosts),

@@ -75,7 +75,7 @@ impl<'p> Trace<'p> {
             Origin::Line(line) => self.host.context.lane(line).map_or(0, |l| l.metas(profile)[position]),
             Origin::Aggregated(line) => profile.events(profile.line(line)).aggregated[position].0,
             Origin::Derived(plane, line) => {
-                self.host.derived[plane as usize].1.lines[line as usize].events[position].label
+                self.host.derived[plane as usize].1.lines[line as usize].events.label[position]
             }
         };
         (from[at].0 as usize, row as usize)

@@ -40,7 +40,7 @@ impl<'p> HostData<'p> {
     pub(super) fn derived_args(&self, plane: u32, line: u32, position: usize) -> Vec<Arg<'p>> {
         let (_, derived) = &self.derived[plane as usize];
         let line = &derived.lines[line as usize];
-        let label = &derived.labels.as_slice()[line.events[position].label as usize];
+        let label = &derived.labels.as_slice()[line.events.label[position] as usize];
         let mut args: Vec<Arg<'p>> = Vec::new();
         if label.display.is_some() {
             args.push(("long_name".into(), Value::Text(label.name.as_str().into())));

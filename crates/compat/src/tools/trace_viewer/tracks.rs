@@ -106,6 +106,24 @@ pub(super) enum Positions {
     These(Vec<u32>),
 }
 
+impl Positions {
+    /// The position in the origin of the event at one of the track.
+    fn at(&self, at: usize) -> usize {
+        match self {
+            Self::All => at,
+            Self::These(positions) => positions[at] as usize,
+        }
+    }
+
+    /// A column of the origin in the order of the track.
+    fn of<'c, T: Copy>(&self, column: &'c [T]) -> Cow<'c, [T]> {
+        match self {
+            Self::All => Cow::Borrowed(column),
+            Self::These(positions) => positions.iter().map(|at| column[*at as usize]).collect(),
+        }
+    }
+}
+
 impl Track<'_> {
     pub(super) fn len(&self) -> usize {
         self.start_ps.len()
@@ -142,10 +160,8 @@ impl Track<'_> {
             Some(from) => (from[at].0 as usize, from[at].1 as usize),
             None => (0, at),
         };
-        match &self.origin[origin] {
-            (origin, Positions::All) => (*origin, at),
-            (origin, Positions::These(positions)) => (*origin, positions[at] as usize),
-        }
+        let (origin, positions) = &self.origin[origin];
+        (*origin, positions.at(at))
     }
 }
 
@@ -376,31 +392,38 @@ impl<'p> Trace<'p> {
         if let Some(process) = self.processes.get_mut(&pid) {
             process.threads.insert(id, line.name.clone());
         }
-        let mut order: Vec<u32> = (0..line.events.len() as u32).collect();
-        let key = |at: &u32| {
-            let event = &line.events[*at as usize];
-            // XProf sorts derived lines of TPUs; those of GPUs stay as they were begun.
-            (event.start_ps, if sorted { -event.duration_ps } else { 0 })
+        let events = &line.events;
+        // XProf sorts derived lines of TPUs; those of GPUs stay as they were begun.
+        let key = |at: usize| (events.start_ps[at], if sorted { -events.duration_ps[at] } else { 0 });
+        let positions = if (1..events.len()).all(|at| key(at - 1) <= key(at)) {
+            Positions::All
+        } else {
+            let mut order: Vec<u32> = (0..events.len() as u32).collect();
+            order.sort_by_key(|at| key(*at as usize));
+            Positions::These(order)
         };
-        order.sort_by_key(key);
-        let events = || order.iter().map(|at| &line.events[*at as usize]);
         let mut track = Track {
             pid,
             row: Row::Thread(id),
             shift_ps,
-            start_ps: events().map(|e| e.start_ps).collect(),
-            duration_ps: Durations::Own(events().map(|e| e.duration_ps).collect()),
+            start_ps: positions.of(&events.start_ps),
+            duration_ps: match positions.of(&events.duration_ps) {
+                Cow::Borrowed(all) => Durations::OfLine(Packed::plain(all)),
+                Cow::Owned(sorted) => Durations::Own(sorted),
+            },
             first_name,
-            name_row: events().map(|e| e.label).collect(),
+            name_row: positions.of(&events.label),
             renamed: Vec::new(),
-            group: events().map(|e| e.group.unwrap_or(NO_GROUP)).collect(),
+            group: positions.of(&events.group),
             links: Vec::new(),
             origin: Vec::new(),
             from: None,
             serial: Serials::Unknown,
         };
-        for (position, at) in order.iter().enumerate() {
-            let details = line.details.get(*at as usize);
+        // As a rule no event of a line has details.
+        let told = if line.details.is_empty() { 0 } else { events.len() };
+        for position in 0..told {
+            let details = line.details.get(positions.at(position));
             let step = details.into_iter().flatten().find_map(|detail| match detail {
                 xprof_lines::Detail::Text("step_name", name) => Some(name.as_str()),
                 _ => None,
@@ -410,7 +433,7 @@ impl<'p> Trace<'p> {
                 track.renamed.push((position as u32, name));
             }
         }
-        track.origin.push((Origin::Derived(at.0, at.1), Positions::These(order)));
+        track.origin.push((Origin::Derived(at.0, at.1), positions));
         self.tracks.push(track);
     }
 

@@ -215,7 +215,7 @@ impl Event {
             }
             Origin::Derived(plane, line) => {
                 let derived = &data.derived[plane as usize].1;
-                let event = &derived.lines[line as usize].events[at];
+                let event = &derived.lines[line as usize].events.get(at);
                 let label = &derived.labels.as_slice()[event.label as usize];
                 let name = label.display.as_deref().unwrap_or(&label.name);
                 (name.into(), data.derived_args(plane, line, at), event.group, None)
