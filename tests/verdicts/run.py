@@ -46,6 +46,12 @@ def causes_of(binary, folder):
     return [(row[place["id"]].replace(" ", "_"), row[place["claim"]], row[place["speedup"]]) for row in table["rows"]]
 
 
+def blamed(binary, folder):
+    """What a run without a fault is blamed for, beyond what its design costs."""
+    return [cause for cause in causes_of(binary, folder)
+            if (cause[2] or 0) >= WORTH and cause[0] not in cases.INHERENT and not cause[1].startswith(cases.AT_PACE)]
+
+
 def compared(binary, baseline, experiment):
     """The verdict of `compare`, and the exit codes of `check` where any loss counts and where one of 3% passes."""
     verdict = asked(binary, "compare", baseline, experiment, "--format", "json")[1]["values"]["verdict"]["value"]
@@ -141,8 +147,7 @@ def forged(given):
             return judged(given.bin, known, made[case["name"]][0], made[twin][0], step[case["name"]] / step[twin])
 
         def quiet(run):
-            return [(run["name"], cause) for cause in causes_of(given.bin, made[run["name"]][0])
-                    if (cause[2] or 0) >= WORTH and cause[0] not in cases.INHERENT]
+            return [(run["name"], cause) for cause in blamed(given.bin, made[run["name"]][0])]
 
         def pair(run):
             twin = cases.clean_name(run["base"], cases.CLEAN_SEEDS[0])
@@ -159,8 +164,7 @@ def of_stored(given):
     results = []
     for case, folder, twin, gain in stored.runs(given.stored):
         results.append(judged(given.bin, case, folder, twin, gain))
-    alarms = [(folder.name, cause) for folder in stored.clean(given.stored) for cause in causes_of(given.bin, folder)
-              if (cause[2] or 0) >= WORTH and cause[0] not in cases.INHERENT]
+    alarms = [(folder.name, cause) for folder in stored.clean(given.stored) for cause in blamed(given.bin, folder)]
     return results, alarms, []
 
 

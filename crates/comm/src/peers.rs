@@ -60,6 +60,8 @@ const SLOW_ALL: f64 = USUAL_ALL / 0.40;
 const HOP_PS: f64 = 1e6;
 /// Axes that take less than this share of the time say little.
 const AXIS_SHARE: f64 = 0.005;
+/// Where slow links explain so many times what members that were not captured do, links are slow.
+const LINKS_OVER_LATE: f64 = 1.5;
 /// A slow group's excess is this share of the time at least.
 const GROUP_SHARE: f64 = 0.001;
 /// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
@@ -328,18 +330,28 @@ impl<'p> Peers<'p> {
         let is_tpu = profile.devices.iter().filter(|d| d.active).all(|d| d.kind == DeviceKind::Tpu);
         let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
         let uncaptured = self.unlike(&known, all_ps, could.filter(|_| is_tpu));
-        let mut links = SlowLinks { uncaptured, ..SlowLinks::default() };
-        if links.uncaptured.is_some() {
-            return links;
-        }
+        let mut links = SlowLinks::default();
+        let by_due = match uncaptured {
+            Some((found, false)) => return SlowLinks { uncaptured: Some(found), ..links },
+            found => found.map(|(found, _)| found),
+        };
         self.find_groups(&known, all_ps, &mut links);
+        if let Some(could) = could.filter(|_| is_tpu) {
+            self.find_around(&known, could, &mut links);
+        }
         if is_tpu {
             self.find_axis(&known, all_ps, could, &mut links);
         }
         if let Some(could) = could.filter(|_| is_tpu && links.is_empty()) {
             self.find_all(&known, all_ps, could, &mut links);
         }
-        links
+        // Links that are slow hold up collectives of all groups, those of which all were captured too.
+        let Some(found) = by_due else { return links };
+        let of_links = if links.is_empty() { 0.0 } else { self.gain(&[Change::Links(&links)]).saved_share };
+        if of_links > LINKS_OVER_LATE * found.excess_share {
+            return links;
+        }
+        SlowLinks { uncaptured: Some(found), ..SlowLinks::default() }
     }
 
     fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
@@ -416,6 +428,27 @@ impl<'p> Peers<'p> {
         }
         links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         links.pair = self.find_pair(known, &links.common());
+    }
+
+    /// Larger groups around a slow one cross its links as well, and have no peers to tell it: what their collectives take beyond what they
+    /// should, up to as many times as the slow group's do, goes with it. `could` is what the two links of an axis can carry, bytes a second.
+    fn find_around(&self, known: &BTreeMap<Op, Known>, could: f64, links: &mut SlowLinks) {
+        let Some(slowest) = links.groups.first() else { return };
+        let least = 1.0 / slowest.ratio.max(1.0);
+        let inside: Vec<u32> = slowest.devices.iter().map(|device| device.0).collect();
+        for (op, groups) in &self.lengths {
+            let Some(one) = known.get(op).filter(|_| groups.len() == 1) else { continue };
+            let Some(expected_ps) = one.expected_ps(could) else { continue };
+            for (members, own) in groups.iter().filter(|(members, _)| members.len() > inside.len()) {
+                let time_ps = median(own);
+                let is_around = inside.iter().all(|device| members.binary_search(device).is_ok());
+                let is_large = self.asynchronous.contains(op) || one.is_large(time_ps, Some(could));
+                if is_around && is_large && time_ps > SLOWER * expected_ps {
+                    let by = (expected_ps / time_ps).max(least);
+                    links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(by);
+                }
+            }
+        }
     }
 
     /// Of a slow group the two members between which permutes are slower than between the others, hop against hop of the same op.

@@ -90,3 +90,56 @@ impl Cause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{launched, with_evidence};
+
+    /// The finding of a rule that would save so much, where a step takes 1000 us and the thread that launches is busy for 500 of them, or
+    /// where nobody knows for how long it is.
+    fn finding(id: &'static str, saved: Option<f64>, is_launched: bool) -> Finding {
+        let mut planes = launched(200, 300, 0);
+        planes.truncate(if is_launched { 2 } else { 1 });
+        let cause = Cause { id, saved, assuming: "if it went".into(), ..Cause::default() };
+        let mut found = Finding::default();
+        with_evidence(planes, |evidence| found = cause.into_finding(evidence));
+        found
+    }
+
+    #[test]
+    fn without_what_is_slow_on_a_device_steps_take_what_launching_takes() {
+        for id in PACED {
+            let found = finding(id, Some(0.8), true);
+            assert!((found.speedup.unwrap() - 2.0).abs() < 1e-6, "{id}: {found:?}");
+            assert!(found.ceiling.ends_with("busy for 500.0 us in each step"), "{id}: {}", found.ceiling);
+        }
+        // Near misses: less than launching leaves; what is slow on the host; a pace that nobody knows.
+        let five = [("straggler", 0.4, true), ("host_bound", 0.8, true), ("straggler", 0.8, false)];
+        for (id, saved, is_launched) in five {
+            let found = finding(id, Some(saved), is_launched);
+            assert!((found.speedup.unwrap() - 1.0 / (1.0 - saved)).abs() < 1e-6, "{id}: {found:?}");
+            assert!(found.ceiling.ends_with("if it went"), "{id}: {}", found.ceiling);
+        }
+    }
+
+    #[test]
+    fn a_share_that_is_unknown_has_no_ceiling() {
+        for saved in [None, Some(f64::NAN), Some(f64::INFINITY)] {
+            let found = finding("straggler", saved, true);
+            assert_eq!((found.speedup, found.severity), (None, Severity::Info), "{saved:?}");
+            assert_eq!(found.ceiling, "not known: if it went");
+        }
+    }
+
+    #[test]
+    fn severity_follows_from_what_would_go() {
+        let severity = |saved| finding("host_bound", Some(saved), true).severity;
+        let warning = thresholds::WORTH_A_WARNING.good;
+        assert_eq!(
+            [0.5, 0.49, warning].map(severity),
+            [Severity::Error, Severity::Warning, Severity::Warning]
+        );
+        assert_eq!(severity(warning - 0.001), Severity::Info);
+    }
+}

@@ -236,3 +236,49 @@ impl Late {
         format!("{}, {} each", words.join(", "), units::duration_ps(self.mean_ps()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six steps in which one host, or now this and now that one, is so late while all wait so long before their work, microseconds.
+    fn late(is_one: bool, pattern: Pattern, late_us: f64, common_us: f64) -> Late {
+        let step = |step: i64| LateIn {
+            step,
+            host: HostId(if is_one { 0 } else { step as u32 % 2 }),
+            devices: vec![DeviceId(0)],
+            late_ps: late_us * 1e6,
+            common_ps: common_us * 1e6,
+            span: (0, 1_000_000_000),
+        };
+        let host = is_one.then_some(HostId(0));
+        let steps = (0..6).map(step).collect();
+        Late { steps, host, device: None, pattern, cost_share: 0.1, of_steps: 6 }
+    }
+
+    #[test]
+    fn one_is_always_late_by_more_than_what_all_wait() {
+        assert!(late(true, Pattern::Constant, 200.0, 100.0).is_one_always());
+        // Near misses: all wait for as long; in some steps only; in turn.
+        assert!(!late(true, Pattern::Constant, 100.0, 100.0).is_one_always());
+        assert!(!late(true, Pattern::Some(3, 6), 200.0, 100.0).is_one_always());
+        assert!(!late(false, Pattern::Constant, 200.0, 100.0).is_one_always());
+    }
+
+    #[test]
+    fn who_is_last_of_those_that_all_wait_is_chance() {
+        assert!(late(false, Pattern::Some(3, 6), 100.0, 100.0).is_spread());
+        assert!(late(true, Pattern::Some(3, 6), 100.0, 300.0).is_spread());
+        // Near misses: all wait for less than the last is late; one of some steps, and all wait for less than three times that; one of all.
+        assert!(!late(false, Pattern::Some(3, 6), 100.0, 90.0).is_spread());
+        assert!(!late(true, Pattern::Some(3, 6), 100.0, 290.0).is_spread());
+        assert!(!late(true, Pattern::Constant, 100.0, 900.0).is_spread());
+    }
+
+    #[test]
+    fn what_launches_differ_by_in_turn_is_jitter() {
+        assert!(late(false, Pattern::Some(3, 6), 99.0, 0.0).is_jitter());
+        assert!(!late(false, Pattern::Some(3, 6), 101.0, 0.0).is_jitter());
+        assert!(!late(true, Pattern::Some(3, 6), 99.0, 0.0).is_jitter());
+    }
+}

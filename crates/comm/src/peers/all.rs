@@ -17,6 +17,12 @@ const WHOLE_PS: f64 = 50e6;
 /// So many different ops have to be as slow, in this share of the time.
 const FEWEST_SLOW: usize = 2;
 const ALL_SHARE: f64 = 0.02;
+/// One alone says it where it has this share of the steps' time, takes this many times as long as it should at most, and all chips of
+/// the slice take part.
+const ALONE_SHARE: f64 = 0.05;
+const ALONE_MOST: f64 = 5.0;
+/// What goes over one link.
+const HOP: &str = "collective-permute";
 /// Those of all chips say it for all where they have this part of the time.
 const MOST: f64 = 0.5;
 
@@ -70,7 +76,49 @@ impl Peers<'_> {
                 expected_ps: expected_ps * runs,
             });
         }
-        let (_, time_all) = rate_of(&large);
+        self.find_slow(&large, known, all_ps, could, links);
+        if links.is_empty() && links.uncaptured.is_none() {
+            self.find_hops(&large, known, all_ps, could, links);
+        }
+        if links.is_empty() && links.uncaptured.is_none() {
+            self.find_alone(&large, known, all_ps, could, links);
+        }
+    }
+
+    /// Whether the only large collective of a program is slow, as a data-parallel one has it: none says otherwise then. One that takes
+    /// longer still waits for somebody sooner than for links that are as good as down.
+    fn find_alone(
+        &self,
+        large: &[Large<'_>],
+        known: &BTreeMap<Op, Known>,
+        all_ps: f64,
+        could: f64,
+        links: &mut SlowLinks,
+    ) {
+        let carries = |one: &Known| one.bytes_ps(could).is_some_and(|ps| ps >= super::BANDWIDTH_OF_BYTES_PS);
+        let is_alone = known.values().filter(|one| carries(one)).count() == 1;
+        let times = slower(large);
+        if let [one] = large
+            && is_alone
+            && !one.known.is_fused
+            && one.known.is_whole
+            && one.sum_ps >= ALONE_SHARE * all_ps
+            && (SLOW_ALL..ALONE_MOST).contains(&times)
+        {
+            self.slow_all(large, (known, could), all_ps, None, links);
+        }
+    }
+
+    /// Whether all of these are slow, or those of one kind.
+    fn find_slow(
+        &self,
+        large: &[Large<'_>],
+        known: &BTreeMap<Op, Known>,
+        all_ps: f64,
+        could: f64,
+        links: &mut SlowLinks,
+    ) {
+        let (_, time_all) = rate_of(large);
         // One kind of several may be slow alone. What computes as well takes as long as that.
         let plain = || large.iter().copied().filter(|one| !one.known.is_fused);
         let kinds: BTreeSet<&str> = plain().map(|one| one.known.kind.as_str()).collect();
@@ -82,7 +130,7 @@ impl Peers<'_> {
             own.len() >= FEWEST_SLOW && slower(&own) <= WELL
         };
         let is_one_well = kinds.iter().any(is_well);
-        if !is_slow(&large, SLOW_ALL, all_ps) || is_one_well {
+        if !is_slow(large, SLOW_ALL, all_ps) || is_one_well {
             let is_whole = |one: &Large<'_>| {
                 one.known.is_whole
                     && one.known.members >= 4
@@ -92,7 +140,7 @@ impl Peers<'_> {
             let whole: Vec<Large<'_>> = plain().filter(is_whole).collect();
             let most = whole.iter().map(|one| one.sum_ps).sum::<f64>() >= MOST * time_all;
             if !is_one_well && most && is_slow(&whole, SLOW_WHOLE, all_ps) {
-                self.told(&large, (known, could), all_ps, links);
+                self.told(large, (known, could), all_ps, links);
                 return;
             }
             for kind in kinds.iter().filter(|_| kinds.len() > 1) {
@@ -104,7 +152,49 @@ impl Peers<'_> {
             }
             return;
         }
-        self.told(&large, (known, could), all_ps, links);
+        self.told(large, (known, could), all_ps, links);
+    }
+
+    /// Whether the hops of permutes that go on beside other ops are slow: each has one link to itself, and a device sends them one after
+    /// another, so that what the queue before it takes is no part of its length. `others` are the large collectives that hold devices up.
+    fn find_hops(
+        &self,
+        others: &[Large<'_>],
+        known: &BTreeMap<Op, Known>,
+        all_ps: f64,
+        could: f64,
+        links: &mut SlowLinks,
+    ) {
+        let mut hops: Vec<Large<'_>> = Vec::new();
+        for op in &self.asynchronous {
+            let Some((op, one)) = known.get_key_value(op).filter(|(_, one)| one.kind == HOP) else {
+                continue;
+            };
+            let Some(moved) = one.moved() else { continue };
+            let groups = || {
+                self.lengths.get(op).into_iter().flatten().filter(|(m, own)| m.len() > 1 && !own.is_empty())
+            };
+            let lengths: Vec<f64> = groups().flat_map(|(_, own)| own.iter().copied()).collect();
+            let time_ps = median(&lengths);
+            let Some(expected_ps) = one.expected_ps(could).filter(|_| one.is_large(time_ps, Some(could)))
+            else {
+                continue;
+            };
+            let runs = lengths.len() as f64 / groups().count().max(1) as f64;
+            hops.push(Large {
+                op,
+                known: one,
+                moved: moved * runs,
+                time_ps,
+                sum_ps: time_ps * runs,
+                expected_ps: expected_ps * runs,
+            });
+        }
+        let is_well = others.len() >= FEWEST_SLOW && slower(others) <= WELL;
+        if is_slow(&hops, if is_well { SLOW_KIND } else { SLOW_ALL }, all_ps) {
+            let beside = (!others.is_empty()).then(|| rate_of(others).0);
+            self.slow_all(&hops, (known, could), all_ps, beside, links);
+        }
     }
 
     /// Says that these are slow, or, where they are not the longer the more they carry, that they wait for members that were not captured.
@@ -157,7 +247,7 @@ impl Peers<'_> {
         for op in self.lengths.keys() {
             let Some((op, one)) = known.get_key_value(op) else { continue };
             let Some(expected_ps) = one.expected_ps(could) else { continue };
-            if beside.is_some() && !kinds.contains(&one.kind) {
+            if (beside.is_some() || kinds.iter().all(|kind| kind == HOP)) && !kinds.contains(&one.kind) {
                 continue;
             }
             for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1) {

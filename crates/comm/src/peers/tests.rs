@@ -22,22 +22,33 @@ const OPS: [(&str, &str, &str); 3] = [
 /// Eight devices of one host. In each step a device begins so late, works so long, meets its neighbour for so long, and then all meet:
 /// microseconds by device.
 pub(crate) fn profile(late: [i64; 8], work: [i64; 8], meets: [i64; 4]) -> Profile {
+    profile_of(&OPS, late, work, meets, 10)
+}
+
+/// The same by these ops, the last of which takes so long.
+fn profile_of(
+    ops: &[(&str, &str, &str); 3],
+    late: [i64; 8],
+    work: [i64; 8],
+    meets: [i64; 4],
+    last: i64,
+) -> Profile {
     let mut lines: Vec<[Line; 2]> =
         (0..8).map(|_| [Line::new(1, "Steps"), Line::new(2, "XLA Ops")]).collect();
     let mut now = 0;
     for step in 0..STEPS_RUN {
         let arrives = |d: usize| now + (late[d] + work[d]) * US;
         let met = |g: usize| arrives(2 * g).max(arrives(2 * g + 1)) + meets[g] * US;
-        let end = (0..4).map(met).max().unwrap_or(0) + 10 * US;
-        for (d, [steps, ops]) in lines.iter_mut().enumerate() {
+        let end = (0..4).map(met).max().unwrap_or(0) + last * US;
+        for (d, [steps, events]) in lines.iter_mut().enumerate() {
             steps.events.push(Event::at(10 + step, now, end - now));
-            ops.events.push(Event::at(1, now + late[d] * US, work[d] * US));
-            ops.events.push(Event::at(2, arrives(d), met(d / 2) - arrives(d)));
-            ops.events.push(Event::at(3, met(d / 2), end - met(d / 2)));
+            events.events.push(Event::at(1, now + late[d] * US, work[d] * US));
+            events.events.push(Event::at(2, arrives(d), met(d / 2) - arrives(d)));
+            events.events.push(Event::at(3, met(d / 2), end - met(d / 2)));
         }
         now = end;
     }
-    made(&OPS, lines)
+    made(ops, lines)
 }
 
 /// One host with a TPU for each of these pairs of lines; ops are 1 and on, steps 10 and on.
@@ -114,6 +125,27 @@ fn a_slow_pair_is_named_with_what_the_others_wait_for_it() {
         let gain = peers.gain(&[Change::Links(&links)]);
         assert!((gain.saved_share - 300.0 / 910.0).abs() < 2e-3, "{gain:?}");
     });
+}
+
+#[test]
+fn larger_groups_around_a_slow_pair_are_held_up_by_it() {
+    let gain = |last: i64, numbers: &str| {
+        let text = OPS[2].2.replace("f32[8]", numbers);
+        let ops = [OPS[0], OPS[1], (OPS[2].0, OPS[2].1, text.as_str())];
+        let profile = profile_of(&ops, [0; 8], [500; 8], [100, 100, 400, 100], last);
+        with(&profile, |peers| peers.gain(&[Change::Links(&peers.slow_links(&profile))]).saved_share)
+    };
+    // 4 MiB of all should take 92 us, and take 350; of the pair's 400, 100 are left.
+    let found = gain(350, "f32[1048576]");
+    assert!((found - (300.0 + 258.0) / 1250.0).abs() < 5e-3, "{found}");
+    // No more than the pair is slower by.
+    let found = gain(800, "f32[1048576]");
+    assert!((found - (300.0 + 600.0) / 1700.0).abs() < 5e-3, "{found}");
+    // Near misses: as long as it should take; a small one, whose way is long.
+    let found = gain(100, "f32[1048576]");
+    assert!((found - 300.0 / 1000.0).abs() < 5e-3, "{found}");
+    let found = gain(40, "f32[8]");
+    assert!((found - 300.0 / 940.0).abs() < 5e-3, "{found}");
 }
 
 #[test]
@@ -377,13 +409,32 @@ fn collectives_of_one_message_that_take_unlike_times_wait_for_a_member_that_was_
         let links = peers.slow_links(&profile);
         assert!(links.uncaptured.is_none() && links.all.is_some(), "{links:?}");
     });
-    // All members captured; a little longer; messages of two sizes.
-    let sizes = [("all-reduce.1", 1 << 20), ("all-reduce.2", 3 << 18)];
-    for profile in
-        [meeting([100, 300], same, 8), meeting([100, 140], same, 16), meeting([100, 300], sizes, 16)]
-    {
+    // All members captured; a little longer.
+    for profile in [meeting([100, 300], same, 8), meeting([100, 140], same, 16)] {
         with(&profile, |peers| assert!(peers.slow_links(&profile).uncaptured.is_none()));
     }
+}
+
+#[test]
+fn a_collective_that_takes_longer_for_what_it_sends_than_another_waits_for_a_member_that_was_not_captured() {
+    let found = |meets, numbers: [u64; 2], members| {
+        let profile = meeting(meets, [("all-reduce.1", numbers[0]), ("all-reduce.2", numbers[1])], members);
+        with(&profile, |peers| peers.slow_links(&profile).uncaptured)
+    };
+    // 4 MiB take 100 us as they should; 3 MiB should take 77 and take 300.
+    let one = found([100, 300], [1 << 20, 3 << 18], 16).unwrap();
+    assert_eq!((one.slow.0.as_str(), one.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+    assert!((one.excess_share - 222.6 / 900.0).abs() < 5e-3, "{one:?}");
+    // Near misses: all were captured; by 1.4 times; what is quick sends less than half, so that links may be slow.
+    assert_eq!(found([100, 300], [1 << 20, 3 << 18], 8), None);
+    assert_eq!(found([100, 115], [1 << 20, 3 << 18], 16), None);
+    assert_eq!(found([35, 300], [1 << 18, 1 << 20], 16), None);
+    // None takes what it should, and a small one several times as long for what it sends as a large one: all wait.
+    let one = found([170, 130], [1 << 20, 64], 16).unwrap();
+    assert_eq!((one.slow.0.as_str(), one.quick.0.as_str()), ("all-reduce.2", "all-reduce.1"));
+    assert!((one.excess_share - (170.0 - 100.5 + 130.0 - 8.0) / 800.0).abs() < 5e-3, "{one:?}");
+    // Near miss: by less than the way from chip to chip may differ.
+    assert_eq!(found([170, 50], [1 << 20, 64], 16), None);
 }
 
 /// Eight devices in groups of four, of which three, two and three were captured; they meet for so long, microseconds.

@@ -7,7 +7,7 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::{Change, Known, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, key, median};
+use super::{Change, Known, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, key, median};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -37,11 +37,23 @@ const UNLIKE_PS: f64 = 10e6;
 /// What they take beyond the quickest is this share of the steps' time at least.
 const UNLIKE_SHARE: f64 = 0.02;
 
+/// Collectives that send unlike messages are held against what each should take. One that takes no more than so many times that is seen
+/// to be sent as fast as links can...
+const CARRIES: f64 = USUAL_ALL / 0.6;
+/// ... and others that send no more than twice as much wait, if they take [`UNLIKE`] times as long for what they send. Where none is seen to
+/// be, one waits that takes so many times as long for what it sends as a large one.
+const SEVERAL: f64 = 4.0;
+/// What these take beyond it is this share of the steps' time at least.
+const DUE_SHARE: f64 = 0.025;
+/// What it takes beyond that is more than the way from chip to chip differs by, picoseconds.
+const BEYOND_PS: f64 = 50e6;
+
 /// Ops that send the same: kind, axis, members, bytes over the links of a device; and the group, which may be slow for its links. Hops of
 /// permutes are held against each other.
 type Message<'k> = (&'k str, &'k str, u64, u64, &'k [u32]);
 
 /// What an op of a message takes in one group: the usual time of an execution, picoseconds, and how many there are.
+#[derive(Clone, Copy)]
 struct Taken<'k> {
     op: &'k Op,
     /// The members that were captured.
@@ -51,6 +63,37 @@ struct Taken<'k> {
     is_asynchronous: bool,
     /// What it should take by what it sends ([`Known::expected_ps`]), picoseconds.
     expected_ps: Option<f64>,
+    /// Whether its bytes tell how long it takes ([`Known::is_large`]).
+    is_large: bool,
+}
+
+/// An op against what it should take for what it sends, picoseconds, whatever others send: bytes over the links of a device.
+#[derive(Clone, Copy)]
+struct Due<'m, 'k> {
+    taken: &'m Taken<'k>,
+    due_ps: f64,
+    moved: u64,
+}
+
+impl Due<'_, '_> {
+    /// How many times as long as it should it takes.
+    fn ratio(&self) -> f64 {
+        self.taken.time_ps / self.due_ps
+    }
+
+    /// What it takes beyond so many times what it should, picoseconds.
+    fn beyond_ps(&self, usual: f64) -> f64 {
+        self.taken.time_ps - usual * self.due_ps
+    }
+
+    /// Whether it takes so many times as long as what is usual, and by more than the way differs by.
+    fn is_beyond(&self, usual: f64, times: f64) -> bool {
+        self.ratio() >= times * usual && self.beyond_ps(usual) >= BEYOND_PS
+    }
+
+    fn told(&self) -> Told {
+        (self.taken.op.1.clone(), self.taken.time_ps, self.moved as f64)
+    }
 }
 
 /// Collectives of groups that were not wholly captured.
@@ -131,6 +174,70 @@ impl<'k> Messages<'k> {
         let quickest = (expected_ps > 0.0).then(|| quick_ps / expected_ps);
         Unlike { excess_ps, beyond_ps: beyond_ps.max(excess_ps), quickest, worst, slower }
     }
+
+    /// Which take unlike times for what they send, whether or not another sends the same: of synchronous ones of one kind, axis and group
+    /// one takes what it should, and others, which send no more than twice as much, take far longer; or one takes several times as long
+    /// for what it sends as the large one that is nearest to what it should take.
+    fn unlike_for_their_bytes(&self) -> Unlike<'_, 'k> {
+        let mut kinds: BTreeMap<(&str, &str, u64, &[u32]), Vec<Due<'_, 'k>>> = BTreeMap::new();
+        for (&(kind, axis, members, moved, group), all) in &self.same {
+            let plain = all.iter().filter(|one| !one.is_asynchronous && kind != "collective-permute");
+            let due = plain.filter_map(|taken| {
+                let due_ps = taken.expected_ps.filter(|ps| *ps > 0.0)?;
+                Some(Due { taken, due_ps, moved })
+            });
+            kinds.entry((kind, axis, members, group)).or_default().extend(due);
+        }
+        let mut excess = BTreeMap::<&[u32], f64>::new();
+        let mut beyond = BTreeMap::<&[u32], f64>::new();
+        let mut slower = Vec::new();
+        let mut worst: Option<(f64, Told, Told)> = None;
+        for (&(.., group), all) in &kinds {
+            let least = |takes: &dyn Fn(&Due<'_, 'k>) -> bool| {
+                let those = all.iter().filter(|one| takes(one));
+                those.min_by(|a, b| a.ratio().total_cmp(&b.ratio())).copied()
+            };
+            let large = least(&|one| one.taken.is_large);
+            let against = |one: &Due<'_, 'k>| {
+                let carries = least(&|other| 2 * other.moved >= one.moved && other.ratio() <= CARRIES)
+                    .filter(|quick| one.is_beyond(quick.ratio().max(1.0), UNLIKE));
+                carries.or_else(|| large.filter(|large| one.is_beyond(large.ratio().max(1.0), SEVERAL)))
+            };
+            let found: Vec<(&Due<'_, 'k>, Due<'_, 'k>)> =
+                all.iter().filter_map(|one| Some((one, against(one)?))).collect();
+            // What carries what it should says how long that is.
+            let well = found.iter().map(|(_, quick)| quick.ratio()).filter(|ratio| *ratio <= CARRIES);
+            let usual = well.fold(1.0, f64::max);
+            for (one, quick) in &found {
+                let more_ps = one.beyond_ps(usual) * one.taken.runs;
+                *excess.entry(group).or_default() += more_ps;
+                if worst.as_ref().is_none_or(|(most, ..)| more_ps > *most) {
+                    worst = Some((more_ps, one.told(), quick.told()));
+                }
+            }
+            for one in all.iter().filter(|_| !found.is_empty()) {
+                let more_ps = one.beyond_ps(usual);
+                if more_ps > 0.0 {
+                    slower.push((one.taken, 1.0 - more_ps / one.taken.time_ps));
+                    *beyond.entry(group).or_default() += more_ps * one.taken.runs;
+                }
+            }
+        }
+        let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
+        let worst = worst.map(|(_, slow, quick)| (slow, quick));
+        Unlike { excess_ps: most(excess), beyond_ps: most(beyond), quickest: None, worst, slower }
+    }
+
+    /// The first of the two that says that captured members wait for others, in a time of so many picoseconds; whether it is the one that
+    /// goes by what should be taken.
+    fn waits(&self, all_ps: f64) -> Option<(Unlike<'_, 'k>, Told, Told, bool)> {
+        let both = [(self.unlike(), UNLIKE_SHARE), (self.unlike_for_their_bytes(), DUE_SHARE)];
+        both.into_iter().zip([false, true]).find_map(|((mut one, least), is_by_due)| {
+            let is_late = one.excess_ps >= least * all_ps && one.quickest.is_none_or(|by| by <= SLOW_ALL);
+            let (slow, quick) = one.worst.take().filter(|_| is_late)?;
+            Some((one, slow, quick, is_by_due))
+        })
+    }
 }
 
 /// Collectives of one device, the only one of their groups that was captured, that send the same along the same axis and take unlike
@@ -159,15 +266,15 @@ pub fn of_one<'p>(
         let runs = op.occurrences as f64;
         let time_ps = op.total_ps as f64 / runs;
         let expected_ps = could.and_then(|could| one.expected_ps(could));
-        let taken = Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false, expected_ps };
+        let is_large = one.is_large(time_ps, could);
+        let taken =
+            Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false, expected_ps, is_large };
         messages.push(taken, one, 1);
     }
-    let Unlike { excess_ps: excess, beyond_ps, quickest, worst, .. } = messages.unlike();
-    let is_late = excess >= UNLIKE_SHARE * window_ps && quickest.is_none_or(|by| by <= SLOW_ALL);
-    let (slow, quick) = worst.filter(|_| is_late)?;
+    let (found, slow, quick, _) = messages.waits(window_ps)?;
     Some(Uncaptured {
         captured: messages.captured,
-        excess_share: beyond_ps / window_ps.max(1.0),
+        excess_share: found.beyond_ps / window_ps.max(1.0),
         slow,
         quick,
     })
@@ -178,13 +285,13 @@ impl Peers<'_> {
     /// the time of the steps, picoseconds. A slow link makes all of them slow alike; what comes before them makes one wait for a
     /// late member and not another.
     /// Where the quickest of each message take as long as on slow links, links are slow; `could` is what the two links of an axis can
-    /// carry, bytes a second.
+    /// carry, bytes a second. Also says whether it goes by what each should take, and not by others that send the same.
     pub(super) fn unlike(
         &self,
         known: &BTreeMap<Op, Known>,
         all_ps: f64,
         could: Option<f64>,
-    ) -> Option<Uncaptured> {
+    ) -> Option<(Uncaptured, bool)> {
         let mut messages = Messages::default();
         for (op, one) in known {
             for (group, lengths) in self.parts_of(op, one) {
@@ -195,20 +302,19 @@ impl Peers<'_> {
                     runs: lengths.len() as f64,
                     is_asynchronous: self.asynchronous.contains(op),
                     expected_ps: could.and_then(|could| one.expected_ps(could)),
+                    is_large: one.is_large(median(lengths), could),
                 };
                 messages.push(taken, one, group.len());
             }
         }
-        let Unlike { excess_ps: excess, beyond_ps, quickest, worst, slower } = messages.unlike();
-        let is_late = excess >= UNLIKE_SHARE * all_ps && quickest.is_none_or(|by| by <= SLOW_ALL);
-        let (slow, quick) = worst.filter(|_| is_late)?;
+        let (found, slow, quick, is_by_due) = messages.waits(all_ps)?;
         let mut links = SlowLinks::default();
-        for (taken, by) in slower {
+        for (taken, by) in found.slower {
             links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
         }
-        let by_sum = beyond_ps / all_ps.max(1.0);
+        let by_sum = found.beyond_ps / all_ps.max(1.0);
         let excess_share = by_sum.max(self.gain(&[Change::Links(&links)]).saved_share);
-        Some(Uncaptured { captured: messages.captured, excess_share, slow, quick })
+        Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, is_by_due))
     }
 
     /// The groups of an op of which some members were not captured, with the lengths of its executions in them, picoseconds.
@@ -224,11 +330,15 @@ pub type Told = (String, f64, f64);
 /// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
 /// the time: what takes long is not the way then. Ops that compute as well say nothing.
 pub(super) fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
-    let bytes = |one: &Large<'_>| one.moved * one.time_ps / one.sum_ps.max(1.0);
+    let each = |one: &Large<'_>, sum: f64| sum * one.time_ps / one.sum_ps.max(1.0);
+    let bytes = |one: &Large<'_>| each(one, one.moved);
+    let due_ps = |one: &Large<'_>| each(one, one.expected_ps);
+    // Kinds have unlike parts of what links carry: what one should take says more than its bytes.
     let is_against = |small: &Large<'_>, large: &Large<'_>| {
         small.known.axis == large.known.axis
             && small.time_ps >= LONGER * large.time_ps
             && bytes(small) <= FEWER_BYTES * bytes(large)
+            && due_ps(small) <= FEWER_BYTES * due_ps(large)
     };
     let plain: Vec<&Large<'_>> = all.iter().filter(|one| !one.known.is_fused).collect();
     let pair = |small: &&Large<'_>| plain.iter().copied().find(|large| is_against(small, large));

@@ -273,13 +273,31 @@ impl<'p> Evidence<'p> {
     /// collectives: for this share of the active window. `None` where it is always the same one, or does something else.
     pub(crate) fn late_in_launches(&self) -> Option<f64> {
         let measured = self.measured().ok()?;
-        let late = measured.late.as_ref().filter(|late| late.host.is_none() && late.device.is_none())?;
+        let is_drift = self.is_late_at_pace();
+        let is_in_turn = |late: &&Late| late.host.is_none() && late.device.is_none();
+        let late = measured.late.as_ref().filter(|late| is_drift || is_in_turn(late))?;
         let of_launches = self.share_of(&self.host().part(Doing::Launch));
         if measured.obstacle.is_some() || HOST_CAUSE.grade(of_launches) == Grade::Good {
             return None;
         }
-        let is_launch = self.instead(measured, late)?.word == LAUNCH_ITSELF;
+        let is_launch = is_drift || self.instead(measured, late)?.word == LAUNCH_ITSELF;
         is_launch.then_some(self.waits().late?.communication)
+    }
+
+    /// Whether devices wait for launches of hosts that launch without a rest.
+    pub(crate) fn is_bound_by_launches(&self) -> bool {
+        let of_launches = self.share_of(&self.host().part(Doing::Launch));
+        HOST_CAUSE.grade(of_launches) != Grade::Good && self.is_at_pace()
+    }
+
+    /// Whether hosts launch one step after another without a rest ([`Evidence::is_at_pace`]), those that begin late as fast as the others:
+    /// nobody waits for anybody, and who is last is by how much their launches have drifted apart.
+    pub(crate) fn is_late_at_pace(&self) -> bool {
+        let Ok(measured) = self.measured() else { return false };
+        let late = measured.late.as_ref().filter(|late| !late.is_one_always());
+        late.is_some_and(|late| {
+            self.is_bound_by_launches() && late.host.is_none_or(|host| !self.is_slower_to_launch(host))
+        })
     }
 
     /// Whether hosts that begin late wait for their input meanwhile, as all do: one that is late in every step, by more than what all

@@ -11,9 +11,13 @@ pub(crate) fn framework_tail(meta: &OpMeta<'_>) -> String {
         return meta.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
     }
     let parts: Vec<&str> = path.split('/').collect();
-    let tail = parts.get(parts.len().saturating_sub(3)..).unwrap_or(&parts).join("/");
-    let mut out = String::with_capacity(tail.len());
-    for c in tail.chars() {
+    erased(&parts.get(parts.len().saturating_sub(3)..).unwrap_or(&parts).join("/"))
+}
+
+/// A path with a `#` for each number.
+fn erased(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
         match c {
             c if !c.is_ascii_digit() => out.push(c),
             _ if out.ends_with('#') => {}
@@ -21,6 +25,32 @@ pub(crate) fn framework_tail(meta: &OpMeta<'_>) -> String {
         }
     }
     out
+}
+
+/// The scopes of a framework path that a program's author named, with numbers erased: without the op, the program, what loops and
+/// checkpoints add, and what autodiff wraps, so that the forward and backward pass of one place have one name. Empty where there is none.
+pub(crate) fn named_scope(meta: &OpMeta<'_>) -> String {
+    const ADDED: [&str; 9] = [
+        "main",
+        "while",
+        "body",
+        "cond",
+        "scan",
+        "closed_call",
+        "checkpoint",
+        "rematted_computation",
+        "shard_map",
+    ];
+    let parts: Vec<&str> = meta.framework_op.split('/').collect();
+    let scopes = parts[..parts.len() - 1].iter().filter_map(|part| {
+        let mut inner = *part;
+        while let Some(wrapped) = ["transpose(", "jvp(", "vmap("].iter().find_map(|w| inner.strip_prefix(w)) {
+            inner = wrapped.strip_suffix(')').unwrap_or(wrapped);
+        }
+        let is_added = inner.is_empty() || inner.contains('(') || ADDED.contains(&inner);
+        (!is_added).then(|| erased(inner))
+    });
+    scopes.collect::<Vec<_>>().join("/")
 }
 
 /// A number with its word: `1 op`, `3 ops`.
@@ -78,6 +108,20 @@ mod tests {
         let meta = |path: &&'static str| OpMeta { framework_op: (*path).into(), ..OpMeta::default() };
         let metas: Vec<OpMeta<'_>> = paths.iter().map(meta).collect();
         shared_path(metas.iter())
+    }
+
+    #[test]
+    fn the_forward_and_the_backward_pass_of_a_place_have_one_name() {
+        let of = |path: &'static str| named_scope(&OpMeta { framework_op: path.into(), ..OpMeta::default() });
+        assert_eq!(of("jit(f)/jvp(head)/dot_general"), "head");
+        assert_eq!(of("jit(f)/transpose(jvp(head))/dot_general"), "head");
+        assert_eq!(
+            of("jit(f)/transpose(jvp())/while/body/closed_call/checkpoint/layer_3/mlp/dot"),
+            "layer_#/mlp"
+        );
+        for none in ["jit(f)/transpose(jvp())/while/body/dot", "dot", ""] {
+            assert_eq!(of(none), "", "{none}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::Evidence;
 use super::host_events::{Doing, doing};
-use haloscope_profile::{LineId, Mark};
+use haloscope_profile::{HostId, LineId, Mark};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::stats::quantile;
 
@@ -15,6 +15,8 @@ const FEWEST: usize = 5;
 const FREE: f64 = 0.85;
 /// So may a launch that takes as long as this, picoseconds.
 const LONGEST_PS: f64 = 1e9;
+/// Hosts that run the same loop differ by less.
+const SLOWER: f64 = 1.15;
 /// A frame is part of each round where it holds this many launches at most.
 const OF_ROUND: f64 = 1.1;
 
@@ -25,18 +27,43 @@ impl Evidence<'_> {
         *self.pace.get_or_init(|| self.find_pace())
     }
 
+    /// Whether hosts launch one step after another without a rest, each launch no longer than launches are, and devices are done before the
+    /// next one comes: steps are as short as their launches, which is how the program is cut, and nothing that went wrong.
+    pub(crate) fn is_at_pace(&self) -> bool {
+        let busy = self.busy_ps().zip(self.step_ps());
+        busy.is_some_and(|(busy_ps, step_ps)| busy_ps > FREE * step_ps)
+    }
+
+    /// Whether the thread of a host that launches is busy for clearly longer with a step than that of the median host.
+    pub(crate) fn is_slower_to_launch(&self, host: HostId) -> bool {
+        let own = self.host().launchers.get(&host).and_then(|line| self.round_ps(*line));
+        let all = self.rounds_ps();
+        own.is_some_and(|own| !all.is_empty() && own > SLOWER * quantile(&all, 0.5))
+    }
+
+    /// For how long each host's thread that launches is busy with a launch, in order, picoseconds.
+    fn rounds_ps(&self) -> Vec<f64> {
+        let lines = self.host().launchers.values();
+        let mut rounds_ps: Vec<f64> = lines.filter_map(|line| self.round_ps(*line)).collect();
+        rounds_ps.sort_by(f64::total_cmp);
+        rounds_ps
+    }
+
     fn find_pace(&self) -> Option<f64> {
         let step_ps = self.step_ps()?;
+        self.busy_ps().filter(|pace_ps| *pace_ps <= FREE * step_ps)
+    }
+
+    /// For how long the thread that launches is busy with a step, of the median host, picoseconds. `None` where launches take so long that
+    /// they may wait for devices.
+    fn busy_ps(&self) -> Option<f64> {
         let steps = self.steps().rows.len() as f64;
         let launched = |account: &haloscope_time::account::Account| account.launches.len() as f64;
         let per_step = self.accounts().iter().flatten().map(launched).fold(0.0, f64::max) / steps.max(1.0);
-        let mut rounds_ps: Vec<f64> =
-            self.host().launchers.values().filter_map(|line| self.round_ps(*line)).collect();
-        rounds_ps.sort_by(f64::total_cmp);
+        let rounds_ps = self.rounds_ps();
         // Of two hosts the quicker one: the other may be late for a reason of its own.
         let usual = rounds_ps.get(rounds_ps.len().saturating_sub(1) / 2).copied()?;
-        let pace_ps = usual * per_step.round().max(1.0);
-        (pace_ps <= FREE * step_ps).then_some(pace_ps)
+        Some(usual * per_step.round().max(1.0))
     }
 
     /// For how long a thread is busy from one launch to the next: the median.
@@ -79,26 +106,26 @@ impl Evidence<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tests::{MS, Made, US, with_evidence};
+    use crate::tests::{MS, Made, US, launched, with_evidence};
 
-    /// Programs of 900 us, one each millisecond; the host's thread reads a batch for so long, launches for so long, and waits for
-    /// a result for so long.
     fn pace(batch: i64, launch: i64, read: i64) -> Option<f64> {
-        let mut tpu = Made::tpu(0);
-        let starts: Vec<(i64, i64)> = (0..10).map(|i| (i, i * MS)).collect();
-        tpu.steps(&starts.iter().map(|(i, at)| (*i, *at, MS)).collect::<Vec<_>>());
-        tpu.programs(&starts.iter().map(|(_, at)| ("jit_step(7)", *at, 900 * US)).collect::<Vec<_>>());
-        tpu.ops(&starts.iter().map(|(_, at)| ("fusion.1", "loop fusion", *at, 900 * US)).collect::<Vec<_>>());
-        let mut host = Made::named("/host:CPU");
-        host.line("python");
-        for (_, at) in starts {
-            host.event("$data.py:4 next_batch", at, batch * US, &[]);
-            host.event("PjitFunction(step)", at + batch * US, launch * US, &[]);
-            host.event("block_until_ready", at + (batch + launch) * US, read * US, &[]);
-        }
         let mut found = None;
-        with_evidence(vec![tpu, host], |evidence| found = evidence.pace_ps());
+        with_evidence(launched(batch, launch, read), |evidence| found = evidence.pace_ps());
         found
+    }
+
+    #[test]
+    fn hosts_that_launch_without_a_rest_are_at_their_pace() {
+        let at_pace = |batch, launch, read| {
+            let mut found = false;
+            with_evidence(launched(batch, launch, read), |evidence| found = evidence.is_at_pace());
+            found
+        };
+        assert!(at_pace(100, 790, 0));
+        // Near misses: the thread rests, or waits for results; a launch of over a millisecond is none that is usual.
+        assert!(!at_pace(200, 300, 0));
+        assert!(!at_pace(200, 300, 490));
+        assert!(!at_pace(0, 1200, 0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::names::{common, counted, framework_tail};
+use crate::evidence::names::{common, counted, framework_tail, named_scope};
 use crate::evidence::work::{Piece, Roof, is_irregular};
 use crate::rule::{Outcome, Rule, Standing};
 use crate::thresholds::{GAP, OP_WORTH};
@@ -32,6 +32,8 @@ const SHORTEST_GPU_PS: f64 = 10e6;
 const BINDING: f64 = 0.3;
 /// The edge of the matrix unit of most TPUs, and of the tile that all pad to.
 const MATRIX_UNIT: u64 = 128;
+/// Ops of one place are slow alike where their factors are within this of each other.
+const ALIKE: f64 = 1.25;
 /// At most this many groups are findings; the rest is in the table of the roofline.
 const FINDINGS: usize = 8;
 
@@ -77,10 +79,36 @@ fn groups<'e, 'p>(evidence: &'e Evidence<'p>) -> Vec<Vec<Slow<'e, 'p>>> {
             None => groups.push((key, vec![one])),
         }
     }
-    let mut groups: Vec<Vec<Slow<'_, '_>>> = groups.into_iter().map(|(_, group)| group).collect();
+    let mut groups = of_places(groups.into_iter().map(|(_, group)| group));
     groups.retain(|group| evidence.of_active(saved_ps(group)) >= OP_WORTH.good);
     groups.sort_by(|a, b| saved_ps(b).total_cmp(&saved_ps(a)));
     groups
+}
+
+/// Groups of one place of the program, its forward and its backward pass, whose ops are slow alike: what slows one slows all.
+fn of_places<'e, 'p>(groups: impl Iterator<Item = Vec<Slow<'e, 'p>>>) -> Vec<Vec<Slow<'e, 'p>>> {
+    let place = |group: &[Slow<'_, '_>]| {
+        let scope = |one: &Slow<'_, '_>| (one.op.module.to_string(), named_scope(&one.op.meta));
+        group.first().map(scope).filter(|(_, scope)| !scope.is_empty())
+    };
+    let mut merged: Vec<Vec<Slow<'e, 'p>>> = Vec::new();
+    for group in groups {
+        let is_same = |own: &&mut Vec<Slow<'_, '_>>| {
+            let (a, b) = (factor(own), factor(&group));
+            place(own).is_some() && place(own) == place(&group) && a.max(b) <= ALIKE * a.min(b)
+        };
+        match merged.iter_mut().find(is_same) {
+            Some(own) => own.extend(group),
+            None => merged.push(group),
+        }
+    }
+    merged
+}
+
+/// How many times as long as they should ops take.
+fn factor(group: &[Slow<'_, '_>]) -> f64 {
+    let time_ps: f64 = group.iter().map(|one| one.piece.time_ps).sum();
+    time_ps / (time_ps - saved_ps(group)).max(1.0)
 }
 
 /// The ops that a finding here names, and whose time no other rule is to claim: positions in [`Evidence::ops`].
@@ -137,7 +165,12 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         .iter()
         .fold((0.0, 0.0), |(time, floor), one| (time + one.piece.time_ps, floor + one.piece.floor_ps));
     let saved = evidence.of_active(saved_ps(group));
-    let of = common(group.iter().map(|one| one.op));
+    let scopes: BTreeSet<String> = group.iter().map(|one| named_scope(&one.op.meta)).collect();
+    let tails: BTreeSet<String> = group.iter().map(|one| framework_tail(&one.op.meta)).collect();
+    let of = match scopes.first().filter(|scope| tails.len() > 1 && scopes.len() == 1 && !scope.is_empty()) {
+        Some(scope) => format!("{} ops of `{scope}` ({} and others)", group.len(), first.op.meta.name),
+        None => common(group.iter().map(|one| one.op)),
+    };
     let takes = if group.len() == 1 { "takes" } else { "take" };
     let efficiency = floor_ps / time_ps.max(1.0);
     let roof = first.piece.roof;
@@ -163,7 +196,7 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         id: RULE.id,
         claim: format!(
             "{of} {takes} {:.1} times as long as {}: {} of {}",
-            time_ps / (time_ps - saved_ps(group)).max(1.0),
+            factor(group),
             if reach.peers == 0 { "FLOPs and bytes explain" } else { "comparable ops would" },
             units::share(efficiency),
             roof.words(),

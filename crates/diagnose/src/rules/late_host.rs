@@ -41,6 +41,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             late_words(evidence.profile, late)
         ));
     }
+    if evidence.is_late_at_pace() {
+        return Outcome::clear(format!(
+            "{}, and launches no slower than the others: hosts launch without a rest and no faster than devices work; see launch_bound",
+            late_words(evidence.profile, late)
+        ));
+    }
     if evidence.late_in_launches().is_some() {
         return Outcome::clear(format!(
             "{}, in the launch itself: hosts launch no faster than devices work; see launch_bound",

@@ -52,6 +52,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if cost.saved < if cost.is_projected { WORTH } else { WAITS_WORTH } {
         return Outcome::clear(said);
     }
+    if evidence.is_bound_by_launches() {
+        return Outcome::clear(format!(
+            "{said}; hosts launch without a rest and no faster than devices work, so that it goes with how far their launches drift apart: see launch_bound"
+        ));
+    }
     let how = if cost.is_projected {
         "replaying the steps with each op at its median time over the devices"
     } else {

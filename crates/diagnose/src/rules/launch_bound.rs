@@ -60,7 +60,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         units::share(share)
     );
     let late = evidence.late_in_launches();
-    LAUNCHES.judge(evidence, (&part, share, said), || {
+    // Where hosts go as fast as launches are, steps are too short for them: that is how the program is cut.
+    let is_design = inside == 0.0 && !evidence.is_cpu() && evidence.is_at_pace();
+    let outcome = LAUNCHES.judge(evidence, (&part, share, said), || {
         let is_gpu = evidence.is_gpu();
         let is_inside = is_gpu && inside > share - inside;
         let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
@@ -72,6 +74,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(inside),
                     kernels(evidence).0,
                     units::duration_ps(kernels(evidence).1),
+                )
+            } else if is_design {
+                format!(
+                    "Steps are as short as their launches: devices wait for the host's next launch{each}, for {} of the active window, although hosts launch without a rest",
+                    units::share(share)
                 )
             } else {
                 format!(
@@ -89,7 +96,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             assuming: is_inside.then_some("if each kernel began where the one before it ends"),
             also: late.map(|share| ("exposed_communication", share)).into_iter().collect(),
         }
-    })
+    });
+    if is_design { outcome.standing(Standing::Cost) } else { outcome }
 }
 
 fn late_words(share: f64) -> String {

@@ -144,7 +144,7 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
         claim,
         format!(
             "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why{}",
-            counted(all.ops as u64, "large synchronous op"),
+            counted(all.ops as u64, "large op"),
             all.kinds.join(", "),
             rate(all.could),
             if (all.captured.0 as u64) < all.captured.1 {
@@ -210,6 +210,79 @@ mod tests {
         let found = said([2000; 8], [2, 2, 8, 2]);
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
         assert!(found.said.contains("TPU:4, TPU:5"), "{}", found.said);
+    }
+
+    /// Eight devices of a program for so many that meet in two all-reduces of so many 32-bit numbers, for so long, microseconds.
+    fn of_all(partitions: u32, numbers: [u64; 2], meets: [i64; 2]) -> Outcome {
+        let rest =
+            "replica_groups={{0,1,2,3,4,5,6,7}}, channel_id=1, use_global_device_ids=true, to_apply=%add";
+        let [first, second] = [1, 2].map(|at| {
+            format!(
+                "%all-reduce.{at} = f32[{}]{{0}} all-reduce(f32[{}]{{0}} %p.{at}), {rest}",
+                numbers[at - 1],
+                numbers[at - 1]
+            )
+        });
+        let [m, n] = numbers;
+        let program = Made::program(&format!(
+            "HloModule jit_step, num_partitions={partitions}\n\n%add (a: f32[], b: f32[]) -> f32[] {{\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}}\n\nENTRY %main (p.1: f32[{m}], p.2: f32[{n}]) -> (f32[{m}], f32[{n}]) {{\n  %p.1 = f32[{m}]{{0}} parameter(0)\n  %p.2 = f32[{n}]{{0}} parameter(1)\n  {first}\n  {second}\n  ROOT %t = (f32[{m}]{{0}}, f32[{n}]{{0}}) tuple(%all-reduce.1, %all-reduce.2)\n}}\n"
+        ));
+        let whole = (500 + meets[0] + meets[1]) * US;
+        let device = |d: i64| {
+            let mut tpu = Made::tpu(d);
+            for (name, text) in [("all-reduce.1", &first), ("all-reduce.2", &second)] {
+                tpu.op(name, "all-reduce", text, &[]);
+            }
+            let steps: Vec<_> = (0..6).map(|n| (n, n * whole, whole)).collect();
+            tpu.steps(&steps);
+            tpu.programs(&steps.iter().map(|(_, at, long)| ("jit_step(7)", *at, *long)).collect::<Vec<_>>());
+            let ops = steps.iter().flat_map(|(_, at, _)| {
+                [
+                    ("fusion.1", "loop fusion", *at, 500 * US),
+                    ("all-reduce.1", "all-reduce", at + 500 * US, meets[0] * US),
+                    ("all-reduce.2", "all-reduce", at + (500 + meets[0]) * US, meets[1] * US),
+                ]
+            });
+            tpu.ops(&ops.collect::<Vec<_>>());
+            tpu
+        };
+        check(&super::RULE, (0..8).map(device).chain(std::iter::once(program)).collect())
+    }
+
+    #[test]
+    fn a_slice_of_which_all_chips_take_part_has_a_ring_and_no_line() {
+        // 7.34 MB over the two links of an axis at 85%, and 5.7 us for the way: 92 us each. A line of chips would take twice as long.
+        let found = of_all(8, [1 << 20; 2], [150; 2]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        let finding = &found.findings[0];
+        assert!(finding.claim.starts_with("Collectives are slow on all links"), "{}", finding.claim);
+        assert!((finding.speedup.unwrap() - 800.0 / 684.0).abs() < 0.01, "{finding:?}");
+        // Near misses: 1.5 times as long; some of sixteen chips, which may be a line; messages whose way counts as much as their bytes.
+        let near = [
+            of_all(8, [1 << 20; 2], [138; 2]),
+            of_all(16, [1 << 20; 2], [150; 2]),
+            of_all(8, [1 << 19; 2], [80; 2]),
+        ];
+        for near in near {
+            assert_eq!(near.verdict, Verdict::Clear, "{near:?}");
+        }
+    }
+
+    #[test]
+    fn the_only_large_collective_of_a_program_says_by_itself_that_it_is_slow() {
+        let found = of_all(8, [1 << 20, 64], [300, 8]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!((found.findings[0].speedup.unwrap() - 808.0 / 598.0).abs() < 0.01, "{found:?}");
+        // Near misses: twice as long; so long that it waits for somebody; of some of sixteen chips; another that is as large is quick.
+        let near = [
+            of_all(8, [1 << 20, 64], [180, 8]),
+            of_all(8, [1 << 20, 64], [600, 8]),
+            of_all(16, [1 << 20, 64], [300, 8]),
+            of_all(8, [1 << 20; 2], [300, 40]),
+        ];
+        for near in near {
+            assert_eq!(near.verdict, Verdict::Clear, "{near:?}");
+        }
     }
 
     #[test]

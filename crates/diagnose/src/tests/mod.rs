@@ -74,3 +74,21 @@ pub(crate) fn with_evidence(planes: Vec<Made>, look: impl FnOnce(&Evidence<'_>))
     let asked = Scoped::new(&profile, &Scope::default());
     look(&Evidence::new(&asked, None).unwrap());
 }
+
+/// A TPU that runs programs of 900 us, one each millisecond; the host's thread reads a batch for so long, launches for so long, and waits
+/// for a result for so long, microseconds.
+pub(crate) fn launched(batch: i64, launch: i64, read: i64) -> Vec<Made> {
+    let mut tpu = Made::tpu(0);
+    let starts: Vec<(i64, i64)> = (0..10).map(|i| (i, i * MS)).collect();
+    tpu.steps(&starts.iter().map(|(i, at)| (*i, *at, MS)).collect::<Vec<_>>());
+    tpu.programs(&starts.iter().map(|(_, at)| ("jit_step(7)", *at, 900 * US)).collect::<Vec<_>>());
+    tpu.ops(&starts.iter().map(|(_, at)| ("fusion.1", "loop fusion", *at, 900 * US)).collect::<Vec<_>>());
+    let mut host = Made::named("/host:CPU");
+    host.line("python");
+    for (_, at) in starts {
+        host.event("$data.py:4 next_batch", at, batch * US, &[]);
+        host.event("PjitFunction(step)", at + batch * US, launch * US, &[]);
+        host.event("block_until_ready", at + (batch + launch) * US, read * US, &[]);
+    }
+    vec![tpu, host]
+}
