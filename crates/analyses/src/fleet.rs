@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use haloscope_profile::Profile;
+use haloscope_profile::{Host, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_report::{Cell, Error, Report, Status, Table, Unit, Value, row};
 use haloscope_time::analysis::{self, Params};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::{Time, measure};
 
 /// The version of what is kept: one of another is computed anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What is kept of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,26 @@ pub struct Summary {
     pub first_speedup: Option<f64>,
     /// The sentence that `diagnose` opens with.
     pub verdict: Option<String>,
+    /// Versions of the framework, as the profile states them: of hosts with different ones all.
+    pub version: Option<String>,
+}
+
+/// What profiles call the version of the framework, and what people call it; of a host the first that it states.
+const VERSIONS: [(&str, &str); 3] =
+    [("jax_version", "JAX"), ("jaxlib_version", "jaxlib"), ("torch_xla_version", "torch_xla")];
+
+/// The versions that the hosts of a run state, each once, in words.
+fn version(hosts: &[Host]) -> Option<String> {
+    let mut words: Vec<String> = Vec::new();
+    for host in hosts {
+        let stated = VERSIONS.iter().find_map(|(key, name)| {
+            let (_, value) = host.environment.iter().find(|(known, _)| known == key)?;
+            Some(format!("{name} {}", value.trim()))
+        });
+        words.extend(stated.filter(|word| !words.contains(word)));
+    }
+    words.sort_unstable();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 impl Summary {
@@ -48,6 +68,7 @@ impl Summary {
             first_cause: None,
             first_speedup: None,
             verdict: None,
+            version: version(&profile.hosts),
         };
         let diagnosis =
             analysis::run(&haloscope_diagnose::ANALYSIS, profile, &Scope::default(), &Params::default());
@@ -143,6 +164,12 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
                 number("peak_bytes").map(|b| b as u64)
             ),
             text("devices", "Devices", "Devices in the profile.", devices),
+            text(
+                "version",
+                "Version",
+                "Of the framework, as the profile states it.",
+                summary.and_then(|summary| summary.version.as_deref())
+            ),
             count("hosts", "Hosts", "Files of it, one a host.", run.hosts),
             bytes("size_bytes", "Size", "Of its files together.", run.size_bytes),
             text(
@@ -189,6 +216,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn versions_are_said_once_each_and_the_frameworks_own_goes_first() {
+        let host = |pairs: &[(&str, &str)]| Host {
+            name: "w-0".into(),
+            start_ns: None,
+            stop_ns: None,
+            capture_ps: None,
+            base_ps: 0,
+            environment: pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        };
+        assert_eq!(version(&[host(&[("process_id", "1")])]), None);
+        let new = || host(&[("jaxlib_version", "0.10.1"), ("jax_version", "0.10.2 ")]);
+        assert_eq!(version(&[new(), new()]).as_deref(), Some("JAX 0.10.2"));
+        let old = host(&[("jaxlib_version", "0.9.0")]);
+        assert_eq!(version(&[old, new()]).as_deref(), Some("JAX 0.10.2, jaxlib 0.9.0"));
+    }
+
+    #[test]
     fn what_is_not_known_has_no_number_and_what_was_not_read_says_why() {
         let summary = Summary {
             device_type: Some("TPU v5e".into()),
@@ -197,6 +241,7 @@ mod tests {
             first_cause: Some("late_host".into()),
             first_speedup: Some(1.5),
             verdict: Some("host 1 is late".into()),
+            version: Some("JAX 0.10.2".into()),
         };
         let run = |name: &str, summary| FleetRun {
             name: name.into(),
@@ -217,6 +262,8 @@ mod tests {
         assert_eq!(of(None, Some("limited by memory")).as_deref(), Some("none found"));
         assert_eq!(of(None, None), None);
         assert_eq!(table.cell(0, "devices"), Some(&"4 TPU v5e".into()));
+        assert_eq!(table.cell(0, "version"), Some(&"JAX 0.10.2".into()));
+        assert_eq!(table.cell(1, "version"), Some(&Cell::Unknown));
         assert_eq!(table.cell(0, "unread"), Some(&Cell::Unknown));
         assert_eq!(table.cell(1, "unread"), Some(&"cut".into()));
         assert_eq!(table.cell(1, "idle_share_of_active_window"), Some(&Cell::Unknown));

@@ -299,7 +299,7 @@ fn stalled(groups: &[Vec<&Seen>]) -> Option<Finding> {
             units::duration_ps(latency)
         ),
         evidence: format!(
-            "it has {} before it is needed; {} times, {} of stall in all",
+            "it has {} of slack; {} times, {} of stall in all",
             units::duration_ps(slack),
             group.len(),
             units::duration_ps(stall_ps(group) as f64)

@@ -76,7 +76,7 @@ fn reduce(standing: &mut Standing, finding: &mut Finding, cause: &'static str, t
     let name = cause.replace('_', " ");
     finding.explained_by = Some(cause);
     let due = format!(
-        "{} of the active window of it is due to the cause `{name}` and counts there",
+        "{} of the active window of this is due to the cause `{name}` and is counted there",
         units::share(taken)
     );
     finding.evidence = if finding.evidence.is_empty() { due } else { format!("{}; {due}", finding.evidence) };

@@ -69,7 +69,7 @@ impl Refusal {
                 ),
                 "ask for less: fewer devices or steps, or a window; a person can give more time with `haloscope serve --deadline SECONDS`",
             ),
-            Stopped::Left => Self::new("nobody waited for the answer any more", "call again"),
+            Stopped::Left => Self::new("the client stopped waiting for the answer", "call again"),
         }
     }
 

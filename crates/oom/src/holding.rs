@@ -9,6 +9,7 @@ use haloscope_report::Error;
 
 use crate::loss::{self, Logits};
 use crate::message::{Buffer, What};
+use crate::program;
 use crate::read::short;
 use crate::size::Size;
 
@@ -36,6 +37,10 @@ pub struct Holding {
     pub left_out: usize,
     /// Words and elements of values that ops of a loss make, of each token for each word.
     pub(crate) logits: BTreeSet<Logits>,
+    /// Whether the program computes gradients, where its names tell.
+    pub(crate) gradient: Option<bool>,
+    /// Elements of values that Fourier transforms make.
+    pub(crate) transforms: BTreeSet<i64>,
 }
 
 impl Holding {
@@ -69,11 +74,7 @@ impl Holding {
             .iter()
             .map(|value| (value.id, (value.instruction_name.as_str(), value.shape_index.as_slice())))
             .collect();
-        let mut this = Self {
-            partitions: module.and_then(Module::partition_count),
-            logits: module.map(loss::in_module).unwrap_or_default(),
-            ..Self::default()
-        };
+        let mut this = module.map(Self::named).unwrap_or_default();
         for allocation in read.allocations.iter().filter(|a| a.memory_space == 0 && !a.is_thread_local) {
             let what = this.count(Group::of(allocation), allocation.size_bytes);
             let is_slots = what == What::Temporary;
@@ -100,8 +101,7 @@ impl Holding {
             let shape = |id| Some(shape_of(buffers.get(buffers.row(id)?)?).to_string());
             return Self::of_assignment(buffers.assignment, shape, Some(module));
         }
-        let mut this =
-            Self { partitions: module.partition_count(), logits: loss::in_module(module), ..Self::default() };
+        let mut this = Self::named(module);
         for alive in memory.alive_at_peak() {
             let allocation = alive.buffer.allocation;
             let what = this.count(alive.group, alive.bytes);
@@ -115,6 +115,17 @@ impl Holding {
         }
         this.sort();
         this
+    }
+
+    /// What the names of a module's ops say, without its buffers.
+    fn named(module: &Module) -> Self {
+        Self {
+            partitions: module.partition_count(),
+            logits: loss::in_module(module),
+            gradient: program::has_gradient(module),
+            transforms: program::transforms(module),
+            ..Self::default()
+        }
     }
 
     fn count(&mut self, group: Group, bytes: i64) -> What {

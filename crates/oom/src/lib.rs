@@ -11,6 +11,7 @@ mod framework;
 mod holding;
 mod loss;
 mod message;
+mod program;
 mod read;
 mod report;
 pub mod shape;

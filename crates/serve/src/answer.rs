@@ -253,7 +253,7 @@ impl Caught {
                 format!("the answer took longer than the {} s that one may take", most.as_secs()),
                 "ask for less: fewer devices or steps, or a window; `haloscope serve --deadline SECONDS` gives more time",
             ),
-            Self::Left => ("nobody waited for the answer any more".to_owned(), "ask again"),
+            Self::Left => ("the client stopped waiting for the answer".to_owned(), "ask again"),
         }
     }
 

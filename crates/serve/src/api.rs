@@ -55,15 +55,15 @@ pub(crate) async fn runs(State(app): AppState, uri: Uri) -> Result<Response, Fai
             size_bytes: run.size_bytes,
             modified_ms: run.modified_ms(),
             writing: run.writing,
+            dropped: run.dropped,
         };
-        let complete = runs.iter().find(|run| !run.writing).or(runs.first());
         let stale = app.store.stale().map(|stale| Stale {
             since_ms: u64::try_from(stale.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis())
                 .unwrap_or_default(),
             why: stale.why,
         });
         Json::from_value(&Runs {
-            default: complete.map(|run| run.id.clone()),
+            default: haloscope_store::newest_of(&runs).map(|run| run.id.clone()),
             listing: format!("{:016x}", Store::tag(&runs)),
             runs: runs.iter().map(row).collect(),
             version: env!("CARGO_PKG_VERSION"),

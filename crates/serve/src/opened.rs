@@ -53,7 +53,7 @@ pub(crate) async fn open(State(app): AppState, headers: HeaderMap, uri: Uri, bod
     compute(app, Size::Heavy, move |app| {
         let profile = load::from_bytes(&name, Vec::from(bytes))?;
         let id = free_id(app, &name)?;
-        app.store.add(&id, profile);
+        app.store.add_dropped(&id, profile);
         Json::from_value(&Opened { run: id })
     })
     .await

@@ -6,9 +6,9 @@ use serde::Serialize;
 /// `/api/runs`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Runs {
-    /// The newest first.
+    /// The newest first; behind them those that were dropped on the page.
     pub(crate) runs: Vec<RunInfo>,
-    /// The newest that is complete; `None` where there is none.
+    /// The newest that is complete and was not dropped on the page; `None` where there is none.
     pub(crate) default: Option<String>,
     /// Stands for this listing, to ask for another one with.
     pub(crate) listing: String,
@@ -37,6 +37,8 @@ pub(crate) struct RunInfo {
     pub(crate) modified_ms: u64,
     /// A file of it is still being written.
     pub(crate) writing: bool,
+    /// Somebody dropped it on the page: it stands behind the others, and is never the default.
+    pub(crate) dropped: bool,
 }
 
 /// Since when a listing is old.

@@ -45,6 +45,7 @@ impl Store {
     ) -> Result<Fleet, Error> {
         let place = self.place().unwrap_or_default();
         let mut listed = self.list()?;
+        listed.retain(|run| !run.dropped);
         let in_all = listed.len();
         if let Some(since) = since {
             let from = since.from();

@@ -92,6 +92,13 @@ pub struct Store {
     cache: Option<Arc<Cache>>,
 }
 
+/// The newest run of a listing: complete, where there is one, and not handed over.
+#[must_use]
+pub fn newest_of(runs: &[RunInfo]) -> Option<&RunInfo> {
+    let mut own = runs.iter().filter(|run| !run.dropped);
+    own.clone().find(|run| !run.writing).or_else(|| own.next())
+}
+
 impl Store {
     /// The runs at `root`: a log folder, a session folder or a single profile, or the address of one of these elsewhere
     /// (`gs://bucket/logs`). There need not be any yet.
@@ -169,9 +176,18 @@ impl Store {
 
     /// Adds a run that is in memory already. Its id is `name`; a run of that name that was added before is replaced.
     pub fn add(&self, name: &str, profile: Profile) {
-        let info = Self::in_memory_info(name, &profile);
+        self.hold(Self::in_memory_info(name, &profile), profile);
+    }
+
+    /// Adds a run that somebody handed over: as [`Store::add`], but it is listed after all others, and nobody who names no run gets it.
+    pub fn add_dropped(&self, name: &str, profile: Profile) {
+        let info = RunInfo { dropped: true, ..Self::in_memory_info(name, &profile) };
+        self.hold(info, profile);
+    }
+
+    fn hold(&self, info: RunInfo, profile: Profile) {
         let mut runs = lock(&self.in_memory);
-        runs.retain(|r| r.info.id != name);
+        runs.retain(|r| r.info.id != info.id);
         runs.insert(0, Arc::new(Run::new(info, profile, Indexes::default())));
     }
 
@@ -184,10 +200,11 @@ impl Store {
             size_bytes: profile.sources.iter().map(|s| s.bytes().len() as u64).sum(),
             modified: SystemTime::now(),
             writing: false,
+            dropped: false,
         }
     }
 
-    /// All runs: those in memory, then those of the place, each the newest first. Reads the folders anew.
+    /// All runs: those in memory, then those of the place, then those that were handed over, each the newest first. Reads the folders anew.
     ///
     /// # Errors
     /// [`Error::Read`] if the place cannot be listed.
@@ -206,17 +223,19 @@ impl Store {
             runs.extend(listed.iter().map(|l| l.info.clone()));
             *lock(&self.listed) = listed;
         }
+        // A stable sort: within each part the order stays.
+        runs.sort_by_key(|run| run.dropped);
         self.last.see(&runs);
         Ok(runs)
     }
 
-    /// The newest run of which no file is still being written; one that is, where there is no other.
+    /// The newest run of which no file is still being written; one that is, where there is no other. Runs that were handed over are left
+    /// out: whoever wants one names it.
     ///
     /// # Errors
     /// As [`Store::list`].
     pub fn newest(&self) -> Result<Option<RunInfo>, Error> {
-        let runs = self.list()?;
-        Ok(runs.iter().find(|run| !run.writing).or(runs.first()).cloned())
+        Ok(newest_of(&self.list()?).cloned())
     }
 
     /// The run with this id, opened now or before. Where several threads ask at once, one opens it and the others wait.

@@ -30,6 +30,8 @@ pub struct RunInfo {
     pub modified: SystemTime,
     /// Whether a file of it is still being written, so that it cannot be opened yet.
     pub writing: bool,
+    /// Whether somebody handed it over, such as a file dropped on the page: it is listed after the place's own runs, and is never the newest.
+    pub dropped: bool,
 }
 
 impl RunInfo {
@@ -127,6 +129,7 @@ impl Listed {
             size_bytes: stamps.iter().map(|s| s.0).sum(),
             modified,
             writing: false,
+            dropped: false,
         };
         Ok(Some(Self { info, path, files, remote: None, seen: Instant::now(), stamps }))
     }
@@ -152,6 +155,7 @@ impl Listed {
             modified: session.modified,
             // An object appears when it is whole.
             writing: false,
+            dropped: false,
         };
         let stamps = session.objects.iter().map(id_of).collect();
         let (files, seen) = (Vec::new(), Instant::now());

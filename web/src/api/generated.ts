@@ -327,9 +327,9 @@ export type MenuGroup = "start" | "time" | "work" | "memory" | "programs" | "cha
 
 /** `/api/runs`. */
 export interface Runs {
-  /** The newest first. */
+  /** The newest first; behind them those that were dropped on the page. */
   readonly runs: readonly RunInfo[];
-  /** The newest that is complete; null where there is none. */
+  /** The newest that is complete and was not dropped on the page; null where there is none. */
   readonly default: string | null;
   /** Stands for this listing, to ask for another one with. */
   readonly listing: string;
@@ -357,6 +357,8 @@ export interface RunInfo {
   readonly modified_ms: number;
   /** A file of it is still being written. */
   readonly writing: boolean;
+  /** Somebody dropped it on the page: it stands behind the others, and is never the default. */
+  readonly dropped: boolean;
 }
 
 /** Since when a listing is old. */

@@ -85,7 +85,8 @@ export function App() {
 
   const listed = runsSignal.value ?? runs.data;
   const embedded = route.value.embed;
-  const noRuns = listed !== null && listed.runs.length === 0 && route.value.run === "";
+  // A file that somebody else dropped is no run of the place.
+  const noRuns = listed !== null && listed.runs.every((run) => run.dropped === true) && route.value.run === "";
   return (
     <div class={embedded ? "shell embedded" : "shell"}>
       <a class="skip" href="#main">

@@ -6,6 +6,7 @@ import { emptyPages, findEmpty } from "../state/empty";
 import { hrefOf, page } from "../state/route";
 import { currentRun } from "../state/runs";
 import type { PageEntry } from "../tools/pages";
+import { SaveButton } from "./SaveButton";
 
 export interface MenuProps {
   readonly pages: readonly PageEntry[];
@@ -41,6 +42,7 @@ export function Menu({ pages, current, version }: MenuProps) {
       {pages.map((entry, at) => (
         <MenuLink key={entry.info.id} entry={entry} near={entry.under === family} first={at > 0 && pages[at - 1]?.group !== entry.group} />
       ))}
+      <SaveButton where="menu" />
       <span class="version">{version === "" ? "" : `version ${version}`}</span>
     </nav>
   );

@@ -1,25 +1,31 @@
-import type { Runs } from "../api/types";
+import type { RunInfo, Runs } from "../api/types";
 import { formatBytes, formatDate } from "../base/format";
 import { arrived, replaced } from "../state/listing";
 import { go, hrefOf } from "../state/route";
 import { currentRun, runId } from "../state/runs";
 
-/** Newest first, as the server lists them. */
+function options(runs: readonly RunInfo[], id: string) {
+  return runs.map((one) => (
+    <option value={one.id} selected={one.id === id}>
+      {one.writing === true ? `${one.name} (being written)` : one.name}
+    </option>
+  ));
+}
+
+/** Newest first, as the server lists them; files that somebody dropped on the page stand apart. */
 export function RunPicker({ runs }: { readonly runs: Runs | null }) {
   const run = currentRun.value;
   const id = runId.value ?? "";
   const known = runs?.runs ?? [];
+  const [own, dropped] = [known.filter((one) => one.dropped !== true), known.filter((one) => one.dropped === true)];
   return (
     <div class="run">
       <label>
         <span class="visually-hidden">Run</span>
         <select value={id} onChange={(event) => go({ run: event.currentTarget.value })} data-tip={run?.path}>
           {!known.some((one) => one.id === id) && <option value={id}>{id === "" ? "no run" : id}</option>}
-          {known.map((one) => (
-            <option value={one.id} selected={one.id === id}>
-              {one.writing === true ? `${one.name} (being written)` : one.name}
-            </option>
-          ))}
+          {options(own, id)}
+          {dropped.length > 0 && <optgroup label="Dropped on the page">{options(dropped, id)}</optgroup>}
         </select>
       </label>
       <a class="run-all" href={hrefOf({ page: "runs" })} data-nav="runs" data-tip="All runs, with their device, step time and diagnosis">

@@ -37,12 +37,18 @@ function filesOf(run: string, hosts: readonly string[]): readonly (readonly [str
   ];
 }
 
-export function SaveButton() {
+/** In the bar at the top; where that is too narrow, at the end of the menu. */
+export function SaveButton({ where = "top" }: { readonly where?: "top" | "menu" }) {
   const run = runId.value;
   const hosts = currentRun.value?.hosts ?? [];
   if (run === null) return null;
   return (
-    <Popover label="Save the run" class="quiet save-button" button="Save" title="Saves the run as a report or as a profile to hand on">
+    <Popover
+      label="Save the run"
+      class={`quiet save-button in-${where}`}
+      button="Save"
+      title="Saves the run as a report or as a profile to hand on"
+    >
       {(close) => (
         <div class="menu save-menu">
           {filesOf(run, hosts).map(([title, files]) => (

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RunInfo, Runs } from "../api/types";
 import { followed } from "./followed";
 
-const run = (id: string, writing = false, size_bytes = 1): RunInfo => ({
+const run = (id: string, writing = false, size_bytes = 1, dropped = false): RunInfo => ({
   id,
   name: id,
   path: id,
@@ -11,6 +11,7 @@ const run = (id: string, writing = false, size_bytes = 1): RunInfo => ({
   size_bytes,
   modified_ms: 0,
   writing,
+  dropped,
 });
 
 const listing = (first: string | null, ...runs: readonly RunInfo[]): Runs => ({
@@ -29,6 +30,12 @@ describe("followed", () => {
     expect(next.runs.runs.length).toBe(2);
     expect(next.arrived?.id).toBe("b");
     expect(next.changed).toBe(false);
+  });
+
+  it("says nothing of a file that somebody dropped", () => {
+    const next = followed(listing("a", run("a")), listing("a", run("a"), run("b", false, 1, true)));
+    expect(next.runs.runs.length).toBe(2);
+    expect(next.arrived).toBeNull();
   });
 
   it("takes the first run that comes to an empty folder, without a word", () => {

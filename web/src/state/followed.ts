@@ -17,7 +17,8 @@ export function followed(before: Runs, fresh: Runs): Followed {
   const stays = before.default !== null && fresh.runs.some((run) => run.id === before.default);
   // A run that was listed while it was written comes when it is complete.
   const isNew = (run: RunInfo): boolean => run.writing !== true && known.get(run.id)?.writing !== false;
-  const complete = fresh.runs.find((run) => run.writing !== true);
+  // What somebody dropped is of no interest to others.
+  const complete = fresh.runs.find((run) => run.writing !== true && run.dropped !== true);
   const others = fresh.runs.filter((run) => {
     const old = known.get(run.id);
     return old !== undefined && (old.modified_ms !== run.modified_ms || old.size_bytes !== run.size_bytes);

@@ -17,6 +17,7 @@ test("parts are asked for of runs of many hosts, and not where hosts were chosen
     size_bytes: 1,
     modified_ms: 1,
     writing: false,
+    dropped: false,
   });
   const runs = { runs: [run("two", 2), run("many", 64)], default: "two", version: "", logdir: "", listing: "", stale: null };
   expect(takesParts(runs, "two", "")).toBe(false);

@@ -11,7 +11,7 @@ export const runs = signal<Runs | null>(null);
 export const runId = computed<string | null>(() => {
   const asked = route.value.run;
   if (asked !== "") return asked;
-  return runs.value?.default ?? runs.value?.runs[0]?.id ?? null;
+  return runs.value?.default ?? runs.value?.runs.find((run) => run.dropped !== true)?.id ?? null;
 });
 
 export const currentRun = computed(() => runs.value?.runs.find((run) => run.id === runId.value) ?? null);

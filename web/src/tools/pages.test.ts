@@ -20,7 +20,7 @@ const ids = (analyses: AnalysisInfo[], ledger = false) => menu(analyses, ledger)
 
 it("has what the server has, group by group, and the timeline", () => {
   const all = [analysis("inspect", { group: "file" }), analysis("overview"), analysis("novel", { group: "time" }), analysis("diagnose")];
-  expect(ids(all)).toEqual(["overview", "diagnose", "timeline", "novel", "inspect", "runs"]);
+  expect(ids(all)).toEqual(["overview", "diagnose", "timeline", "novel", "fleet", "inspect", "runs"]);
 });
 
 it("shows an analysis that nobody made a page for by its label, with the generic page", () => {
@@ -43,9 +43,10 @@ it("puts members under the page of their family, or of the analysis that leads t
     ["memory", undefined],
     ["memory-peak", "memory"],
     ["audit-flags", undefined],
+    ["fleet", undefined],
     ["runs", undefined],
   ]);
-  expect(pages.map((page) => page.title).slice(-3)).toEqual(["Memory: Peak", "Audit: Flags", "Runs"]);
+  expect(pages.map((page) => page.title).slice(-4)).toEqual(["Memory: Peak", "Audit: Flags", "Fleet", "Runs"]);
   expect(pages[3]?.info.question).toBe("What is alive");
 });
 
@@ -54,6 +55,7 @@ it("has the ledger where the server has one", () => {
     "overview",
     "timeline",
     "compare",
+    "fleet",
     "ledger",
     "runs",
   ]);
@@ -62,6 +64,13 @@ it("has the ledger where the server has one", () => {
 
 it("has SQL where the server answers it", () => {
   const all = [analysis("overview"), analysis("inspect", { group: "file" })];
-  expect(pagesFor({ ...listed(all), sql: true }).map((page) => page.info.id)).toEqual(["overview", "timeline", "inspect", "runs", "query"]);
+  expect(pagesFor({ ...listed(all), sql: true }).map((page) => page.info.id)).toEqual([
+    "overview",
+    "timeline",
+    "fleet",
+    "inspect",
+    "runs",
+    "query",
+  ]);
   expect(ids(all)).not.toContain("query");
 });

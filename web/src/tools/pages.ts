@@ -61,13 +61,15 @@ const TIMELINE = beside("timeline", "Timeline", "start", "When did it happen?");
 const TIMELINE_PAGE: PageLoader = async () => (await import("./timeline/TimelinePage")).TimelinePage;
 const RUNS = beside("runs", "Runs", "file", "Which runs are there, and how are they doing?");
 const RUNS_PAGE: PageLoader = async () => (await import("./runs/RunsPage")).RunsPage;
+const FLEET = beside("fleet", "Fleet", "change", "Which runs are slow, which are full, and what is the first cause of each?");
+const FLEET_PAGE: PageLoader = async () => (await import("./fleet/FleetPage")).FleetPage;
 const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change stay?");
 const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")).LedgerPage;
 const QUERY = beside("query", "Query", "file", "What does SQL say of its events?");
 const QUERY_PAGE: PageLoader = async () => (await import("./query/QueryPage")).QueryPage;
 
 /** Pages that are not about one run's numbers, or that ask for their part of a run themselves: the scope has no part in them. */
-export const UNSCOPED: ReadonlySet<string> = new Set([RUNS.id, LEDGER.id, QUERY.id]);
+export const UNSCOPED: ReadonlySet<string> = new Set([RUNS.id, FLEET.id, LEDGER.id, QUERY.id]);
 
 /** Described as an analysis is, which it is not. */
 function beside(id: string, label: string, group: MenuGroup, question: string): AnalysisInfo {
@@ -102,6 +104,7 @@ export function pagesFor(listed: Analyses): PageEntry[] {
     }
     if (group === TIMELINE.group) add(TIMELINE, TIMELINE.label, TIMELINE_PAGE);
     if (group === RUNS.group) add(RUNS, RUNS.label, RUNS_PAGE);
+    if (group === FLEET.group) add(FLEET, FLEET.label, FLEET_PAGE);
     if (group === LEDGER.group && listed.ledger) add(LEDGER, LEDGER.label, LEDGER_PAGE);
     if (group === QUERY.group && listed.sql) add(QUERY, QUERY.label, QUERY_PAGE);
   }

@@ -358,6 +358,12 @@ export const habitSteps = {
     await counts(page.locator(".tl-chosen tbody tr:not(.spacer)"), 2);
     const sum = await page.locator(".tl-chosen [data-exact]").first().getAttribute("data-exact");
     assert.equal(Number(sum), wide[0][1] + wide[1][1]);
+    // A link to them opens on them.
+    await waitForParam(page, "evs", /^\d+,\d+;\d+,\d+$/);
+    await page.reload();
+    await settled(page);
+    await counts(page.locator(".tl-chosen tbody tr:not(.spacer)"), 2);
+    assert.equal(await page.locator(".tl-chosen [data-exact]").first().getAttribute("data-exact"), sum);
     await page.keyboard.down("Control");
     await page.mouse.click(...at(wide[0]));
     await page.keyboard.up("Control");
@@ -472,6 +478,30 @@ export const habitSteps = {
     await page.dispatchEvent("main", "drop", { dataTransfer: bad });
     await page.locator(".drop-said", { hasText: "notes.txt was not opened" }).waitFor();
     assert.equal(await param(page, "run"), opened);
+  },
+  "what somebody dropped stands apart, and is nobody else's first run": async (page, origin, id) => {
+    const { body } = await ask(origin, "runs");
+    const dropped = body.runs.filter((run) => run.dropped);
+    assert.ok(dropped.length > 0 && dropped.every((run) => run.id !== body.default));
+    await visit(page, origin, {});
+    const picker = page.getByRole("combobox", { name: "Run", exact: true });
+    assert.equal(await picker.inputValue(), body.default);
+    await counts(picker.locator('optgroup[label="Dropped on the page"] option'), dropped.length);
+    await visit(page, origin, { page: "runs" });
+    await counts(page.getByRole("table", { name: "Dropped runs" }).locator("tbody tr"), dropped.length);
+    assert.ok(body.runs.some((run) => run.id === id));
+  },
+  "on a phone the run is saved from the menu": async (page, origin, id) => {
+    await page.setViewportSize(PHONE);
+    await visit(page, origin, { run: id });
+    const save = page.getByRole("button", { name: "Save", exact: true });
+    await counts(save, 1);
+    const box = await save.boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= PHONE.width, JSON.stringify(box));
+    await save.click();
+    await page.getByRole("link", { name: "One HTML file", exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await overflow(page), 0);
   },
   "axe finds nothing serious in what opens: the finder, the card, the details beside": async (page, origin, id) => {
     for (const colorScheme of ["light", "dark"]) {

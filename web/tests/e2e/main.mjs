@@ -15,6 +15,7 @@ import { programSteps } from "./programs.mjs";
 import { audit, violations } from "./axe.mjs";
 import { captureChecks } from "./capture.mjs";
 import { DESK, launch, openPage, visit } from "./browser.mjs";
+import { fleetSteps } from "./fleet.mjs";
 import { habitSteps, onEachScreen } from "./habits.mjs";
 import { ledgerServer, ledgerSteps } from "./ledger.mjs";
 import { liveSteps } from "./live.mjs";
@@ -164,6 +165,8 @@ async function acts(browser, serve, log) {
   await actAll(browser, folder, compareSteps, { a: idOf("tpu-gate"), b: idOf("tpu-gate-slower"), far: idOf("gpu-train") });
   await actAll(browser, folder, timelineSteps, idOf("tpu-train"), join(log.folder, "tpu-train"), idOf("tpu-run-scan"));
   await actAll(browser, folder, habitSteps, idOf("tpu-train"));
+
+  await actAll(browser, folder, fleetSteps);
 
   await check("a server without a ledger does not name one", async () => {
     assert.equal((await ask(folder, "ledger")).status, 404);

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 
 /// Where remarks on the data are explained, each under a heading of its own.
 const REMARKS: &str = "docs/data-quality.md";
-/// Where findings are named: on the page of an analysis, or that of the ledger.
+/// Where findings are named: on the page of an analysis, or where the ledger is explained.
 const FINDINGS: &str = "docs/analyses";
-const LEDGER: &str = "docs/ledger.md";
+const LEDGER: &str = "docs/comparison.md";
 
 /// What is not explained, and what is explained but cannot be said any more.
 pub(super) fn unexplained(root: &Path) -> Result<Vec<String>> {

@@ -32,6 +32,7 @@ pub(super) fn write(name: &str, corpus: &Path) -> Result<usize> {
     match name {
         "riegeli_load" => return records(corpus),
         "text_read" => return texts(corpus),
+        "http_query" | "mcp_call" => return lines(name, corpus),
         _ => {}
     }
     for path in files {
@@ -129,6 +130,16 @@ fn texts(corpus: &Path) -> Result<usize> {
         fs::write(corpus.join(format!("seed-{at}")), [&[*which], text.as_bytes()].concat())?;
     }
     Ok(seeds.len())
+}
+
+/// Seeds that are kept as text, one a line.
+fn lines(name: &str, corpus: &Path) -> Result<usize> {
+    let path = root().join("fuzz/seeds").join(name).with_extension("txt");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    for (at, line) in text.lines().enumerate() {
+        fs::write(corpus.join(format!("seed-{at}")), line)?;
+    }
+    Ok(text.lines().count())
 }
 
 /// What a packed file holds.

@@ -104,7 +104,7 @@ fn drifting(track: &Track) -> Option<Finding> {
             differ(line.slope)
         ),
         evidence: format!(
-            "slope over {} entries, 95% interval {} to {}; a straight line says as much as levels would, with fewer numbers",
+            "slope over {} entries, 95% interval {} to {}; a straight line fits as well as levels, with fewer parameters",
             line.n,
             differ(line.low),
             differ(line.high)

@@ -132,14 +132,14 @@ fn a_cut_gzip_file_is_read_as_far_as_it_goes() {
         fs::write(&path, bytes).unwrap();
         process(&["overview", path.to_str().unwrap()])
     };
-    assert!(!asked(&packed).stdout.contains("not whole"));
+    assert!(!asked(&packed).stdout.contains("is incomplete"));
     // The end of the last member, and half of it.
     for length in [packed.len() - 4, packed.len() * 9 / 10] {
         let outcome = asked(&packed[..length]);
         assert_eq!(outcome.code, 0, "{length} of {}: {}", packed.len(), outcome.stderr);
         let one_line = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            one_line.contains("not whole") && one_line.contains("could be unpacked only"),
+            one_line.contains("is incomplete") && one_line.contains("could be unpacked only"),
             "{}",
             outcome.stdout
         );

@@ -60,7 +60,7 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
         id: "exposed_communication",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "Devices stand in collectives for {} of a step ({}), and nothing computes meanwhile",
+            "Devices spend {} of a step ({}) in collectives with no compute beside them",
             units::share(share),
             time(sum)
         ),
@@ -106,7 +106,7 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         id: "low_overlap",
         severity: if of_step >= KNOWING { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "Collectives that could run beside compute are hidden for {} of their time only",
+            "Asynchronous collectives are hidden for only {} of their time",
             units::share(ratio)
         ),
         evidence: format!(
@@ -137,7 +137,7 @@ fn lacking(measured: &Measured<'_>) -> Option<Finding> {
         id: "unpaired_collectives",
         severity: Severity::Warning,
         claim: format!(
-            "{} of the asynchronous collectives lack their start or their done: what they hide is not known",
+            "{} of the asynchronous collectives lack their start or their done: how much is hidden is not known",
             units::share(share)
         ),
         evidence: format!("{lacking} of {all} executions"),

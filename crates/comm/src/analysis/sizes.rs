@@ -130,7 +130,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
         id: "small_messages",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "Messages of under 256 KiB make {} of the exposed communication: they cost their way, not their bytes",
+            "Messages under 256 KiB make up {} of the exposed communication: their latency costs, not their bytes",
             units::share(small_ps as f64 / all_ps.max(1) as f64)
         ),
         evidence: format!(
@@ -141,7 +141,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if all of them went with larger ones"),
         speedup: Some(speedup),
-        recommendation: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or stack what is sent separately: gradients of small parameters, statistics, flags".into(),
+        recommendation: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or send in one message what is sent separately: gradients of small parameters, statistics, flags".into(),
         falsifier: "one message of the same bytes takes as long as all of these together".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("sizes")],

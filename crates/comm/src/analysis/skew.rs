@@ -226,19 +226,19 @@ fn imbalanced(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         id: "imbalanced_communication",
         severity: Severity::Info,
         claim: format!(
-            "Devices spend unlike times in exposed communication: between the most and the least lies {} of the mean",
+            "Devices spend different times in exposed communication: the most and the least differ by {} of the mean",
             units::share(share)
         ),
         evidence: format!(
-            "{} stands in collectives for {} a step, the least of the others for {}",
+            "{} spends {} a step in collectives, the least of the others {}",
             device.name,
             units::duration_ps(*most.1),
             units::duration_ps(least)
         ),
         ceiling: format!("{speedup:.2}x at most: {} a step, if all spent as little", units::duration_ps(gain)),
         speedup: Some(speedup),
-        recommendation: "those that spend least come last: see in `hosts` what they do longer; where all work alike, compare what each group sends".into(),
-        falsifier: "the same devices spend alike in another capture".into(),
+        recommendation: "devices that spend least arrive last: `hosts` shows what they do longer; if all do the same work, compare what each group sends".into(),
+        falsifier: "in another capture these devices spend equal times".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").row("devices", device.name.clone()), Link::to("hosts")],
         ..Finding::default()

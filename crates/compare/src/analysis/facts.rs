@@ -63,7 +63,7 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         } else {
             "compare runs that do the same work; `--force` compares these anyway".to_owned()
         },
-        falsifier: "the difference is in what the profiles say and not in what ran".to_owned(),
+        falsifier: "the profiles differ in what they record, not in what ran".to_owned(),
         status: Status::Measured,
         links: vec![Link::to("compare").row("facts", fact.label.clone())],
         ..Finding::default()

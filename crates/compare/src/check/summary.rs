@@ -181,8 +181,7 @@ fn impossible(floor: &Floor) -> Finding {
         ),
         evidence: floor.why(),
         ceiling: "nothing: this says that a number is wrong".into(),
-        recommendation:
-            "correct the cost that the kernel's author states, or do not rest a claim on its FLOPs".into(),
+        recommendation: "correct the kernel's cost estimate, or base no claim on its FLOPs".into(),
         falsifier: "the device's peak is higher than the one used: see the report's provenance".into(),
         status: Status::Derived,
         links: vec![Link::to("roofline").row("ops", floor.what.clone())],

@@ -23,7 +23,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let question = "Which causes, and what would removing each give at most?";
     let see = vec![Link::to("diagnose").table("causes")];
     let said = match given.causes {
-        [] => "no rule found a cause of lost time; the checks say what could not be told".into(),
+        [] => "no rule found a cause of lost time; the checks say what could not be decided".into(),
         causes => {
             let mut kinds = named(causes);
             let more = kinds.len().saturating_sub(NAMED);

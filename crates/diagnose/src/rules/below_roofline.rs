@@ -48,14 +48,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let pieces = evidence.pieces();
     if pieces.is_empty() {
         return Outcome::unknown(match (evidence.peaks.flops, evidence.peaks.hbm) {
-            (Some(_), Some(_)) => "no op that computes says its FLOPs or bytes",
+            (Some(_), Some(_)) => "no compute op has a FLOP or byte count",
             _ => "the device's peaks are not known: no roofline",
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
     let groups = groups(evidence);
     let said = format!(
-        "{} of the active window is in ops whose least time is known; {} of them far above it{}",
+        "{} of the active window is in ops with a known least time; {} of them take far longer{}",
         units::share(evidence.of_active(covered)),
         match groups.len() {
             0 => "none".to_owned(),
@@ -215,7 +215,7 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
             "if it ran as near to its limit as comparable ops".into()
         },
         recommendation: recommendation(roof, first.op).into(),
-        falsifier: "run alone on the same shapes, outside of the program, it takes as long, and other shapes of the same size reach no more of the limit either".into(),
+        falsifier: "run alone on the same shapes it takes as long, and other shapes of the same size get no nearer to the limit".into(),
         status: if matches!(roof, Roof::Vector | Roof::Exp) { Status::Estimated } else { Status::Derived },
         links: vec![
             Link::to("roofline").row("ops", name),

@@ -12,8 +12,7 @@ use haloscope_report::units;
 use haloscope_report::{Link, Status};
 use haloscope_time::ops::Op;
 
-const NEEDS: &str =
-    "FLOPs and bytes of ops, the device's peaks, and a chip of which it is known what is usual";
+const NEEDS: &str = "FLOPs and bytes of ops, the device's peaks, and a chip with known usual rates";
 
 pub(super) static MEMORY: Rule = Rule {
     id: "slow_memory",
@@ -49,14 +48,14 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         return Outcome::unknown("FLOPs and bytes of ops, or the device's peaks, are not known");
     }
     let Some(usual) = evidence.usual(roof) else {
-        return Outcome::unknown("what is usual on this chip is not in the table");
+        return Outcome::unknown("the usual rates of this chip are not in the table");
     };
     let range = format!("{} to {} is usual", units::share(usual.low), units::share(usual.high));
     let uniform = match evidence.reached(roof) {
         Reached::Alike(uniform) => uniform,
-        Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which do not reach the same")),
+        Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which reach different rates")),
         Reached::Few(seen) => {
-            return Outcome::unknown(format!("{seen}: too few to tell what all of them reach"));
+            return Outcome::unknown(format!("{seen}: too few to judge the chip by"));
         }
     };
     let reached = uniform.reached;
@@ -84,7 +83,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
             roof.words(),
         ),
         evidence: format!(
-            "{ops} ops that clearly nothing else limits take {} of the active window, and {} of that is in ops within 8% of this rate, so that it is not the single op; with those that this rate holds up as well: {of}; usual by {}",
+            "{ops} ops with no other limit take {} of the active window; {} of that is in ops within 8% of this rate, so no single op is the cause; all ops that this rate slows down: {of}; usual rate from {}",
             units::share(share),
             units::share(agreeing),
             usual.source,
@@ -160,7 +159,7 @@ fn capital(words: &str) -> String {
 fn recommendation(roof: Roof) -> &'static str {
     match roof {
         Roof::Hbm => {
-            "find who else uses this memory: another process on the chip, copies in the background, offload; run a copy of a large array alone on this chip and on another, and replace the chip that stays slow"
+            "find what else uses this memory: another process on the chip, copies in the background, offload; run a copy of a large array alone on this chip and on another, and replace the chip that stays slow"
         }
         _ => {
             "run one large bfloat16 product alone on this chip and on another: a chip that stays slow is throttled (power, heat) or broken; where all are equal look at the precision that products are done in"

@@ -23,7 +23,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let share = evidence.share_of(&part);
     let said = format!(
-        "devices ran dry while their host waited for a result for {} of the active window",
+        "devices had nothing to run while their host waited for a result: {} of the active window",
         units::share(share)
     );
     READS.judge(evidence, (&part, share, said), || Words {

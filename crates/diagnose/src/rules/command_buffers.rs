@@ -43,7 +43,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("{said}; {launches} launches of graphs were recorded"),
         saved: None,
-        assuming: "as nothing would be faster: ops, layers and FLOPs of these kernels are not known".into(),
+        assuming: "as no time is lost: only the ops, layers and FLOPs of these kernels are missing".into(),
         recommendation: if evidence.profile.modules.is_empty() {
             "for a capture that is read by op, run without CUDA or HIP graphs; leave them on otherwise".into()
         } else {

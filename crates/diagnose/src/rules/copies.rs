@@ -38,7 +38,7 @@ pub(super) fn of_ops(evidence: &Evidence<'_>, group: &Group<'_, '_>) -> String {
         return String::new();
     }
     format!(
-        "; of the time in which ops compute or copy that is {}",
+        "; that is {} of the time in which ops compute or copy",
         units::share((group.share / works).min(1.0))
     )
 }

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 /// Where a value is an argument or a result of the program.
 static AT_EDGE: Fix = Fix::jax_or(
     "let the compiler choose the layouts of arguments and results (`Format(Layout.AUTO)` in `jax.jit`), and keep the value in that layout from call to call",
-    "keep the value in the layout that the program takes it in from call to call: make it on the device, by a program whose result it is",
+    "keep the value in the program's layout between calls: create it on the device, as the result of a program",
 );
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -81,7 +81,7 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
         } else {
             "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into()
         },
-        falsifier: "without the named copies the ops around them take as much longer, because they read the other layout".into(),
+        falsifier: "without these copies the ops around them take that much longer, because they read the other layout".into(),
         status: Status::Derived,
         links,
     }

@@ -45,7 +45,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let others = waiting_others(evidence);
     let share = (on_device + others + evidence.share_of(&part)).min(1.0);
     let said = format!(
-        "{count} callbacks from {} ops; devices spend {} of the active window in them, {} more in collectives until the device that calls is back, and wait {} for the host to run them",
+        "{count} callbacks from {} ops; devices spend {} of the active window in them, {} more waiting in collectives for the calling device, and {} waiting for the host to run them",
         ops.len(),
         units::share(on_device),
         units::share(others),

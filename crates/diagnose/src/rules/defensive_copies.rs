@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     id: "defensive_copies",
     standing: Standing::Cause,
     on: ANY,
-    needs: "the HLO of the programs, in which the reason of a copy stands",
+    needs: "the HLO of the programs, which gives the reason for a copy",
     threshold: Some(&OP_WORTH),
     check,
 };

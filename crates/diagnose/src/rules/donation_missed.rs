@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     id: "donation_missed",
     standing: Standing::Fact,
     on: &[DeviceKind::Tpu, DeviceKind::Gpu],
-    needs: "the HLO of the programs, in which donation stands, and how much memory the device has",
+    needs: "the HLO of the programs, which says what is donated, and the size of the device's memory",
     threshold: Some(&DONATION),
     check,
 };
@@ -30,7 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let programs: Vec<&Module> =
         ids.into_iter().filter_map(|id| Some(&evidence.program(id)?.module)).collect();
     if programs.is_empty() {
-        return Outcome::unknown("the profile does not hold the programs, in which donation stands");
+        return Outcome::unknown("the profile does not hold the programs, so what is donated is unknown");
     }
     let hosts: BTreeSet<_> = evidence.selection.devices.iter().map(|device| device.host).collect();
     let capacities =

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     id: "exp_bound",
     standing: Standing::Fact,
     on: &[DeviceKind::Tpu, DeviceKind::Gpu],
-    needs: "the HLO of the programs, in which exponentials are counted; the rate of the vector unit is estimated",
+    needs: "the HLO of the programs, to count exponentials; the rate of the vector unit is estimated",
     threshold: Some(&EXP),
     check,
 };

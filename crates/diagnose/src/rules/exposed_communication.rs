@@ -23,16 +23,14 @@ pub(super) static RULE: Rule = Rule {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let share = evidence.share(Class::Communication);
     if share <= 0.0 && evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
-        return Outcome::unknown(
-            "the profile does not say the ops' categories, by which collectives are known",
-        );
+        return Outcome::unknown("the profile has no categories of ops, so collectives are unknown");
     }
     if share <= 0.0 {
-        return Outcome::not_applicable("no collective runs while nothing else does");
+        return Outcome::not_applicable("no collective is exposed");
     }
     let waiting = evidence.waits().waiting;
     let said = format!(
-        "collectives that nothing hides take {} of the active window{}",
+        "exposed collectives take {} of the active window{}",
         units::share(share),
         waiting.map_or_else(String::new, |w| {
             format!(", {} of it waiting for members that come later", units::share(w))

@@ -71,7 +71,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(way) = longest else { return Outcome::clear("no value passes between ops that could fuse") };
     let share = evidence.of_active(way.time_ps);
     let said = format!(
-        "the most costly value between ops that could fuse takes {} of the active window on its way through memory",
+        "passing the most costly value between ops that could fuse takes {} of the active window",
         units::share(share)
     );
     if UNFUSED.grade(share) == Grade::Good {
@@ -80,7 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{} of the active window goes to the way of one value through memory, from {} to {}",
+            "{} of the active window goes to passing one value through memory, from {} to {}",
             units::share(share),
             way.producer,
             way.consumer

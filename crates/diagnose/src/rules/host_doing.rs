@@ -141,7 +141,7 @@ pub(super) fn rest_of_gaps(share: f64) -> String {
         return String::new();
     }
     format!(
-        "; the rest of the same gaps is {} of the active window and goes with it: the host would do that while the program before runs",
+        "; the rest of these gaps, {} of the active window, would go too: the host would do that work while the previous program runs",
         units::share(share)
     )
 }

@@ -19,9 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
-        return Outcome::unknown(
-            "the profile does not say the ops' categories, by which transfers are known",
-        );
+        return Outcome::unknown("the profile has no categories of ops, so transfers are unknown");
     }
     let ops = evidence.offloads();
     let all = evidence.share(Class::HostTransfer);

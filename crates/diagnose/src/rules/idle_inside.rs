@@ -31,7 +31,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let finding = Cause {
         id: RULE.id,
-        claim: format!("Programs stand still for {} of the active window: no op runs", units::share(share)),
+        claim: format!("Programs run no op for {} of the active window", units::share(share)),
         evidence: said.clone(),
         saved: Some(share),
         assuming: "if programs ran without gaps".into(),

@@ -58,7 +58,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let late = late.filter(|_| evidence.is_late_for_input() || evidence.is_late_by_spread());
     let waits = late.map_or(0.0, |cost| cost.communication);
     let others = if waits > 0.0 {
-        format!("; {} more is waited in collectives for hosts whose batch comes last", units::share(waits))
+        format!(
+            "; another {} goes to waiting in collectives for hosts with a late batch",
+            units::share(waits)
+        )
     } else {
         String::new()
     };
@@ -166,13 +169,13 @@ mod tests {
         let finding = &found.findings[0];
         assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 5400.0 / 9400.0)).abs() < 1e-6, "{finding:?}");
         assert!(finding.claim.starts_with("Devices wait for input for 47.9%"), "{}", finding.claim);
-        assert!(finding.evidence.contains("the rest of the same gaps is 9.6%"), "{}", finding.evidence);
+        assert!(finding.evidence.contains("the rest of these gaps, 9.6%"), "{}", finding.evidence);
         let explained = finding.explains.iter().find(|one| one.rule == "launch_bound").unwrap();
         assert!((explained.share - 450.0 / 9400.0).abs() < 1e-6, "{explained:?}");
         // Where programs are shorter than the rest of the gap nothing could hide it.
         let short = Made::repeating(10, 1000 * US, 20 * US);
         let found = check(&super::RULE, vec![short, host(500)]);
-        assert!(!found.findings[0].evidence.contains("the rest of the same gaps"), "{found:?}");
+        assert!(!found.findings[0].evidence.contains("the rest of these gaps"), "{found:?}");
     }
 
     #[test]

@@ -42,11 +42,11 @@ fn see(kernel: &Facts) -> Seen {
     };
     // Every branch taken: the schedule takes no longer than this, without waiting.
     let Some(modelled) = kernel.modelled_ps.filter(|modelled| *modelled > 0.0) else {
-        return Seen::Unknown("how often its loops run is known only when they do");
+        return Seen::Unknown("how often its loops run is only known at run time");
     };
     if kernel.measured_ps.is_some_and(|measured| 0.0 < measured && measured < copies) {
         return Seen::Unknown(
-            "it took less time than its copies would from HBM: some of them do not come from there",
+            "it took less time than its copies from HBM would take: some do not come from HBM",
         );
     }
     let ratio = copies / modelled;

@@ -28,7 +28,7 @@ fn see(kernel: &Facts) -> Seen {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let outcome = evidence.look_at_kernels(
         see,
-        |_, _| "no kernel has an instruction that is there for a trace only".into(),
+        |_, _| "no kernel has tracing instructions".into(),
         |found| {
             let (kernel, _) = found[0];
             let (traces, bundles) = kernel.traces;
@@ -43,7 +43,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 ),
                 assuming: "the traced kernel's timings do not apply to the untraced one".into(),
                 recommendation: "take numbers without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
-                falsifier: "`kernel diff` of both compilations says another difference than instrumentation".into(),
+                falsifier: "`kernel diff` of both compilations shows a difference besides instrumentation".into(),
                 status: Status::Measured,
                 links: links("kernel opcodes", kernel),
                 ..Cause::default()

@@ -51,7 +51,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(share),
                     others(found, units::share)
                 ),
-                assuming: "as other units may hold the loop up next".into(),
+                assuming: "as another unit may limit the loop next".into(),
                 recommendation: "load less for each product: larger tiles of the result in registers, operands that stay in the matrix unit for more rows, narrower types".into(),
                 falsifier: "a version with half the loads has a hot loop as long".into(),
                 status: Status::Derived,

@@ -85,10 +85,10 @@ impl Evidence<'_> {
         let worst = seen.clear.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         match worst {
             Some((kernel, number)) => Outcome::clear(clear(kernel, *number)),
-            None if is_timed => Outcome::not_applicable(
-                "no kernel that takes 1% of the time or more is one that this is asked of",
-            ),
-            None => Outcome::not_applicable("no kernel of the run is one that this is asked of"),
+            None if is_timed => {
+                Outcome::not_applicable("this check applies to no kernel that takes 1% of the time or more")
+            }
+            None => Outcome::not_applicable("this check applies to no kernel of the run"),
         }
     }
 

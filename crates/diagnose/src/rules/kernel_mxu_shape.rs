@@ -47,7 +47,7 @@ fn see(kernel: &Facts) -> Seen {
         return Seen::Unknown("the matrix units of its chip are not known");
     };
     let Some(fill) = fill(&written.products, edge) else {
-        return Seen::Unknown("the extents of a product are known only when it runs");
+        return Seen::Unknown("the sizes of a product are only known at run time");
     };
     // The larger the number the worse, as everywhere.
     if MXU_FILL.grade(fill) == Grade::Good { Seen::Clear(1.0 - fill) } else { Seen::Found(1.0 - fill) }
@@ -84,7 +84,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     products.len(),
                     others(found, filled)
                 ),
-                assuming: "as the matrix unit may not be what holds the kernel up".into(),
+                assuming: "as something other than the matrix unit may limit the kernel".into(),
                 recommendation: format!("blocks whose inner sides are multiples of {edge}: heads or rows together in one product, or another order of the factors"),
                 falsifier: "with full sides and as many useful FLOPs the kernel has as many modelled bundles".into(),
                 status: Status::Derived,

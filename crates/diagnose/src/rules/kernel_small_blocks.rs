@@ -46,13 +46,13 @@ fn see(kernel: &Facts) -> Seen {
         return Seen::Clear(share);
     }
     let Some(limit) = kernel.vmem_limit_bytes else {
-        return Seen::Unknown("how much vector memory it may have is not known of this chip");
+        return Seen::Unknown("the vector memory limit of this chip is not known");
     };
     let (Some(trips), Some(steps)) = (kernel.trips, steps(kernel)) else {
-        return Seen::Unknown("how often its loop runs is known only when it does");
+        return Seen::Unknown("how often its loop runs is only known at run time");
     };
     if !(steps..=steps + PIPELINE).contains(&trips) {
-        return Seen::Unknown("its hot loop is another than the one over its blocks");
+        return Seen::Unknown("its hot loop is not the loop over its blocks");
     }
     let has_room = kernel.vmem_bytes as f64 <= ROOM * limit as f64;
     if has_room && trips >= FEWEST_TRIPS { Seen::Found(share) } else { Seen::Clear(share) }

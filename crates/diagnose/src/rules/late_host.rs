@@ -58,23 +58,23 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let saved = (whole.unwrap_or(cost.saved) + common).min(1.0);
     let instead = evidence.instead(measured, late);
     let doing = instead.as_ref().map_or_else(
-        || "; the thread that launches recorded no event that fills half of that time".to_owned(),
+        || "; the launching thread recorded no event that fills half of that time".to_owned(),
         |instead| {
             let of = late.steps.len().max(1) as f64;
             let others = instead.others_ps.map_or_else(String::new, |ps| {
                 format!(", the other hosts {} in those steps", units::duration_ps(ps / of))
             });
             format!(
-                "; instead ({}) the thread that launches stood in `{}` for {} each time{others}",
+                "; instead ({}) the launching thread was in `{}` for {} each time{others}",
                 instead.word,
                 instead.event.name,
                 units::duration_ps(instead.event.ps as f64 / of),
             )
         },
     );
-    let cause = instead.as_ref().map_or_else(String::new, |i| {
-        format!("; meanwhile its host stands in `{}` ({})", i.event.name, i.word)
-    });
+    let cause = instead
+        .as_ref()
+        .map_or_else(String::new, |i| format!("; meanwhile its host is in `{}` ({})", i.event.name, i.word));
     let said = format!("{}{cause}", late_words(evidence.profile, late));
     let first = late.steps.first().map(|one| Link::to("timeline").window(one.span.0, one.span.1));
     let finding = Cause {
@@ -160,7 +160,7 @@ fn all_words(common: f64) -> String {
         return String::new();
     }
     format!(
-        "; all devices wait for their hosts for {} of the active window besides, which they would not if hosts launched ahead, as they can where none holds up the others",
+        "; besides, all devices wait for their hosts for {} of the active window, which hosts could avoid by launching ahead",
         units::share(common)
     )
 }
@@ -272,7 +272,7 @@ mod tests {
         assert!(found.said.ends_with("see launch_bound"), "{found:?}");
         let found = check_hosts(&super::super::launch_bound::RULE, hosts());
         let finding = &found.findings[0];
-        assert!(finding.evidence.contains("now one host and now another is last"), "{finding:?}");
+        assert!(finding.evidence.contains("which host launches last changes"), "{finding:?}");
         // A third of the devices idles for 300 of 1000 us, and two thirds wait for them in collectives.
         assert!(finding.speedup.is_some_and(|speedup| (1.35..1.5).contains(&speedup)), "{finding:?}");
     }

@@ -69,7 +69,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(cost.communication)
         ),
         evidence: format!(
-            "no device, host or link is slower than its peers over the run: each takes its turn; {how}{}",
+            "no device, host or link is slower than its peers over the whole run: each is late at times; {how}{}",
             evidence.last_words()
         ),
         saved: Some(cost.saved),
@@ -96,7 +96,7 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
     let launches = launches(evidence, share);
     let besides = if launches > 0.0 {
         format!(
-            "; devices have no program for {} of the active window besides, which they would not if hosts launched ahead, as they can where none holds up the others",
+            "; besides, devices have no program for {} of the active window, which hosts could avoid by launching ahead",
             units::share(launches)
         )
     } else {
@@ -108,16 +108,16 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         evidence: format!(
             "{}, and not the longer the more these carry: {}, {}{besides}",
             if captured == 1 {
-                "the one captured member stands in them for long".to_owned()
+                "the one captured member waits in them for long".to_owned()
             } else {
-                format!("all {captured} captured members stand in them alike")
+                format!("all {captured} captured members wait in them equally long")
             },
             told(&found.slow),
             told(&found.quick)
         ),
         saved: Some((share + launches).min(1.0)),
         assuming: "if collectives took what their messages need".into(),
-        recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the one that comes last stands in no collective".into(),
+        recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the member that arrives last is the one that waits in no collective".into(),
         falsifier: "in a capture of all members none works longer or begins later than the others".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("ops"), Link::to("inspect")],

@@ -102,7 +102,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 fn late_words(share: f64) -> String {
     format!(
-        "; now one host and now another is last, in its launch, and the others wait for it in collectives for {} of the active window, which goes with it",
+        "; which host launches last changes, and the others wait for it in collectives for {} of the active window, which is included",
         units::share(share)
     )
 }

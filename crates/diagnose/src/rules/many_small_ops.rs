@@ -72,7 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share),
             units::duration_ps(SMALL_PS),
         ),
-        evidence: format!("{runs} executions of {} ops, most often {}; the shortest ops of the run take {}, so that this is what starting one costs", small.len(), most.join(", "), units::duration_ps(start_ps)),
+        evidence: format!("{runs} executions of {} ops, most often {}; the shortest ops of the run take {}, so starting one costs about that much", small.len(), most.join(", "), units::duration_ps(start_ps)),
         saved: Some(saved),
         assuming: "if starting them cost nothing".into(),
         recommendation: "fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a custom kernel".into(),

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     id: "one_hot_product",
     standing: Standing::Cause,
     on: ANY,
-    needs: "the HLO of the programs, in which a product's operands stand",
+    needs: "the HLO of the programs, which gives the operands of products",
     threshold: Some(&ONE_HOT),
     check,
 };
@@ -28,7 +28,9 @@ static LEVER: Fix = Fix {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
-        return Outcome::unknown("the profile does not hold the programs, and so not what products multiply");
+        return Outcome::unknown(
+            "the profile does not hold the programs, so the operands of products are unknown",
+        );
     }
     let found = evidence.one_hots();
     let mut ops: Vec<_> = found.iter().map(|one| one.op).collect();
@@ -45,19 +47,19 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Products with one-hot matrices take {} of the active window, and only look rows up: {}",
+            "Products with one-hot matrices take {} of the active window just to look up rows: {}",
             units::share(share),
             common(found.iter().map(|one| one.op)),
         ),
         evidence: format!(
-            "{} multiplies by a matrix whose entries are `index == iota`, one of {classes} classes; {} in all, with those that write such matrices",
+            "{} multiplies by the matrix `index == iota` of {classes} classes; {} in all, with the ops that write such matrices",
             op.meta.name,
             counted(ops.len() as u64, "op"),
         ),
         saved: Some(share),
         assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
         recommendation: evidence.fix(&LEVER),
-        falsifier: "with the indexed table the gather and its scatter-add take as long: so it may be where the table is sharded over its rows, or has few of them".into(),
+        falsifier: "with an indexed table the gather and its scatter-add take as long, which can happen if the table is sharded over its rows or has few rows".into(),
         status: Status::Derived,
         links: vec![
             Link::to("hlo counters").table("matmuls"),

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     id: "padding_waste",
     standing: Standing::Cost,
     on: &[DeviceKind::Tpu],
-    needs: "the HLO of the programs, FLOPs and bytes of ops, and a TPU whose tiles are known",
+    needs: "the HLO of the programs, FLOPs and bytes of ops, and a TPU with known tiles",
     threshold: Some(&PADDING),
     check,
 };
@@ -39,7 +39,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let sum = |of: &mut dyn Iterator<Item = &Wasted>| evidence.of_active(of.map(|one| one.saved_ps).sum());
     let share = sum(&mut wasted.iter().map(|one| one.1));
     let said = format!(
-        "padding costs {} of the active window in ops that the matrix unit or HBM holds up",
+        "padding costs {} of the active window in ops limited by the matrix unit or HBM",
         units::share(share)
     );
     let Some((op, first)) = wasted.first().filter(|_| PADDING.grade(share) != Grade::Good) else {

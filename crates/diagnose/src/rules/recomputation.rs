@@ -50,7 +50,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("their scope is `{MARK}`, which `jax.checkpoint` makes; fusions count whole"),
         saved: None,
-        assuming: "the price of memory that is not taken: whether there is some left says `memory`".into(),
+        assuming: "the price of using less memory: `memory` says whether some is left".into(),
         recommendation: "where memory is left, keep what is expensive to compute and cheap to store: a policy such as `dots_saveable`, or checkpoints around fewer layers".into(),
         falsifier: "with a policy that keeps everything the backward pass takes as long".into(),
         status: Status::Derived,

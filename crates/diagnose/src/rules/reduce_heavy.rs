@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     id: "reduce_heavy",
     standing: Standing::Fact,
     on: ANY,
-    needs: "the HLO of the programs, in which the results of fusions stand, or ops with their categories",
+    needs: "the HLO of the programs, which gives the results of fusions, or ops with their categories",
     threshold: Some(&REDUCE),
     check,
 };

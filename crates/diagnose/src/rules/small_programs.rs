@@ -167,7 +167,7 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: EAGER.id,
         claim: format!(
-            "The step is not one program: {} launches{each}, {} of which execute a few ops only, and devices wait for {} of the active window while the host makes the next",
+            "The step is not one program: of {} launches{each}, {} execute only a few ops, and devices wait for {} of the active window while the host makes the next",
             launches.total,
             launches.small,
             units::share(launches.share)

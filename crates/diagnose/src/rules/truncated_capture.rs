@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         claim: format!("Events are missing from the profile: {first}"),
         evidence: seen.join("; "),
         saved: None,
-        assuming: "as what is missing took time that shows as idle or not at all".into(),
+        assuming: "as the missing time shows as idle or not at all".into(),
         recommendation: "capture for a shorter time, or trace less (lower host_tracer_level, no python tracer, tpu_trace_mode), and copy the .xplane.pb file itself".into(),
         falsifier: "a shorter capture has the same number of ops a step".into(),
         status: Status::Measured,

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     id: "unfused_relayouts",
     standing: Standing::Cause,
     on: ANY,
-    needs: "the HLO of the programs, in which the neighbours of a copy stand",
+    needs: "the HLO of the programs, which gives the neighbours of a copy",
     threshold: Some(&DATA_FORMATTING),
     check,
 };
@@ -40,8 +40,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} is a {what} next to {feeds}; its value is written and read once more{}", first.op.meta.name, of_ops(evidence, &own)),
         saved: Some(own.share),
         assuming: "if compute read and wrote those layouts itself".into(),
-        recommendation: "write the einsum so that its operands come in the order that they are made in, or keep one layout for the value over the whole program".into(),
-        falsifier: "with the transpose written into the product (`dot_general` with other contracting dimensions), the product takes as much longer".into(),
+        recommendation: "write the einsum so that its operands keep the order in which they are produced, or keep one layout for the value in the whole program".into(),
+        falsifier: "with the transpose written into the product (`dot_general` with other contracting dimensions), the product takes that much longer".into(),
         status: Status::Derived,
         links: vec![
             Link::to("hlo counters").row("relayouts", first.op.meta.name.as_ref()),

@@ -43,7 +43,7 @@ static LEVER: Fix = Fix::jax_or(
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.ops().iter().all(|op| op.meta.category.is_empty()) {
-        return Outcome::unknown("the profile does not say the ops' categories, by which kernels are known");
+        return Outcome::unknown("the profile has no categories of ops, so kernels are unknown");
     }
     let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(|op| is_uncounted(evidence, op)).collect();
     let time: f64 = ops.iter().map(|op| op.self_ps as f64).sum();
@@ -55,7 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Nobody counted the FLOPs of kernels that take {} of the active window: utilisation and roofline leave them out",
+            "Kernels without a FLOP count take {} of the active window: utilisation and roofline leave them out",
             units::share(share)
         ),
         evidence: common(ops.iter().copied()),

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     id: "whole_sort",
     standing: Standing::Cause,
     on: ANY,
-    needs: "the HLO of the programs, in which it stands what is used of a sorted value",
+    needs: "the HLO of the programs, which shows how much of a sorted value is used",
     threshold: Some(&WHOLE_SORT),
     check,
 };
@@ -57,13 +57,14 @@ struct Sorted<'e, 'p> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
-        return Outcome::unknown("the profile does not hold the programs, and so not what is used of a sort");
+        return Outcome::unknown(
+            "the profile does not hold the programs, so how much of a sort is used is unknown",
+        );
     }
     let found = sorts(evidence);
     let time: f64 = found.iter().map(|one| one.op.self_ps as f64).sum::<f64>() * evidence.compute_scale();
     let share = evidence.of_active(time);
-    let said =
-        format!("sorts of which a few values are used take {} of the active window", units::share(share));
+    let said = format!("sorts with few used values take {} of the active window", units::share(share));
     let Some(first) = found.first().filter(|_| WHOLE_SORT.grade(share) != Grade::Good) else {
         return Outcome::clear(said);
     };
@@ -96,7 +97,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "if finding those that are used cost nothing".into()
         },
         recommendation: evidence.fix(if used == 1 { &ONE } else { &FEW }),
-        falsifier: "the maximum, or the k largest values, take as long as the sort: so it may be with many of short rows".into(),
+        falsifier: "the maximum, or the k largest values, take as long as the sort, which can happen with many short rows".into(),
         status: Status::Derived,
         links: vec![Link::to("ops").row("ops", first.op.meta.name.as_ref()), evidence.timeline_of(first.op)],
     };

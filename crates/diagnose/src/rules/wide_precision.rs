@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     id: "wide_precision",
     standing: Standing::Cause,
     on: ANY,
-    needs: "the HLO of the programs, in which the types of operands and results stand",
+    needs: "the HLO of the programs, which gives the types of operands and results",
     threshold: Some(&WIDE_PRECISION),
     check,
 };
@@ -52,7 +52,7 @@ static HALVES: Fix = Fix {
 
 /// For products of 32-bit operands in full precision.
 static ROUNDED: Fix = Fix {
-    jax: "leave `precision` and `jax_default_matmul_precision` at their default where the model bears it: products then run as TF32; or cast the operands to bfloat16",
+    jax: "leave `precision` and `jax_default_matmul_precision` at their default if the model tolerates it: products then run as TF32; or cast the operands to bfloat16",
     tensorflow: "leave `tf.config.experimental.enable_tensor_float_32_execution` on, or compute in bfloat16 (the Keras policy `mixed_bfloat16`)",
     pytorch: "set `torch.set_float32_matmul_precision('high')`, or compute in bfloat16 (`torch.autocast`)",
     any: "let products of 32-bit floats run as TF32, or cast the operands to bfloat16",
@@ -62,7 +62,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let is_compute = |op: &&Op<'_>| Class::of(&op.meta) == Class::Compute && op.self_ps > 0;
     let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(is_compute).collect();
     if ops.iter().all(|op| evidence.instruction(op).is_none()) {
-        return Outcome::unknown("the profile does not hold the programs, and so not the types of values");
+        return Outcome::unknown(
+            "the profile does not hold the programs, so the types of values are unknown",
+        );
     }
     let is_cpu = evidence.is_cpu();
     let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) =

@@ -11,12 +11,15 @@ use crate::case::Case;
 use crate::framework::Framework;
 use crate::loss::{self, Logits};
 use crate::message::{Buffer, What};
+use crate::program;
 use crate::shape::{array, plain};
 
 /// A cure that saves less than this share of what is needed is not worth a word.
 const WORTH_SHARE: f64 = 0.02;
 /// Smaller buffers are left alone, however many there are.
 const SMALL_BYTES: i64 = 1 << 20;
+/// Of the memory one part of so many stays free where a cure can be had in halves.
+const HEADROOM: i64 = 16;
 /// Trips from which a leading extent is taken for that of a loop over layers or steps.
 const TRIPS: i64 = 4;
 /// More are no trips of a loop where nothing else says that there is one.
@@ -39,6 +42,11 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
         all.extend(blind(case));
     }
     all
+}
+
+/// What is aimed at: the compiler plans anew, and what just fits by the numbers may not.
+fn easy(room: i64) -> i64 {
+    room - room / HEADROOM
 }
 
 fn bytes(buffer: &Buffer) -> i64 {
@@ -173,6 +181,10 @@ struct Kept<'c> {
 
 /// Computes again what is kept for the backward pass.
 fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
+    if case.holding.is_some_and(|holding| holding.gradient == Some(false)) {
+        // Nothing is kept for a backward pass that is not there.
+        return Vec::new();
+    }
     let Some(kept) = of_loop(case).or_else(|| of_layers(case)) else { return Vec::new() };
     let (all, n, one) = (sum(&kept.buffers), kept.count, kept.one);
     let [how, nested] = kept.how;
@@ -316,7 +328,7 @@ fn all_pairs(case: &Case<'_>) -> Option<Fix> {
     }
     let all = sum(&pairs);
     let rest = case.used?.bytes.saturating_sub(all);
-    let limit = case.room()?;
+    let limit = easy(case.room()?);
     let chunks = smallest(powers().take(7), |n| rest.saturating_add(part(all, n)), limit).unwrap_or(128);
     let side = array(&pairs.first()?.1.shape).and_then(|(_, n)| n.last().copied()).unwrap_or(0);
     Some(
@@ -353,7 +365,7 @@ fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
     }
     let rest = case.used?.bytes.saturating_sub(all);
     let tokens = shape.1 / shape.0.max(1);
-    let fitting = smallest(powers(), |n| rest.saturating_add(part(all, n)), case.room()?);
+    let fitting = smallest(powers(), |n| rest.saturating_add(part(all, n)), easy(case.room()?));
     let chunks = fitting.filter(|n| *n <= tokens).unwrap_or(16);
     let is_cast = logits
         .iter()
@@ -436,8 +448,14 @@ fn shard(case: &Case<'_>) -> Option<Fix> {
         return None;
     }
     // Results that take the shape of an argument are sharded with it.
-    let rest = used.saturating_sub(all);
-    let devices = smallest(powers().take(12), |n| rest.saturating_add(part(all, n)), limit);
+    let is_sharded_too = |buffer: &Buffer| {
+        buffer.what == What::Result
+            && large.iter().any(|(_, argument)| plain(&argument.shape) == plain(&buffer.shape))
+    };
+    let results = worth(case, is_sharded_too);
+    let both = all.saturating_add(sum(&results));
+    let rest = used.saturating_sub(both);
+    let devices = smallest(powers().take(12), |n| rest.saturating_add(part(both, n)), limit);
     let n = devices.unwrap_or(4096);
     let what = if large.is_empty() { "arguments".to_owned() } else { first(&large) };
     let now = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
@@ -447,18 +465,31 @@ fn shard(case: &Case<'_>) -> Option<Fix> {
     Some(
         Fix::unknown(
             "shard",
-            format!("shard {what} over {n} times as many devices ({} on each now{now})", size(all)),
+            format!(
+                "shard {what}{} over {n} times as many devices ({} on each now{now})",
+                if results.is_empty() { "" } else { ", and with them results of their shapes," },
+                size(both)
+            ),
             how,
             "what is sharded is gathered or reduced where it is used: traffic",
         )
-        .saving(case, all - part(all, n), status)
-        .on(places(&large)),
+        .saving(case, both - part(both, n), status)
+        .on(places(&large).into_iter().chain(places(&results)).collect()),
     )
 }
 
 /// f32 that could be bf16.
 fn half(case: &Case<'_>) -> Option<Fix> {
-    let is_wide = |buffer: &Buffer| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32);
+    // Fourier transforms take nothing narrower than f32.
+    let is_transformed = |extents: &[i64]| {
+        case.holding
+            .zip(program::elements(extents))
+            .is_some_and(|(holding, count)| program::is_transformed(count, &holding.transforms))
+    };
+    let is_wide = |buffer: &Buffer| {
+        array(&buffer.shape)
+            .is_some_and(|(kind, extents)| kind == ElementType::F32 && !is_transformed(&extents))
+    };
     let wide = worth(case, is_wide);
     if wide.is_empty() {
         return None;
@@ -480,7 +511,7 @@ fn half(case: &Case<'_>) -> Option<Fix> {
 /// Fewer examples at a time.
 fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
     let used = case.used?.bytes;
-    let limit = case.room()?;
+    let limit = easy(case.room()?);
     let temporary = case.temporary_bytes().filter(|bytes| *bytes > 0)?;
     if temporary < used / 20 {
         return None;

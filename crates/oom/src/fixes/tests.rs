@@ -109,6 +109,69 @@ fn values_of_a_loop_are_computed_again() {
 }
 
 #[test]
+fn nothing_is_computed_again_where_nothing_is_differentiated() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let stack = |name: &str| buffer(What::Temporary, 8 * GIB, "f32[4,4096,2048,64]", name);
+    let held = |gradient: Option<bool>| Holding {
+        buffers: vec![stack("add.1"), stack("mul.2")],
+        temporary_bytes: 16 * GIB,
+        gradient,
+        ..Holding::default()
+    };
+    let ids = |gradient: Option<bool>| -> Vec<&str> {
+        all(&hbm(&message, &held(gradient), 18 * GIB, 16 * GIB)).iter().map(|fix| fix.id).collect()
+    };
+    assert_eq!(ids(Some(true))[0], "checkpoint");
+    assert_eq!(ids(None)[0], "checkpoint");
+    assert_eq!(ids(Some(false)), ["narrower", "smaller_batch"]);
+}
+
+#[test]
+fn results_of_the_shapes_of_arguments_are_sharded_with_them() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = |result: &str| Holding {
+        buffers: vec![
+            buffer(What::Argument, 16 * GIB, "bf16[32,16]{1,0}", "cache"),
+            buffer(What::Result, 16 * GIB, result, "out"),
+        ],
+        argument_bytes: 16 * GIB,
+        result_bytes: 16 * GIB,
+        ..Holding::default()
+    };
+    let same = held("bf16[32,16]{0,1}");
+    let fixes = all(&hbm(&message, &same, 32 * GIB, 15 * GIB));
+    let shard = fix(&fixes, "shard");
+    assert_eq!(
+        (shard.fits, shard.saves_bytes, shard.left_bytes),
+        (Some(true), Some(24 * GIB), Some(8 * GIB))
+    );
+    assert!(shard.what.contains("results of their shapes") && shard.buffers == [0, 1], "{shard:?}");
+    // Another result stays whole: it alone is too much.
+    let other = held("bf16[16,32]");
+    let fixes = all(&hbm(&message, &other, 32 * GIB, 15 * GIB));
+    assert_eq!((fix(&fixes, "shard").fits, fix(&fixes, "shard").buffers.as_slice()), (Some(false), &[0][..]));
+}
+
+#[test]
+fn what_a_fourier_transform_takes_or_makes_is_not_narrowed() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = |transforms: &[i64]| Holding {
+        buffers: vec![
+            buffer(What::Argument, 8 * GIB, "f32[65536,32768]", "x"),
+            buffer(What::Temporary, 8 * GIB, "f32[2,65536,16385]", "fft"),
+        ],
+        argument_bytes: 8 * GIB,
+        temporary_bytes: 8 * GIB,
+        transforms: transforms.iter().copied().collect(),
+        ..Holding::default()
+    };
+    let has = |transforms: &[i64]| {
+        all(&hbm(&message, &held(transforms), 16 * GIB, 12 * GIB)).iter().any(|fix| fix.id == "narrower")
+    };
+    assert!(has(&[]) && has(&[1024]) && !has(&[65_536 * 16_385]));
+}
+
+#[test]
 fn values_of_layers_that_are_written_out_are_computed_again() {
     let message = Message::new(Form::HbmTotal, "hbm");
     let value = |layer: usize, of: &str, name: &str| Buffer {

@@ -20,17 +20,20 @@ const STYLE: &str = include_str!("style.css");
 const STYLE_NAME: &str = "style.css";
 
 /// Pages that are a part of another one now, and where they stand there.
-const MOVED: [(&str, &str); 14] = [
+const MOVED: [(&str, &str); 17] = [
     ("cache", "performance#the-cache"),
     ("capture-advice", "capture#what-to-ask-of-the-profiler"),
     ("capture-from-the-page", "capture#capture-from-the-page"),
     ("ci", "comparison#a-gate-in-ci"),
+    ("cookbook", "tutorial#cookbook-from-what-you-see-to-what-to-ask"),
     ("export", "share#exports"),
-    ("fleet", "ledger#many-runs-at-once"),
+    ("fleet", "comparison#many-runs-at-once"),
     ("layouts", "runs#where-runs-lie-and-how-they-are-laid-out"),
+    ("ledger", "comparison#a-history-of-runs-the-ledger"),
     ("many-hosts", "runs#runs-of-many-hosts-and-bounded-memory"),
     ("mcp-tools", "mcp#tools-of-the-mcp-server-beyond-the-registry"),
     ("object-stores", "runs#runs-in-object-stores"),
+    ("parts", "runs#parts-of-runs"),
     ("report", "share#reports-in-one-file"),
     ("run", "capture#haloscope-run"),
     ("tensorboard", "python#tensorboard"),

@@ -18,7 +18,13 @@ fn a_dropped_profile_is_a_run_like_others() {
     let runs = server.json("/api/runs");
     let ids: Vec<&str> =
         runs["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
-    assert_eq!(ids.iter().filter(|id| id.starts_with("(opened)/")).count(), 2, "{ids:?}");
+    // They stand behind the place's own runs, and nobody else is shown one.
+    assert_eq!(ids[2..], ["(opened)/mine.xplane.pb (2)", "(opened)/mine.xplane.pb"], "{ids:?}");
+    let dropped: Vec<bool> =
+        runs["runs"].as_array().unwrap().iter().map(|run| run["dropped"].as_bool().unwrap()).collect();
+    assert_eq!(dropped, [false, false, true, true]);
+    assert!(ids[..2].contains(&runs["default"].as_str().unwrap()), "{runs}");
+    assert_eq!(server.json("/api/fleet")["tables"][0]["rows"].as_array().unwrap().len(), 2);
     let of = |run: &str| server.json(&format!("/api/report/ops?run={run}"))["tables"].clone();
     assert_eq!(of("(opened)/mine.xplane.pb"), of("train"));
     // Nothing of it is written.

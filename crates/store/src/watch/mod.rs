@@ -49,7 +49,7 @@ impl LastListing {
     pub(crate) fn see(&self, runs: &[RunInfo]) {
         let mut seen = lock(&self.0);
         seen.tag = Some(tag_of(runs));
-        seen.newest = runs.iter().find(|run| !run.writing).cloned();
+        seen.newest = crate::newest_of(runs).filter(|run| !run.writing).cloned();
     }
 
     /// The newest run that is complete.

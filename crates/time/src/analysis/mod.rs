@@ -460,7 +460,7 @@ fn say_first(report: &mut Report) {
     let finding = Finding {
         id: "file_not_whole",
         severity: Severity::Error,
-        claim: format!("A file is not whole, and all that follows is of what is left: {}", note.message),
+        claim: format!("A file is incomplete, so all results cover only what is left: {}", note.message),
         evidence: note.cost.clone(),
         ceiling: "nothing: it is the file, not the program".into(),
         recommendation: note.fix.clone(),

@@ -12,6 +12,7 @@ const run = (name: string, modified_ms: number): RunInfo => ({
   size_bytes: 1,
   modified_ms,
   writing: false,
+  dropped: false,
 });
 const MODULES = ["module", "fingerprint", "time_ps"];
 

@@ -91,6 +91,7 @@ test("an entry's run is found where there is just one", () => {
     size_bytes: 0,
     modified_ms: 0,
     writing: false,
+    dropped: false,
   });
   const one = run("s1", "s1", "/logs/plugins/profile/s1");
   expect(runOf([one], "logs/s1", "s1")).toBe(one);

@@ -45,7 +45,9 @@ async function factsOf(run: string, signal: AbortSignal): Promise<Facts> {
 export function RunsPage({ info }: PageProps) {
   const listed = runs.value;
   const filter = view.value["q"] ?? "";
-  const found = fitting(listed?.runs ?? [], filter);
+  const own = (listed?.runs ?? []).filter((run) => run.dropped !== true);
+  const dropped = (listed?.runs ?? []).filter((run) => run.dropped === true);
+  const found = fitting(own, filter);
   const shown = found.slice(0, MOST);
   return (
     <>
@@ -56,9 +58,9 @@ export function RunsPage({ info }: PageProps) {
         <Panel
           title={`Runs in ${listed.logdir}`}
           note={
-            found.length === listed.runs.length
+            found.length === own.length
               ? `${formatInt(found.length)}, newest first`
-              : `${formatInt(found.length)} of ${formatInt(listed.runs.length)}`
+              : `${formatInt(found.length)} of ${formatInt(own.length)}`
           }
           flush
           actions={
@@ -88,11 +90,16 @@ export function RunsPage({ info }: PageProps) {
           )}
         </Panel>
       )}
+      {dropped.length > 0 && (
+        <Panel title="Dropped on the page" note="in memory until the server ends" flush>
+          <Table shown={fitting(dropped, filter)} label="Dropped runs" />
+        </Panel>
+      )}
     </>
   );
 }
 
-function Table({ shown }: { readonly shown: readonly RunInfo[] }) {
+function Table({ shown, label = "Runs" }: { readonly shown: readonly RunInfo[]; readonly label?: string }) {
   const [, setCame] = useState(0);
   const [wanted, setWanted] = useState<ReadonlySet<string>>(new Set());
   const asked = shown.filter((run, i) => wanted.has(run.id) || (i < ASKED && isAskedAtOnce(run)));
@@ -114,7 +121,7 @@ function Table({ shown }: { readonly shown: readonly RunInfo[] }) {
   }, [key]);
   return (
     <div class="table-wrap fill">
-      <table class="data plain runs" aria-label="Runs">
+      <table class="data plain runs" aria-label={label}>
         <thead>
           <tr>
             {["Run", "Date", "Device", "Step time", "What the diagnosis says", "Hosts", "Size"].map((label) => (

@@ -11,6 +11,7 @@ const run = (name: string, about: Partial<RunInfo> = {}): RunInfo => ({
   size_bytes: 1000,
   modified_ms: 0,
   writing: false,
+  dropped: false,
   ...about,
 });
 const names = (filter: string) =>

@@ -20,7 +20,7 @@ import type { TimelineHands } from "../../widgets/timeline/useKeys";
 import { TOOLS } from "../../widgets/timeline/useKeys";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
-import { readEvent } from "./address";
+import { readEvent, readEvents } from "./address";
 import { AreaPanel } from "./AreaPanel";
 import { ChosenPanel } from "./ChosenPanel";
 import { ClockNote } from "./ClockNote";
@@ -40,7 +40,7 @@ import { COLOURS, Toolbar } from "./Toolbar";
 import type { DockTab } from "./tabs";
 import { viewOf } from "../../widgets/timeline/viewport";
 import { useTimelineModel } from "./useTimelineModel";
-import { flowsOf, goToEvent } from "./walk";
+import { chooseEvents, flowsOf, goToEvent } from "./walk";
 
 export function TimelinePage({ info }: PageProps) {
   const run = runId.value;
@@ -102,6 +102,8 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
       goToEvent(model, asked.track, asked.event, null, abort.signal)
         .catch(() => {})
         .finally(() => (model.awaited.value = ""));
+    const together = readEvents(view.value["evs"]);
+    if (together.length > 0) chooseEvents(model, together, abort.signal).finally(() => (model.awaitedChosen.value = ""));
     return () => abort.abort();
   }, [model]);
 

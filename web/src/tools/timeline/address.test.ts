@@ -5,10 +5,12 @@ import {
   readArrangement,
   readColouring,
   readEvent,
+  readEvents,
   readMarks,
   readView,
   writeArea,
   writeArrangement,
+  writeEvents,
   writeMarks,
   writeView,
 } from "./address";
@@ -63,4 +65,16 @@ describe("where the timeline is", () => {
   it("knows all of two linked runs", () => {
     expect(writeView({ start: -50, end: 1000 }, { start: -50, end: 1000 }, bounds)).toBe("all");
   });
+});
+
+it("names events that were picked together, but none of a slice that several share", () => {
+  const events = [
+    { track: 12, event: 345 },
+    { track: 3, event: 0 },
+  ];
+  expect(writeEvents(events)).toBe("12,345;3,0");
+  expect(readEvents("12,345;3,0")).toEqual(events);
+  expect(writeEvents([{ track: 1, event: -1 }])).toBe("");
+  expect([readEvents(undefined), readEvents(""), readEvents("1;2,x")]).toEqual([[], [], []]);
+  expect(readEvents(Array(100).fill("1,2").join(";")).length).toBe(64);
 });

@@ -103,3 +103,23 @@ export function readEvent(text: string | undefined): { readonly track: number; r
   const match = /^(\d+),(\d+)$/.exec(text ?? "");
   return match === null ? null : { track: Number(match[1]), event: Number(match[2]) };
 }
+
+/** More events that were picked together are not named in the address: links have an end. */
+const MOST_EVENTS = 64;
+
+/** `12,345;12,400`: events that were picked together. */
+export function readEvents(text: string | undefined): readonly { readonly track: number; readonly event: number }[] {
+  return (text ?? "")
+    .split(";")
+    .slice(0, MOST_EVENTS)
+    .flatMap((one) => readEvent(one) ?? []);
+}
+
+/** Slices that several events share have no name of their own, and are left out. */
+export function writeEvents(events: readonly { readonly track: number; readonly event: number }[]): string {
+  return events
+    .filter((one) => one.event >= 0)
+    .slice(0, MOST_EVENTS)
+    .map((one) => `${one.track},${one.event}`)
+    .join(";");
+}

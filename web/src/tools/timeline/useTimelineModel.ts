@@ -16,14 +16,16 @@ import {
   readArrangement,
   readColouring,
   readEvent,
+  readEvents,
   readMarks,
   readView,
   writeArea,
   writeArrangement,
+  writeEvents,
   writeMarks,
   writeView,
 } from "./address";
-import { goToEvent } from "./walk";
+import { chooseEvents, goToEvent } from "./walk";
 
 /** Waits this long after the last move before the address changes. */
 const SETTLE_MS = 250;
@@ -59,6 +61,7 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
     const inScope = scope === null ? null : { start: scope[0], end: scope[1] };
     made.turn(readView(params["view"], made.bounds) ?? inScope ?? made.home);
     if (readEvent(params["ev"]) !== null) made.awaited.value = params["ev"] ?? "";
+    if (readEvents(params["evs"]).length > 0) made.awaitedChosen.value = params["evs"] ?? "";
     made.how.value = readArrangement(params, first);
     made.marks.value = readMarks(params["marks"]);
     made.area.value = readArea(params["area"]);
@@ -73,6 +76,7 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
   useSignalEffect(() => {
     const overlays = [model.showOverlap.value ? "overlap" : "", model.showBubbles.value ? "bubbles" : ""];
     const picked = model.selected.value;
+    const chosen = model.chosen.value;
     const params = {
       view: writeView(model.view.value, model.limits.value, model.home),
       ...writeArrangement(model.how.value, first),
@@ -81,10 +85,12 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
       colour: model.colouring.value === "category" ? "" : model.colouring.value,
       overlay: overlays.filter(Boolean).join(","),
       ev: picked === null ? model.awaited.value : picked.event < 0 ? "" : `${picked.track},${picked.event}`,
+      evs: chosen.length === 0 ? model.awaitedChosen.value : writeEvents(chosen),
     };
     const timer = setTimeout(() => {
       const now = view.value;
-      goSelected({ view: params }, (now["ev"] ?? now["area"] ?? "") !== "", picked !== null || params.ev !== "" || params.area !== "");
+      const after = picked !== null || chosen.length > 0 || params.ev !== "" || params.evs !== "" || params.area !== "";
+      goSelected({ view: params }, (now["ev"] ?? now["evs"] ?? now["area"] ?? "") !== "", after);
     }, SETTLE_MS);
     return () => clearTimeout(timer);
   });
@@ -103,6 +109,9 @@ export function useTimelineModel(run: string, tracks: Tracks): TimelineModel {
     if (asked === null) model.selected.value = null;
     else if (now?.track !== asked.track || now.event !== asked.event)
       goToEvent(model, asked.track, asked.event, null, abort.signal).catch(() => {});
+    const together = params["evs"] ?? "";
+    if (together === "") model.chosen.value = [];
+    else if (writeEvents(model.chosen.peek()) !== together) void chooseEvents(model, readEvents(together), abort.signal);
     return () => abort.abort();
   });
   // A way to a time or to a track of the timeline that is open already: once it is gone, the address forgets it.

@@ -13,10 +13,18 @@ export interface CellProps {
   readonly text?: string;
   /** The size of a change that fills half of the cell: less goes to the left of the middle, more to the right. */
   readonly swing?: number | undefined;
+  /** Where its text leads: an address of the page. */
+  readonly link?: CellLink | null | undefined;
+}
+
+export interface CellLink {
+  readonly href: string;
+  /** The page that it leads to. */
+  readonly nav: string;
 }
 
 /** One cell; a share carries a bar, a change one that begins in the middle. */
-export function CellView({ cell, column, full, text = formatCell(cell, column.kind, column.unit), swing }: CellProps) {
+export function CellView({ cell, column, full, text = formatCell(cell, column.kind, column.unit), swing, link }: CellProps) {
   if (cell === null) return <td class={isNumeric(column) ? "num unknown" : "unknown"}>{text}</td>;
   if (swing !== undefined && typeof cell === "number") {
     const half = swing > 0 ? Math.min(1, Math.abs(cell) / swing) * 50 : 0;
@@ -36,5 +44,16 @@ export function CellView({ cell, column, full, text = formatCell(cell, column.ki
     );
   }
   if (isNumeric(column)) return <td class="num">{text}</td>;
-  return <td title={text.length > 24 ? text : undefined}>{foldName(text)}</td>;
+  const name = foldName(text);
+  return (
+    <td title={text.length > 24 ? text : undefined}>
+      {link === null || link === undefined ? (
+        name
+      ) : (
+        <a href={link.href} data-nav={link.nav} onClick={(event) => event.stopPropagation()}>
+          {name}
+        </a>
+      )}
+    </td>
+  );
 }

@@ -10,6 +10,7 @@ import { filteredIndex, nextSort, sortedIndex } from "../../base/rows";
 import { explain } from "../../base/units";
 import { isMarkedWhole, markIn } from "../../state/mark";
 import { HowLink } from "../Explained";
+import type { CellLink } from "./CellView";
 import { CellView } from "./CellView";
 import { barFull, columnWidth, knownColumns, largest, scrollToRow, visibleRows, withSecond } from "./layout";
 
@@ -31,6 +32,8 @@ export interface DataTableProps {
   readonly second?: string | undefined;
   /** The word for a cell that is empty because there is nothing, as opposed to unknown; null where it is unknown. */
   readonly absent?: (row: readonly Cell[], index: number) => string | null;
+  /** Where the first cell of a row leads; null where it leads nowhere. */
+  readonly linkOf?: (row: readonly Cell[]) => CellLink | null;
   /** Fill the height that is left instead of growing to a limit. */
   readonly fill?: boolean;
   readonly onCount?: (shown: number) => void;
@@ -195,8 +198,9 @@ export function DataTable(props: DataTableProps) {
                   }}
                   onMouseEnter={() => onHover?.(row)}
                 >
-                  {shown.map(({ column, index }) => (
+                  {shown.map(({ column, index }, place) => (
                     <CellView
+                      link={place === 0 ? props.linkOf?.(table.rows[row] ?? []) : null}
                       cell={table.rows[row]?.[index] ?? null}
                       column={column}
                       full={full[index] ?? 1}

@@ -80,6 +80,8 @@ export class TimelineModel {
   readonly tool = signal<Tool>("pan");
   /** `track,event` of an event that the address names, until it is found or known to be gone. */
   readonly awaited = signal("");
+  /** The same of those that were picked together. */
+  readonly awaitedChosen = signal("");
   /** Whether the selection came by the keyboard: its tip then stands beside it. */
   readonly keyed = signal(false);
   /** A row to bring into view: a track's key, or null once it is there. */

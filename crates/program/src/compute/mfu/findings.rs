@@ -99,7 +99,7 @@ pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Opt
             "not known: a program without a backward pass may be held by memory rather than FLOPs".to_owned()
         },
         speedup: None,
-        recommendation: "the largest of these shares first: `compute` for time beyond the roofline, `idle` for time without ops".into(),
+        recommendation: "start with the largest of these shares: `compute` for time beyond the roofline, `idle` for time without ops".into(),
         falsifier: "kernels with a cost estimate, or --flops-per-token of the model, give another share".into(),
         status: if is_certain { Status::Derived } else { Status::Estimated },
         links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("categories")],

@@ -561,8 +561,7 @@ fn compiling(compiled: &Compilations) -> Finding {
             .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
         ceiling: "this time, at the first call only".to_owned(),
         recommendation: "start the capture after a few calls".to_owned(),
-        falsifier: "the events are there in a later capture too: then something is built again and again"
-            .to_owned(),
+        falsifier: "the events are in a later capture too: then something is built repeatedly".to_owned(),
         status: Status::Measured,
         ..Finding::default()
     }

@@ -65,7 +65,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ceiling: format!("{:.2}x, if no device waited for input", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
         recommendation,
-        falsifier: "the step takes as long with one batch that is fed again and again".into(),
+        falsifier: "the step takes as long with one batch fed repeatedly".into(),
         status: Status::Derived,
         links,
         ..Finding::default()

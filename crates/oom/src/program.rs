@@ -1,0 +1,86 @@
+//! What the names of ops say of a whole program.
+
+use std::collections::BTreeSet;
+
+use haloscope_hlo::{Module, Shape};
+
+/// How the path of an op begins that JAX traced.
+const JAX: &str = "jit(";
+/// What JAX writes around what it differentiates, forward and backward.
+const OF_GRADIENT: [&str; 2] = ["transpose(", "jvp("];
+/// The last part of an op's path that is a Fourier transform.
+const FFT: &str = "fft";
+/// A real transform has half as many elements on one side, and a few more.
+const HALVES: f64 = 2.5;
+
+/// Whether a program computes gradients, by JAX's names of its ops; `None` where none of them has such a name.
+pub(crate) fn has_gradient(module: &Module) -> Option<bool> {
+    let mut is_known = false;
+    for (_, instruction) in module.instructions() {
+        let Some(name) = instruction.op_name().filter(|name| name.starts_with(JAX)) else { continue };
+        is_known = true;
+        if OF_GRADIENT.iter().any(|word| name.contains(word)) {
+            return Some(true);
+        }
+    }
+    is_known.then_some(false)
+}
+
+/// Elements of the values that Fourier transforms make.
+pub(crate) fn transforms(module: &Module) -> BTreeSet<i64> {
+    let is_one = |name: &str| name.rsplit('/').next().is_some_and(|last| last == FFT);
+    let of = |shape: &Shape| elements(&shape.dimensions);
+    let made = module.instructions().filter(|(_, one)| one.op_name().is_some_and(is_one));
+    made.filter_map(|(_, one)| of(&one.shape)).collect()
+}
+
+/// Elements of an array; `None` for what is none, or too many to count.
+pub(crate) fn elements(extents: &[i64]) -> Option<i64> {
+    let all = extents.iter().try_fold(1_i64, |all, extent| all.checked_mul(*extent));
+    all.filter(|all| !extents.is_empty() && *all > 0)
+}
+
+/// Whether an array of so many elements may be the operand or the result of one of these transforms.
+pub(crate) fn is_transformed(count: i64, transforms: &BTreeSet<i64>) -> bool {
+    transforms.iter().any(|made| {
+        let ratio = count as f64 / *made as f64;
+        (1.0 / HALVES..=HALVES).contains(&ratio)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(op_names: &[&str]) -> Module {
+        let line = |(at, name): (usize, &&str)| {
+            let name =
+                if name.is_empty() { String::new() } else { format!(", metadata={{op_name=\"{name}\"}}") };
+            format!("  v.{at} = f32[8,16]{{1,0}} negate(p){name}\n")
+        };
+        let lines: String = op_names.iter().enumerate().map(line).collect();
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  p = f32[8,16]{{1,0}} parameter(0)\n{lines}  ROOT r = f32[8,16]{{1,0}} negate(p)\n}}\n"
+        );
+        Module::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn a_gradient_is_known_by_jaxs_names_alone() {
+        assert_eq!(has_gradient(&module(&["jit(f)/tanh", "jit(f)/transpose(jvp(g))/mul"])), Some(true));
+        assert_eq!(has_gradient(&module(&["jit(f)/jvp(g)/tanh"])), Some(true));
+        assert_eq!(has_gradient(&module(&["jit(f)/tanh", ""])), Some(false));
+        // Other frameworks have no such word for it.
+        assert_eq!(has_gradient(&module(&["StatefulPartitionedCall/model/dense/MatMul"])), None);
+        assert_eq!(has_gradient(&module(&[""])), None);
+    }
+
+    #[test]
+    fn transforms_are_told_by_the_last_part_of_a_name() {
+        let found = transforms(&module(&["jit(f)/jit(rfft)/fft", "jit(fft)/mul"]));
+        assert_eq!(found, BTreeSet::from([128]));
+        assert!(is_transformed(128, &found) && is_transformed(256, &found) && is_transformed(66, &found));
+        assert!(!is_transformed(1024, &found) && !is_transformed(128, &BTreeSet::new()));
+        assert_eq!((elements(&[8, 16]), elements(&[]), elements(&[0, 3])), (Some(128), None, None));
+    }
+}
