@@ -10,6 +10,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use haloscope_profile::load;
 
 use crate::canned;
+use crate::cluster::Token;
+use crate::cluster::ask::Cluster;
 use crate::failure::Failure;
 use crate::output::Format;
 
@@ -31,6 +33,8 @@ pub(crate) struct Asked {
     /// Whether files and runs that cannot be read are left out.
     pub(crate) partial: bool,
     pub(crate) verbose: bool,
+    /// The workers that read the files; `None` reads them here.
+    pub(crate) cluster: Option<Cluster>,
 }
 
 /// What the process is to do.
@@ -122,6 +126,20 @@ pub(crate) fn command() -> Command {
                 .help("Unpacks a packed file to no more than this [200 times its size, and 4GiB at most]"),
         )
         .arg(
+            Arg::new("cluster")
+                .long("cluster")
+                .value_name("WORKERS")
+                .help("Asks workers, which read the files where they are: http://HOST:PORT,http://HOST:PORT or dns://NAME:PORT"),
+        )
+        .arg(
+            Arg::new("token-file")
+                .long("token-file")
+                .value_name("FILE")
+                .requires("cluster")
+                .value_parser(value_parser!(PathBuf))
+                .help("A file with what the workers know"),
+        )
+        .arg(
             Arg::new("partial")
                 .long("partial")
                 .action(ArgAction::SetTrue)
@@ -184,6 +202,8 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
         return Err(Failure::Usage(format!("SQL: more than {MOST_SQL} bytes"), String::new()));
     }
     let format = matches.get_one::<String>("format").map(String::as_str);
+    let token = matches.get_one::<PathBuf>("token-file").map(|path| Token::read(path)).transpose()?;
+    let workers = matches.get_one::<String>("cluster").cloned();
     let timeout = matches.get_one::<f64>("timeout").map(|seconds| Duration::try_from_secs_f64(*seconds));
     let bad_timeout =
         || Failure::Usage("--timeout: expected seconds, such as 30 or 0.5".into(), String::new());
@@ -198,6 +218,7 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
         unpacked: matches.get_one::<u64>("max-unpacked").copied(),
         partial: matches.get_flag("partial"),
         verbose: matches.get_flag("verbose"),
+        cluster: workers.map(|workers| Cluster { workers, token }),
     }))
 }
 
@@ -224,6 +245,11 @@ fn options(matches: &ArgMatches) -> Vec<OsString> {
     ];
     for (option, value) in all {
         words.extend(value.into_iter().flat_map(|value| [option.into(), value.into()]));
+    }
+    let workers = matches.get_one::<String>("cluster").map(OsString::from);
+    let token = matches.get_one::<PathBuf>("token-file").map(|path| path.clone().into_os_string());
+    for (option, value) in [("--cluster", workers), ("--token-file", token)] {
+        words.extend(value.into_iter().flat_map(|value| [option.into(), value]));
     }
     for flag in ["partial", "verbose"] {
         words.extend(matches.get_flag(flag).then(|| format!("--{flag}").into()));

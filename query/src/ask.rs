@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use haloscope_profile::load;
-use haloscope_report::naming;
 use haloscope_to_file::to_file;
 
 use crate::args::Asked;
+use crate::cluster;
+use crate::cluster::ask::{Cluster, Question};
 use crate::engine::{Engine, STACK};
 use crate::failure::Failure;
+use crate::open::{self, Said};
 use crate::output::sink;
 use crate::printer;
-use crate::runs::{self, Run};
+use crate::runs::Run;
 use crate::stats::Stats;
 
 /// What the engine's threads tell.
@@ -50,6 +52,8 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
     let stats = Arc::new(Stats::default());
     let tell_stop = tell.clone();
     let (counts, from) = (Arc::clone(&stats), path.clone());
+    // What workers read they do not tell.
+    let is_spread = asked.cluster.is_some();
     let work = Work {
         runs: asked.runs,
         sql: asked.sql,
@@ -57,6 +61,7 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
         unpacked: asked.unpacked,
         partial: asked.partial,
         verbose: asked.verbose,
+        cluster: asked.cluster,
     };
     let thread = thread::Builder::new().name("query".into()).stack_size(STACK);
     thread.spawn(move || work.run(&from, &counts, &tell))?;
@@ -107,7 +112,7 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
     if written? {
         printer::note("there are more rows: --limit 0 shows all, --format csv writes them");
     }
-    if asked.verbose {
+    if asked.verbose && !is_spread {
         printer::note(stats.words());
     }
     Ok(())
@@ -195,6 +200,7 @@ struct Work {
     unpacked: Option<u64>,
     partial: bool,
     verbose: bool,
+    cluster: Option<Cluster>,
 }
 
 impl Work {
@@ -219,58 +225,36 @@ impl Work {
         stats: &Arc<Stats>,
         tell: &SyncSender<Told>,
     ) -> Result<(), Failure> {
-        let runs = self.open()?;
+        load::set_unpacked_limit(self.unpacked);
+        load::set_memory_limit(self.memory.map(|memory| memory / 2));
         let memory = self.memory.map(|memory| usize::try_from(memory / 2).unwrap_or(usize::MAX));
-        let engine = Engine::new(&runs, memory, scratch, stats)?;
         let columns = |schema| tell.send(Told::Columns(schema)).is_ok();
-        engine.run(&self.sql, columns, |batch| tell.send(Told::Rows(batch)).is_ok()).await?;
+        let rows = |batch| tell.send(Told::Rows(batch)).is_ok();
+        if let Some(cluster) = &self.cluster {
+            let question = Question {
+                runs: &self.runs,
+                sql: &self.sql,
+                is_partial: self.partial,
+                is_verbose: self.verbose,
+                memory,
+                scratch,
+            };
+            return cluster::ask::ask(cluster, &question, columns, rows).await;
+        }
+        let runs = self.open()?;
+        let engine = Engine::new(&runs, memory, scratch, stats)?;
+        engine.run(&self.sql, columns, rows).await?;
         runs.iter().try_for_each(|run| run.profile.unchanged())?;
         Ok(())
     }
 
     fn open(&self) -> Result<Arc<[Run]>, Failure> {
-        load::set_unpacked_limit(self.unpacked);
-        load::set_memory_limit(self.memory.map(|memory| memory / 2));
-        let (mut opened, mut failed) = (Vec::new(), None);
-        for path in &self.runs {
-            let (run, found) = match Run::open(path) {
-                Ok(opened) => opened,
-                Err(error) if self.partial && self.runs.len() > 1 => {
-                    printer::note(format_args!("left out: {error}"));
-                    failed.get_or_insert(error);
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            if run.profile.has_parts() {
-                let shown = naming::shown(&found.path);
-                let message = format!("{shown} is a part of a profile, without the events of some lines");
-                return Err(Failure::Usage(
-                    message,
-                    "ask the profile that `haloscope part` was given".into(),
-                ));
-            }
-            if !self.partial
-                && let Some(why) = run.profile.left_out.first()
-            {
-                let hint = "--partial leaves such files out, and lists them";
-                return Err(Failure::Unread(why.clone(), hint.into()));
-            }
-            if found.chosen_from > 1 {
-                let shown = naming::shown(&found.path);
-                printer::note(format_args!("newest of {} sessions: {shown}", found.chosen_from));
-            }
-            run.profile.left_out.iter().for_each(|why| printer::note(format_args!("left out: {why}")));
-            opened.push(run);
-        }
-        if let (true, Some(error)) = (opened.is_empty(), failed) {
-            return Err(error.into());
-        }
-        runs::tell_apart(&mut opened);
-        if self.verbose && opened.len() > 1 {
-            let names: Vec<&str> = opened.iter().map(|run| run.name.as_str()).collect();
-            printer::note(format_args!("runs: {}", names.join(", ")));
-        }
-        Ok(opened.into())
+        let runs = open::all(&self.runs, self.partial, &|said| match said {
+            Said::Found(found) => open::say_newest(found),
+            Said::LeftOut(why) => printer::note(format_args!("left out: {why}")),
+        })?;
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        open::say_names(&names, self.verbose);
+        Ok(runs)
     }
 }

@@ -47,28 +47,15 @@ impl Engine {
         scratch: &Path,
         stats: &Arc<Stats>,
     ) -> Result<Self> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let mut config = SessionConfig::new()
-            .with_information_schema(true)
-            .with_target_partitions(threads)
-            .with_default_catalog_and_schema(CATALOG, SCHEMA);
-        let options = config.options_mut();
-        options.sql_parser.collect_spans = true;
-        let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(
-            DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![scratch.to_owned()])),
-        );
-        if let Some(memory) = memory {
-            runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
-        }
-        let state = SessionStateBuilder::new()
-            .with_default_features()
-            .with_config(config)
-            .with_runtime_env(runtime.build_arc()?)
-            .build();
-        let context = SessionContext::new_with_state(state);
+        let context = SessionContext::new_with_state(state(memory, scratch)?.build());
         tables::register(&context, runs, stats)?;
         functions::register(&context);
         Ok(Self { context })
+    }
+
+    /// One whose tables and functions are known to a session.
+    pub(crate) fn over(context: SessionContext) -> Self {
+        Self { context }
     }
 
     /// Runs one statement, which reads and changes nothing: `begin` gets its columns, `batch` its rows. Either ends it with `false`.
@@ -97,6 +84,30 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// A session that keeps to this memory, in bytes, and puts what is more into files below `scratch`.
+///
+/// # Errors
+/// Never in practice: settings that are not known.
+pub(crate) fn state(memory: Option<usize>, scratch: &Path) -> Result<SessionStateBuilder> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut config = SessionConfig::new()
+        .with_information_schema(true)
+        .with_target_partitions(threads)
+        .with_default_catalog_and_schema(CATALOG, SCHEMA);
+    let options = config.options_mut();
+    options.sql_parser.collect_spans = true;
+    let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(
+        DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![scratch.to_owned()])),
+    );
+    if let Some(memory) = memory {
+        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
+    }
+    Ok(SessionStateBuilder::new()
+        .with_default_features()
+        .with_config(config)
+        .with_runtime_env(runtime.build_arc()?))
 }
 
 /// An error that names something in quotes, such as a table that is not there, with the place at which the statement names it: the

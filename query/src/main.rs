@@ -8,14 +8,18 @@
 //! | 4 | nothing to analyse |
 //! | 70 | a bug of ours |
 //! | 130 | stopped with Ctrl-C |
+//!
+//! `haloscope-query worker` reads files for `haloscope query --cluster` on other machines.
 
 mod args;
 mod ask;
 mod canned;
+mod cluster;
 mod docs;
 mod engine;
 mod failure;
 mod functions;
+mod open;
 mod ops;
 mod output;
 mod printer;
@@ -24,6 +28,7 @@ mod runs;
 mod stats;
 mod tables;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::Task;
@@ -31,7 +36,15 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     haloscope_profile::load::map::guard();
-    let outcome = match args::command().try_get_matches() {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let is_worker = cluster::worker::is_meant(&words);
+    let matches = if is_worker {
+        cluster::worker::command().try_get_matches_from(std::env::args_os().skip(1))
+    } else {
+        args::command().try_get_matches()
+    };
+    let outcome = match matches {
+        Ok(matches) if is_worker => cluster::worker::run(&matches),
         Ok(matches) => args::task(&matches).and_then(|task| match task {
             Task::Ask(asked) => ask::ask(asked),
             Task::Prompt(runs, options) => prompt::run(&runs, options),

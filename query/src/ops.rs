@@ -22,8 +22,12 @@ pub(crate) struct DeviceTable {
 type OwnTimes = Vec<(LineId, Vec<(usize, i64)>)>;
 
 impl DeviceTable {
-    pub(crate) fn find(profile: &'static Profile, device: &Device) -> Self {
-        Self { ops: DeviceOps::find(profile, device), columns: OnceLock::new(), own: OnceLock::new() }
+    pub(crate) fn find(profile: &Profile, device: &Device) -> Self {
+        Self {
+            ops: DeviceOps::find(profile, device).into_owned(),
+            columns: OnceLock::new(),
+            own: OnceLock::new(),
+        }
     }
 
     /// The row of what is no op: one behind the ops.

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, StringViewArray};
-use haloscope_profile::{Device, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, load};
+use haloscope_profile::{
+    Device, DeviceId, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, Source, load,
+};
 use haloscope_report::{Error, naming};
 use haloscope_time::nesting::walk_own;
 use haloscope_time::op_lines::holds_ops;
@@ -16,15 +18,29 @@ use crate::ops::DeviceTable;
 pub(crate) struct Run {
     /// What the column `run` says.
     pub(crate) name: String,
-    /// Its files. Kept for as long as the process lives, which is one query.
-    pub(crate) profile: &'static Profile,
-    device_of: Vec<Option<&'static Device>>,
+    /// Its files.
+    pub(crate) profile: Arc<Profile>,
+    /// The number of its first line, and what its file is called, where it is one file of a run.
+    first_line: u32,
+    shown: Option<String>,
+    device_of: Vec<Option<DeviceId>>,
     steps: OnceLock<Steps>,
     spans: Vec<OnceLock<Vec<StepSpan>>>,
     ops: Vec<OnceLock<DeviceTable>>,
     labels: Vec<OnceLock<ArrayRef>>,
     depth: Vec<OnceLock<Vec<u32>>>,
     own: Vec<OnceLock<Vec<i64>>>,
+}
+
+/// Where a file stands among those of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    /// The zero of the run's clock, nanoseconds since 1970.
+    pub(crate) zero_ns: Option<i64>,
+    /// Whether the run has other files.
+    pub(crate) is_one_of_many: bool,
+    /// Lines in the files before it.
+    pub(crate) first_line: u32,
 }
 
 /// A step on a device, picoseconds on the run's clock.
@@ -55,11 +71,12 @@ impl Run {
     }
 
     fn of(name: String, profile: Profile) -> Self {
-        let profile: &'static Profile = Box::leak(Box::new(profile));
-        let of_plane = |plane: &Plane| profile.devices.iter().find(|device| device.plane == plane.id);
+        let of_plane =
+            |plane: &Plane| profile.devices.iter().find(|device| device.plane == plane.id).map(|d| d.id);
         Self {
             name,
-            profile,
+            first_line: 0,
+            shown: None,
             device_of: profile.planes.iter().map(of_plane).collect(),
             steps: OnceLock::new(),
             spans: empty(profile.devices.len()),
@@ -67,16 +84,42 @@ impl Run {
             labels: empty(profile.planes.len()),
             depth: empty(profile.lines.len()),
             own: empty(profile.lines.len()),
+            profile: Arc::new(profile),
         }
     }
 
+    /// One file of a run of this name, which is called so in answers.
+    pub(crate) fn of_file(name: &str, shown: &str, mut profile: Profile, place: &Place) -> Self {
+        profile.stand_among(place.zero_ns, place.is_one_of_many);
+        let mut run = Self::of(name.to_owned(), profile);
+        (run.first_line, run.shown) = (place.first_line, Some(shown.to_owned()));
+        run
+    }
+
+    /// Puts one file of a run in another place; `false`, and nothing done, while somebody else has its profile.
+    pub(crate) fn placed(&mut self, name: &str, shown: &str, place: &Place) -> bool {
+        let Some(profile) = Arc::get_mut(&mut self.profile) else { return false };
+        *self = Self::of_file(name, shown, std::mem::take(profile), place);
+        true
+    }
+
+    /// The number of a line in its run.
+    pub(crate) fn line_number(&self, line: &Line) -> i64 {
+        i64::from(self.first_line) + i64::from(line.id.0)
+    }
+
+    /// What a file is called in answers.
+    pub(crate) fn shown(&self, source: &Source) -> String {
+        self.shown.clone().unwrap_or_else(|| naming::shown(&source.path).to_string())
+    }
+
     /// The device that a plane shows.
-    pub(crate) fn device_of(&self, plane: PlaneId) -> Option<&'static Device> {
-        self.device_of.get(plane.index()).copied().flatten()
+    pub(crate) fn device_of(&self, plane: PlaneId) -> Option<&Device> {
+        self.device_of.get(plane.index()).copied().flatten().map(|id| self.profile.device(id))
     }
 
     /// The device whose ops stand on a line.
-    pub(crate) fn device_with_ops(&self, line: &Line) -> Option<&'static Device> {
+    pub(crate) fn device_with_ops(&self, line: &Line) -> Option<&Device> {
         self.device_of(line.plane).filter(|device| holds_ops(device.kind, line.kind))
     }
 
@@ -84,7 +127,7 @@ impl Run {
     pub(crate) fn steps(&self) -> &Steps {
         self.steps.get_or_init(|| {
             let active: Vec<&Device> = self.profile.devices.iter().filter(|device| device.active).collect();
-            Steps::find(self.profile, &active)
+            Steps::find(&self.profile, &active)
         })
     }
 
@@ -103,7 +146,7 @@ impl Run {
 
     /// The ops of a device, and which event is which.
     pub(crate) fn ops(&self, device: &Device) -> &DeviceTable {
-        self.ops[device.id.index()].get_or_init(|| DeviceTable::find(self.profile, device))
+        self.ops[device.id.index()].get_or_init(|| DeviceTable::find(&self.profile, device))
     }
 
     /// What events are called, by the plane's metadata rows.
@@ -142,7 +185,7 @@ impl Run {
                 walk_own(|| events.iter(), None, |event, time| own[event.index] = time);
             }
             if let Some(device) = self.device_with_ops(line) {
-                self.ops(device).put_own(self.profile, line.id, &mut own);
+                self.ops(device).put_own(&self.profile, line.id, &mut own);
             }
             own
         })
@@ -150,7 +193,7 @@ impl Run {
 }
 
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
-fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     let shown = std::path::PathBuf::from(naming::shown(path));
     let path = path.canonicalize().unwrap_or(shown);
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
@@ -163,11 +206,18 @@ fn name(path: &Path) -> String {
 
 /// Gives runs of one name a number behind it.
 pub(crate) fn tell_apart(runs: &mut [Run]) {
-    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-    for (at, run) in runs.iter_mut().enumerate() {
-        let before = names[..at].iter().filter(|name| **name == run.name).count();
-        if names.iter().filter(|name| **name == run.name).count() > 1 {
-            run.name = format!("{}#{}", run.name, before + 1);
+    let mut names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    tell_names_apart(&mut names);
+    runs.iter_mut().zip(names).for_each(|(run, name)| run.name = name);
+}
+
+/// The same of their names.
+pub(crate) fn tell_names_apart(names: &mut [String]) {
+    let all = names.to_vec();
+    for (at, name) in names.iter_mut().enumerate() {
+        let before = all[..at].iter().filter(|other| *other == name).count();
+        if all.iter().filter(|other| *other == name).count() > 1 {
+            *name = format!("{name}#{}", before + 1);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{
     Bytes, EventMeta, HloModule, Host, HostId, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, Profile,
     Source, Span, Stat,
 };
+use super::{device, memo};
 use haloscope_report::units::LARGEST_PS;
 
 /// Line timestamps above this are nanoseconds since 1970; below, since the start of the capture.
@@ -66,7 +67,28 @@ impl Profile {
 
     /// Puts all hosts on one clock whose zero is the earliest capture start.
     pub(super) fn set_clocks(&mut self) {
-        let zero_ns = self.hosts.iter().filter_map(|h| h.start_ns).min();
+        let (zero_ns, first_line_ns) = self.earliest_ns();
+        // Without a start time the first line's own epoch time is the best zero there is.
+        self.set_clocks_from(zero_ns.or(first_line_ns));
+    }
+
+    /// When the first capture and the first line with an epoch time of its own begin, nanoseconds since 1970.
+    #[must_use]
+    pub fn earliest_ns(&self) -> (Option<i64>, Option<i64>) {
+        let epoch_lines = self.lines.iter().map(|l| l.timestamp_ns).filter(|ns| *ns > EPOCH_NS);
+        (self.hosts.iter().filter_map(|h| h.start_ns).min(), epoch_lines.min())
+    }
+
+    /// Places what was opened alone among the files of its run: on the run's clock, whose zero is `zero_ns` in nanoseconds since 1970, and
+    /// with devices that are called as those of one host of several. Events that were decoded are decoded anew.
+    pub fn stand_among(&mut self, zero_ns: Option<i64>, is_one_of_many: bool) {
+        self.set_clocks_from(zero_ns);
+        self.lines.iter_mut().for_each(|line| line.events = OnceLock::new());
+        self.memo = memo::Memo::default();
+        self.devices = device::find_among(self, is_one_of_many);
+    }
+
+    fn set_clocks_from(&mut self, zero_ns: Option<i64>) {
         for host in &mut self.hosts {
             if let (Some(zero), Some(start)) = (zero_ns, host.start_ns) {
                 let at =
@@ -75,11 +97,8 @@ impl Profile {
                 host.capture_ps = host.stop_ns.filter(|stop| *stop > start).map(|stop| (at(start), at(stop)));
             }
         }
-        // Without a start time the first line's own epoch time is the best zero there is.
-        let epoch_lines = self.lines.iter().map(|l| l.base_ps).filter(|ns| *ns > EPOCH_NS);
-        let zero_ns = zero_ns.or_else(|| epoch_lines.min());
         for line in &mut self.lines {
-            let timestamp_ns = line.base_ps;
+            let timestamp_ns = line.timestamp_ns;
             let host = &self.hosts[self.planes[line.plane.index()].host.index()];
             line.base_ps = match zero_ns {
                 Some(zero) if timestamp_ns > EPOCH_NS => {

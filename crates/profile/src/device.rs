@@ -102,7 +102,11 @@ impl Peaks {
 
 /// Finds the devices of a profile whose planes and lines are in place.
 pub(super) fn find(profile: &Profile) -> Vec<Device> {
-    let many_hosts = profile.hosts.len() > 1;
+    find_among(profile, profile.hosts.len() > 1)
+}
+
+/// The same where the run may have more hosts than the profile.
+pub(super) fn find_among(profile: &Profile, many_hosts: bool) -> Vec<Device> {
     let mut devices = Vec::new();
     for (h, host) in profile.hosts.iter().enumerate() {
         let host_id = HostId(h as u32);

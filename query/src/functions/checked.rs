@@ -33,6 +33,11 @@ static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| checked("checked_plus",
 static MINUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| checked("checked_minus", "-"));
 static TIMES: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| checked("checked_times", "*"));
 
+/// All of them.
+pub(super) fn all() -> [ScalarUDF; 3] {
+    [&PLUS, &MINUS, &TIMES].map(|function| function.as_ref().clone())
+}
+
 fn of(op: Operator) -> Option<&'static Arc<ScalarUDF>> {
     match op {
         Operator::Plus => Some(&PLUS),

@@ -32,6 +32,11 @@ pub(crate) fn register(context: &SessionContext) {
     context.add_analyzer_rule(Arc::new(CheckSums));
 }
 
+/// Makes known what stands in a plan for `+`, `-` and `*`, for whoever reads one that another made.
+pub(crate) fn register_checked(context: &SessionContext) {
+    checked::all().into_iter().for_each(|function| context.register_udf(function));
+}
+
 /// How each is called, and what it gives.
 pub(crate) fn documentation() -> Vec<(&'static str, &'static str)> {
     scalar::ALL.iter().map(|function| (function.usage, function.doc)).chain(AGGREGATES).collect()

@@ -169,13 +169,13 @@ impl TableFunctionImpl for Asked {
         let mut picked: Vec<(&str, Picked)> = Vec::new();
         let mut nothing = None;
         let ask = |run: &Run, others: &[&Profile]| {
-            run_with(words.analysis, run.profile, others, &words.scope, &words.params)
+            run_with(words.analysis, &run.profile, others, &words.scope, &words.params)
         };
         // An analysis that holds runs against each other is asked once, about the first.
         let is_among = words.analysis.others().word().is_some() && self.runs.len() > 1;
         let asked = if is_among { &self.runs[..1] } else { &self.runs[..] };
         let others: Vec<&Profile> =
-            self.runs.iter().skip(1).filter(|_| is_among).map(|run| run.profile).collect();
+            self.runs.iter().skip(1).filter(|_| is_among).map(|run| &*run.profile).collect();
         for run in asked {
             match ask(run, &others) {
                 Ok(report) => picked.push((&run.name, words.pick(report)?)),

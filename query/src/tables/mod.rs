@@ -12,6 +12,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use async_trait::async_trait;
 use datafusion::catalog::{MemTable, Session, TableProvider};
+use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -27,17 +28,54 @@ use small::Small;
 /// # Errors
 /// Never in practice: names are different.
 pub(crate) fn register(context: &SessionContext, runs: &Arc<[Run]>, stats: &Arc<Stats>) -> Result<()> {
-    context.register_table("event", Arc::new(event::EventTable::new(Arc::clone(runs), Arc::clone(stats))))?;
-    for table in &small::ALL {
-        context.register_table(table.name, Arc::new(SmallTable::new(table, runs)?))?;
+    for name in names() {
+        context.register_table(name, provider(name, runs, stats)?)?;
     }
     context.register_udtf("analysis", Arc::new(analysis::Asked::new(Arc::clone(runs))));
     Ok(())
 }
 
+/// A table of some runs.
+///
+/// # Errors
+/// If there is none of this name.
+pub(crate) fn provider(name: &str, runs: &Arc<[Run]>, stats: &Arc<Stats>) -> Result<Arc<dyn TableProvider>> {
+    match small::ALL.iter().find(|table| table.name == name) {
+        Some(table) => Ok(Arc::new(SmallTable::new(table, runs)?)),
+        None if name == EVENT => Ok(Arc::new(event::EventTable::new(Arc::clone(runs), Arc::clone(stats)))),
+        None => plan_err!("there is no table {name}"),
+    }
+}
+
+/// All columns of a table.
+///
+/// # Errors
+/// If there is none of this name.
+pub(crate) fn schema_of(name: &str) -> Result<SchemaRef> {
+    match small::ALL.iter().find(|table| table.name == name) {
+        // The columns of a table are known without a row.
+        Some(table) => Ok(schema::batch((table.make)(&Run::nothing()).columns, &[], true)?.schema()),
+        None if name == EVENT => Ok(event::columns::event_schema()),
+        None => plan_err!("there is no table {name}"),
+    }
+}
+
+/// The rows of a small table.
+///
+/// # Errors
+/// Never in practice: columns are as long as each other.
+pub(crate) fn made(table: &Small, runs: &[Run]) -> Result<RecordBatch> {
+    let tables: Vec<_> = runs.iter().map(|run| (run.name.as_str(), (table.make)(run))).collect();
+    let columns = tables.first().map_or(&[][..], |(_, table)| table.columns);
+    schema::batch(columns, &tables, true)
+}
+
+/// The table that is not small.
+const EVENT: &str = "event";
+
 /// The names of all tables.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    std::iter::once("event").chain(small::ALL.iter().map(|table| table.name))
+    std::iter::once(EVENT).chain(small::ALL.iter().map(|table| table.name))
 }
 
 /// What the documentation says of a table.
@@ -73,20 +111,14 @@ struct SmallTable {
 
 impl SmallTable {
     fn new(table: &'static Small, runs: &Arc<[Run]>) -> Result<Self> {
-        // The columns of a table are known without a row.
-        let nothing = (table.make)(&Run::nothing());
-        let schema = schema::batch(nothing.columns, &[], true)?.schema();
-        Ok(Self { table, runs: Arc::clone(runs), schema, made: OnceLock::new() })
+        Ok(Self { table, runs: Arc::clone(runs), schema: schema_of(table.name)?, made: OnceLock::new() })
     }
 
     fn made(&self) -> Result<RecordBatch> {
         if let Some(made) = self.made.get() {
             return Ok(made.clone());
         }
-        let tables: Vec<_> =
-            self.runs.iter().map(|run| (run.name.as_str(), (self.table.make)(run))).collect();
-        let columns = tables.first().map_or(&[][..], |(_, table)| table.columns);
-        let batch = schema::batch(columns, &tables, true)?;
+        let batch = made(self.table, &self.runs)?;
         Ok(self.made.get_or_init(|| batch).clone())
     }
 }

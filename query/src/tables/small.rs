@@ -23,39 +23,70 @@ pub(crate) struct Small {
     pub(crate) doc: &'static str,
     /// Its rows of one run.
     pub(crate) make: fn(&Run) -> Table,
+    /// Whether each row is of one file, and the same whatever other files the run has: but for the column `step`.
+    pub(crate) is_of_files: bool,
 }
 
 /// All of them, in the order in which a person would ask.
 pub(crate) static ALL: [Small; 13] = [
-    Small { name: "host", doc: "A machine of the run: a file each.", make: host },
+    Small { name: "host", doc: "A machine of the run: a file each.", make: host, is_of_files: true },
     Small {
         name: "device",
         doc: "What computes: a TensorCore, a GPU, or a host's CPU where there is neither.",
         make: device,
+        is_of_files: true,
     },
     Small {
         name: "line",
         doc: "A stream, a thread, or one of the profiler's views of a device.",
         make: line,
+        is_of_files: true,
     },
-    Small { name: "step", doc: "A step on a device.", make: step },
-    Small { name: "op", doc: "An op of a program on a device, summed over its executions.", make: op },
-    Small { name: "launch", doc: "An execution of a program on a device.", make: launch },
+    Small { name: "step", doc: "A step on a device.", make: step, is_of_files: false },
+    Small {
+        name: "op",
+        doc: "An op of a program on a device, summed over its executions.",
+        make: op,
+        is_of_files: true,
+    },
+    Small { name: "launch", doc: "An execution of a program on a device.", make: launch, is_of_files: true },
     Small {
         name: "account",
         doc: "The time of a device in one class: classes are disjoint, and add up to the capture.",
         make: account_of,
+        is_of_files: false,
     },
-    Small { name: "gap", doc: "A stretch of time in which a device ran no op.", make: gap },
+    Small {
+        name: "gap",
+        doc: "A stretch of time in which a device ran no op.",
+        make: gap,
+        is_of_files: false,
+    },
     Small {
         name: "collective",
         doc: "An execution of a collective on a device; times in flight, exposed and hidden are those within the counted steps.",
         make: collective,
+        is_of_files: false,
     },
-    Small { name: "counter", doc: "A sample of a counter on a line of counters.", make: counter },
-    Small { name: "module", doc: "A program whose HLO the profile holds.", make: module },
-    Small { name: "instruction", doc: "An instruction of such a program.", make: instruction },
-    Small { name: "analyses", doc: "An analysis that analysis(...) takes.", make: analyses },
+    Small {
+        name: "counter",
+        doc: "A sample of a counter on a line of counters.",
+        make: counter,
+        is_of_files: true,
+    },
+    Small { name: "module", doc: "A program whose HLO the profile holds.", make: module, is_of_files: true },
+    Small {
+        name: "instruction",
+        doc: "An instruction of such a program.",
+        make: instruction,
+        is_of_files: true,
+    },
+    Small {
+        name: "analyses",
+        doc: "An analysis that analysis(...) takes.",
+        make: analyses,
+        is_of_files: false,
+    },
 ];
 
 fn active(profile: &Profile) -> impl Iterator<Item = &Device> {
@@ -72,7 +103,7 @@ fn id(id: Option<u64>) -> Option<String> {
 }
 
 fn host(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = (0_u32..).zip(&profile.hosts).map(|(at, host)| {
         let at = haloscope_profile::HostId(at);
         let source = profile.planes_of(at).next().map(|plane| profile.source_of(plane));
@@ -81,12 +112,7 @@ fn host(run: &Run) -> Table {
             planes.flat_map(|plane| profile.lines_of(plane.id)).map(|line| line.event_count).sum();
         row![
             text("host", "Host", "The host's name.", host.name.as_str()),
-            text(
-                "file",
-                "File",
-                "The file that it was read from.",
-                source.map(|source| haloscope_report::naming::shown(&source.path))
-            ),
+            text("file", "File", "The file that it was read from.", source.map(|source| run.shown(source))),
             bytes("file_bytes", "File size", "Bytes of the file, unpacked.", source.map(|s| s.bytes().len())),
             count("start_unix_ns", "Start", "Start of the capture, nanoseconds since 1970.", host.start_ns),
             count("stop_unix_ns", "Stop", "End of the capture, nanoseconds since 1970.", host.stop_ns),
@@ -109,7 +135,7 @@ fn host(run: &Run) -> Table {
 }
 
 fn device(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = profile.devices.iter().map(|device| {
         row![
             text("host", "Host", "The host that it hangs on.", host_of(profile, device)),
@@ -143,11 +169,11 @@ fn device(run: &Run) -> Table {
 }
 
 fn line(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = profile.lines.iter().map(|line| {
         let plane = profile.plane(line.plane);
         row![
-            count("line_id", "Line number", "The line's number in the run.", i64::from(line.id.0)),
+            count("line_id", "Line number", "The line's number in the run.", run.line_number(line)),
             text("host", "Host", "The host whose file holds it.", profile.host(plane.host).name.as_str()),
             text(
                 "device",
@@ -171,7 +197,7 @@ fn line(run: &Run) -> Table {
 }
 
 fn step(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     // Of one or two steps none can be called usual.
     let counted = run.steps().rows.iter().filter(|step| step.class != StepClass::Edge).count();
     let rows = run.steps().rows.iter().flat_map(|step| {
@@ -209,7 +235,7 @@ fn only<'p>(profile: &'p Profile, device: &Device) -> Option<Selection<'p>> {
 }
 
 fn op(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = active(profile).flat_map(|device| {
         let ops = only(profile, device).map(|only| ops::collect(profile, &only)).unwrap_or_default();
         ops.into_iter().map(move |op| {
@@ -263,7 +289,7 @@ fn op(run: &Run) -> Table {
 }
 
 fn launch(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = active(profile).flat_map(|device| {
         let spans = run.spans(device);
         launches::of(profile, device).into_iter().map(move |launch| {
@@ -300,7 +326,7 @@ fn accounts(profile: &Profile) -> Vec<Account> {
 }
 
 fn account_of(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = accounts(profile).into_iter().flat_map(|account| {
         let device = profile.device(account.device);
         let times = account.times(None);
@@ -323,7 +349,7 @@ fn account_of(run: &Run) -> Table {
 }
 
 fn gap(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = accounts(profile).into_iter().flat_map(|account| {
         let device = profile.device(account.device);
         let gaps = account.gaps(None);
@@ -347,7 +373,7 @@ fn gap(run: &Run) -> Table {
 }
 
 fn collective(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let scope = Scope::default();
     let selection = Selection::resolve(profile, &scope);
     let found = selection.as_ref().map(|selection| {
@@ -377,7 +403,7 @@ fn collective(run: &Run) -> Table {
 }
 
 fn counter(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let lines = profile.lines.iter().filter(|line| line.kind == LineKind::Counters && line.event_count > 0);
     let rows = lines.flat_map(|line| {
         let plane = profile.plane(line.plane);
@@ -410,7 +436,7 @@ fn counter(run: &Run) -> Table {
 }
 
 fn module(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = profile.modules.iter().map(|module| {
         let decoded = module.decode(profile);
         row![
@@ -436,7 +462,7 @@ fn module(run: &Run) -> Table {
 }
 
 fn instruction(run: &Run) -> Table {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let rows = profile.modules.iter().flat_map(|module| {
         let decoded = module.decode(profile).ok();
         decoded.into_iter().flat_map(move |decoded| {

@@ -8,6 +8,7 @@
 
 mod agrees;
 mod canned;
+mod cluster;
 mod documented;
 mod hostile;
 mod output;

@@ -11,6 +11,9 @@ use haloscope_sql::{HOW_TO_GET, PROGRAM, Program};
 use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer};
 
+/// What the addresses of workers stand behind.
+const CLUSTER: &str = "--cluster";
+
 pub(super) fn command() -> Command {
     Command::new("query")
         .about("Asks runs in SQL: events, steps, ops, every table of every analysis")
@@ -44,10 +47,19 @@ pub(super) fn program() -> Result<Program, Failure> {
 
 pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
     let program = program()?;
-    let (mut words, mut is_here) = (Vec::new(), true);
-    for word in matches.get_many::<OsString>("words").into_iter().flatten() {
+    let (mut words, mut is_here): (Vec<OsString>, bool) = (Vec::new(), true);
+    let given: Vec<&OsString> = matches.get_many::<OsString>("words").into_iter().flatten().collect();
+    let is_spread = given.iter().any(|word| word.to_string_lossy().split('=').next() == Some(CLUSTER));
+    for word in given {
         let path = Path::new(word);
-        if haloscope_store::is_elsewhere(path) {
+        // The addresses of workers are those of no run.
+        let is_of_workers = words.last().is_some_and(|last| last == CLUSTER);
+        if !is_of_workers && haloscope_store::is_elsewhere(path) {
+            if is_spread {
+                let hint = "mount the bucket as a folder, at the same place on all machines, and pass that";
+                let error = format!("{CLUSTER}: workers read files, and {} is an address", path.display());
+                return Err(Failure::Usage(error, hint.into()));
+            }
             let here = find(path)?;
             say_which(&here, printer);
             words.push(here.path.into_os_string());

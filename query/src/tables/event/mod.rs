@@ -48,11 +48,7 @@ impl TableProvider for EventTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let of = |filter: &&Expr| match prune::about(filter) {
-            Some(about) if about.is_exact() => TableProviderFilterPushDown::Exact,
-            Some(_) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
-        };
+        let of = |filter: &&Expr| pushdown(filter).unwrap_or(TableProviderFilterPushDown::Unsupported);
         Ok(filters.iter().map(of).collect())
     }
 
@@ -67,12 +63,35 @@ impl TableProvider for EventTable {
             Some(projection) => Arc::new(self.schema.project(projection)?),
             None => Arc::clone(&self.schema),
         };
-        let pruning = prune::Pruning::of(state, filters)?;
         // A limit is the table's only where nothing is left to be looked at behind it.
         let limit =
             limit.filter(|_| filters.iter().all(|f| prune::about(f).is_some_and(prune::About::is_exact)));
         let partitions = state.config().target_partitions();
-        let plan = scan::Scan::new(&self.runs, schema, &pruning, limit, partitions, &self.stats)?;
-        Ok(Arc::new(plan))
+        Ok(Arc::new(scan_of(state, &self.runs, schema, filters, limit, partitions, &self.stats)?))
     }
+}
+
+/// How far the table applies a condition itself; `None` where not at all.
+pub(crate) fn pushdown(filter: &Expr) -> Option<TableProviderFilterPushDown> {
+    prune::about(filter).map(|about| match about.is_exact() {
+        true => TableProviderFilterPushDown::Exact,
+        false => TableProviderFilterPushDown::Inexact,
+    })
+}
+
+/// A scan of these columns, of events for which these conditions hold as far as the table applies them.
+///
+/// # Errors
+/// For a condition that cannot be evaluated.
+pub(crate) fn scan_of(
+    state: &dyn Session,
+    runs: &Arc<[Run]>,
+    schema: SchemaRef,
+    filters: &[Expr],
+    limit: Option<usize>,
+    partitions: usize,
+    stats: &Arc<Stats>,
+) -> Result<scan::Scan> {
+    let pruning = prune::Pruning::of(state, filters)?;
+    scan::Scan::new(runs, schema, &pruning, limit, partitions, stats)
 }

@@ -237,22 +237,23 @@ fn single(name: &str, array: ArrayRef) -> Result<RecordBatch> {
 
 /// [`LINE_COLUMNS`] of these lines, a row each.
 pub(super) fn line_batch(run: &Run, lines: &[&Line]) -> Result<RecordBatch> {
-    let profile = run.profile;
+    let profile = &*run.profile;
     let plane = |line: &Line| profile.plane(line.plane);
-    let texts = |of: &dyn Fn(&Line) -> Option<&'static str>| -> ArrayRef {
-        Arc::new(StringViewArray::from_iter(lines.iter().map(|line| of(line))))
-    };
+    let texts = |cells: Vec<Option<&str>>| -> ArrayRef { Arc::new(StringViewArray::from_iter(cells)) };
+    let each = || lines.iter().copied();
     let arrays: Vec<ArrayRef> = LINE_COLUMNS
         .iter()
         .map(|column| match column.id {
             "run" => Arc::new(StringViewArray::from_iter_values(lines.iter().map(|_| run.name.as_str())))
                 as ArrayRef,
-            "host" => texts(&|line| Some(&profile.host(plane(line).host).name)),
-            "device" => texts(&|line| run.device_of(line.plane).map(|device| device.name.as_str())),
-            "plane" => texts(&|line| Some(&profile.plane(line.plane).name)),
-            "line" => texts(&|line| Some(&profile.line(line.id).name)),
-            "kind" => texts(&|line| Some(kind_word(line.kind))),
-            _ => Arc::new(Int64Array::from_iter_values(lines.iter().map(|line| i64::from(line.id.0)))),
+            "host" => texts(each().map(|line| Some(profile.host(plane(line).host).name.as_str())).collect()),
+            "device" => texts(
+                each().map(|line| run.device_of(line.plane).map(|device| device.name.as_str())).collect(),
+            ),
+            "plane" => texts(each().map(|line| Some(plane(line).name.as_str())).collect()),
+            "line" => texts(each().map(|line| Some(line.name.as_str())).collect()),
+            "kind" => texts(each().map(|line| Some(kind_word(line.kind))).collect()),
+            _ => Arc::new(Int64Array::from_iter_values(lines.iter().map(|line| run.line_number(line)))),
         })
         .collect();
     Ok(RecordBatch::try_new(line_schema(), arrays)?)

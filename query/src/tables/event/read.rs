@@ -10,7 +10,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::metrics::Count;
-use haloscope_profile::Events;
+use haloscope_profile::{Events, Line};
 use haloscope_report::Cell;
 use haloscope_timeline::stats_of;
 
@@ -33,7 +33,7 @@ pub(super) struct Wanted {
 }
 
 /// The batches of some parts of lines.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     pub(super) runs: Arc<[Run]>,
     pub(super) parts: Arc<[Part]>,
     pub(super) schema: SchemaRef,
@@ -60,26 +60,28 @@ impl Iterator for Reader {
             }
             let Some((from, end)) = self.at else {
                 let part = self.parts.get(self.next)?;
-                self.at = Some(bounds(part, self.runs[part.run].profile.events(part.line)));
+                let profile = &self.runs[part.run].profile;
+                self.at = Some(bounds(part, profile.events(profile.line(part.line))));
                 self.next += 1;
                 continue;
             };
             let part = self.parts[self.next - 1].clone();
             let run = &self.runs[part.run];
-            let events = run.profile.events(part.line);
+            let line = run.profile.line(part.line);
+            let events = run.profile.events(line);
             let most = self.left.map_or(self.rows, |left| left.min(self.rows));
-            let (picked, upto) = pick(run, &part, events, from, end, most);
+            let (picked, upto) = pick(run, line, &part, events, from, end, most);
             self.at = (upto < end).then_some((upto, end));
             if let Some(left) = &mut self.left {
                 *left -= picked.len();
             }
             let looked_at = (upto - from) as u64;
-            let share = part.line.bytes() as f64 / events.len().max(1) as f64;
+            let share = line.bytes() as f64 / events.len().max(1) as f64;
             self.stats.read(looked_at, picked.len() as u64, (share * looked_at as f64) as u64);
             self.looked_at.add(upto - from);
             self.output_rows.add(picked.len());
             if !picked.is_empty() {
-                return Some(batch(run, &part, events, picked, &self.schema));
+                return Some(batch(run, line, events, picked, &self.schema));
             }
         }
     }
@@ -96,16 +98,24 @@ fn bounds(part: &Part, events: &Events) -> (usize, usize) {
 }
 
 /// Rows that are wanted, at most so many, and the row up to which was looked.
-fn pick(run: &Run, part: &Part, events: &Events, from: usize, end: usize, most: usize) -> (Vec<u32>, usize) {
+fn pick(
+    run: &Run,
+    line: &Line,
+    part: &Part,
+    events: &Events,
+    from: usize,
+    end: usize,
+    most: usize,
+) -> (Vec<u32>, usize) {
     let wanted = &part.wanted;
     if wanted.names.is_none() && wanted.ops.is_none() {
         let upto = end.min(from.saturating_add(most));
         return ((from as u32..upto as u32).collect(), upto);
     }
     let metas = events.metas();
-    let ops = wanted.ops.as_ref().zip(run.device_with_ops(part.line)).map(|(ops, device)| {
+    let ops = wanted.ops.as_ref().zip(run.device_with_ops(line)).map(|(ops, device)| {
         let table = run.ops(device);
-        (ops, table.rows(part.line.id), table.none())
+        (ops, table.rows(line.id), table.none())
     });
     let mut picked = Vec::with_capacity(most.min(end - from));
     let mut at = from;
@@ -125,13 +135,13 @@ fn pick(run: &Run, part: &Part, events: &Events, from: usize, end: usize, most: 
 
 fn batch(
     run: &Run,
-    part: &Part,
+    line: &Line,
     events: &Events,
     picked: Vec<u32>,
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
     let rows = picked.len();
-    let mut cells = Cells { run, part, events, picked, line: None, ops: None };
+    let mut cells = Cells { run, line, events, picked, of_line: None, ops: None };
     let column = |name: &str| -> Result<ArrayRef> {
         match origin(name) {
             Some(Origin::Line(at)) => cells.of_line(at),
@@ -148,33 +158,35 @@ fn batch(
 /// The cells of a batch.
 struct Cells<'a> {
     run: &'a Run,
-    part: &'a Part,
+    line: &'a Line,
     events: &'a Events,
     picked: Vec<u32>,
     /// What holds for all rows.
-    line: Option<RecordBatch>,
+    of_line: Option<RecordBatch>,
     /// Which op each row is.
     ops: Option<UInt32Array>,
 }
 
 impl Cells<'_> {
     fn of_line(&mut self, at: usize) -> Result<ArrayRef> {
-        if self.line.is_none() {
-            self.line = Some(line_batch(self.run, &[self.part.line])?);
+        if self.of_line.is_none() {
+            self.of_line = Some(line_batch(self.run, &[self.line])?);
         }
-        let Some(line) = &self.line else { return Ok(new_null_array(&arrow::datatypes::DataType::Null, 0)) };
+        let Some(line) = &self.of_line else {
+            return Ok(new_null_array(&arrow::datatypes::DataType::Null, 0));
+        };
         let first = UInt32Array::from(vec![0; self.picked.len()]);
         Ok(take(line.column(at), &first, None)?)
     }
 
     fn of_op(&mut self, at: usize) -> Result<ArrayRef> {
-        let Some(device) = self.run.device_with_ops(self.part.line) else {
+        let Some(device) = self.run.device_with_ops(self.line) else {
             let schema = super::columns::op_schema();
             return Ok(new_null_array(schema.field(at).data_type(), self.picked.len()));
         };
         let table = self.run.ops(device);
         let ops = self.ops.get_or_insert_with(|| {
-            let (rows, metas, none) = (table.rows(self.part.line.id), self.events.metas(), table.none());
+            let (rows, metas, none) = (table.rows(self.line.id), self.events.metas(), table.none());
             let op = |row: &u32| rows.at(*row as usize, metas[*row as usize]).min(none);
             UInt32Array::from_iter_values(self.picked.iter().map(op))
         });
@@ -182,7 +194,7 @@ impl Cells<'_> {
     }
 
     fn of_event(&self, name: &str) -> Result<ArrayRef> {
-        let (run, line, events) = (self.run, self.part.line, self.events);
+        let (run, line, events) = (self.run, self.line, self.events);
         let numbers = |of: &dyn Fn(usize) -> i64| -> Result<ArrayRef> {
             let numbers = self.picked.iter().map(|row| of(*row as usize));
             Ok(Arc::new(Int64Array::from_iter_values(numbers)))
@@ -223,7 +235,7 @@ impl Cells<'_> {
 
     /// The step in which each row starts; where several hold it, the one that began first.
     fn steps(&self) -> ArrayRef {
-        let spans = self.run.device_of(self.part.line.plane).map_or(&[][..], |device| self.run.spans(device));
+        let spans = self.run.device_of(self.line.plane).map_or(&[][..], |device| self.run.spans(device));
         let starts = self.events.starts_ps();
         let step = |row: &u32| {
             let start = starts[*row as usize];
@@ -239,7 +251,7 @@ impl Cells<'_> {
         let mut maps = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
         for row in &self.picked {
             let mut seen: Vec<String> = Vec::new();
-            for stat in stats_of(self.run.profile, self.part.line, *row as usize) {
+            for stat in stats_of(&self.run.profile, self.line, *row as usize) {
                 if seen.contains(&stat.name) {
                     continue;
                 }

@@ -16,7 +16,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
 };
-use haloscope_profile::Line;
+use haloscope_profile::{Line, LineId};
 
 use super::prune::Pruning;
 use super::read::{Reader, Wanted};
@@ -32,7 +32,9 @@ pub(super) struct Part {
     /// Position of the run.
     pub(super) run: usize,
     /// The line.
-    pub(super) line: &'static Line,
+    pub(super) line: LineId,
+    /// Its events, as its header states.
+    pub(super) events: u64,
     /// Its rows from here on.
     pub(super) from: usize,
     /// Before this one; of the last part all that follow.
@@ -44,7 +46,7 @@ pub(super) struct Part {
 }
 
 /// The scan.
-pub(super) struct Scan {
+pub(crate) struct Scan {
     runs: Arc<[Run]>,
     partitions: Vec<Arc<[Part]>>,
     limit: Option<usize>,
@@ -67,8 +69,7 @@ impl Scan {
         let mut parts = Vec::new();
         let (mut lines, mut all_lines, mut events, mut all_events) = (0, 0, 0_u64, 0_u64);
         for (at, run) in runs.iter().enumerate() {
-            let own: Vec<&'static Line> =
-                run.profile.lines.iter().filter(|line| line.event_count > 0).collect();
+            let own: Vec<&Line> = run.profile.lines.iter().filter(|line| line.event_count > 0).collect();
             all_lines += own.len();
             all_events += own.iter().map(|line| line.event_count).sum::<u64>();
             for line in wanted_lines(run, &own, pruning)? {
@@ -103,10 +104,28 @@ impl Scan {
     }
 }
 
-/// The lines that may hold what is wanted, with what is wanted of them and the starts that count.
-type WantedLine = (&'static Line, Wanted, Option<(i64, i64)>);
+impl Scan {
+    /// The batches of a partition, of so many rows at most; none of one that there is not.
+    pub(crate) fn reader(&self, partition: usize, rows: usize) -> Reader {
+        Reader {
+            runs: Arc::clone(&self.runs),
+            parts: self.partitions.get(partition).cloned().unwrap_or_default(),
+            schema: self.schema(),
+            rows,
+            left: self.limit,
+            stats: Arc::clone(&self.stats),
+            output_rows: MetricBuilder::new(&self.metrics).output_rows(partition),
+            looked_at: MetricBuilder::new(&self.metrics).counter("events_looked_at", partition),
+            next: 0,
+            at: None,
+        }
+    }
+}
 
-fn wanted_lines(run: &Run, lines: &[&'static Line], pruning: &Pruning) -> Result<Vec<WantedLine>> {
+/// The lines that may hold what is wanted, with what is wanted of them and the starts that count.
+type WantedLine<'r> = (&'r Line, Wanted, Option<(i64, i64)>);
+
+fn wanted_lines<'r>(run: &Run, lines: &[&'r Line], pruning: &Pruning) -> Result<Vec<WantedLine<'r>>> {
     let mut wanted = Vec::new();
     let mut names = vec![None; run.profile.planes.len()];
     let takes_no_op = pruning.takes_no_op()?;
@@ -147,12 +166,13 @@ fn wanted_lines(run: &Run, lines: &[&'static Line], pruning: &Pruning) -> Result
 }
 
 /// Cuts a line into parts, by the number of events that its header states.
-fn push_parts(run: usize, (line, wanted, start_ps): WantedLine, parts: &mut Vec<Part>) {
+fn push_parts(run: usize, (line, wanted, start_ps): WantedLine<'_>, parts: &mut Vec<Part>) {
     let pieces = line.event_count.div_ceil(PART).max(1);
     for piece in 0..pieces {
         let before = if piece + 1 == pieces { u64::MAX } else { (piece + 1) * PART };
         let (from, before) = (index(piece * PART), index(before));
-        parts.push(Part { run, line, from, before, start_ps, wanted: wanted.clone() });
+        let (line, events) = (line.id, line.event_count);
+        parts.push(Part { run, line, events, from, before, start_ps, wanted: wanted.clone() });
     }
 }
 
@@ -162,7 +182,7 @@ fn index(row: u64) -> usize {
 
 /// The parts in about equal heaps, each in the order of lines; one empty heap where there is none.
 fn spread(parts: Vec<Part>, heaps: usize) -> Vec<Arc<[Part]>> {
-    let size = |part: &Part| part.line.event_count.min(PART);
+    let size = |part: &Part| part.events.min(PART);
     let all: u64 = parts.iter().map(size).sum();
     let each = all.div_ceil(heaps.max(1) as u64).max(1);
     let mut spread: Vec<Vec<Part>> = vec![Vec::new()];
@@ -225,19 +245,7 @@ impl ExecutionPlan for Scan {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let parts = self.partitions.get(partition).cloned().unwrap_or_default();
-        let reader = Reader {
-            runs: Arc::clone(&self.runs),
-            parts,
-            schema: self.schema(),
-            rows: context.session_config().batch_size(),
-            left: self.limit,
-            stats: Arc::clone(&self.stats),
-            output_rows: MetricBuilder::new(&self.metrics).output_rows(partition),
-            looked_at: MetricBuilder::new(&self.metrics).counter("events_looked_at", partition),
-            next: 0,
-            at: None,
-        };
+        let reader = self.reader(partition, context.session_config().batch_size());
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), futures::stream::iter(reader))))
     }
 

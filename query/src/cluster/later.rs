@@ -1,0 +1,121 @@
+//! Runs that whoever asks opens where a question needs them whole.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::failure::Failure;
+use crate::open;
+use crate::runs::Run;
+use crate::stats::Stats;
+use crate::tables::analysis::Asked;
+use crate::tables::{self, event};
+
+/// The runs, once they are opened.
+pub(super) struct Later {
+    paths: Vec<PathBuf>,
+    is_partial: bool,
+    opened: Mutex<Option<Arc<[Run]>>>,
+}
+
+impl Later {
+    pub(super) fn new(paths: &[PathBuf], is_partial: bool) -> Self {
+        Self { paths: paths.to_vec(), is_partial, opened: Mutex::default() }
+    }
+
+    /// Opens them at the first call.
+    ///
+    /// # Errors
+    /// As [`open::all`].
+    fn get(&self) -> Result<Arc<[Run]>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runs) = opened.as_ref() {
+            return Ok(Arc::clone(runs));
+        }
+        // What is left out was said when the workers looked at it.
+        let runs = open::all(&self.paths, self.is_partial, &|_| ()).map_err(|failure| match failure {
+            Failure::Core(error) => DataFusionError::External(Box::new(error)),
+            other => DataFusionError::Execution(other.message().unwrap_or_default()),
+        })?;
+        *opened = Some(Arc::clone(&runs));
+        Ok(runs)
+    }
+
+    /// Fails where a file was written to since it was opened.
+    pub(super) fn unchanged(&self) -> Result<(), Failure> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.iter().flat_map(|runs| runs.iter()).try_for_each(|run| run.profile.unchanged())?;
+        Ok(())
+    }
+}
+
+/// A table of all runs, made here.
+pub(super) struct Whole {
+    name: &'static str,
+    schema: SchemaRef,
+    later: Arc<Later>,
+    stats: Arc<Stats>,
+}
+
+impl Whole {
+    pub(super) fn new(name: &'static str, schema: SchemaRef, later: &Arc<Later>, stats: &Arc<Stats>) -> Self {
+        Self { name, schema, later: Arc::clone(later), stats: Arc::clone(stats) }
+    }
+}
+
+impl std::fmt::Debug for Whole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Whole").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for Whole {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let of = |filter: &&Expr| event::pushdown(filter).filter(|_| self.name == "event");
+        Ok(filters
+            .iter()
+            .map(|filter| of(filter).unwrap_or(TableProviderFilterPushDown::Unsupported))
+            .collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let table = tables::provider(self.name, &self.later.get()?, &self.stats)?;
+        table.scan(state, projection, filters, limit).await
+    }
+}
+
+/// `analysis(...)` of all runs.
+pub(super) struct Analyses(pub(super) Arc<Later>);
+
+impl std::fmt::Debug for Analyses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analyses").finish_non_exhaustive()
+    }
+}
+
+impl TableFunctionImpl for Analyses {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        Asked::new(self.0.get()?).call_with_args(args)
+    }
+}
