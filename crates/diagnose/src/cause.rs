@@ -115,8 +115,8 @@ mod tests {
             assert!(found.ceiling.ends_with("busy for 500.0 us in each step"), "{id}: {}", found.ceiling);
         }
         // Near misses: less than launching leaves; what is slow on the host; a pace that nobody knows.
-        let five = [("straggler", 0.4, true), ("host_bound", 0.8, true), ("straggler", 0.8, false)];
-        for (id, saved, is_launched) in five {
+        let others = [("straggler", 0.4, true), ("host_bound", 0.8, true), ("straggler", 0.8, false)];
+        for (id, saved, is_launched) in others {
             let found = finding(id, Some(saved), is_launched);
             assert!((found.speedup.unwrap() - 1.0 / (1.0 - saved)).abs() < 1e-6, "{id}: {found:?}");
             assert!(found.ceiling.ends_with("if it went"), "{id}: {}", found.ceiling);

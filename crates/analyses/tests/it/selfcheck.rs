@@ -1,6 +1,9 @@
 //! The sums that must hold, over every fixture and every profile of `shared/traces`, in a grid of scopes.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use haloscope_analyses as analyses;
 use haloscope_analyses::selfcheck;
@@ -63,13 +66,24 @@ fn sums_hold_on_every_trace() {
             runs_below(&folder, &mut runs);
         }
     }
-    let mut wrong = Vec::new();
-    for run in runs {
-        // Reference files of other programs lie beside some.
-        let Ok(profile) = load::find(&run).and_then(|found| load::open(&found)) else { continue };
-        let found = broken(&profile, &[]);
-        wrong.extend(found.into_iter().map(|line| format!("{}: {line}", run.display())));
-    }
+    // Minutes of one core: each thread takes the next run that is left.
+    let next = AtomicUsize::new(0);
+    let wrong_of_next = || {
+        let mut wrong = Vec::new();
+        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // Reference files of other programs lie beside some.
+            let Ok(profile) = load::find(run).and_then(|found| load::open(&found)) else { continue };
+            let found = broken(&profile, &[]);
+            wrong.extend(found.into_iter().map(|line| format!("{}: {line}", run.display())));
+        }
+        wrong
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut wrong: Vec<String> = thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(wrong_of_next)).collect();
+        all.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    wrong.sort_unstable();
     assert!(wrong.is_empty(), "{} broken:\n{}", wrong.len(), wrong.join("\n"));
 }
 
