@@ -144,7 +144,11 @@ mod tests {
             ]
         );
         assert_eq!(all[1].1.explained_by, Some("late_host"));
-        assert!(all[1].1.evidence.starts_with("15.0% of the active window of this is due to"), "{:?}", all[1]);
+        assert!(
+            all[1].1.evidence.starts_with("15.0% of the active window of this is due to"),
+            "{:?}",
+            all[1]
+        );
     }
 
     #[test]
