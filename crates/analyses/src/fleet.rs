@@ -146,7 +146,7 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             ),
             float(
                 "first_speedup",
-                "At most",
+                "Speed-up at most",
                 Unit::Ratio,
                 "How many times as fast the run would be at most without it.",
                 summary.and_then(|summary| summary.first_speedup)

@@ -6,12 +6,24 @@ use haloscope_hlo::{Module, Shape};
 
 /// How the path of an op begins that JAX traced.
 const JAX: &str = "jit(";
-/// What JAX writes around what it differentiates, forward and backward.
-const OF_GRADIENT: [&str; 2] = ["transpose(", "jvp("];
+/// What JAX writes around what it differentiates.
+const DIFFERENTIATED: &str = "jvp(";
+/// What it writes around that in the backward pass.
+const BACKWARD: &str = "transpose(";
 /// The last part of an op's path that is a Fourier transform.
 const FFT: &str = "fft";
 /// A real transform has half as many elements on one side, and a few more.
 const HALVES: f64 = 2.5;
+
+/// Whether an op is of a forward pass that is differentiated, by JAX's name of it.
+pub(crate) fn is_of_forward(name: &str) -> bool {
+    name.contains(DIFFERENTIATED) && !name.contains(BACKWARD)
+}
+
+/// Whether an op is of something that is differentiated, forward or backward, by JAX's name of it.
+pub(crate) fn is_of_gradient(name: &str) -> bool {
+    name.contains(DIFFERENTIATED) || name.contains(BACKWARD)
+}
 
 /// Whether a program computes gradients, by JAX's names of its ops; `None` where none of them has such a name.
 pub(crate) fn has_gradient(module: &Module) -> Option<bool> {
@@ -19,7 +31,7 @@ pub(crate) fn has_gradient(module: &Module) -> Option<bool> {
     for (_, instruction) in module.instructions() {
         let Some(name) = instruction.op_name().filter(|name| name.starts_with(JAX)) else { continue };
         is_known = true;
-        if OF_GRADIENT.iter().any(|word| name.contains(word)) {
+        if is_of_gradient(name) {
             return Some(true);
         }
     }

@@ -279,7 +279,9 @@ impl Steps {
         Self::grouped(if outlived { StepSource::Caused } else { StepSource::HostMarkers }, found)
     }
 
-    fn from_launches(profile: &Profile, devices: &[&Device]) -> Option<Self> {
+    /// The steps that launches alone say; `None` where no program was launched twice on a device.
+    #[must_use]
+    pub fn from_launches(profile: &Profile, devices: &[&Device]) -> Option<Self> {
         let all: Vec<(&Device, Vec<Launch>)> =
             devices.iter().map(|d| (*d, launches::of(profile, d))).collect();
         // Programs of one name are told apart: one that was compiled for another shape is another program.

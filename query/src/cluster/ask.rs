@@ -13,7 +13,7 @@ use arrow::record_batch::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use haloscope_profile::load;
-use haloscope_report::naming;
+use haloscope_report::{Error, naming};
 use url::Url;
 
 use super::channel::Channels;
@@ -127,9 +127,6 @@ fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
             Err(error) => return Err(error.into()),
         }
     }
-    if let (true, Some(error)) = (found.is_empty(), failed) {
-        return Err(error.into());
-    }
     let mut names: Vec<String> = found.iter().map(|run| runs::name(&run.path)).collect();
     runs::tell_names_apart(&mut names);
     open::say_names(&names, question.is_verbose);
@@ -138,6 +135,18 @@ fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
         open::say_newest(run);
         for path in &run.files {
             let absolute = std::path::absolute(path)?;
+            let bytes = match path.metadata() {
+                Ok(meta) => meta.len(),
+                Err(source) => {
+                    let error = Error::Io { path: path.clone(), source };
+                    if !question.is_partial {
+                        return Err(error.into());
+                    }
+                    printer::note(format_args!("left out: {error}"));
+                    failed.get_or_insert(error);
+                    continue;
+                }
+            };
             let Some(own) = absolute.to_str() else {
                 let message = format!("{}: a name that is not UTF-8", path.display());
                 return Err(Failure::Unread(
@@ -150,12 +159,15 @@ fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
                 run: name.clone(),
                 path: own.to_owned(),
                 shown: naming::shown(path).to_string(),
-                bytes: path.metadata().map_or(0, |meta| meta.len()),
+                bytes,
                 place: Place::default(),
             });
         }
     }
-    Ok(files)
+    match failed {
+        Some(error) if files.is_empty() => Err(error.into()),
+        _ => Ok(files),
+    }
 }
 
 /// The rows of an answer, while they are gathered.

@@ -7,9 +7,7 @@ use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 use datafusion::error::Result;
 use haloscope_report::Error;
-use haloscope_time::launches;
-use haloscope_time::steps::StepSource;
-use rustc_hash::FxHashMap;
+use haloscope_time::steps::{StepSource, Steps};
 
 use super::leaf::What;
 use super::shelf::{Closed, FileRef, Shelf};
@@ -112,18 +110,10 @@ pub(super) fn found(run: &Run) -> &'static str {
     }
 }
 
-/// Whether a program was launched so often that steps would be found by its launches, had markers been doubtful: then they were not.
+/// Whether steps would be found by launches, had markers been doubtful: then they were not.
 fn repeats(run: &Run) -> bool {
     let active: Vec<_> = run.profile.devices.iter().filter(|device| device.active).collect();
-    let mut counts: FxHashMap<(String, Option<u64>), usize> = FxHashMap::default();
-    for launch in active.iter().flat_map(|device| launches::of(&run.profile, device)) {
-        let count = counts.entry((launch.module, launch.program_id)).or_default();
-        *count += 1;
-        if *count >= 2 * active.len() {
-            return true;
-        }
-    }
-    false
+    Steps::from_launches(&run.profile, &active).is_some()
 }
 
 /// Whether files that say this of their steps have the steps that the run has: how the steps of a run are found is decided once, for all

@@ -171,9 +171,7 @@ impl TableProvider for OfFiles {
         let mut scan = FileScan::new(self.what, Arc::clone(&self.files.files), schema, self.files.partitions);
         scan.filters = filters.to_vec();
         scan.events = self.files.events;
-        // A limit is the table's only where nothing is left to be looked at behind it.
-        let is_exact = |filter| self.takes(filter) == Some(TableProviderFilterPushDown::Exact);
-        scan.limit = limit.filter(|_| filters.iter().all(is_exact));
+        scan.limit = event::limit_of(limit, filters, |filter| self.takes(filter));
         Ok(Arc::new(scan))
     }
 }

@@ -22,6 +22,8 @@ const STILL: Duration = Duration::from_mins(1);
 /// Where stages run, and what stands for the words in their commands.
 pub(super) struct Place {
     root: PathBuf,
+    /// This program: where it was when it began, for a stage may build it anew.
+    xtask: PathBuf,
     /// Where their output goes.
     pub(super) logs: PathBuf,
     shared: PathBuf,
@@ -80,7 +82,8 @@ impl Place {
         fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
         let shared = root.parent().unwrap_or(&root).join("shared");
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Place { root, logs, shared, is_night, cores })
+        let xtask = std::env::current_exe().context("cannot find this program")?;
+        Ok(Place { root, xtask, logs, shared, is_night, cores })
     }
 
     /// The program under test.
@@ -90,9 +93,8 @@ impl Place {
 
     /// A command or path with its words filled in.
     pub(super) fn filled(&self, text: &str) -> String {
-        let this = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
         text.replace("{bin}", &self.program().display().to_string())
-            .replace("{xtask}", &this.display().to_string())
+            .replace("{xtask}", &self.xtask.display().to_string())
             .replace("{shared}", &self.shared.display().to_string())
     }
 
@@ -264,6 +266,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = Place {
             root: folder.path().to_owned(),
+            xtask: "xtask".into(),
             logs: folder.path().to_owned(),
             shared: folder.path().join("shared"),
             is_night: false,

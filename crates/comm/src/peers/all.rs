@@ -52,29 +52,13 @@ impl Peers<'_> {
         could: f64,
         links: &mut SlowLinks,
     ) {
-        let groups_of = |op: &Op| self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1);
+        let is_plain = |one: &Known| !one.axis.contains('+') && one.members >= 2;
         let mut large: Vec<Large<'_>> = Vec::new();
         for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
-            let Some((op, one)) = known.get_key_value(op) else { continue };
-            let Some(moved) = one.moved() else { continue };
-            let lengths: Vec<f64> = groups_of(op).flat_map(|(_, own)| own.iter().copied()).collect();
-            let time_ps = median(&lengths);
+            let Some((op, one)) = known.get_key_value(op).filter(|(_, one)| is_plain(one)) else { continue };
             // A small message that takes long does so for the links, or for who comes late.
-            let is_long = |_: &f64| time_ps >= BANDWIDTH_PS || one.is_large(time_ps, Some(could));
-            let Some(expected_ps) = one.expected_ps(could).filter(is_long) else { continue };
-            if one.axis.contains('+') || one.members < 2 {
-                continue;
-            }
-            let runs = lengths.len() as f64 / groups_of(op).count().max(1) as f64;
-            let sum_ps = time_ps * runs;
-            large.push(Large {
-                op,
-                known: one,
-                moved: moved * runs,
-                time_ps,
-                sum_ps,
-                expected_ps: expected_ps * runs,
-            });
+            let is_long = |time_ps| time_ps >= BANDWIDTH_PS || one.is_large(time_ps, Some(could));
+            large.extend(self.measured(op, one, could).filter(|measured| is_long(measured.time_ps)));
         }
         self.find_slow(&large, known, all_ps, could, links);
         if links.is_empty() && links.uncaptured.is_none() {
@@ -83,6 +67,23 @@ impl Peers<'_> {
         if links.is_empty() && links.uncaptured.is_none() {
             self.find_alone(&large, known, all_ps, could, links);
         }
+    }
+
+    /// What an op takes over the groups in which it was measured, against what it should; `None` for one whose bytes are not known.
+    fn measured<'k>(&self, op: &'k Op, known: &'k Known, could: f64) -> Option<Large<'k>> {
+        let groups =
+            || self.lengths.get(op).into_iter().flatten().filter(|(m, own)| m.len() > 1 && !own.is_empty());
+        let lengths: Vec<f64> = groups().flat_map(|(_, own)| own.iter().copied()).collect();
+        let time_ps = median(&lengths);
+        let runs = lengths.len() as f64 / groups().count().max(1) as f64;
+        Some(Large {
+            op,
+            known,
+            moved: known.moved()? * runs,
+            time_ps,
+            sum_ps: time_ps * runs,
+            expected_ps: known.expected_ps(could)? * runs,
+        })
     }
 
     /// Whether the only large collective of a program is slow, as a data-parallel one has it: none says otherwise then. One that takes
@@ -170,25 +171,8 @@ impl Peers<'_> {
             let Some((op, one)) = known.get_key_value(op).filter(|(_, one)| one.kind == HOP) else {
                 continue;
             };
-            let Some(moved) = one.moved() else { continue };
-            let groups = || {
-                self.lengths.get(op).into_iter().flatten().filter(|(m, own)| m.len() > 1 && !own.is_empty())
-            };
-            let lengths: Vec<f64> = groups().flat_map(|(_, own)| own.iter().copied()).collect();
-            let time_ps = median(&lengths);
-            let Some(expected_ps) = one.expected_ps(could).filter(|_| one.is_large(time_ps, Some(could)))
-            else {
-                continue;
-            };
-            let runs = lengths.len() as f64 / groups().count().max(1) as f64;
-            hops.push(Large {
-                op,
-                known: one,
-                moved: moved * runs,
-                time_ps,
-                sum_ps: time_ps * runs,
-                expected_ps: expected_ps * runs,
-            });
+            let is_large = |hop: &Large<'_>| one.is_large(hop.time_ps, Some(could));
+            hops.extend(self.measured(op, one, could).filter(is_large));
         }
         let is_well = others.len() >= FEWEST_SLOW && slower(others) <= WELL;
         if is_slow(&hops, if is_well { SLOW_KIND } else { SLOW_ALL }, all_ps) {

@@ -1,7 +1,9 @@
 //! How ops are called in sentences.
 
+use haloscope_program::attribution::is_frame;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::ops::Op;
+use haloscope_time::phase::components;
 
 /// The last three parts of a framework scope path, with numbers erased, so that the same op of each layer has one name. The
 /// HLO name without its number where there is no path.
@@ -27,28 +29,16 @@ fn erased(path: &str) -> String {
     out
 }
 
-/// The scopes of a framework path that a program's author named, with numbers erased: without the op, the program, what loops and
-/// checkpoints add, and what autodiff wraps, so that the forward and backward pass of one place have one name. Empty where there is none.
+/// The scopes of a framework path that a program's author named, with numbers erased: without the op, [what JAX puts between
+/// them](is_frame), and what autodiff wraps, so that the forward and backward pass of one place have one name. Empty where there is none.
 pub(crate) fn named_scope(meta: &OpMeta<'_>) -> String {
-    const ADDED: [&str; 9] = [
-        "main",
-        "while",
-        "body",
-        "cond",
-        "scan",
-        "closed_call",
-        "checkpoint",
-        "rematted_computation",
-        "shard_map",
-    ];
-    let parts: Vec<&str> = meta.framework_op.split('/').collect();
-    let scopes = parts[..parts.len() - 1].iter().filter_map(|part| {
+    let parts: Vec<&str> = components(&meta.framework_op).collect();
+    let scopes = parts[..parts.len().saturating_sub(1)].iter().filter_map(|part| {
         let mut inner = *part;
         while let Some(wrapped) = ["transpose(", "jvp(", "vmap("].iter().find_map(|w| inner.strip_prefix(w)) {
             inner = wrapped.strip_suffix(')').unwrap_or(wrapped);
         }
-        let is_added = inner.is_empty() || inner.contains('(') || ADDED.contains(&inner);
-        (!is_added).then(|| erased(inner))
+        (!inner.is_empty() && !is_frame(inner)).then(|| erased(inner))
     });
     scopes.collect::<Vec<_>>().join("/")
 }
@@ -119,6 +109,8 @@ mod tests {
             of("jit(f)/transpose(jvp())/while/body/closed_call/checkpoint/layer_3/mlp/dot"),
             "layer_#/mlp"
         );
+        // A scope whose name has a slash is wrapped whole.
+        assert_eq!(of("jit(f)/jvp(net/head)/dot_general"), "net/head");
         for none in ["jit(f)/transpose(jvp())/while/body/dot", "dot", ""] {
             assert_eq!(of(none), "", "{none}");
         }

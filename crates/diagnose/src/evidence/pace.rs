@@ -37,16 +37,16 @@ impl Evidence<'_> {
     /// Whether the thread of a host that launches is busy for clearly longer with a step than that of the median host.
     pub(crate) fn is_slower_to_launch(&self, host: HostId) -> bool {
         let own = self.host().launchers.get(&host).and_then(|line| self.round_ps(*line));
-        let all = self.rounds_ps();
-        own.is_some_and(|own| !all.is_empty() && own > SLOWER * quantile(&all, 0.5))
+        own.zip(self.usual_round_ps()).is_some_and(|(own, usual)| own > SLOWER * usual)
     }
 
-    /// For how long each host's thread that launches is busy with a launch, in order, picoseconds.
-    fn rounds_ps(&self) -> Vec<f64> {
+    /// For how long the thread that launches is busy with a launch, of the median host, picoseconds. Of two hosts the quicker one: the
+    /// other may be late for a reason of its own.
+    fn usual_round_ps(&self) -> Option<f64> {
         let lines = self.host().launchers.values();
         let mut rounds_ps: Vec<f64> = lines.filter_map(|line| self.round_ps(*line)).collect();
         rounds_ps.sort_by(f64::total_cmp);
-        rounds_ps
+        rounds_ps.get(rounds_ps.len().saturating_sub(1) / 2).copied()
     }
 
     fn find_pace(&self) -> Option<f64> {
@@ -60,10 +60,7 @@ impl Evidence<'_> {
         let steps = self.steps().rows.len() as f64;
         let launched = |account: &haloscope_time::account::Account| account.launches.len() as f64;
         let per_step = self.accounts().iter().flatten().map(launched).fold(0.0, f64::max) / steps.max(1.0);
-        let rounds_ps = self.rounds_ps();
-        // Of two hosts the quicker one: the other may be late for a reason of its own.
-        let usual = rounds_ps.get(rounds_ps.len().saturating_sub(1) / 2).copied()?;
-        Some(usual * per_step.round().max(1.0))
+        Some(self.usual_round_ps()? * per_step.round().max(1.0))
     }
 
     /// For how long a thread is busy from one launch to the next: the median.

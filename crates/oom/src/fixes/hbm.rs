@@ -243,7 +243,7 @@ fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
         };
         let says = has(|buffer| &buffer.op_name, &["while", "scan"])
             || has(|buffer| &buffer.name, &["while", "dynamic-update-slice", "AllocateBuffer"]);
-        let is_of_gradient = has(|buffer| &buffer.op_name, &["jvp(", "transpose("]);
+        let is_of_gradient = stacks.iter().any(|(_, buffer)| program::is_of_gradient(&buffer.op_name));
         // Nobody says that there is a loop: rows of a batch come first too, and are more than trips, or of matrices.
         let may_be = stacks
             .iter()
@@ -284,8 +284,10 @@ fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
 fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     let mut shapes: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
     for (place, buffer) in temporaries(case) {
-        let is_forward = buffer.op_name.contains("jvp(") && !buffer.op_name.contains("transpose(");
-        if is_forward && bytes(buffer) >= SMALL_BYTES && !buffer.op_name.contains("while/body") {
+        if program::is_of_forward(&buffer.op_name)
+            && bytes(buffer) >= SMALL_BYTES
+            && !buffer.op_name.contains("while/body")
+        {
             shapes.entry(plain(&buffer.shape)).or_default().push((place, buffer));
         }
     }

@@ -14,7 +14,7 @@ use haloscope_hlo::{Module, Shape};
 
 pub use flow::{EntryParameter, Fate, Flow};
 pub use identities::Identity;
-pub use names::{Phase, op_name};
+pub use names::{Phase, is_frame, op_name};
 pub use rules::{DEFAULT, Fact, Facts, Rule, Rules, Subject};
 pub use totals::{Totals, bucket};
 

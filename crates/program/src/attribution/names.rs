@@ -34,6 +34,24 @@ impl Phase {
     }
 }
 
+/// Whether a component of a scope path is what JAX puts between the scopes that an author named: loops and their parts, checkpoints,
+/// calls, transformations.
+#[must_use]
+pub fn is_frame(component: &str) -> bool {
+    const FRAMES: [&str; 9] = [
+        "main",
+        "while",
+        "body",
+        "cond",
+        "scan",
+        "closed_call",
+        "checkpoint",
+        "rematted_computation",
+        "shard_map",
+    ];
+    component.contains('(') || FRAMES.contains(&component)
+}
+
 /// Name and type of the op that a value comes from. A copy, a loop's result or a fusion without a name of its own has that of
 /// what it copies, of the loop's last round, or of the fusion's result. Empty where there is none.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::attribution::is_frame;
 use haloscope_hlo::{InstructionIdx, Module};
 
 use haloscope_profile::Profile;
@@ -91,11 +92,7 @@ fn layer(path: &str) -> String {
     }
     let mut inside = components(path).skip_while(|part| *part != "body").skip(1).peekable();
     while let Some(part) = inside.next() {
-        // What the framework puts between a loop and the scopes of the model.
-        let is_frame = ["closed_call", "checkpoint", "rematted_computation", "while", "body", "shard_map"]
-            .contains(&part)
-            || part.contains('(');
-        if !is_frame && inside.peek().is_some() {
+        if !is_frame(part) && inside.peek().is_some() {
             return format!("{part} (all of a loop)");
         }
     }

@@ -63,9 +63,7 @@ impl TableProvider for EventTable {
             Some(projection) => Arc::new(self.schema.project(projection)?),
             None => Arc::clone(&self.schema),
         };
-        // A limit is the table's only where nothing is left to be looked at behind it.
-        let limit =
-            limit.filter(|_| filters.iter().all(|f| prune::about(f).is_some_and(prune::About::is_exact)));
+        let limit = limit_of(limit, filters, pushdown);
         let partitions = state.config().target_partitions();
         Ok(Arc::new(scan_of(state, &self.runs, schema, filters, limit, partitions, &self.stats)?))
     }
@@ -77,6 +75,16 @@ pub(crate) fn pushdown(filter: &Expr) -> Option<TableProviderFilterPushDown> {
         true => TableProviderFilterPushDown::Exact,
         false => TableProviderFilterPushDown::Inexact,
     })
+}
+
+/// The limit where it is the table's: nothing is left to be looked at behind what it `takes`.
+pub(crate) fn limit_of(
+    limit: Option<usize>,
+    filters: &[Expr],
+    takes: impl Fn(&Expr) -> Option<TableProviderFilterPushDown>,
+) -> Option<usize> {
+    let is_exact = |filter| takes(filter) == Some(TableProviderFilterPushDown::Exact);
+    limit.filter(|_| filters.iter().all(is_exact))
 }
 
 /// A scan of these columns, of events for which these conditions hold as far as the table applies them.

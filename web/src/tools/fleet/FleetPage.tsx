@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { apiUrl, getReport } from "../../api/client";
 import { tableOf } from "../../api/read";
 import type { Report, Table } from "../../api/types";
-import type { SortKey } from "../../base/rows";
+import { type SortKey, formatSort, parseSort } from "../../base/rows";
 import { useResource } from "../../state/resource";
 import { go, hrefOf, view } from "../../state/route";
 import { runs } from "../../state/runs";
@@ -17,7 +17,7 @@ import { Loaded } from "../../widgets/States";
 import { DataTable } from "../../widgets/table/DataTable";
 import { PageHead } from "../PageHead";
 import type { PageProps } from "../pages";
-import { idOf, noteOf, readSort, writeSort } from "./fleet";
+import { idOf, noteOf } from "./fleet";
 
 /** How far back is asked; the empty word asks for all. */
 const SINCE: readonly (readonly [string, string])[] = [
@@ -62,8 +62,8 @@ function Fleet({ report }: { readonly report: Report }) {
   const [shown, setShown] = useState<number | null>(null);
   if (table === null) return null;
   const filter = view.value["q"] ?? "";
-  const sort = readSort(view.value["sort"]);
-  const onSort = (key: SortKey | null): void => go({ view: { sort: writeSort(key) } }, "replace");
+  const sort = parseSort(view.value["sort"]);
+  const onSort = (key: SortKey | null): void => go({ view: { sort: key === null ? "" : formatSort(key) } }, "replace");
   const row = selected !== null && selected < table.rows.length ? selected : null;
   return (
     <>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Report, RunInfo } from "../../api/types";
-import { idOf, noteOf, readSort, writeSort } from "./fleet";
+import { idOf, noteOf } from "./fleet";
 
 const run = (id: string, name: string, dropped = false): RunInfo => ({
   id,
@@ -19,12 +19,6 @@ it("leads to the one run of that name", () => {
   expect(idOf(runs, "x")).toBe("a/x");
   expect(idOf(runs, "y")).toBeNull();
   expect(idOf(runs, "z")).toBeNull();
-});
-
-it("keeps the order in the address", () => {
-  for (const text of ["mfu", "-step_time_mean_ps"]) expect(writeSort(readSort(text))).toBe(text);
-  expect([readSort(undefined), readSort(""), readSort("-")]).toEqual([null, null, null]);
-  expect(writeSort(null)).toBe("");
 });
 
 it("says how many are shown and how many were not read", () => {

@@ -2,22 +2,11 @@
 
 import type { Report, RunInfo } from "../../api/types";
 import { formatInt } from "../../base/format";
-import type { SortKey } from "../../base/rows";
 
 /** The id of the run that a row names; null where the server lists none of that name, or several. */
 export function idOf(runs: readonly RunInfo[], name: string): string | null {
   const named = runs.filter((run) => run.name === name && run.dropped !== true);
   return named.length === 1 ? (named[0]?.id ?? null) : null;
-}
-
-/** `-idle`: by that column, the largest first. */
-export function readSort(text: string | undefined): SortKey | null {
-  if (text === undefined || text === "" || text === "-") return null;
-  return text.startsWith("-") ? { column: text.slice(1), descending: true } : { column: text, descending: false };
-}
-
-export function writeSort(key: SortKey | null): string {
-  return key === null ? "" : `${key.descending ? "-" : ""}${key.column}`;
 }
 
 /** How many runs are shown, and how many could not be read. */
