@@ -1,6 +1,5 @@
-//! Arbitrary arguments of agents' tools: a call is answered within its budget or refused with words, and what is said has no line
-//! break or control character in a name. The input is the tool's name (or `prompt`, or
-//! `resource`), a space, and the arguments as JSON.
+//! Arbitrary arguments of agents' tools: a call is answered within its budget or refused with words, and what is said holds no control
+//! character but line breaks. The input is the tool's name (or `prompt`, or `resource`), a space, and the arguments as JSON.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};

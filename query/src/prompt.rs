@@ -115,7 +115,7 @@ pub(crate) fn run(runs: &[OsString], mut options: Vec<OsString>) -> Result<(), F
                 Typed::Quit => break,
                 Typed::Print(text) => printer::data(|out| out.write_all(text.as_bytes()))?,
                 Typed::Wrong(why) => {
-                    printer::failure(&Failure::Usage(why, ".help says what there is".into()))
+                    printer::failure(&Failure::Usage(why, ".help says what there is".into()));
                 }
                 Typed::Options => {
                     let words: Vec<Cow<'_, str>> =

@@ -110,7 +110,7 @@ impl Run {
 
     /// What a file is called in answers.
     pub(crate) fn shown(&self, source: &Source) -> String {
-        self.shown.clone().unwrap_or_else(|| naming::shown(&source.path).to_string())
+        self.shown.clone().unwrap_or_else(|| naming::shown(&source.path))
     }
 
     /// The device that a plane shows.

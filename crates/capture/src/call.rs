@@ -21,6 +21,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const WINDOW: u32 = 16 << 20;
 /// A connection through a dead host is noticed after a few of these.
 const KEEPALIVE: Duration = Duration::from_secs(10);
+/// How often a call is tried whose connections end before it is sent.
+const TRIES: u32 = 3;
 
 /// A method of the service, and what it does in words.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +81,7 @@ impl Connection {
         look: impl Fn(u64),
     ) -> Result<A, Error>
     where
-        Q: Message + 'static,
+        Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
         let count = Count::default();
@@ -116,7 +118,23 @@ impl Connection {
         self.server.to_string()
     }
 
+    /// Calls the method. A call that was not sent, as its connection had ended, is sent through a new one: a server that ends
+    /// idle connections is asked again.
     async fn unary<Q, A>(&self, method: Method, message: Q, count: Count) -> Result<A, Status>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let mut tried = 1;
+        loop {
+            match self.once(method, message.clone(), count.clone()).await {
+                Err(status) if tried < TRIES && is_unsent(&status) => tried += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn once<Q, A>(&self, method: Method, message: Q, count: Count) -> Result<A, Status>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
@@ -136,6 +154,12 @@ impl Connection {
         let message = status.message().to_owned();
         // What the connection said has a source; what the server said has none.
         if let Some(source) = std::error::Error::source(status) {
+            if is_unsent(status) {
+                return Error::Other {
+                    server,
+                    found: "it ends connections before anything is asked".to_owned(),
+                };
+            }
             let why = innermost(source);
             let is_foreign = ["frame", "PROTOCOL_ERROR", "invalid"].iter().any(|word| why.contains(word));
             return if is_foreign {
@@ -157,11 +181,19 @@ fn refused(server: &Server, why: &tonic::transport::Error) -> Error {
     Error::Refused { server: server.to_string(), why: innermost(why) }
 }
 
+/// Whether the connection ended before the call was sent.
+fn is_unsent(status: &Status) -> bool {
+    causes(status).any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled))
+}
+
+/// An error and what caused it, from the outermost to the innermost.
+fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
 /// What the innermost cause said: the outer ones say only that there was one.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    causes(error).last().unwrap_or(error).to_string()
 }

@@ -24,6 +24,8 @@ mod introsort;
 mod modules;
 mod params;
 pub mod proto_json;
+#[cfg(test)]
+mod random;
 mod steps;
 mod text;
 mod tools;

@@ -158,7 +158,7 @@ fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
                 at: u32::try_from(files.len()).unwrap_or(u32::MAX),
                 run: name.clone(),
                 path: own.to_owned(),
-                shown: naming::shown(path).to_string(),
+                shown: naming::shown(path),
                 bytes,
                 place: Place::default(),
             });

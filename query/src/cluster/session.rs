@@ -100,6 +100,7 @@ fn files_of_tasks(event: ScaleUpLeafNodeEvent<'_>) -> Option<Result<ScaleUpLeafN
 }
 
 /// Task and worker have the same position. A stage of one task goes where its input is, as the engine has it.
+#[expect(clippy::needless_pass_by_value, reason = "what the engine calls takes it so")]
 fn workers_of_tasks(event: RouteTasksEvent<'_>) -> Option<Result<RouteTasksEventResponse>> {
     if event.task_count == 1 {
         return None;

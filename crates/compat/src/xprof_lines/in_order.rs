@@ -76,13 +76,7 @@ mod tests {
 
     #[test]
     fn all_events_come_once_and_in_order() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut below = |most: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % most) as i64
-        };
+        let mut below = crate::random::numbers();
         for round in 0..100_i64 {
             let mut line = |count: i64| {
                 let mut events: Vec<(i64, i64)> =

@@ -334,13 +334,7 @@ mod tests {
 
     #[test]
     fn levels_are_those_of_the_rules_also_where_events_cross() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut below = |most: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % most) as i64
-        };
+        let mut below = crate::random::numbers();
         for round in 0..300 {
             let longest = 1 << (4 + round % 30);
             let mut events: Vec<(i64, i64)> =

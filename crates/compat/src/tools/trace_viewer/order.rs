@@ -351,13 +351,7 @@ mod tests {
 
     #[test]
     fn events_are_numbered_in_the_order_of_the_rows_next_ones() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut below = |most: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % most) as i64
-        };
+        let mut below = crate::random::numbers();
         for round in 0..100 {
             let mut row = |number: u32| {
                 let mut events: Vec<(i64, i64)> = (0..below(60)).map(|_| (below(40), below(6))).collect();
