@@ -6,9 +6,11 @@
 //! each other although their members come at different times.
 
 mod all;
+mod axis;
 mod uncaptured;
 
 pub use all::SlowAll;
+pub use axis::SlowAxis;
 pub use uncaptured::{Told, Uncaptured, of_one};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,11 +44,6 @@ const SLOW_GROUP: f64 = 1.3;
 const CONSISTENT: f64 = 0.7;
 /// A collective counts as slower in a group from here on.
 const SLOWER: f64 = 1.15;
-/// An axis is slow if another carries this many times as much...
-const SLOW_AXIS: f64 = 1.8;
-/// ... and this many where that may be by design: two members have one link between them and no ring, which makes two, and other kinds
-/// of collectives use links in other ways.
-const SLOW_AXIS_UNLIKE: f64 = 2.5;
 /// What takes less is latency rather than bandwidth, picoseconds: where nobody knows what links carry, the time it takes...
 const BANDWIDTH_PS: f64 = 50e6;
 /// ... else the time that its bytes need.
@@ -58,8 +55,6 @@ const USUAL_ALL: f64 = 0.85;
 const SLOW_ALL: f64 = USUAL_ALL / 0.40;
 /// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
 const HOP_PS: f64 = 1e6;
-/// Axes that take less than this share of the time say little.
-const AXIS_SHARE: f64 = 0.005;
 /// Where slow links explain so many times what members that were not captured do, links are slow.
 const LINKS_OVER_LATE: f64 = 1.5;
 /// A slow group's excess is this share of the time at least.
@@ -164,6 +159,8 @@ pub struct SlowGroup {
     pub ops: usize,
     /// How many peers it has, at least.
     pub peers: usize,
+    /// All of its members were captured.
+    pub is_captured: bool,
     /// The op that it loses most in: name, its time and that of the peers, picoseconds, and their bus bandwidths, bytes a
     /// second.
     pub worst: Worst,
@@ -182,19 +179,6 @@ pub struct Worst {
     pub rate: Option<f64>,
     /// In the other groups.
     pub peers_rate: Option<f64>,
-}
-
-/// An axis of the mesh that carries less than another.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SlowAxis {
-    /// The axis in words.
-    pub name: String,
-    /// Its bus bandwidth over all large collectives along it, bytes a second.
-    pub rate: f64,
-    /// The axis that carries most, and how much.
-    pub best: (String, f64),
-    /// What runs along the slow one.
-    pub kinds: Vec<String>,
 }
 
 /// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
@@ -331,10 +315,6 @@ impl<'p> Peers<'p> {
         let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
         let uncaptured = self.unlike(&known, all_ps, could.filter(|_| is_tpu));
         let mut links = SlowLinks::default();
-        let by_due = match uncaptured {
-            Some((found, false)) => return SlowLinks { uncaptured: Some(found), ..links },
-            found => found.map(|(found, _)| found),
-        };
         self.find_groups(&known, all_ps, &mut links);
         if let Some(could) = could.filter(|_| is_tpu) {
             self.find_around(&known, could, &mut links);
@@ -342,12 +322,18 @@ impl<'p> Peers<'p> {
         if is_tpu {
             self.find_axis(&known, all_ps, could, &mut links);
         }
-        if let Some(could) = could.filter(|_| is_tpu && links.is_empty()) {
-            self.find_all(&known, all_ps, could, &mut links);
+        if let Some(could) = could.filter(|_| is_tpu) {
+            if links.is_empty() {
+                self.find_all(&known, all_ps, could, &mut links);
+            } else {
+                self.find_elsewhere(&known, could, &mut links);
+            }
         }
-        // Links that are slow hold up collectives of all groups, those of which all were captured too.
-        let Some(found) = by_due else { return links };
-        let of_links = if links.is_empty() { 0.0 } else { self.gain(&[Change::Links(&links)]).saved_share };
+        let Some((found, is_by_due)) = uncaptured else { return links };
+        // Links that are slow hold up collectives of all groups. Where some of the same message take longer than others, they wait for
+        // somebody, unless all of those were captured between which links are slow.
+        let may_be_links = links.is_captured() || (is_by_due && !links.is_empty());
+        let of_links = if may_be_links { self.gain(&[Change::Links(&links)]).saved_share } else { 0.0 };
         if of_links > LINKS_OVER_LATE * found.excess_share {
             return links;
         }
@@ -362,6 +348,7 @@ impl<'p> Peers<'p> {
             synchronous: f64,
             slower: f64,
             ops: usize,
+            partial: usize,
             fewest: usize,
             worst: Option<(f64, Worst)>,
             factors: BTreeMap<Op, f64>,
@@ -387,6 +374,7 @@ impl<'p> Peers<'p> {
                 sum.peers += peer * count;
                 sum.slower += if time > SLOWER * peer { time * count } else { 0.0 };
                 sum.ops += 1;
+                sum.partial += usize::from(!known.get(op).is_some_and(|one| one.has_all(members)));
                 if !self.asynchronous.contains(op) {
                     sum.synchronous += (time - peer) * count;
                 }
@@ -423,6 +411,7 @@ impl<'p> Peers<'p> {
                 ratio: sum.own / sum.peers.max(1.0),
                 ops: sum.ops,
                 peers: sum.fewest,
+                is_captured: sum.partial == 0,
                 worst,
             });
         }
@@ -485,78 +474,6 @@ impl<'p> Peers<'p> {
         let mut slow = sums.iter().filter(|(_, sum)| is_slow(**sum)).map(|(hop, _)| *hop);
         let only = slow.next().filter(|hop| *hop != ends)?;
         slow.next().is_none().then_some((DeviceId(only.0), DeviceId(only.1)))
-    }
-
-    /// `could` is what the two links of an axis can carry, bytes a second, where that is known.
-    fn find_axis(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: Option<f64>, links: &mut SlowLinks) {
-        #[derive(Default)]
-        struct Sums {
-            moved: f64,
-            time_ps: f64,
-            groups: f64,
-            members: u64,
-            kinds: BTreeSet<String>,
-            ops: Vec<Op>,
-        }
-        let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
-        for (op, groups) in &self.lengths {
-            let Some((one, moved)) = known.get(op).and_then(|k| Some((k, k.moved()?))) else { continue };
-            // Slow groups are told of already.
-            let slow = links.factors.get(op);
-            let usual =
-                groups.iter().filter(|(m, _)| m.len() > 1 && slow.is_none_or(|s| !s.contains_key(*m)));
-            let lengths: Vec<f64> = usual.flat_map(|(_, l)| l.iter().copied()).collect();
-            let time_ps = median(&lengths);
-            if lengths.is_empty() || one.axis.contains('+') || one.members < 2 {
-                continue;
-            }
-            let own = sums.entry(&one.axis).or_default();
-            own.ops.push(op.clone());
-            // What goes on beside other ops shares the links with them: how fast they are it does not tell.
-            if self.asynchronous.contains(op) || !one.is_large(time_ps, could) {
-                continue;
-            }
-            own.moved += moved * lengths.len() as f64;
-            own.time_ps += time_ps * lengths.len() as f64;
-            own.groups = own.groups.max(groups.len() as f64);
-            own.members = own.members.max(one.members);
-            own.kinds.insert(one.kind.clone());
-        }
-        let rate = |s: &Sums| if s.time_ps > 0.0 { s.moved / (s.time_ps / 1e12) } else { 0.0 };
-        let counts = |s: &&Sums| s.time_ps / s.groups.max(1.0) >= AXIS_SHARE * all_ps;
-        let rated: Vec<(&str, f64, &Sums)> =
-            sums.iter().filter(|(_, s)| counts(s)).map(|(axis, s)| (*axis, rate(s), s)).collect();
-        let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let slow = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let is_slow = |best: &Sums, slow: &Sums| {
-            let is_alike = slow.members > 2 && !slow.kinds.is_disjoint(&best.kinds);
-            rate(best) >= rate(slow) * if is_alike { SLOW_AXIS } else { SLOW_AXIS_UNLIKE }
-        };
-        let Some((best, slow)) = best.zip(slow).filter(|(b, s)| s.1 > 0.0 && is_slow(b.2, s.2)) else {
-            return;
-        };
-        let beyond = slow.2.time_ps * (1.0 - slow.1 / best.1) / slow.2.groups.max(1.0);
-        links.excess_share = links.excess_share.max(beyond / all_ps.max(1.0));
-        let by_all = slow.1 / best.1;
-        for op in &slow.2.ops {
-            let Some((one, moved)) = known.get(op).and_then(|one| Some((one, one.moved()?))) else {
-                continue;
-            };
-            // Of a small message the way from chip to chip stays, however fast the links are.
-            let could_ps = moved / best.1 * 1e12 + one.latency_ps();
-            let is_large = |own: &[f64]| self.asynchronous.contains(op) || one.is_large(median(own), could);
-            for (members, own) in self.lengths.get(op).into_iter().flatten() {
-                let by =
-                    if is_large(own) { by_all } else { (could_ps / median(own).max(1.0)).clamp(by_all, 1.0) };
-                links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(by);
-            }
-        }
-        links.axis = Some(SlowAxis {
-            name: slow.0.to_owned(),
-            rate: slow.1,
-            best: (best.0.to_owned(), best.1),
-            kinds: slow.2.kinds.iter().cloned().collect(),
-        });
     }
 
     /// What is known of the collectives that were measured.
@@ -627,6 +544,12 @@ impl SlowLinks {
         self.groups.is_empty() && self.axis.is_none() && self.all.is_none()
     }
 
+    /// Whether groups or an axis are slow of which all members were captured: nobody else can hold them up.
+    fn is_captured(&self) -> bool {
+        self.groups.iter().any(|group| group.is_captured)
+            || self.axis.as_ref().is_some_and(|axis| axis.is_captured)
+    }
+
     /// What the slow groups have in common: the two devices whose hops are slow, two where a group of two is slow, one that is in
     /// all of several slow groups, else all members of the slowest.
     #[must_use]
@@ -689,6 +612,11 @@ impl Known {
             Some(bytes_ps) => bytes_ps >= BANDWIDTH_OF_BYTES_PS && time_ps >= bytes_ps.min(BANDWIDTH_PS),
             None => time_ps >= BANDWIDTH_PS,
         }
+    }
+
+    /// Whether these are all of its members.
+    fn has_all(&self, members: &[u32]) -> bool {
+        self.members > 0 && members.len() as u64 == self.members
     }
 
     /// Bytes over each device's links, the factor of its kind in it.

@@ -43,6 +43,15 @@ pub struct SlowAll {
     pub captured: (usize, u64),
 }
 
+/// What a collective sends: its kind, axis, members and bytes over the links of a device.
+type Message<'k> = (&'k str, &'k str, u64, u64);
+
+impl Known {
+    fn message(&self) -> Option<Message<'_>> {
+        Some((&self.kind, &self.axis, self.members, self.moved()? as u64))
+    }
+}
+
 impl Peers<'_> {
     /// Whether all links are slow: `could` is what the two links of an axis can carry, bytes a second.
     pub(super) fn find_all(
@@ -201,6 +210,21 @@ impl Peers<'_> {
         self.slow_all(large, (known, could), all_ps, None, links);
     }
 
+    /// What the quickest of the collectives take that go on beside other ops, by what they send: picoseconds.
+    fn quickest_beside<'k>(&self, known: &'k BTreeMap<Op, Known>) -> BTreeMap<Message<'k>, f64> {
+        let mut found = BTreeMap::new();
+        for op in &self.asynchronous {
+            let Some(message) = known.get(op).and_then(Known::message) else { continue };
+            let lengths: Vec<f64> =
+                self.lengths.get(op).into_iter().flatten().flat_map(|(_, own)| own.iter().copied()).collect();
+            if !lengths.is_empty() {
+                let least = found.entry(message).or_insert(f64::INFINITY);
+                *least = median(&lengths).min(*least);
+            }
+        }
+        found
+    }
+
     /// How many members of the groups of these were captured, of how many.
     fn captured(&self, large: &[Large<'_>]) -> (usize, u64) {
         let of = |one: &Large<'_>| {
@@ -228,16 +252,29 @@ impl Peers<'_> {
             large.len(),
             could * large.iter().map(|one| one.known.reachable()).fold(f64::INFINITY, f64::min).min(1.0),
         );
+        let quickest = self.quickest_beside(known);
         for op in self.lengths.keys() {
             let Some((op, one)) = known.get_key_value(op) else { continue };
             let Some(expected_ps) = one.expected_ps(could) else { continue };
             if (beside.is_some() || kinds.iter().all(|kind| kind == HOP)) && !kinds.contains(&one.kind) {
                 continue;
             }
-            for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| m.len() > 1) {
-                // What goes on beside others may wait for them on its way: no more is known than how slow the links are.
-                let least = if self.asynchronous.contains(op) || one.is_fused { by_all } else { 0.0 };
-                let by = (expected_ps / median(own).max(1.0)).max(least).min(1.0);
+            let is_asynchronous = self.asynchronous.contains(op);
+            // A hop between two of which one was captured goes over these links as well.
+            let counts = |members: &[u32]| members.len() > 1 || (is_asynchronous && one.kind == HOP);
+            for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| counts(m)) {
+                let time_ps = median(own).max(1.0);
+                // What goes on beside others may wait for them on its way: no more is known than how slow the links are, and that others
+                // which send the same wait for less.
+                let least = if is_asynchronous {
+                    let quickest_ps = one.message().and_then(|message| quickest.get(&message));
+                    by_all * quickest_ps.map_or(1.0, |ps| (ps / time_ps).min(1.0))
+                } else if one.is_fused {
+                    by_all
+                } else {
+                    0.0
+                };
+                let by = (expected_ps / time_ps).max(least).min(1.0);
                 links.factors.entry(op.clone()).or_default().insert(members.clone(), by);
             }
         }
