@@ -6,8 +6,8 @@ use super::Execution;
 use super::pairs::Transfer;
 use haloscope_profile::{Device, DeviceId, LineId, Profile};
 use haloscope_report::scope::Scope;
-use haloscope_time::account::{Account, Class, Group};
-use haloscope_time::busy;
+use haloscope_report::units;
+use haloscope_time::account::{self, Account, Class, Group};
 use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
 use haloscope_time::nesting::walk_innermost;
@@ -77,7 +77,7 @@ impl Counted {
                 let number = parts.len();
                 (Intervals::union_of(parts), number)
             } else {
-                let hull = busy::intervals(profile, device).hull()?;
+                let hull = account::active(profile, device)?;
                 (Intervals::one(hull.0, hull.1), 1)
             };
             let cut = window.map_or_else(|| all.clone(), |w| all.intersect(w));
@@ -92,28 +92,54 @@ impl Counted {
     }
 }
 
-/// When each event of a collective was the innermost on its line.
-pub(super) type OnCore = FxHashMap<(LineId, usize), Vec<(i64, i64)>>;
+/// When each event of a collective was the innermost on its line: by line and event.
+#[derive(Debug, Default)]
+pub(super) struct OnCore(Vec<(LineId, usize, i64, i64)>);
 
-/// Finds when the events of collectives were the innermost ones.
-pub(super) fn on_core(profile: &Profile, ops: &DeviceOps<'_>) -> OnCore {
-    let is_collective: Vec<bool> =
-        ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
-    let mut found = OnCore::default();
-    for (line, rows) in ops.lines(profile) {
-        let events = cpu_work::events(profile, line).filter(|e| (rows.of(e) as usize) < is_collective.len());
-        walk_innermost(events, |event, from, to| {
-            if is_collective[rows.of(event) as usize] {
-                found.entry((line.id, event.index)).or_default().push((from, to));
-            }
-        });
+impl OnCore {
+    /// Finds when the events of collectives were the innermost ones.
+    pub(super) fn find(profile: &Profile, ops: &DeviceOps<'_>) -> Self {
+        let is_collective: Vec<bool> =
+            ops.ops.iter().map(|(meta, _)| Class::of(meta) == Class::Communication).collect();
+        let mut found = Vec::new();
+        for (line, rows) in ops.lines(profile) {
+            let events =
+                cpu_work::events(profile, line).filter(|e| (rows.of(e) as usize) < is_collective.len());
+            walk_innermost(events, |event, from, to| {
+                if is_collective[rows.of(event) as usize] {
+                    found.push((line.id, event.index, from, to));
+                }
+            });
+        }
+        found.sort_unstable();
+        Self(found)
     }
-    found
+
+    /// When the events of a transfer were.
+    fn of(&self, transfer: &Transfer) -> impl Iterator<Item = (i64, i64)> {
+        transfer.events.iter().flat_map(|&(line, event)| {
+            let first = self.0.partition_point(|one| (one.0, one.1) < (line, event));
+            let own = self.0[first..].iter().take_while(move |one| (one.0, one.1) == (line, event));
+            own.map(|one| (one.2, one.3))
+        })
+    }
 }
 
-/// When the core was busy with what may hide communication.
-fn cover(account: &Account, cut: &Intervals) -> Intervals {
-    account.part(Class::Compute).union(account.part(Class::Copy)).intersect(cut)
+/// For how long the core was busy with what may hide communication, between two moments.
+fn cover(account: &Account, from: i64, to: i64) -> i64 {
+    account.time_in(Class::Compute, from, to).saturating_add(account.time_in(Class::Copy, from, to))
+}
+
+/// A sum over the parts of a cut between two moments.
+fn sum_in(cut: &Intervals, from: i64, to: i64, of: impl Fn(i64, i64) -> i64) -> i64 {
+    units::sum(cut.within(from, to).as_slice().iter().map(|(from, to)| of(*from, *to)))
+}
+
+/// The transfers that may have a part in a cut: the only ones that a window costs more than a look at.
+pub(super) fn near<'a>(transfers: &'a [Transfer], cut: &Intervals) -> Vec<&'a Transfer> {
+    let (from, to) = cut.hull().unwrap_or_default();
+    let end = |t: &Transfer| t.inflight().1.max(t.end_ps).max(t.start_ps.saturating_add(1));
+    transfers.iter().filter(|t| t.start_ps < to && from < end(t)).collect()
 }
 
 impl DeviceExposure {
@@ -123,19 +149,24 @@ impl DeviceExposure {
         self.busy_ps + self.exposed_ps + self.idle_ps - self.step_ps
     }
 
-    /// Measures a device.
-    pub(super) fn measure(account: &Account, time: &Time, transfers: &[Transfer], on_core: &OnCore) -> Self {
+    /// Measures a device: `near` of its `count` transfers may have a part in the time that counts.
+    pub(super) fn measure(
+        account: &Account,
+        time: &Time,
+        (near, count): (&[&Transfer], usize),
+        on_core: &OnCore,
+    ) -> Self {
         let cut = &time.cut;
         let times = account.times(Some(cut));
         let step_ps = cut.length();
         let exposed_ps = times.of(Class::Communication);
         // What a step lasts beyond the capture is time in which nobody saw an op.
         let idle_ps = times.of_group(Group::Idle) + (step_ps - times.total());
-        let mut parts: Vec<(i64, i64)> = transfers.iter().map(Transfer::inflight).collect();
-        parts.extend(transfers.iter().flat_map(|t| &t.events).filter_map(|e| on_core.get(e)).flatten());
+        let mut parts: Vec<(i64, i64)> = near.iter().map(|t| t.inflight()).collect();
+        parts.extend(near.iter().flat_map(|t| on_core.of(t)));
         let inflight = Intervals::union_of(parts).intersect(cut);
-        let hidden_ps = inflight.intersect(&cover(account, cut)).length();
-        let outside = transfers.iter().filter(|t| !t.touches(cut)).count();
+        let hidden_ps = units::sum(inflight.as_slice().iter().map(|(from, to)| cover(account, *from, *to)));
+        let outside = count - near.iter().filter(|t| t.touches(cut)).count();
         let wall = |t: &Transfer| cut.overlap(t.inflight().0, t.inflight().1);
         Self {
             device: account.device,
@@ -147,10 +178,8 @@ impl DeviceExposure {
             inflight_ps: inflight.length(),
             hidden_ps,
             uncovered_ps: inflight.length() - hidden_ps,
-            wall_ps: haloscope_report::units::sum(transfers.iter().map(wall)),
-            done_ps: haloscope_report::units::sum(
-                transfers.iter().filter_map(|t| t.done).map(|(from, to)| cut.overlap(from, to)),
-            ),
+            wall_ps: units::sum(near.iter().map(|t| wall(t))),
+            done_ps: units::sum(near.iter().filter_map(|t| t.done).map(|(from, to)| cut.overlap(from, to))),
             outside,
         }
     }
@@ -160,12 +189,11 @@ impl DeviceExposure {
 pub(super) fn executions(
     account: &Account,
     cut: &Intervals,
-    transfers: &[Transfer],
+    transfers: &[&Transfer],
     on_core: &OnCore,
 ) -> Vec<(u32, Execution)> {
-    let cover = cover(account, cut);
     let exposed = exposed_by_transfer(account, cut, transfers, on_core);
-    let one = |(transfer, exposed_ps): (&Transfer, i64)| {
+    let one = |(transfer, exposed_ps): (&&Transfer, i64)| {
         let (from, to) = transfer.inflight();
         let inside = transfer.touches(cut);
         let execution = Execution {
@@ -175,7 +203,7 @@ pub(super) fn executions(
             transfer_end_ps: transfer.shown_end_ps,
             inflight_ps: cut.overlap(from, to),
             exposed_ps,
-            hidden_ps: cover.overlap(from, to),
+            hidden_ps: sum_in(cut, from, to, |from, to| cover(account, from, to)),
             done_ps: transfer.done.map_or(0, |(from, to)| cut.overlap(from, to)),
             members: transfer.members,
             unpaired: transfer.unpaired,
@@ -228,14 +256,13 @@ pub fn exposed_by_op(
 fn exposed_by_transfer(
     account: &Account,
     cut: &Intervals,
-    transfers: &[Transfer],
+    transfers: &[&Transfer],
     on_core: &OnCore,
 ) -> Vec<i64> {
-    let exposed = account.part(Class::Communication).intersect(cut);
+    let exposed = |from, to| account.time_in(Class::Communication, from, to);
     let mut pieces: Vec<(i64, i64, usize)> = Vec::new();
     for (at, transfer) in transfers.iter().enumerate() {
-        let own = transfer.events.iter().filter_map(|e| on_core.get(e)).flatten();
-        pieces.extend(own.map(|(from, to)| (*from, *to, at)));
+        pieces.extend(on_core.of(transfer).map(|(from, to)| (from, to, at)));
     }
     pieces.sort_unstable();
     let mut sums = vec![0_i64; transfers.len()];
@@ -243,7 +270,7 @@ fn exposed_by_transfer(
     for (from, to, at) in pieces {
         let from = from.max(now);
         if from < to {
-            sums[at] = sums[at].saturating_add(exposed.overlap(from, to));
+            sums[at] = sums[at].saturating_add(sum_in(cut, from, to, exposed));
             now = to;
         }
     }

@@ -12,12 +12,14 @@ mod exposure;
 pub mod group_lists;
 pub mod groups;
 pub mod hosts;
+mod kept;
 pub mod last;
 pub mod links;
 pub mod megascale;
 pub mod mesh;
 mod message;
 mod pairs;
+pub mod pattern;
 pub mod peers;
 pub mod skew;
 pub mod straggler;
@@ -117,7 +119,7 @@ impl<'p> Communication<'p> {
         let measured: Vec<Option<Option<OnDevice<'p>>>> =
             account::of_each(profile, selection, |position, account| {
                 let time = counted.of_position(position)?;
-                Some(OnDevice::measure(profile, selection.devices[position], &account, time))
+                Some(OnDevice::measure(profile, selection.devices[position], account, time))
             });
         let mut all = Self::default();
         let mut row_of: FxHashMap<(Option<u64>, Cow<'p, str>), usize> = FxHashMap::default();
@@ -148,18 +150,27 @@ struct OnDevice<'p> {
 
 impl<'p> OnDevice<'p> {
     fn measure(profile: &'p Profile, device: &Device, account: &Account, time: &exposure::Time) -> Self {
-        let ops = DeviceOps::find(profile, device);
-        let (transfers, more) = pairs::of_device(profile, device, &ops);
-        let on_core = exposure::on_core(profile, &ops);
-        let exposure = DeviceExposure::measure(account, time, &transfers, &on_core);
-        let mut executions = exposure::executions(account, &time.cut, &transfers, &on_core);
+        kept::of_device(profile, device, |ops, found| Self::of(profile, device, account, time, (ops, found)))
+    }
+
+    fn of(
+        profile: &'p Profile,
+        device: &Device,
+        account: &Account,
+        time: &exposure::Time,
+        (ops, found): (&DeviceOps<'p>, &kept::Found<'p>),
+    ) -> Self {
+        let near = exposure::near(&found.transfers, &time.cut);
+        let (near, count) = (&near[..], found.transfers.len());
+        let exposure = DeviceExposure::measure(account, time, (near, count), &found.on_core);
+        let mut executions = exposure::executions(account, &time.cut, near, &found.on_core);
         // By op, and those of an op by time, as they are.
         executions.sort_by_key(|(row, _)| *row);
         let costs = Costs::new(profile, device);
         let mut collectives = Vec::new();
         for own in executions.chunk_by(|a, b| a.0 == b.0) {
             let Some((meta, module)) =
-                own.first().and_then(|(row, _)| ops.ops.iter().chain(&more).nth(*row as usize))
+                own.first().and_then(|(row, _)| ops.ops.iter().chain(&found.more).nth(*row as usize))
             else {
                 continue;
             };

@@ -8,7 +8,7 @@
 //! does it cost enough. Of two devices only the second and the third can be asked. Devices of one machine may be slow
 //! together: the slow set is the top of the order down to its widest gap, half of all at most.
 
-use haloscope_time::pattern::slow_steps;
+use crate::pattern::slow_steps;
 use haloscope_time::special::t_two_sided;
 use haloscope_time::stats::{mean, quantile};
 

@@ -45,7 +45,6 @@ pub mod ops;
 pub mod overview;
 pub mod pace;
 pub mod pallas;
-pub mod pattern;
 pub mod phase;
 pub mod precision;
 pub mod programs;

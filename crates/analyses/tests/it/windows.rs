@@ -10,7 +10,7 @@ use haloscope_time::analysis::{self, Params};
 use crate::support::{RUNS, open, run_folder};
 
 /// Analyses whose windows run on what is kept.
-const ANALYSES: [&str; 12] = [
+const ANALYSES: [&str; 14] = [
     "overview",
     "ops",
     "op-profile",
@@ -23,6 +23,8 @@ const ANALYSES: [&str; 12] = [
     "input",
     "diagnose",
     "inspect",
+    "audit-flags",
+    "compute-mfu",
 ];
 
 fn kept(run: &str) -> Profile {

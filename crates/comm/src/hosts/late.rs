@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use super::on_device::{OfDevice, OnDevice};
+use crate::pattern::{Pattern, slow_steps};
 use haloscope_profile::{DeviceId, HostId};
 use haloscope_report::units;
 use haloscope_time::account::{Class, Group};
-use haloscope_time::pattern::{Pattern, slow_steps};
 use haloscope_time::stats::{mean, quantile};
 use haloscope_time::steps::StepClass;
 

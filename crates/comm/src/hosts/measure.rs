@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::late::{self, Late};
 use super::levels::Units;
 pub use super::on_device::{OfDevice, OnDevice};
+use crate::pattern::Pattern;
 use crate::straggler::{self, Even, Slow};
 use haloscope_profile::{Device, Profile};
 use haloscope_report::Error;
@@ -12,7 +13,6 @@ use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_time::account::{self, Account};
 use haloscope_time::fix;
-use haloscope_time::pattern::Pattern;
 use haloscope_time::select::Selection;
 use haloscope_time::steps::Steps;
 use haloscope_time::steps::analysis::in_scope;
@@ -47,7 +47,7 @@ impl<'p> Measured<'p> {
     pub(crate) fn new(profile: &'p Profile, selection: &Selection<'p>, scope: &Scope) -> Result<Self, Error> {
         let steps = in_scope_of(Steps::find(profile, &selection.devices), profile, scope)?;
         let all = account::of_each(profile, selection, |position, account| {
-            of_device(selection.devices[position], &account, &steps)
+            of_device(selection.devices[position], account, &steps)
         });
         Self::of_devices(selection, steps, all)
     }

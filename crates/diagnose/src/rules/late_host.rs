@@ -5,9 +5,9 @@ use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_comm::hosts::findings::{LATE_FALSIFIER, LATE_LEVER, late_words};
 use haloscope_comm::hosts::late::Late;
+use haloscope_comm::pattern::Pattern;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
-use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {
     id: "late_host",

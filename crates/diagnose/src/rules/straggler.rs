@@ -5,8 +5,8 @@ use crate::evidence::Evidence;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use haloscope_comm::hosts::findings::{FALSIFIER, LEVER, Straggler};
 use haloscope_comm::hosts::slow_ops::SlowOps;
+use haloscope_comm::pattern::Pattern;
 use haloscope_report::Status;
-use haloscope_time::pattern::Pattern;
 
 pub(super) static RULE: Rule = Rule {
     id: "straggler",

@@ -1,27 +1,26 @@
 //! Where the time of a device goes: every instant of its capture in one class, so that the parts add up to the whole.
 
 mod class;
+mod of_devices;
 mod places;
 mod spent;
 
 pub use class::{Class, Group};
+pub use of_devices::{active, of_each, of_selection};
 pub use places::{LIMITS, Limit, PLACES};
 pub(crate) use places::{disjoint, is_nested, places};
 pub(crate) use spent::Busy;
 pub use spent::{Spending, Spent, busy_times, limit_of};
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use super::busy;
-use super::input::input_work;
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
-use super::select::Selection;
 use super::usage::capture_span;
-use haloscope_profile::{Device, DeviceId, HostId, Profile};
-use haloscope_report::stop;
+use crate::window_index::lengths::Lengths;
+use haloscope_profile::{Device, DeviceId, Profile};
 
 /// The account of one device. Times are on the run's clock.
 #[derive(Debug, Clone)]
@@ -33,9 +32,9 @@ pub struct Account {
     /// The program executions, by start.
     pub launches: Vec<Launch>,
     /// When the device was in each class, in the order of [`Class::ALL`]: disjoint, and together the span.
-    parts: [Intervals; Class::COUNT],
+    parts: Arc<[Lengths; Class::COUNT]>,
     /// The part of [`Class::Compute`] of each limit of the roofline, in the order of [`Limit::ALL`]: disjoint, and together it.
-    limits: [Intervals; LIMITS],
+    limits: Arc<[Intervals; LIMITS]>,
 }
 
 /// Times by class, picoseconds, in the order of [`Class::ALL`].
@@ -86,32 +85,6 @@ impl Times {
     }
 }
 
-/// The accounts of the selected devices, in their order. `None` for one that ran no op: nobody knows whether it idled.
-#[must_use]
-pub fn of_selection(profile: &Profile, selection: &Selection<'_>) -> Vec<Option<Account>> {
-    of_each(profile, selection, |_, account| account)
-}
-
-/// What `take` makes of the account of each selected device, given its position. An account has an entry for every change of what its
-/// device does: of many hosts only as many are there at a time as there are threads, if `take` lets go of them.
-#[must_use]
-pub fn of_each<T: Send>(
-    profile: &Profile,
-    selection: &Selection<'_>,
-    take: impl Fn(usize, Account) -> T + Send + Sync,
-) -> Vec<Option<T>> {
-    let mut input: FxHashMap<HostId, Intervals> = FxHashMap::default();
-    for device in &selection.devices {
-        input.entry(device.host).or_insert_with(|| input_work(profile, device.host));
-    }
-    let nothing = Intervals::default();
-    let one = |(position, device): (usize, &&Device)| {
-        let account = Account::of(profile, device, input.get(&device.host).unwrap_or(&nothing))?;
-        Some(take(position, account))
-    };
-    selection.devices.par_iter().enumerate().map(stop::carried(one)).collect()
-}
-
 impl Account {
     /// The account of a device, `input` being when its host read or prepared input.
     #[must_use]
@@ -127,12 +100,15 @@ impl Account {
         let all = disjoint(profile, device, &DeviceOps::find(profile, device));
         let mut all = all.into_iter().map(|own| own.intersect(&busy));
         let limits: [Intervals; LIMITS] = std::array::from_fn(|_| all.next().unwrap_or_default());
-        let mut free = busy.clone();
         let computes = limits.iter().fold(Intervals::default(), |all, one| all.union(one));
+        let mut ops = Vec::new();
         for (class, own) in Class::BY_RANK.into_iter().zip(std::iter::once(computes).chain(all)) {
-            free = free.minus(&own);
+            ops.extend_from_slice(own.as_slice());
             parts[class as usize] = own;
         }
+        // Each class's part is sorted: the stable sort finds that and merges them.
+        ops.sort();
+        let free = busy.minus(&Intervals::union_of_sorted(ops));
         // What is busy without an op: the short gaps inside of programs.
         parts[Class::Overhead as usize] = parts[Class::Overhead as usize].union(&free);
         let idle = span.minus(&busy);
@@ -143,19 +119,33 @@ impl Account {
         let gaps = gaps.minus(input);
         parts[Class::Inside as usize] = gaps.intersect(&programs);
         parts[Class::Between as usize] = gaps.minus(&programs);
+        let (parts, limits) = (Arc::new(parts.map(Lengths::of)), Arc::new(limits));
         Some(Self { device: device.id, span: (from, to), launches, parts, limits })
     }
 
     /// The account without its times: the device, its span and its program executions.
     #[must_use]
-    pub fn without_times(self) -> Self {
-        Self { parts: Default::default(), limits: Default::default(), ..self }
+    pub fn without_times(&self) -> Self {
+        let launches = self.launches.clone();
+        Self { device: self.device, span: self.span, launches, parts: Arc::default(), limits: Arc::default() }
+    }
+
+    /// How many intervals it is made of.
+    pub(crate) fn size(&self) -> usize {
+        let parts = self.parts.iter().map(Lengths::set).chain(&*self.limits);
+        parts.map(|set| set.as_slice().len()).sum()
     }
 
     /// When the device was in a class.
     #[must_use]
     pub fn part(&self, class: Class) -> &Intervals {
-        &self.parts[class as usize]
+        self.parts[class as usize].set()
+    }
+
+    /// How long the device was in a class between two moments, picoseconds: in the time of two searches.
+    #[must_use]
+    pub fn time_in(&self, class: Class, start_ps: i64, end_ps: i64) -> i64 {
+        self.parts[class as usize].overlap(start_ps, end_ps)
     }
 
     /// When the device computed at a limit of the roofline.
@@ -167,14 +157,16 @@ impl Account {
     /// The times in the part of the span that counts; `None` means all of it.
     #[must_use]
     pub fn times(&self, cut: Option<&Intervals>) -> Times {
-        let length = |set: &Intervals| cut.map_or_else(|| set.length(), |c| set.intersect(c).length());
-        Times(self.parts.each_ref().map(length))
+        let Some(cut) = cut else { return Times(self.parts.each_ref().map(|part| part.set().length())) };
+        let mut times = Times::default();
+        cut.as_slice().iter().for_each(|(from, to)| times.add(&self.between(*from, *to)));
+        times
     }
 
     /// The times between two moments.
     #[must_use]
     pub fn between(&self, start_ps: i64, end_ps: i64) -> Times {
-        Times(self.parts.each_ref().map(|set| set.overlap(start_ps, end_ps)))
+        Times(self.parts.each_ref().map(|part| part.overlap(start_ps, end_ps)))
     }
 
     /// The stretches without any op in the part of the span that counts, by start.
@@ -182,14 +174,13 @@ impl Account {
     pub fn gaps(&self, cut: Option<&Intervals>) -> Vec<Gap> {
         let idle = Class::ALL.into_iter().filter(|c| c.group() == Group::Idle);
         let idle: Vec<Class> = idle.collect();
-        let all = idle.iter().flat_map(|c| self.parts[*c as usize].as_slice().iter().copied()).collect();
+        let (from, to) = cut.map_or(Some((i64::MIN, i64::MAX)), Intervals::hull).unwrap_or_default();
+        let part = |class: Class| self.part(class).within(from, to);
+        let all = idle.iter().flat_map(|class| part(*class).as_slice().to_vec()).collect();
         // What lies before the first op and after the last is a gap of its own.
-        let outside = [Class::Before, Class::After];
-        let mut gaps = Intervals::union_of(all);
-        for class in outside {
-            gaps = gaps.minus(&self.parts[class as usize]);
-        }
-        let outside = outside.iter().flat_map(|c| self.parts[*c as usize].as_slice());
+        let outside = [Class::Before, Class::After].map(part);
+        let gaps = outside.iter().fold(Intervals::union_of(all), |gaps, own| gaps.minus(own));
+        let outside = outside.iter().flat_map(Intervals::as_slice);
         let mut found: Vec<(i64, i64)> = gaps.as_slice().iter().chain(outside).copied().collect();
         if let Some(cut) = cut {
             let inside = |part: &(i64, i64)| Intervals::one(part.0, part.1).intersect(cut);
@@ -197,7 +188,7 @@ impl Account {
         }
         found.sort_unstable();
         let gap = |&(start_ps, end_ps): &(i64, i64)| {
-            let own = |class: &&Class| self.parts[**class as usize].overlap(start_ps, end_ps);
+            let own = |class: &&Class| self.time_in(**class, start_ps, end_ps);
             let class = idle.iter().max_by_key(own).copied().unwrap_or(Class::Between);
             Gap { class, start_ps, end_ps }
         };

@@ -97,7 +97,7 @@ fn parts_add_up_to_the_capture() {
             let busy = busy::intervals(&profile, device).length();
             assert_eq!(span - times.of_group(Group::Idle), busy, "seed {seed}");
             // The classes do not overlap, and their union is the capture.
-            let all = account.parts.iter().flat_map(|p| p.as_slice().iter().copied()).collect();
+            let all = account.parts.iter().flat_map(|p| p.set().as_slice().iter().copied()).collect();
             assert_eq!(Intervals::union_of(all).length(), span, "seed {seed}");
             // Cuts add up as the whole does.
             let middle = account.span.0 + span / 3;
@@ -107,6 +107,19 @@ fn parts_add_up_to_the_capture() {
             both.add(&right);
             assert_eq!(both, times, "seed {seed}");
             assert_eq!(account.times(Some(&Intervals::one(account.span.0, middle))), left, "seed {seed}");
+            // Of several stretches each class has what lies in them, and gaps are cut where these end.
+            let third = span / 3;
+            let cut = Intervals::union_of(vec![
+                (account.span.0 + third / 2, middle),
+                (middle + third / 4, account.span.1 - third / 3),
+            ]);
+            let plain = |class: Class| account.part(class).intersect(&cut).length();
+            assert_eq!(account.times(Some(&cut)).0, Class::ALL.map(plain), "seed {seed}");
+            let whole = account.gaps(None);
+            let inside = whole.iter().map(|g| Intervals::one(g.start_ps, g.end_ps).intersect(&cut));
+            let inside: Vec<_> = inside.flat_map(|gap| gap.as_slice().to_vec()).collect();
+            let gaps: Vec<_> = account.gaps(Some(&cut)).iter().map(|g| (g.start_ps, g.end_ps)).collect();
+            assert_eq!(gaps, inside, "seed {seed}");
             // Gaps are the idle time.
             let gaps = account.gaps(None);
             let idle: i64 = gaps.iter().map(|g| g.end_ps - g.start_ps).sum();

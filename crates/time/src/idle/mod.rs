@@ -52,7 +52,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let (profile, scope) = (asked.profile, &asked.scope);
     let selection = asked.selection()?;
     let accounts = account::of_each(profile, selection, |position, account| {
-        Counted::of(&account, selection.window(position))
+        Counted::of(account, selection.window(position))
     });
     let silent: Vec<&str> = selection
         .devices

@@ -6,7 +6,7 @@ use crate::select::{Scoped, Selection};
 use crate::stats::Summary;
 use crate::steps::series::StepSeries;
 use crate::steps::{Step, StepClass, StepInstance, Steps};
-use crate::{busy, ceiling, fix, quality};
+use crate::{ceiling, fix, quality};
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
@@ -266,12 +266,11 @@ fn on_devices(
     selection: &Selection<'_>,
     steps: &Steps,
 ) -> (Vec<Option<Account>>, Vec<InSteps>) {
-    let all = account::of_each(profile, selection, |position, account| {
-        let busy = busy::intervals(profile, selection.devices[position]);
+    let all = account::of_each(profile, selection, |_, account| {
         let own = steps.rows.iter().flat_map(|step| &step.instances).filter(|i| i.device == account.device);
         let on = own.map(|i| {
             let times = account.between(i.start_ps, i.end_ps);
-            let busy_ps = busy.overlap(i.start_ps, i.end_ps);
+            let busy_ps = times.total() - times.of_group(Group::Idle);
             ((i.start_ps, i.end_ps), OnDevice { times, busy_ps })
         });
         (on.collect(), account.without_times())

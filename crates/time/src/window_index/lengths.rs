@@ -6,7 +6,7 @@ use crate::intervals::Intervals;
 const STEP: usize = 64;
 
 /// Intervals, and how long those before each [`STEP`]th are together.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Lengths {
     set: Intervals,
     before_ps: Box<[i64]>,
@@ -15,11 +15,11 @@ pub(crate) struct Lengths {
 impl Lengths {
     /// Of a set.
     pub(crate) fn of(set: Intervals) -> Self {
-        let mut sum = 0;
+        let mut sum = 0_i64;
         let chunks = set.as_slice().chunks(STEP);
         let before_ps = chunks.map(|chunk| {
             let before = sum;
-            sum += chunk.iter().map(|(from, to)| to - from).sum::<i64>();
+            sum = chunk.iter().fold(sum, |sum, (from, to)| sum.saturating_add(to.saturating_sub(*from)));
             before
         });
         let before_ps = before_ps.collect();

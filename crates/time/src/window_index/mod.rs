@@ -6,7 +6,7 @@
 mod class_blocks;
 mod duty_blocks;
 mod ends;
-mod lengths;
+pub(crate) mod lengths;
 mod line_sums;
 mod op_blocks;
 

@@ -1,6 +1,6 @@
 //! When in a run something is late or slow: in all steps, from one on, more and more, every so many, in some.
 
-use crate::stats::{mean, quantile};
+use haloscope_time::stats::{mean, quantile};
 
 /// A step counts as slow from this share of the usual excess of slow steps on.
 const SLOW: f64 = 0.5;
