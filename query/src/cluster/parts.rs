@@ -96,8 +96,9 @@ pub(super) fn joined(batches: &[RecordBatch], files: &[FileRef]) -> Result<Vec<F
     let of_file = |file: &FileRef| {
         let own: Vec<&Piece<'_>> = pieces.iter().filter(|piece| piece.at == i64::from(file.at)).collect();
         let bytes = own.iter().map(|piece| piece.bytes).collect::<Vec<_>>().concat();
-        let Some(first) = own.first().filter(|first| i64::try_from(bytes.len()) == Ok(first.part_bytes))
-        else {
+        let is_each_once = (0..).zip(&own).all(|(number, piece)| piece.number == number);
+        let is_whole = |first: &&&Piece<'_>| i64::try_from(bytes.len()) == Ok(first.part_bytes);
+        let Some(first) = own.first().filter(is_whole).filter(|_| is_each_once) else {
             return internal_err!("the part of {} came in pieces that do not make it", file.shown);
         };
         let (run, host) = (file.run.clone(), first.host.to_owned());
@@ -133,11 +134,13 @@ mod tests {
             made.iter().zip(&parts).all(|(made, part)| made.bytes == part.bytes && made.host == part.host)
         );
         assert_eq!(made.len(), 2);
-        // None is missing unsaid.
+        // None is missing unsaid, and none counts twice.
         for at in 0..rows.len() {
             let mut fewer = rows.clone();
             fewer.remove(at);
             assert!(joined(&fewer, &files).is_err(), "{at}");
         }
+        rows.push(rows[0].clone());
+        assert!(joined(&rows, &files).is_err());
     }
 }

@@ -500,8 +500,8 @@ fn workers_by_name() {
 /// Each analysis that can be asked about parts is: of what workers send, not of files that are opened here.
 #[test]
 fn analyses_of_parts_are_those_of_the_run() {
-    let place = Place::usual();
-    let workers: [Worker; 3] = place.workers();
+    let place = Place::of(&[("a-0", "tpu-train", Some("tpu-w-0")), ("b-0", "tpu-run-scan", Some("w-0"))]);
+    let workers: [Worker; 2] = place.workers();
     let all: Vec<&Worker> = workers.iter().collect();
     let mut answered = 0;
     for id in haloscope_analyses::part::all() {
@@ -562,4 +562,27 @@ fn parts_without_a_file_that_cannot_be_read() {
         assert_eq!((own.status.code(), spread.status.code()), (Some(3), Some(3)), "{}", text(&spread.stderr));
         place.same(&all, &[question, "--partial"]);
     }
+}
+
+/// As many hosts as a large run has, more of them than workers can have at once: each counts once, in whatever is asked.
+#[test]
+fn sixty_four_hosts() {
+    let names: Vec<String> = (0..64).map(|host| format!("h-{host:02}")).collect();
+    let files = ["w-0", "w-1", "w-2", "w-3"];
+    let hosts = names.iter().zip(files.iter().cycle());
+    let hosts: Vec<_> = hosts.map(|(name, file)| (name.as_str(), "tpu-run-scan", Some(*file))).collect();
+    let place = Place::of(&hosts);
+    let workers: [Worker; 3] = place.workers();
+    let all: Vec<&Worker> = workers.iter().collect();
+    for question in [
+        "SELECT host, kind, count(*), sum(dur_ps) FROM event GROUP BY host, kind ORDER BY host, kind",
+        "SELECT d.host, count(*) FROM device d JOIN event e ON e.device = d.device GROUP BY d.host ORDER BY d.host",
+        "SELECT host, part_bytes FROM part('hosts') ORDER BY host",
+        "SELECT * FROM analysis('hosts')",
+    ] {
+        place.same(&all, &[question]);
+    }
+    let hosts =
+        place.spread(&all, &["SELECT count(DISTINCT host), count(*) FROM part('hosts')", "--format", "csv"]);
+    assert!(text(&hosts.stdout).ends_with("\n64,64\n"), "{}", text(&hosts.stdout));
 }
